@@ -72,6 +72,9 @@ func TestRange(t *testing.T) {
 		"0 > sqrt(n) ? a : b":   nothing,
 		"b > 0 ? ln(n) : ln(n)": nothing,
 		"other":                 everything,
+		"a/(b - 1.5)":           {-inf, inf},
+		"min(b, 0)^0.5":         {0, 0},
+		"b^-0.5":                {math.Sqrt2 / 2, inf},
 	} {
 		got := parse(t, text).Range(of)
 		near := func(x, y float64) bool { return x == y || math.Abs(x-y) <= 1e-10*math.Max(1, math.Abs(y)) }

@@ -13,6 +13,7 @@ var unitsOf = map[string]string{
 // Law: units go by their text through products, quotients and powers.
 func TestUnits(t *testing.T) {
 	for text, want := range map[string]string{
+		"other - another + viscosity":                   "mPa·s",
 		"5 > viscosity ? 1 : 2":                         "",
 		"conductivity":                                  "mS/cm",
 		"conductivity/sqrt(viscosity)":                  "mS/cm·(mPa·s)^-0.5",

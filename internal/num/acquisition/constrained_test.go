@@ -152,7 +152,7 @@ func TestBoundsFarAway(t *testing.T) {
 		at := rapid.Float64Range(-5, 5).Draw(t, "at")
 		check := func(what string, far, one [3]float64) {
 			for i := range far {
-				if math.Abs(far[i]-one[i]) > 1e-12*(1+math.Abs(one[i])) {
+				if !(math.Abs(far[i]-one[i]) <= 1e-12*(1+math.Abs(one[i]))) {
 					t.Fatalf("%s: %v with a bound far away, %v without", what, far, one)
 				}
 			}
@@ -180,7 +180,11 @@ func TestBoundsAtTheLimits(t *testing.T) {
 		return triple{log, byMean, bySD}
 	}
 	for what, c := range map[string][2]triple{
-		"no bound":             {probability(1, 1, -inf, inf), {}},
+		"no bound":             {probability(1, 1, Unbounded().Lower, Unbounded().Upper), {}},
+		"above, for certain":   {probability(3, 0, -inf, 2), {-inf, 0, 0}},
+		"at the bound":         {probability(2, 0, 2, 2), {}},
+		"far from both bounds": {probability(0, 1e-200, -1e150, 1e150), {}},
+		"nothing in the way":   {capped(1, 0, 3, -inf), {math.Log(2), -0.5, 0}},
 		"empty bounds":         {probability(1, 1, 2, 1), {-inf, 0, 0}},
 		"kept, for certain":    {probability(1, 0, 0, 1), {}},
 		"broken, for certain":  {probability(1, 0, 2, inf), {-inf, 0, 0}},
@@ -214,6 +218,9 @@ func TestIncumbent(t *testing.T) {
 			t.Errorf("of %v it is %v, %v, want %v, %v", c.values, best, found, c.best, c.found)
 		}
 	}
+	if best, found := Incumbent([]float64{2, nan, 3}, []bool{false, false, false}); best != 3 || found {
+		t.Errorf("it is %v, %v", best, found)
+	}
 	if best, found := Incumbent([]float64{nan}, []bool{true}); !math.IsNaN(best) || found {
 		t.Errorf("of no value it is %v, %v", best, found)
 	}
@@ -229,8 +236,8 @@ func TestLogFeasibleGradient(t *testing.T) {
 	grad := []float64{10, 20}
 	value := LogFeasible(grad, 5, []Constraint{c, c})
 	log, _, _ := LogProbability(c.Mean, c.SD, c.Bounds)
-	want := []float64{10 + 2*2*byMean, 20 + 2*(byMean-3*bySD)}
-	if math.Abs(value-5-2*log) > 1e-14 || math.Abs(grad[0]-want[0]) > 1e-13 || math.Abs(grad[1]-want[1]) > 1e-13 {
-		t.Errorf("it is %v with the gradient %v, want %v", value, grad, want)
-	}
+	within(t, "the value", value, 5+2*log, 1e-14)
+	within(t, "the value without a gradient", LogFeasible(nil, 5, []Constraint{c, c}), value, 0)
+	within(t, "the first derivative", grad[0], 10+2*2*byMean, 1e-14)
+	within(t, "the second derivative", grad[1], 20+2*(byMean-3*bySD), 1e-14)
 }

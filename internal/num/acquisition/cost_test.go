@@ -42,6 +42,7 @@ func TestCoolingOracle(t *testing.T) {
 // Law: α stays within 0 and 1 and is ½ without a budget; a cost below a thousandth of the median
 // counts as that, without a slope; the mean of a cost is that of its lognormal distribution.
 func TestCost(t *testing.T) {
+	relative(t, "α", Cooling(0.125, 0.5), 0.75)
 	relative(t, "α of a spent budget", Cooling(12, 10), 0)
 	relative(t, "α without a budget", Cooling(12, 0), 0.5)
 	log, slope := LogCost(1e-9, 2)

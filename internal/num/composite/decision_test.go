@@ -129,7 +129,7 @@ func TestGradientInTheDesign(t *testing.T) {
 			up[j] += h
 			down[j] -= h
 			want := (w.acquisition(up, nil) - w.acquisition(down, nil)) / (2 * h)
-			if math.Abs(grad[j]-want) > 1e-4*(1+math.Abs(want)) {
+			if !(math.Abs(grad[j]-want) <= 1e-4*(1+math.Abs(want))) {
 				t.Errorf("at %v derivative %d is %v, by differences %v", x, j, grad[j], want)
 			}
 		}

@@ -163,14 +163,14 @@ type derivatives struct{ value, first, second, third float64 }
 //
 //	r = τ·softplus(l),  l = s + ln(1 − e⁻ᵀ) − softplus(s − T),
 //
-// which is exact and neither cancels nor underflows.
+// which neither cancels nor underflows. e⁻ᵀ is lost next to 1.
 func logRamp(u float64) derivatives {
 	const T = 1 / ramp
 	s := u / ramp
 	past := special.Logistic(s - T) // how far the ramp has ended
 	left := special.Logistic(T - s)
 	l := derivatives{
-		value:  s + special.Log1mExp(-T) - special.Log1pExp(s-T),
+		value:  s - special.Log1pExp(s-T),
 		first:  left / ramp,
 		second: -past * left / (ramp * ramp),
 		third:  -past * left * (left - past) / (ramp * ramp * ramp),

@@ -49,12 +49,12 @@ func TestClipped(t *testing.T) {
 		{7, 12, 1}, {7, 15, 1}, {7, 6, 0}, {7, 2, 0}, {5, 20, 0}, {9.5, 20, 0}, {6.75, 20, 1}, {7.25, 20, 1},
 		{7, 9, math.Pow(0.5, 0.75)}, {5.875, 20, math.Pow(0.5, 0.25)}, {8.125, 20, math.Pow(0.5, 0.25)},
 	} {
-		if got := d.Clipped([]float64{c.ph, c.conductivity}); math.Abs(got-c.want) > 1e-15 {
+		if got := d.Clipped([]float64{c.ph, c.conductivity}); !(math.Abs(got-c.want) <= 1e-15) {
 			t.Errorf("at %v it is %v, want %v", c, got, c.want)
 		}
 		// The smooth one differs at the ends of ramps, by ln 2 of τ.
 		smooth := d.Value([]float64{c.ph, c.conductivity})
-		if d := math.Abs(smooth - c.want); d > 0.02 && c.want > 0 {
+		if d := math.Abs(smooth - c.want); !(d <= 0.02) && c.want > 0 {
 			t.Errorf("at %v the smooth one is %v, want about %v", c, smooth, c.want)
 		}
 	}
@@ -80,6 +80,26 @@ func TestClipped(t *testing.T) {
 	}
 }
 
+// Law: a desirability is a function of a problem like any other: it depends on what it has goals for, and is
+// affine in nothing of that.
+func TestDesirabilityOfAProblem(t *testing.T) {
+	d, err := NewDesirability([]Goal{{Argument: 1, From: 0, To: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Uses(0) || !d.Uses(1) || !d.Affine([]bool{true, false}) || d.Affine([]bool{false, true}) {
+		t.Error("it depends on another argument")
+	}
+	m := mixture(t, Problem{Quantities: plain, Objective: d, Maximize: true}, 64)
+	if m.Components() != 256 {
+		t.Errorf("it has %d components", m.Components())
+	}
+	// In the middle of the ramp it is half of the argument.
+	p := m.Predict(Posterior{Means: [][]float64{{0}, {1}}, SDs: []float64{1, 0.05}})
+	near(t, "the mean", p.Mean, 0.5, 1e-3)
+	near(t, "the standard deviation", p.SD, 0.025, 1e-3)
+}
+
 // Law: as a jet the desirability has the same value, and the derivatives of its definition, by
 // differences of the exponential of the sum of logarithms.
 func TestDesirabilityJet(t *testing.T) {
@@ -103,7 +123,7 @@ func TestDesirabilityJet(t *testing.T) {
 	}
 	for _, y := range [][]float64{{0.9, 5.5}, {-0.02, 7}, {1.98, 8.9}, {0.05, 7.27}} {
 		j := at(y)
-		if v := d.Value(y); math.Abs(j.Value()-v) > 1e-15 {
+		if v := d.Value(y); !(math.Abs(j.Value()-v) <= 1e-15) {
 			t.Errorf("at %v it is %v as a jet and %v as a number", y, j.Value(), v)
 		}
 		for i := range y {
@@ -113,7 +133,7 @@ func TestDesirabilityJet(t *testing.T) {
 			down[i] -= h
 			same := func(what string, got, up, down float64) {
 				t.Helper()
-				if want := (up - down) / (2 * h); math.Abs(got-want) > 1e-5*(1+math.Abs(want)) {
+				if want := (up - down) / (2 * h); !(math.Abs(got-want) <= 1e-5*(1+math.Abs(want))) {
 					t.Errorf("at %v: %s %d is %v, by differences %v", y, what, i, got, want)
 				}
 			}

@@ -70,6 +70,11 @@ func TestQuantiles(t *testing.T) {
 	p = m.Predict(at)
 	near(t, "the standard deviation of what is certain", p.SD, 0, 0)
 	near(t, "the median of what is certain", p.Quantile(0.5), 5, 1e-14)
+	m = mixture(t, m.problem, 2)
+	at.Means = [][]float64{{2, 1}, {1}}
+	p = m.Predict(at)
+	near(t, "the lower of two values", p.Quantile(0.4), 2, 1e-14)
+	near(t, "the higher of two values", p.Quantile(0.6), 5, 1e-14)
 }
 
 // Law: what is left out because it is negligible is that: the acquisition is the sum over all components.
@@ -99,10 +104,25 @@ func TestNothingIsLost(t *testing.T) {
 				special.LogNormalCDF(-constraint.mean/constraint.sd)
 			sum += math.Exp(log-value) / float64(len(m.logs))
 		}
-		if math.Abs(sum-1) > 1e-12 {
+		if !(math.Abs(sum-1) <= 1e-12) {
 			rt.Fatalf("the sum over all components is %v of it", sum)
 		}
 	})
+}
+
+// Law: an improvement is taken as none only where it is below what matters.
+func TestNegligibleImprovement(t *testing.T) {
+	m := mixture(t, Problem{Quantities: plain, Objective: bind(t, "a*b", "a", "b")}, 1)
+	q := m.parts[0]
+	for _, z := range []float64{0.5, -0.5, -3, -8, -20} {
+		q.mean, q.sd = 1, 0.5
+		best := q.mean + z*q.sd
+		log := acquisition.LogEI(nil, q.mean, q.sd, best, nil, nil)
+		near(t, "the improvement", m.improvement(q, best, log-1e-9), log, 0)
+		if v := m.improvement(q, best, log+10); z < 0 && !math.IsInf(v, -1) {
+			t.Errorf("at %v an improvement that does not matter is %v", z, v)
+		}
+	}
 }
 
 // Law: a quantity that stands in objective and constraint is the same in both: the improvement under a bound
@@ -180,6 +200,9 @@ func TestPredict(t *testing.T) {
 	for i, want := range []float64{0.05, 0.5, 0.95} {
 		near(t, "the probability of being below a quantile", below[i], want, 0.01)
 	}
+	several := mixture(t, m.problem, 32).Predict(at)
+	near(t, "the mean of an ensemble", several.Mean, p.Mean, 1e-12)
+	near(t, "the probability in an ensemble", several.Feasible, p.Feasible, 1e-12)
 	// The logarithm has no value where a < 6, with the probability Φ((6 − 8.4)/1).
 	near(t, "the share that is not defined", float64(p.Undefined)/Points, special.NormalCDF(-2.4), 0.01)
 }
@@ -239,7 +262,7 @@ func TestIncumbent(t *testing.T) {
 		t.Errorf("the best is %v, %v", best, feasible)
 	}
 	p.Constraints = []Function{bind(t, "b", names...)}
-	if best, feasible := p.Incumbent(draw, parameters); math.Abs(best-0.7) > 1e-15 || feasible {
+	if best, feasible := p.Incumbent(draw, parameters); !(math.Abs(best-0.7) <= 1e-15) || feasible {
 		t.Errorf("where nothing is feasible it is %v, %v", best, feasible)
 	}
 	p.Maximize = false
@@ -261,7 +284,7 @@ func TestShares(t *testing.T) {
 	}
 	// Of a product, at the first member.
 	m = mixture(t, Problem{Quantities: plain, Objective: bind(t, "a*b", names...)}, 2)
-	shares = m.Shares(Posterior{Means: [][]float64{{3, 1}, {4}}, SDs: []float64{1, 1}})
+	shares = m.Shares(Posterior{Means: [][]float64{{3, 1}, {4}}, SDs: []float64{0.1, 0.1}})
 	near(t, "the first share", shares[0], 16.0/25, 1e-15)
 }
 

@@ -182,7 +182,7 @@ func TestPointsSuffice(t *testing.T) {
 			}
 			log := m.LogEI(Posterior{Means: [][]float64{c.Mu[:1], c.Mu[1:]}, SDs: c.SD}, []float64{c.Best})
 			t.Logf("%s %v: %+.4f", c.Form, exact, log-math.Log(c.Converged))
-			if d := log - math.Log(c.Converged); math.Abs(d) > tolerance {
+			if d := log - math.Log(c.Converged); !(math.Abs(d) <= tolerance) {
 				t.Errorf("%s: log EI is off by %v", c.Form, d)
 			}
 		}

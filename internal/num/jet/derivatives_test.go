@@ -34,6 +34,7 @@ func TestDerivatives(t *testing.T) {
 	}
 	s := jet.NewSpace(2, 1)
 	s.Weigh(o.Weights)
+	full := true // as it is made
 	for _, c := range o.Cases {
 		f, err := formula.Parse(c.Formula)
 		if err != nil {
@@ -49,9 +50,12 @@ func TestDerivatives(t *testing.T) {
 				t.Errorf("%s: %s = %.17g, want %.17g", c.Formula, what, got, want)
 			}
 		}
-		// First without the derivatives that a component does not need, which leaves the others undefined.
-		for _, all := range []bool{false, true} {
-			s.Differentiate(all)
+		// Also without the derivatives that a component does not need, which leaves the others undefined.
+		for _, all := range []bool{true, false, true} {
+			if all != full {
+				s.Differentiate(all)
+				full = all
+			}
 			arguments := make([]jet.Jet, 3)
 			for i, x := range o.At {
 				arguments[i] = s.New()
@@ -80,6 +84,33 @@ func TestDerivatives(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Law: a power of what is not known is not known.
+func TestPow(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range [][3]float64{{nan, 0, nan}, {1, nan, nan}, {nan, nan, nan}, {-2, 3, -8}, {2, 0.5, math.Sqrt2}, {0, 0, 1}} {
+		if got := jet.Pow(c[0], c[1]); got != c[2] && !(math.IsNaN(got) && math.IsNaN(c[2])) {
+			t.Errorf("%v^%v = %v", c[0], c[1], got)
+		}
+	}
+	// The derivatives of a square have no 0·∞ at 0.
+	s := jet.NewSpace(1, 0)
+	s.Weigh([]float64{2})
+	x, y := s.New(), s.New()
+	s.Linear(x, 0, 0, 1)
+	s.Power(y, x, 2)
+	if y.Value() != 0 || y.Laplacian() != 4 || s.Gradient(y)[0] != 0 || s.LaplacianGradient(y)[0] != 0 {
+		t.Errorf("it is %v", y)
+	}
+}
+
+// Law: there is room for four random coordinates and any number of fixed ones.
+func TestRoom(t *testing.T) {
+	s := jet.NewSpace(4, 20)
+	if s.All() != 24 || len(s.Gradient(s.New())) != 24 || len(s.Hessian(s.New(), 3)) != 24 {
+		t.Errorf("there are %d coordinates", s.All())
 	}
 }
 

@@ -273,10 +273,9 @@ func (s *Space) Power(dst, a Jet, p float64) {
 	var y [3]float64
 	factor := 1.0
 	for n := range y {
-		if factor *= p - float64(n); factor == 0 {
-			break
+		if factor *= p - float64(n); factor != 0 {
+			y[n] = factor * math.Pow(x, p-float64(n)-1)
 		}
-		y[n] = factor * math.Pow(x, p-float64(n)-1)
 	}
 	s.Compose(dst, a, Pow(x, p), y[0], y[1], y[2])
 }

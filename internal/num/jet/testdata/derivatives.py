@@ -30,6 +30,12 @@ formulas = {
     "a < b ? a*b : a*p*p": a * p**2,
     "a*b >= p ? exp(a/b) : 2": 2,
     "exp(0.3*ln(a) + 0.7*ln(b)) - p*a": exp(3 * log(a) / 10 + 7 * log(b) / 10) - p * a,
+    "(a*b - p)*(a/b + a*a)": (a * b - p) * (a / b + a**2),
+    "(a*p + b^2)/(a*b*b + p)": (a * p + b**2) / (a * b**2 + p),
+    "2 + a/49": 2 + a / 49,
+    "a/9": a / 9,
+    "(b*9)/(a*a*a)": 9 * b / a**3,
+    "a^2 + b^3": a**2 + b**3,
     "1 - a*a*a*b*b + p/(a + b)": 1 - a**3 * b**2 + p / (a + b),
 }
 at = {a: sympy.Rational(11, 8), b: sympy.Rational(3, 4), p: sympy.Rational(9, 4)}
