@@ -71,7 +71,7 @@ func read(text string) (*reader, ast.Node, error) {
 		return nil, nil, tooLong(len(r.text))
 	}
 	if strings.TrimSpace(text) == "" {
-		return nil, nil, &Fault{Column: 1, Message: "the formula is empty", Remedy: "write one, or leave the field out"}
+		return nil, nil, &Fault{1, "the formula is empty", "write one, or leave the field out"}
 	}
 	if err := r.characters(); err != nil {
 		return nil, nil, err

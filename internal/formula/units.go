@@ -171,8 +171,8 @@ func (n *node) powerUnit(base Unit) (Unit, error) {
 	case n.args[1].constant():
 		return base.power(n.args[1].eval(nil)), nil
 	case len(base.factors) > 0:
-		return Unit{}, &Fault{n.column, fmt.Sprintf("a power of something in %s whose exponent varies has no unit", base),
-			"divide it by a quantity in the same unit first"}
+		message := fmt.Sprintf("a power of something in %s whose exponent varies has no unit", base)
+		return Unit{}, &Fault{n.column, message, "divide it by a quantity in the same unit first"}
 	}
 	return base, nil
 }

@@ -52,8 +52,10 @@ func BenchmarkLogEI(b *testing.B) {
 				at.Means = append(at.Means, means)
 			}
 			m, err := composite.New(composite.Problem{
-				Quantities: []composite.Scale{{Center: 1, Spread: 0.5}, {Spread: 0.3, Log: true}, {Center: 2, Spread: 0.4}, {Center: 1, Spread: 0.1}},
-				Objective:  c.objective, Constraints: c.constraints, Maximize: true,
+				Quantities: []composite.Scale{
+					{Center: 1, Spread: 0.5}, {Spread: 0.3, Log: true}, {Center: 2, Spread: 0.4}, {Center: 1, Spread: 0.1},
+				},
+				Objective: c.objective, Constraints: c.constraints, Maximize: true,
 			}, members)
 			if err != nil {
 				b.Fatal(err)

@@ -25,7 +25,9 @@ type world struct {
 	spent      time.Duration // in the mixture alone
 }
 
-func newWorld(t testing.TB, n, d, members int, objective composite.Function, constraints ...composite.Function) *world {
+func newWorld(
+	t testing.TB, n, d, members int, objective composite.Function, constraints ...composite.Function,
+) *world {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(n), 1))
 	X := make([][]float64, n)

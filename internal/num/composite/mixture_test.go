@@ -130,7 +130,8 @@ func TestNegligibleImprovement(t *testing.T) {
 func TestSharedQuantity(t *testing.T) {
 	names := []string{"a", "b"}
 	m := mixture(t, Problem{
-		Quantities: plain, Objective: bind(t, "a", names...), Constraints: []Function{bind(t, "0.2 - a", names...)},
+		Quantities: plain, Objective: bind(t, "a", names...),
+		Constraints: []Function{bind(t, "0.2 - a", names...)},
 	}, 1)
 	for _, c := range []struct{ mean, sd, best float64 }{{0.5, 0.3, 0.6}, {0.3, 0.2, 0.5}, {0, 0.5, 1}} {
 		at := Posterior{Means: [][]float64{{c.mean}, {0}}, SDs: []float64{c.sd, 1}}
@@ -144,7 +145,8 @@ func TestSharedQuantity(t *testing.T) {
 func TestGreatTermsCount(t *testing.T) {
 	names := []string{"a", "b"}
 	p := Problem{
-		Quantities: plain, Objective: bind(t, "exp(a)", names...), Constraints: []Function{bind(t, "b", names...)}, Maximize: true,
+		Quantities: plain, Objective: bind(t, "exp(a)", names...),
+		Constraints: []Function{bind(t, "b", names...)}, Maximize: true,
 	}
 	m := mixture(t, p, 2)
 	at := Posterior{Means: [][]float64{{0, 200}, {-1, 12}}, SDs: []float64{0.5, 1}}
@@ -238,7 +240,8 @@ func TestUndefined(t *testing.T) {
 	// A mean may be infinite alone, and a standard deviation too.
 	for _, text := range []string{"a + 1e308*10", "1e200*a"} {
 		m := mixture(t, Problem{
-			Quantities: plain, Objective: bind(t, text, names...), Constraints: []Function{bind(t, "b - 9", names...)}, Maximize: true,
+			Quantities: plain, Objective: bind(t, text, names...),
+			Constraints: []Function{bind(t, "b - 9", names...)}, Maximize: true,
 		}, 1)
 		if v := m.LogEI(at(0), []float64{0.5}); !math.IsInf(v, -1) {
 			t.Errorf("%s: the acquisition is %v", text, v)
@@ -292,7 +295,8 @@ func TestShares(t *testing.T) {
 func TestCertain(t *testing.T) {
 	names := []string{"a", "b"}
 	m := mixture(t, Problem{
-		Quantities: plain, Objective: bind(t, "a*b", names...), Constraints: []Function{bind(t, "b - 3", names...)}, Maximize: true,
+		Quantities: plain, Objective: bind(t, "a*b", names...),
+		Constraints: []Function{bind(t, "b - 3", names...)}, Maximize: true,
 	}, 1)
 	at := Posterior{Means: [][]float64{{2}, {1.5}}, SDs: []float64{0, 0}}
 	var g Gradient

@@ -286,8 +286,8 @@ func (s *Space) Exponential(dst Jet, c float64, a Jet) {
 	s.Compose(dst, a, y, y*rate, y*rate*rate, y*rate*rate*rate)
 }
 
-// PowerOf writes aᵇ, with the derivatives of e^(b·ln a), and overwrites scratch. It has derivatives where a > 0 only, and is
-// NaN elsewhere but for its value.
+// PowerOf writes aᵇ, with the derivatives of e^(b·ln a), and overwrites scratch. It
+// has derivatives where a > 0 only, and is NaN elsewhere but for its value.
 func (s *Space) PowerOf(dst, a, b, scratch Jet) {
 	s.Log(dst, a)
 	s.Mul(scratch, b, dst)
