@@ -3,6 +3,7 @@ package simulated
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/definition"
@@ -39,6 +40,9 @@ type Settings struct {
 	// Noise is the standard deviation added to each result, in its unit.
 	// Default 0.
 	Noise float64 `json:"noise,omitempty" jsonschema:"minimum=0"`
+	// Noises are the standard deviations added to the further quantities of the
+	// task, by their names, in their units. Default 0.
+	Noises map[string]float64 `json:"noises,omitempty"`
 	// Latency of each measurement, for example "50ms". Default 0.
 	Latency definition.Duration `json:"latency,omitempty"`
 	// FailureRate is the probability that an experiment fails. Default 0.
@@ -74,6 +78,9 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 	if !ok {
 		return faults
 	}
+	if def.Several() {
+		return append(faults, s.checkQuantities(def)...)
+	}
 	o, want := def.Sought(), task.Objective
 	report := func(field, problem, remedy string) {
 		faults = append(faults, definition.Fault{
@@ -95,6 +102,54 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 			"write goal: "+want.Goal)
 	}
 	return faults
+}
+
+// checkQuantities finds the declared quantities that the task does not give.
+func (s *Settings) checkQuantities(def *definition.Campaign) (faults []definition.Fault) {
+	outputs := outputsOf(s.Task)
+	var names []string
+	for _, o := range outputs {
+		names = append(names, o.Name)
+	}
+	for _, q := range def.Declared() {
+		here := definition.At("objective", "name")
+		i := slices.IndexFunc(def.Quantities, func(p definition.QuantityDef) bool { return p.Name == q.Name })
+		if i >= 0 {
+			here = definition.At("quantities", i)
+		}
+		o := slices.IndexFunc(outputs, func(o instruments.OutputSpec) bool { return o.Name == q.Name })
+		switch {
+		case o < 0:
+			faults = append(faults, definition.Fault{
+				At: here, Problem: fmt.Sprintf("the task %s does not give %q", s.Task, q.Name),
+				Remedy: "it gives " + format.List(names...),
+			})
+		case outputs[o].Unit != q.Unit:
+			faults = append(faults, definition.Fault{
+				At: here, Problem: fmt.Sprintf("the task %s gives %s in %q, not in %q",
+					s.Task, q.Name, outputs[o].Unit, q.Unit),
+				Remedy: "write unit: " + outputs[o].Unit,
+			})
+		}
+	}
+	return faults
+}
+
+// outputsOf are the quantities that a task gives: its objective, and those of the
+// problem of the same name with several objectives.
+func outputsOf(name string) []instruments.OutputSpec {
+	task, ok := tasks.Lookup(name)
+	if !ok {
+		return nil
+	}
+	outputs := []instruments.OutputSpec{instruments.OutputOf(task.Objective)}
+	tradeoff, _ := tasks.LookupTradeoff(name)
+	for _, o := range tradeoff.Objectives {
+		if o.Name != task.Objective.Name {
+			outputs = append(outputs, instruments.OutputSpec{Name: o.Name, Unit: o.Unit})
+		}
+	}
+	return outputs
 }
 
 // Words implements definition.Settings.

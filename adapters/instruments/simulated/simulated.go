@@ -53,6 +53,8 @@ type Instrument struct {
 	seed uint64
 	// capacity is what the campaign wants to have under way at once.
 	capacity int
+	// declared are the quantities that the campaign declares, by name.
+	declared []string
 
 	mu   sync.Mutex
 	runs map[string]*run
@@ -91,6 +93,12 @@ func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 				ErrConfig, rate.name, rate.value))
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Noises)) {
+		if sd := cfg.Noises[name]; !(sd >= 0 && !math.IsInf(sd, 1)) {
+			faults = append(faults, fmt.Errorf("%w: the noise of %s is %g and must be a standard deviation, at least 0",
+				ErrConfig, name, sd))
+		}
+	}
 	for _, region := range cfg.Infeasible {
 		if len(region.Where) == 0 {
 			faults = append(faults, fmt.Errorf("%w: the infeasible region %q is the whole space",
@@ -111,6 +119,9 @@ func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 	}
 	i := &Instrument{cfg: cfg, task: task, seed: def.Seed, capacity: max(1, def.Parallel),
 		runs: make(map[string]*run)}
+	for _, q := range def.Quantities {
+		i.declared = append(i.declared, q.Name)
+	}
 	if err := instruments.Compatible(i.describe(), def); err != nil {
 		faults = append(faults, err)
 	} else if err := constrained(task, def); err != nil {
@@ -152,6 +163,9 @@ func (i *Instrument) describe() instruments.Description {
 		Capacity:  i.capacity,
 		Simulated: true,
 		Outputs:   []instruments.OutputSpec{instruments.OutputOf(i.task.Objective)},
+	}
+	if len(i.declared) > 0 {
+		d.Outputs = outputsOf(i.task.Name)
 	}
 	for _, p := range i.task.Parameters {
 		spec := instruments.ParameterSpec{Name: p.Name, Unit: p.Unit, Min: p.Min, Max: p.Max}
@@ -292,14 +306,41 @@ func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, erro
 	if u[1] < i.cfg.OutlierRate {
 		value *= OutlierFactor
 	}
+	further, err := i.further(cmd)
+	if err != nil {
+		return instruments.Outcome{}, err
+	}
 	return instruments.Outcome{
 		Status: instruments.Measured,
 		Measurement: &events.Measurement{
 			Actual:    maps.Clone(cmd.Parameters),
 			Objective: i.task.Objective.Quantity(value, nil),
+			Further:   further,
 			Identity:  i.identity(),
 		},
 	}, nil
+}
+
+// further are the other quantities of the task that the campaign declares, each
+// with noise of its own. One that declares none is given the objective alone.
+func (i *Instrument) further(cmd instruments.Command) (list []definition.Quantity, err error) {
+	tradeoff, ok := tasks.LookupTradeoff(i.task.Name)
+	if !ok || len(i.declared) == 0 {
+		return nil, nil
+	}
+	values, err := tradeoff.Values(cmd.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	for k, o := range tradeoff.Objectives {
+		if o.Name == i.task.Objective.Name || !slices.Contains(i.declared, o.Name) {
+			continue
+		}
+		u := draws(i.seed, cmd.Campaign+"/"+cmd.Experiment+"/"+o.Name)
+		noise := i.cfg.Noises[o.Name] * math.Sqrt2 * math.Erfinv(2*u[2]-1)
+		list = append(list, definition.Quantity{Name: o.Name, Value: values[k] + noise, Unit: o.Unit})
+	}
+	return list, nil
 }
 
 // holds reports whether a composition lies in a region, its boundary included.
