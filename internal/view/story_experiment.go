@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/problem"
 )
@@ -31,7 +32,7 @@ func (s *Story) experimentStarted(_ events.Event, p *events.ExperimentStarted) E
 // asked for.
 func (s *Story) experimentMeasured(_ events.Event, p *events.ExperimentMeasured) Entry {
 	text := fmt.Sprintf("%s measured %s (%s)",
-		p.Experiment, measured(&p.Measurement), s.line(p.Actual))
+		p.Experiment, s.measured(&p.Measurement), s.line(p.Actual))
 	if len(p.Unread) > 0 { // possibly a bug of the driver
 		text += "; not used, and kept in the log: " + strings.Join(unreadFields(p.Unread), ", ")
 	}
@@ -82,7 +83,7 @@ func (s *Story) experimentUnresolved(_ events.Event, p *events.ExperimentUnresol
 func (s *Story) experimentResolved(e events.Event, p *events.ExperimentResolved) Entry {
 	text := fmt.Sprintf("settled %s: %s", p.Experiment, p.Resolution)
 	if p.Measurement != nil {
-		text += " " + measured(p.Measurement)
+		text += " " + s.measured(p.Measurement)
 	}
 	return Entry{Who: doer(e), Text: text, Reason: p.Reason}
 }
@@ -103,7 +104,7 @@ func (s *Story) outcomeCorrected(p *events.ExperimentCorrected) string {
 	case p.Was == p.Outcome:
 		return fmt.Sprintf("corrected %s, which counts (%s)", p.Experiment, to)
 	case p.Measurement != nil:
-		to = fmt.Sprintf("measured %s (%s)", measured(p.Measurement), s.line(p.Measurement.Actual))
+		to = fmt.Sprintf("measured %s (%s)", s.measured(p.Measurement), s.line(p.Measurement.Actual))
 	}
 	if p.Excluded {
 		to += ", and excluded it"
@@ -191,10 +192,16 @@ func (s *Story) instrumentStalled(_ events.Event, p *events.InstrumentStalled) E
 		p.Instrument, p.Experiment, format.Duration(waited))}
 }
 
-// measured writes a result: the objective, or the declared quantities, then the
-// further ones, and what is missing.
-func measured(m *events.Measurement) string {
+// measured writes a result: the objective, or the declared quantities with the
+// formula that is computed from them, then the further ones, and what is
+// missing.
+func (s *Story) measured(m *events.Measurement) string {
 	var parts []string
+	if s.def != nil && s.def.Sought().Formula != "" {
+		if value, ok := computed.Value(s.def, m); ok {
+			parts = append(parts, value.Name+" "+format.Result(value))
+		}
+	}
 	all := m.All()
 	if len(m.Quantities) == 0 && len(all) > 0 { // the objective needs no name
 		parts = append(parts, format.Result(all[0]))

@@ -145,7 +145,7 @@ func outputsOf(name string) []instruments.OutputSpec {
 	outputs := []instruments.OutputSpec{instruments.OutputOf(task.Objective)}
 	tradeoff, _ := tasks.LookupTradeoff(name)
 	for _, o := range tradeoff.Objectives {
-		if o.Name != task.Objective.Name {
+		if o.Name != outputs[0].Name {
 			outputs = append(outputs, instruments.OutputSpec{Name: o.Name, Unit: o.Unit})
 		}
 	}

@@ -332,8 +332,9 @@ func (i *Instrument) further(cmd instruments.Command) (list []definition.Quantit
 	if err != nil {
 		return nil, err
 	}
+	objective := i.task.Objective
 	for k, o := range tradeoff.Objectives {
-		if o.Name == i.task.Objective.Name || !slices.Contains(i.declared, o.Name) {
+		if o.Name == objective.Name || !slices.Contains(i.declared, o.Name) {
 			continue
 		}
 		u := draws(i.seed, cmd.Campaign+"/"+cmd.Experiment+"/"+o.Name)
