@@ -6,7 +6,6 @@ package bundle
 
 import (
 	"archive/zip"
-	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -26,7 +25,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Names of what every bundle holds. Attached files follow under files/.
+// Names of what every bundle holds. Attached files follow by
+// experiment.
 const (
 	TableName  = "experiments.csv"
 	LogName    = "events.jsonl"
@@ -125,7 +125,11 @@ func copyFile(w io.Writer, s Source, f *campaign.File) error {
 // identifier, which no other file has, and as much of its name as every system
 // takes.
 func PathOf(f *campaign.File) string {
-	return path.Join("files", cmp.Or(f.Experiment, "campaign"), f.ID+"-"+safeName(f.Name))
+	name := f.ID + "-" + safeName(f.Name)
+	if f.Experiment == "" {
+		return path.Join("campaign", name)
+	}
+	return path.Join("experiments", f.Experiment, name)
 }
 
 // maxSafeName is how long a name is in a bundle, in bytes.

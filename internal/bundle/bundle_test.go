@@ -49,7 +49,7 @@ func TestPathsOfFiles(t *testing.T) {
 		})).Draw(rt, "name")
 		f := &campaign.File{ID: "f7", Experiment: "e3", Attachment: events.Attachment{Name: name}}
 		at := PathOf(f)
-		rest, ok := strings.CutPrefix(at, "files/e3/f7-")
+		rest, ok := strings.CutPrefix(at, "experiments/e3/f7-")
 		if !ok || !filepath.IsLocal(at) || strings.ContainsAny(rest, `/\:*?"<>| `) || len(rest) > maxSafeName ||
 			strings.HasSuffix(at, ".") || strings.ContainsFunc(at, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			rt.Fatalf("%q lies at %q", name, at)

@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"io"
+	"iter"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +22,7 @@ import (
 // The two forms are for different readers: a table has the state that counts
 // now, JSON Lines all that ever happened.
 func (a *app) exportCommand() *cobra.Command {
-	var as, whole string
+	var as, whole, crate, license string
 	cmd := &cobra.Command{
 		Use:   "export [TARGET]",
 		Short: "Write the experiments as CSV, or all events as JSON Lines",
@@ -36,12 +38,24 @@ func (a *app) exportCommand() *cobra.Command {
 the campaign file and the attached files, each after its bytes were compared with its
 hash, with a table of them (files.csv). The same log gives the same bundle.
 
+--crate writes the same as an RO-Crate 1.2 (process run profile), for repositories and
+notebooks: what each file is, and each experiment as a run of its instrument. A
+file.eln is that in the form of the ELN Consortium, which eLabFTW, Kadi4Mat, PASTA
+and others read.
+
 A text that a spreadsheet would take for a formula has an apostrophe before it.`,
 		Example: `  campaignd export electrolyte.campaign > electrolyte.csv
   campaignd export --format jsonl > electrolyte.jsonl
-  campaignd export --bundle electrolyte.zip`,
+  campaignd export --bundle electrolyte.zip
+  campaignd export --crate electrolyte.eln --license https://spdx.org/licenses/CC-BY-4.0`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case license != "" && crate == "":
+				return badInput("--license goes with --crate, which says it")
+			case whole != "" && crate != "", whole+crate != "" && cmd.Flags().Changed("format"):
+				return badInput("give one of --format, --bundle and --crate")
+			}
 			if as != "csv" && as != "jsonl" {
 				return badInput("--format is csv or jsonl, not %q", as)
 			}
@@ -50,8 +64,8 @@ A text that a spreadsheet would take for a formula has an apostrophe before it.`
 				return err
 			}
 			defer s.Close()
-			if whole != "" {
-				return a.exportBundle(cmd.Context(), s, whole)
+			if whole+crate != "" {
+				return a.exportBundle(cmd.Context(), s, whole, crate, license)
 			}
 			if as == "jsonl" {
 				return events.WriteCloudEvents(
@@ -67,27 +81,40 @@ A text that a spreadsheet would take for a formula has an apostrophe before it.`
 	}
 	cmd.Flags().StringVar(&as, "format", "csv", "csv or jsonl")
 	cmd.Flags().StringVar(&whole, "bundle", "", "write everything, attached files included, into this `folder` or file.zip")
-	cmd.MarkFlagsMutuallyExclusive("format", "bundle")
+	cmd.Flags().StringVar(&crate, "crate", "", "write everything as an RO-Crate into this `folder`, file.zip or file.eln")
+	cmd.Flags().StringVar(&license, "license", "", "with --crate: the `URI` of the license under which it is given away")
 	return cmd
 }
 
-// exportBundle writes everything that there is of a campaign, into a folder or,
-// by its ending, a zip archive.
-func (a *app) exportBundle(ctx context.Context, s *session, to string) error {
+// exportBundle writes everything that there is of a campaign, as a bundle or as
+// an RO-Crate, into a folder or, by its ending, a zip archive.
+func (a *app) exportBundle(ctx context.Context, s *session, whole, crate, license string) error {
 	core, err := s.core(ctx)
 	if err != nil {
 		return err
 	}
-	entries := bundle.Entries(bundle.Source{
+	all := func() iter.Seq2[events.Event, error] { return events.ReadCampaign(ctx, s.Log(), s.name, 0) }
+	source := bundle.Source{
 		State: core.State(),
-		Log: func(w io.Writer) error {
-			return events.WriteCloudEvents(w, events.ReadCampaign(ctx, s.Log(), s.name, 0))
-		},
-		Open: func(f *campaign.File) (io.ReadCloser, error) { return s.OpenFile(ctx, s.name, f) },
-	})
-	if filepath.Ext(to) == ".zip" {
-		err = wholefile.Write(to, 0o644, func(w io.Writer) error { return bundle.WriteZip(w, s.name, entries) })
-	} else {
+		Log:   func(w io.Writer) error { return events.WriteCloudEvents(w, all()) },
+		Open:  func(f *campaign.File) (io.ReadCloser, error) { return s.OpenFile(ctx, s.name, f) },
+	}
+	to, entries := whole, bundle.Entries(source)
+	if crate != "" {
+		said := bundle.Provenance{License: license, Version: thisBuild().Version}
+		if err := said.Read(all()); err != nil {
+			return err
+		}
+		to, entries = crate, bundle.Crate(source, said)
+	}
+	root := s.name
+	if ending := filepath.Ext(to); ending == ".eln" {
+		root = strings.TrimSuffix(filepath.Base(to), ending) // as the format of the consortium has it
+	}
+	switch filepath.Ext(to) {
+	case ".zip", ".eln":
+		err = wholefile.Write(to, 0o644, func(w io.Writer) error { return bundle.WriteZip(w, root, entries) })
+	default:
 		err = bundle.WriteFolder(to, entries)
 	}
 	if err != nil {
