@@ -20,29 +20,59 @@ type outcome struct {
 	limits              []Limit
 }
 
-// someOutcome draws an outcome of one to four objectives, whose means lie so many standard deviations from the front, and by a quarter
-// each objective has a limit.
-func someOutcome(t *rapid.T, far float64) outcome {
+// Where the means of outcomes lie: near the front, some standard deviations below it, far below it and the reference, or between the
+// two and far from both.
+var places = []string{"near", "off", "below", "between"}
+
+// someOutcome draws an outcome of one to four objectives. Some fronts are tight, so that from far away several cells count alike. An
+// objective in four has a limit.
+func someOutcome(t *rapid.T, place string) outcome {
 	m := rapid.IntRange(1, 4).Draw(t, "m")
 	n := rapid.IntRange(0, 6).Draw(t, "n")
+	spread := rapid.SampledFrom([]float64{1, 1e-2, 1e-5}).Draw(t, "spread")
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	o := outcome{limits: make([]Limit, m)}
 	for range n {
 		p := make([]float64, m)
 		for k := range p {
-			p[k] = rng.Float64()
+			p[k] = 0.5 + spread*(rng.Float64()-0.5)
 		}
 		o.front = append(o.front, p)
 	}
 	for k := range m {
+		sd := math.Pow(10, -2*rng.Float64())
+		mean := 0.5 + sd*rng.NormFloat64()
+		switch place {
+		case "off":
+			mean -= 4 * sd
+		case "below":
+			mean -= 300 * rng.Float64() * sd
+		case "between":
+			sd /= 300
+			mean = 0.5 - min(0.7, sd*(40+100*rng.Float64()))
+		}
 		o.reference = append(o.reference, -0.3*rng.Float64())
-		o.sd = append(o.sd, math.Pow(10, -2*rng.Float64()))
-		o.mean = append(o.mean, 0.5+o.sd[k]*(rng.NormFloat64()-far*rng.Float64()))
+		o.mean, o.sd = append(o.mean, mean), append(o.sd, sd)
 		if rng.IntN(4) == 0 {
-			o.limits[k] = Limit{Bounded: true, At: 1 + 0.5*rng.Float64()}
+			o.limits[k] = Limit{Bounded: true, At: 0.4 + rng.Float64()}
 		}
 	}
 	return o
+}
+
+// place draws where the means lie.
+func place(t *rapid.T) string { return rapid.SampledFrom(places).Draw(t, "place") }
+
+// leaves reports whether the front leaves anything within the limits.
+func (o outcome) leaves() bool {
+	most := make([]float64, len(o.limits))
+	for k, limit := range o.limits {
+		most[k] = 9
+		if limit.Bounded {
+			most[k] = limit.At
+		}
+	}
+	return pareto.Improvement(most, o.front, o.reference) > 0
 }
 
 func (o outcome) closed() *Closed { return NewClosed(o.front, o.reference, o.limits) }
@@ -51,7 +81,7 @@ func (o outcome) log() float64    { return o.closed().Log(o.mean, o.sd) }
 // Law: it is the mean of the improvement of the hypervolume, by what it means: drawn outcomes, of which those beyond a limit count
 // nothing.
 func TestClosedIsTheMeanImprovement(t *testing.T) {
-	some := rapid.Custom(func(t *rapid.T) outcome { return someOutcome(t, 0) })
+	some := rapid.Custom(func(t *rapid.T) outcome { return someOutcome(t, "near") })
 	for i := range 12 {
 		o := some.Example(i)
 		rng := rand.New(rand.NewPCG(uint64(i), 5))
@@ -79,7 +109,7 @@ func TestClosedIsTheMeanImprovement(t *testing.T) {
 // Law: where nothing is uncertain it is the improvement itself.
 func TestClosedWhereCertain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := someOutcome(t, 0)
+		o := someOutcome(t, "near")
 		o.limits = nil
 		for k := range o.sd {
 			o.sd[k] = 1e-9
@@ -105,17 +135,25 @@ func TestClosedOfOneObjective(t *testing.T) {
 // Law: the derivatives are those by differences, however improbable the improvement, and the value is the same with and without.
 func TestClosedGradients(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		far := rapid.SampledFrom([]float64{0, 3, 40, 300}).Draw(t, "far")
-		o := someOutcome(t, far)
+		o := someOutcome(t, place(t))
 		c := o.closed()
 		m := len(o.mean)
 		dMean, dSD := make([]float64, m), make([]float64, m)
 		value := c.LogGrad(o.mean, o.sd, dMean, dSD)
-		if plain := c.Log(o.mean, o.sd); plain != value || math.IsInf(value, 0) || math.IsNaN(value) {
+		if plain := c.Log(o.mean, o.sd); plain != value || math.IsInf(value, 0) == o.leaves() || math.IsNaN(value) {
 			t.Fatalf("it is %v with derivatives, %v without", value, plain)
 		}
+		if !o.leaves() {
+			for k := range m {
+				if dMean[k] != 0 || dSD[k] != 0 {
+					t.Fatalf("nothing changes by %v, %v", dMean, dSD)
+				}
+			}
+			return
+		}
 		for k := range m {
-			h := 1e-4 * o.sd[k] / (1 + far)
+			// A step is short next to the scale of the slope, which is z/σ.
+			h := 1e-4 * o.sd[k] / (1 + math.Abs(o.mean[k]-0.5)/o.sd[k])
 			check := func(what string, got float64, at []float64) {
 				was := at[k]
 				at[k] = was + h
@@ -124,7 +162,7 @@ func TestClosedGradients(t *testing.T) {
 				down := c.Log(o.mean, o.sd)
 				at[k] = was
 				want := (up - down) / (2 * h)
-				if math.Abs(got-want)*o.sd[k] > 1e-5*(1+math.Abs(want)*o.sd[k])+1e-14*math.Abs(value)*o.sd[k]/h {
+				if math.Abs(got-want)*o.sd[k] > 1e-4*(1+math.Abs(want)*o.sd[k])+1e-14*math.Abs(value)*o.sd[k]/h {
 					t.Fatalf("by %s %d it changes by %v, by differences %v", what, k, got, want)
 				}
 			}
@@ -138,10 +176,10 @@ func TestClosedGradients(t *testing.T) {
 // a limit that is far away is none.
 func TestClosedOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := someOutcome(t, rapid.SampledFrom([]float64{0, 60}).Draw(t, "far"))
+		o := someOutcome(t, place(t))
 		value := o.log()
 		same := func(what string, o outcome) {
-			if got := o.log(); math.Abs(got-value) > 1e-11*(1+math.Abs(value)) {
+			if got := o.log(); got != value && !(math.Abs(got-value) <= 1e-11*(1+math.Abs(value))) {
 				t.Fatalf("%s it is %v, and was %v", what, got, value)
 			}
 		}
@@ -182,5 +220,31 @@ func TestClosedOrder(t *testing.T) {
 			}
 		}
 		same("with limits far away", distant)
+	})
+}
+
+// Law: in logarithms, cell by cell, it is what it is by products, with its derivatives, wherever these do not underflow.
+func TestFarIsTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := someOutcome(t, rapid.SampledFrom([]string{"near", "off"}).Draw(t, "place"))
+		if !o.leaves() {
+			return
+		}
+		c := o.closed()
+		m := len(o.mean)
+		dMean, dSD := make([]float64, m), make([]float64, m)
+		want := c.LogGrad(o.mean, o.sd, dMean, dSD)
+		if got := c.far(&c.region) + sumLog(o.sd); !(math.Abs(got-want) <= 1e-11*(1+math.Abs(want))) {
+			t.Fatalf("it is %v, want %v", got, want)
+		}
+		for k, sd := range o.sd {
+			for what, slope := range map[string][2]float64{
+				"mean": {c.dMean[k], dMean[k] * sd}, "sd": {c.dSD[k], dSD[k] * sd},
+			} {
+				if math.Abs(slope[0]-slope[1]) > 1e-9*(1+math.Abs(slope[1])) {
+					t.Fatalf("by %s %d it changes by %v, want %v", what, k, slope[0], slope[1])
+				}
+			}
+		}
 	})
 }

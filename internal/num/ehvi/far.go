@@ -7,7 +7,8 @@ import (
 )
 
 // far returns ln EHVI/Π σ_k, and leaves its derivatives, times σ, in dMean and
-// dSD: in logarithms, cell by cell, where sum would underflow.
+// dSD: in logarithms, cell by cell, where sum would underflow. Without a cell
+// within the limits it is −Inf, and they are 0.
 func (w *work) far(r *region) float64 {
 	m := len(w.side)
 	for k := range w.side {
@@ -40,6 +41,9 @@ func (w *work) far(r *region) float64 {
 			w.dMean[k] += share * s.byMean
 			w.dSD[k] += share * s.bySD
 		}
+	}
+	if math.IsInf(greatest, -1) {
+		return greatest
 	}
 	for k := range w.side {
 		w.dMean[k] /= sum

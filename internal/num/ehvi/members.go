@@ -69,7 +69,8 @@ func (m *Members) Len() int { return len(m.regions) }
 
 // Log returns ln NEHVI. means holds, of each objective, the means of all
 // members, and sd the standard deviation of each objective, positive. It is
-// finite.
+// finite, and −Inf without a slope where no front leaves anything within the
+// limits.
 func (m *Members) Log(means [][]float64, sd []float64) float64 {
 	value, _ := m.evaluate(means, sd, false)
 	return value
@@ -122,6 +123,10 @@ func (m *Members) evaluate(means [][]float64, sd []float64, grad bool) (value, s
 			m.member(s, means, sd, grad)
 			greatest = max(greatest, m.logs[s])
 		}
+	}
+	if math.IsInf(greatest, -1) {
+		clear(m.logs)
+		return greatest, 1
 	}
 	for s, v := range m.logs {
 		m.logs[s] = math.Exp(v - greatest)
