@@ -372,13 +372,17 @@ func (g *graph) composition(x *campaign.Experiment) (list []entity) {
 	return list
 }
 
-// quantities are what was measured in an experiment, as properties.
+// quantities are what was measured in an experiment, and what the campaign
+// computes from it, as properties.
 func (g *graph) quantities(x *campaign.Experiment) (list []entity) {
-	sought, measured := g.state.Value(x)
-	if !measured {
+	if x.Measurement == nil {
 		return nil
 	}
-	for _, q := range append([]definition.Quantity{sought}, x.Measurement.Further...) {
+	all := x.Measurement.All()
+	if sought, ok := g.state.Value(x); ok && g.state.Definition.Sought().Formula != "" {
+		all = append([]definition.Quantity{sought}, all...)
+	}
+	for _, q := range all {
 		value := strconv.FormatFloat(q.Value, 'g', -1, 64)
 		list = append(list, g.property(x.ID+"-out-"+q.Name, q.Name, value, q.Unit))
 	}
