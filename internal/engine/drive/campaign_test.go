@@ -111,7 +111,11 @@ func science(s *campaign.State) string {
 	for _, x := range s.Experiments {
 		fmt.Fprintf(&b, "%s %s %v", x.ID, x.Status, x.Parameters)
 		if x.Measurement != nil {
-			fmt.Fprintf(&b, " = %v", x.Measurement.Objective.Value)
+			value, _ := s.Value(&x)
+			fmt.Fprintf(&b, " = %v", value.Value)
+			for _, q := range x.Measurement.Quantities {
+				fmt.Fprintf(&b, ", %s %v %t", q.Name, q.Value, x.Counts(q.Name))
+			}
 		}
 		b.WriteByte('\n')
 	}

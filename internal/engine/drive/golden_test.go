@@ -52,6 +52,7 @@ var goldenCampaigns = map[string]func(*testing.T) []events.Event{
 	"estimate": estimated,
 	"contest":  contestedBy,
 	"files":    filed,
+	"several":  several,
 }
 
 // Law: golden logs stay readable. A log of each release that was ever published still

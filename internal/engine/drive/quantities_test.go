@@ -267,3 +267,51 @@ func TestFormulaIsComputed(t *testing.T) {
 	}
 	is("e1 9, e2 12, e3 14, e4 15", "e4")
 }
+
+// several is a campaign of several quantities: one is missing here and there, corrected and left
+// out, and another is declared and a formula sought while it is under way.
+func several(t *testing.T) []events.Event {
+	def := electrolyte(t, 4, 8, unaided, func(def *definition.Campaign) {
+		def.Quantities = []definition.QuantityDef{{Name: "viscosity", Unit: "mPa·s", Scale: definition.ScaleLog}}
+		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+	})
+	single := def
+	single.Quantities = nil
+	simulation, err := simulated.Driver.Open(t.Context(), single, instruments.Environment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := memlog.New()
+	run := func() {
+		t.Helper()
+		r, err := studytest.Runner(t.Context(), log, def, viscometer{simulation, new(int)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	amended := *core.State().Definition
+	amended.Budget.Experiments += 2
+	amended.Quantities = append(slices.Clone(amended.Quantities), definition.QuantityDef{Name: "conductivity", Unit: "mS/cm"})
+	amended.Objective = definition.Objective{Goal: definition.Maximize, Formula: "conductivity / sqrt(viscosity)"}
+	amended = campaignfile.Complete(builtin.Registry(), amended)
+	for _, r := range []engine.Request{
+		{Correct: &engine.Correct{Experiment: "e1", Quantities: []definition.Quantity{quantity("viscosity", 3)}, Reason: "misread"}},
+		{Correct: &engine.Correct{Experiment: "e2", LeaveOut: []string{"viscosity"}, Reason: "worn"}},
+		{Amend: &events.CampaignAmended{Definition: amended, Reason: "it is to be thin, too"}},
+	} {
+		r.Actor = "person:eve"
+		if _, err := engine.Submit(t.Context(), log, core, r, core.Last()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	return history(t, log)
+}
