@@ -308,15 +308,16 @@ class Campaign:
         infeasible: str | None = None,
         again: str | None = None,
         further: Mapping[str, float] | Sequence[Mapping[str, Any]] | None = None,
+        quantities: Mapping[str, float] | Sequence[Mapping[str, Any]] | None = None,
+        missing: Mapping[str, str] | None = None,
         anyway: bool = False,
     ) -> list[JSON]:
         """Tell the result of an experiment, or why there is none; returns the events that were recorded.
 
         `parameters` instead of an experiment are those of one's own. `actual` is what was really made. `failed`,
         `infeasible` (it cannot be made) and `again` (nothing took place) say why there is no value. `further` are
-        other quantities by their names, or as {"name", "value", "unit", "sd"}."""
-        if isinstance(further, Mapping):
-            further = [{"name": name, "value": float(x)} for name, x in further.items()]
+        other quantities by their names, or as {"name", "value", "unit", "sd"}; `quantities` those that the campaign
+        declares, in its units, and `missing` says by name why there is none of one."""
         return self._record(
             "tell",
             experiment=experiment.id if isinstance(experiment, Experiment) else experiment,
@@ -328,7 +329,9 @@ class Campaign:
             failed=failed,
             infeasible=infeasible,
             again=again,
-            further=None if further is None else [dict(q) for q in further],
+            further=_quantities(further),
+            quantities=_quantities(quantities),
+            missing=None if missing is None else [{"name": n, "reason": why} for n, why in missing.items()],
             anyway=anyway or None,
         )
 
@@ -551,6 +554,12 @@ def _text(source: Source) -> str:
         with open(text, encoding="utf-8") as file:
             text = file.read()
     return text
+
+
+def _quantities(given: Mapping[str, float] | Sequence[Mapping[str, Any]] | None) -> list[JSON] | None:
+    if isinstance(given, Mapping):
+        return [{"name": name, "value": float(x)} for name, x in given.items()]
+    return None if given is None else [dict(q) for q in given]
 
 
 def _point(point: Mapping[str, Value] | None) -> dict[str, Value] | None:

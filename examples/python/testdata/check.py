@@ -65,6 +65,21 @@ try:
 except TypeError as error:
     assert "DataFrame" in str(error), error
 
+# Several quantities, of which one is missing, and a formula of them.
+several = client.begin({
+    "name": "several",
+    "parameters": [{"name": "x", "min": 0, "max": 1}],
+    "quantities": [{"name": "flow", "unit": "mL/s"}, {"name": "loss", "unit": "mL/s"}],
+    "objective": {"maximize": "flow / (flow + loss)"},
+    "budget": {"experiments": 3},
+    "instrument": "manual",
+}, run=False)
+several.tell(parameters={"x": 0.5}, quantities={"flow": 3, "loss": 1})
+several.tell(parameters={"x": 0.6}, quantities={"flow": 2}, missing={"loss": "the balance was off"})
+several.correct("e2", "read from the log", quantities=[{"name": "loss", "value": 2}])
+assert [(r["flow"], r["loss"], r["flow/(flow + loss)"]) for r in several.experiments()] == [(3, 1, 0.75), (2, 2, 0.5)]
+assert refused("not_possible", lambda: several.tell(parameters={"x": 0.1}, value=1)).detail
+
 bench = client.begin(BENCH)
 assert refused("conflict", lambda: client.begin(BENCH)).remedies, "no remedy"
 assert refused("no_campaign", lambda: client.campaign("nobody").status()).status == 404
