@@ -24,9 +24,9 @@ func TestCommandsSayWhatRequestsCarry(t *testing.T) {
 		command *cobra.Command
 		flags   map[string]string // of fields whose flag has another name
 	}{
-		{engine.Tell{}, a.tellCommand(), map[string]string{"experiment": argument, "infeasible": "cannot", "notes": "comment"}},
-		{engine.Correct{}, a.correctCommand(), map[string]string{"experiment": argument, "outcome": "not-performed"}},
-		{engine.Resolve{}, a.resolveCommand(), map[string]string{"experiment": argument, "resolution": argument}},
+		{engine.Tell{}, a.tellCommand(), map[string]string{"experiment": argument, "infeasible": "cannot", "notes": "comment", "quantities": "quantity"}},
+		{engine.Correct{}, a.correctCommand(), map[string]string{"experiment": argument, "outcome": "not-performed", "quantities": "quantity", "leave_out": "leave-out"}},
+		{engine.Resolve{}, a.resolveCommand(), map[string]string{"experiment": argument, "resolution": argument, "quantities": "quantity"}},
 		{engine.Exclude{}, a.excludeCommand(), map[string]string{"point": "at", "region": "where", "about": argument}},
 		{engine.Allow{}, a.allowCommand(), map[string]string{"exclusion": argument}},
 		{engine.Anchors{}, a.anchorCommand(), map[string]string{"points": "at"}},

@@ -145,7 +145,7 @@ assert [r["experiment"] for r in csv.DictReader(io.StringIO(bench.export()))] ==
 assert {q["status"] for q in bench.questions()} == {"answered"} and bench.questions(status="asked") == []
 assert bench.explain(third.id)["decision"]["decision"].startswith("d")
 assert bench.predict([{"x": 0.5, "salt": "LiFSI"}])[0], "no prediction"
-assert bench.status()["status"] == "completed" and {c["campaign"] for c in client.campaigns()} == {"bench", "mapping"}
+assert bench.status()["status"] == "completed" and {c["campaign"] for c in client.campaigns()} == {"bench", "mapping", "several"}
 assert bench.definition() == BENCH and "<html" in bench.report()
 assert bench.import_csv("x,salt,flow\n0.25,LiPF6,3\n", preview=True)["rows"][0]["value"] == 3
 print("DONE", flush=True)
