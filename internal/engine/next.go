@@ -29,6 +29,8 @@ type World struct {
 	// Recovering is set while the instrument is being asked what became of
 	// commands another process dispatched.
 	Recovering bool
+	// AskedSince is since when it is asked, where it is.
+	AskedSince time.Time
 	// Eager is set for campaigns in memory: see Eager of drive.Runner.
 	Eager bool
 	// CountEach counts each experiment without a result before a pause, also of
@@ -226,22 +228,23 @@ func (c *Core) nextRecovery(s *campaign.State, w World) (Step, error) {
 // Both events say the time that the definition allows and not that of the clock,
 // so that an audit can hold them to it.
 func (c *Core) nextWatch(s *campaign.State, w World) (Step, error) {
+	stallAfter, giveUpAfter := s.Definition.Silence()
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		if x.Status != campaign.Dispatched && x.Status != campaign.Started {
 			continue
 		}
-		stall, giveUp := watchTimes(s, x)
+		stall, giveUp := watchTimes(s, x, w)
 		switch {
 		case !giveUp.IsZero() && !w.Now.Before(giveUp):
 			return Record{[]events.Payload{&events.ExperimentUnresolved{
 				Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
-				Cause: fmt.Sprintf("the instrument has been silent for %s", giveUp.Sub(x.DispatchedAt)),
+				Cause: fmt.Sprintf("the instrument has been silent for %s", giveUpAfter),
 			}}}, nil
 		case !x.Stalled && !stall.IsZero() && !w.Now.Before(stall):
 			return Record{[]events.Payload{&events.InstrumentStalled{
 				Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
-				Waited: stall.Sub(x.DispatchedAt).Seconds(),
+				Waited: stallAfter.Seconds(),
 			}}}, nil
 		}
 	}
@@ -249,14 +252,22 @@ func (c *Core) nextWatch(s *campaign.State, w World) (Step, error) {
 }
 
 // watchTimes returns when a dispatched experiment counts as stalled and when it
-// is given up; zero means never.
-func watchTimes(s *campaign.State, x *campaign.Experiment) (stall, giveUp time.Time) {
+// is given up; zero means never. Silence counts while somebody listens: from when
+// the command was sent, or the instrument said what became of it after a restart;
+// while it is being asked that, from the question on.
+func watchTimes(s *campaign.State, x *campaign.Experiment, w World) (stall, giveUp time.Time) {
+	since := x.DispatchedAt
+	for _, later := range []time.Time{x.RecalledAt, w.AskedSince} {
+		if later.After(since) {
+			since = later
+		}
+	}
 	stallAfter, giveUpAfter := s.Definition.Silence()
 	if stallAfter > 0 {
-		stall = x.DispatchedAt.Add(stallAfter)
+		stall = since.Add(stallAfter)
 	}
 	if giveUpAfter > 0 {
-		giveUp = x.DispatchedAt.Add(giveUpAfter)
+		giveUp = since.Add(giveUpAfter)
 	}
 	return stall, giveUp
 }
@@ -528,7 +539,7 @@ func deadline(s *campaign.State, w World) time.Time {
 	}
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {
-			stall, giveUp := watchTimes(s, x)
+			stall, giveUp := watchTimes(s, x, w)
 			if !x.Stalled {
 				add(stall)
 			}

@@ -52,6 +52,8 @@ objective: {name: flow, unit: mL/s, goal: maximize}
 var (
 	manually  = sampled + "initial: {experiments: 4}\nbudget: {experiments: 9}\ninstrument: manual\npolicy: sobol\n"
 	unknown   = sampled + "initial: {experiments: 1}\nbudget: {experiments: 1}\ninstrument: forgetful\npolicy: sobol\n"
+	several   = manually + declared
+	forgotten = unknown + declared
 	inPairs   = sampled + "initial: {experiments: 2, comparisons: 1}\n" + asksAda + "policy: {trust: coexbo}\n"
 	inWords   = sampled + "initial: {experiments: 2, labels: 2}\n" + asksAda + "policy: cobol\n"
 	inNumbers = sampled + "initial: {experiments: 2, estimates: 4}\n" + asksAda
@@ -60,6 +62,9 @@ var (
 
 // compares is a campaign that measures nothing.
 var compares = sampled + "budget: {comparisons: 9}\nexperts: [{name: ada, web: {}}]\npolicy: {duel: {raeubo: {alpha: 1}}}\n"
+
+// Of campaigns that declare their quantities.
+const declared = "quantities: [{name: loss, unit: mL/s}, {name: ph}]\n"
 
 const asksAda = "budget: {experiments: 9}\ninstrument: manual\nexperts: [{name: ada, web: {}}]\n"
 
@@ -88,8 +93,13 @@ var samples = map[string][]sample{
 		{campaign: manually, body: `{"experiment": "e1", "failed": "it leaked"}`},
 		{campaign: manually, body: `{"experiment": "e1", "infeasible": "it froze"}`},
 		{campaign: manually, body: `{"experiment": "e1", "again": "the door was open"}`},
+		{campaign: several, body: `{"experiment": "e1", "quantities": [{"name": "loss", "value": 2.5, "unit": "mL/s", "sd": 0.25}],
+			"missing": [{"name": "ph", "reason": "the electrode broke"}, {"name": "flow", "reason": "it was clogged"}]}`},
 	},
-	"import": {{campaign: manually, body: `[
+	"import": {{campaign: several, body: `[{"parameters": {"x": 0.125, "y": 0.375, "k": "a"},
+		"quantities": [{"name": "loss", "value": 2.5, "unit": "mL/s", "sd": 0.25}],
+		"missing": [{"name": "ph", "reason": "the electrode broke"}, {"name": "flow", "reason": "it was clogged"}]}]`},
+		{campaign: manually, body: `[
 		{"parameters": {"x": 0.125, "y": 0.375, "k": "a"}, "value": 2.5, "notes": ["cloudy"], "sd": 0.25,
 			"actual": {"x": 0.25, "y": 0.5, "k": "b"}, "further": [{"name": "pH", "value": 7.5, "unit": "one", "sd": 0.75}], "unit": "mL/s"},
 		{"parameters": {"x": 0.625, "y": 0.875, "k": "b"}, "infeasible": "it froze"},
@@ -98,12 +108,17 @@ var samples = map[string][]sample{
 		{campaign: manually, before: measured,
 			body: `{"experiment": "e1", "outcome": "measured", "value": 2.5, "sd": 0.25, "actual": {"x": 0.125, "y": 0.375, "k": "a"},
 				"further": [{"name": "pH", "value": 7.5, "unit": "one", "sd": 0.75}], "anyway": true, "reason": "misread"}`},
+		{campaign: several, before: []string{"/campaigns/NAME/tell", `{"experiment": "e1", "value": 1.5, "quantities": [{"name": "ph", "value": 7}]}`},
+			body: `{"experiment": "e1", "quantities": [{"name": "loss", "value": 2.5, "unit": "mL/s", "sd": 0.25}], "leave_out": ["ph"], "reason": "misread"}`},
 		{campaign: manually, before: measured, body: `{"experiment": "e1", "exclude": true, "reason": "the wrong vial"}`},
 		{campaign: manually, before: measured, body: `{"experiment": "e1", "outcome": "failed", "reason": "misread"}`},
 	},
 	"resolve": {
 		{campaign: unknown, body: `{"experiment": "e1", "resolution": "measured", "value": 2.5, "sd": 0.25, "actual": {"x": 0.125, "y": 0.375, "k": "a"},
 			"further": [{"name": "pH", "value": 7.5, "unit": "one", "sd": 0.75}], "anyway": true, "reason": "on the display"}`},
+		{campaign: forgotten, body: `{"experiment": "e1", "resolution": "measured", "reason": "on the display",
+			"quantities": [{"name": "loss", "value": 2.5, "unit": "mL/s", "sd": 0.25}],
+			"missing": [{"name": "ph", "reason": "the electrode broke"}, {"name": "flow", "reason": "it was clogged"}]}`},
 		{campaign: unknown, body: `{"experiment": "e1", "resolution": "not-performed", "repeat": true, "reason": "the vial is full"}`},
 	},
 	"exclude": {
@@ -353,7 +368,7 @@ func (r *trier) fresh(s sample) {
 // open waits until something is open in the campaign, and returns the question, if there is one.
 func (r *trier) open(s sample) (question string) {
 	r.t.Helper()
-	if s.campaign == unknown {
+	if s.campaign == unknown || s.campaign == forgotten {
 		for late := time.Now().Add(patience); ; {
 			_, _, text := r.do("GET", "/api/v1/campaigns/"+r.campaign+"/experiments", "", "")
 			if strings.Contains(string(text), `"status":"unresolved"`) {

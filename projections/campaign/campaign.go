@@ -115,6 +115,11 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		s.applyCampaign(e, payload)
 	case *events.RecoveryDone:
 		s.Recoveries++
+		for _, c := range p.Commands {
+			if x := s.Experiment(c.Experiment); x != nil && x.Command == c.Command {
+				x.RecalledAt = e.Time
+			}
+		}
 		if p.Epoch != "" {
 			s.Epoch = p.Epoch
 		}

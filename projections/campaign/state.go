@@ -116,7 +116,10 @@ type Experiment struct {
 	// is when the outcome was first recorded: a correction leaves it.
 	RequestedAt  time.Time `json:"requested_at,omitzero"`
 	DispatchedAt time.Time `json:"dispatched_at,omitzero"`
-	EndedAt      time.Time `json:"ended_at,omitzero"`
+	// RecalledAt is when the instrument said what had become of the command, to a
+	// process that had not sent it.
+	RecalledAt time.Time `json:"recalled_at,omitzero"`
+	EndedAt    time.Time `json:"ended_at,omitzero"`
 	// LastEvent is the ID of the latest event about it, Trace that event's
 	// trace.
 	LastEvent string `json:"last_event"`

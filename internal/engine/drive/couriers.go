@@ -63,7 +63,9 @@ func (c *couriers) releaseSettled(s *campaign.State) {
 // world says what is in flight. The maps are made anew each time: a decision in
 // the background keeps the world that it was begun with.
 func (c *couriers) world(w *engine.World, s *campaign.State) {
-	w.Recovering = c.recovery != nil
+	if w.Recovering = c.recovery != nil; w.Recovering {
+		w.AskedSince = c.recovery.since
+	}
 	w.Describing = c.describing
 	w.Prompted = c.prompted
 	w.InFlight = make(map[string]bool, len(c.inFlight))

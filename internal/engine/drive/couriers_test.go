@@ -75,7 +75,7 @@ func TestCouriersRecovery(t *testing.T) {
 		c := couriers{instrument: absent{instruments.FateNotStarted}}
 		team := newTeam(t)
 		now := instruments.Description{Name: "robot", Simulated: simulated}
-		c.recover(team, s, now, []string{"e1"})
+		c.recover(team, s, now, []string{"e1"}, time.Time{})
 		var w engine.World
 		if c.world(&w, s); !w.Recovering || c.recovered() != nil {
 			t.Error("it is recovered before the instrument has answered")

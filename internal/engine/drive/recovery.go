@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
@@ -96,6 +97,7 @@ func withReplacement(
 type recovery struct {
 	queries  []query
 	verdicts []verdict // of each query; nil until the instrument has answered
+	since    time.Time
 }
 
 // query is a command whose fate is asked for, with what the log knew of it
@@ -120,14 +122,14 @@ type verdict struct {
 // instrument need not be able to answer two at once. The message comes when all
 // have been answered, so that recovery.done lists them together.
 func (c *couriers) recover(
-	t *team, s *campaign.State, now instruments.Description, experiments []string,
+	t *team, s *campaign.State, now instruments.Description, experiments []string, since time.Time,
 ) {
 	queries := make([]query, len(experiments))
 	for i, id := range experiments {
 		x := s.Experiment(id)
 		queries[i] = query{id, engine.CommandOf(s, x), evidenceOf(x, now)}
 	}
-	c.recovery = &recovery{queries: queries}
+	c.recovery = &recovery{queries: queries, since: since}
 	t.consult(func() {
 		verdicts := make([]verdict, len(queries))
 		for i, q := range queries {

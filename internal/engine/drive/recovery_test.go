@@ -7,10 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -249,5 +253,41 @@ func TestWhatIsAReplacement(t *testing.T) {
 				t.Errorf("the notes are %q, want %q", notes, c.said)
 			}
 		})
+	}
+}
+
+// Law: silence counts while somebody listens. A campaign that no process ran for longer than an
+// instrument may be silent asks it what became of its commands, before it gives them up.
+func TestAskedBeforeGivenUp(t *testing.T) {
+	def := electrolyte(t, 4, 5, unaided)
+	log, _ := simulate(t, def)
+	all := history(t, log)
+	_, giveUp := def.Silence()
+	cut := slices.IndexFunc(all, func(e events.Event) bool { return e.Kind == events.KindExperimentDispatched })
+	log = refill(t, all[:cut+1])
+	later := all[cut].Time.Add(2 * giveUp)
+	instrument, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &drive.Runner{
+		Registry: builtin.Registry(), Log: log, Campaign: def.Name, Instrument: instrument, Eager: true,
+		Now: func() time.Time { later = later.Add(time.Second); return later },
+	}
+	if err := r.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := r.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range history(t, log) {
+		if e.Kind == events.KindExperimentUnresolved || e.Kind == events.KindInstrumentStalled {
+			t.Errorf("%s: %s", e.Kind, e.Data)
+		}
+	}
+	if s := r.Core().State(); s.Status != campaign.Completed {
+		t.Errorf("the campaign is %s", s.Status)
 	}
 }

@@ -365,7 +365,7 @@ func (r *Runner) perform(ctx context.Context, step engine.Step) error {
 	case engine.Record:
 		return r.append(ctx, "engine", s.LastEvent, step.Payloads...)
 	case engine.Recover:
-		r.couriers.recover(r.team, s, r.device.description, step.Experiments)
+		r.couriers.recover(r.team, s, r.device.description, step.Experiments, r.Now())
 	case engine.Describe:
 		r.couriers.describing = true
 		r.couriers.describe(r.team, func(d instruments.Description, err error) message {
