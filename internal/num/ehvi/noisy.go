@@ -165,7 +165,7 @@ func (o *objective) addGrad(grad, part, dMeans []float64, dSD float64) {
 		}
 		return
 	}
-	o.predictor.MeanGradOf(part, dMeans)
+	o.predictor.WeighedGrad(part, dMeans)
 	for j, v := range part {
 		grad[j] += sign*v + dSD*o.slope[j]
 	}

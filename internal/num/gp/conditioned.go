@@ -350,15 +350,6 @@ func (w *ConditionedPredictor) MeanGrad(dst []float64, weight func(member int) f
 	w.meanGrad(dst, 1, weight)
 }
 
-// MeanGradOf is MeanGrad for a weight of each member that may be any number.
-func (w *ConditionedPredictor) MeanGradOf(dst, weights []float64) {
-	sum := 0.0
-	for _, v := range weights {
-		sum += v
-	}
-	w.meanGrad(dst, sum, func(member int) float64 { return weights[member] })
-}
-
 // meanGrad is MeanGrad for weights that add up to sum.
 func (w *ConditionedPredictor) meanGrad(dst []float64, sum float64, weight func(member int) float64) {
 	for j, v := range w.dmean {
@@ -386,17 +377,7 @@ func (w *ConditionedPredictor) WeighedGrad(dst, weights []float64) {
 	for _, v := range weights {
 		total += v
 	}
-	for j, v := range w.dmean {
-		dst[j] = total * v
-	}
-	if len(w.c) == 0 {
-		return
-	}
-	clear(w.sum)
-	for m, gain := range w.of.gains {
-		axpy(w.sum, weights[m], gain)
-	}
-	w.addCross(dst, w.sum, 1)
+	w.meanGrad(dst, total, func(member int) float64 { return weights[member] })
 }
 
 // addCross adds s·∇(cᵀv) = s·(Σ_j v_j ∂k(P_j,x) − Σ_i (Av)_i ∂k(X_i,x)).
