@@ -3,6 +3,7 @@ package ehvi
 import (
 	"math"
 
+	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/pareto"
 	"github.com/campaignd/campaignd/internal/num/special"
 )
@@ -222,16 +223,21 @@ func tail(edge []side, z []float64) float64 {
 
 // limited is middle for an objective with a limit.
 func limited(edge []side, z []float64, bound float64) float64 {
-	base, _, _ := special.LogHBelow(z[0], bound)
+	base := logLimited(z[0], bound).value
 	for i, at := range z {
-		edge[i] = side{}
-		if at > bound {
-			log, byMean, bySD := special.LogHBelow(at, bound)
-			value := math.Exp(log - base)
-			edge[i] = side{value, value * byMean, value * bySD}
-		}
+		s := logLimited(at, bound)
+		value := math.Exp(s.value - base)
+		edge[i] = side{value, value * s.byMean, value * s.bySD}
 	}
 	return base
+}
+
+// logLimited returns ln(G/σ) of an objective with a limit, −Inf from there on. It
+// is the improvement of a value that is minimized, with mean 0 and standard
+// deviation 1: z − Z for Z = (μ − Y)/σ.
+func logLimited(z, bound float64) side {
+	log, byMean, bySD := acquisition.LogCappedEI(0, 1, z, bound)
+	return side{log, -byMean, bySD}
 }
 
 // sum returns EHVI, divided by Π G_k at the reference.

@@ -152,8 +152,8 @@ func TestClosedGradients(t *testing.T) {
 			return
 		}
 		for k := range m {
-			// A step is short next to the scale of the slope, which is z/σ.
-			h := 1e-4 * o.sd[k] / (1 + math.Abs(o.mean[k]-0.5)/o.sd[k])
+			// A step that changes the shares of cells by little.
+			h := 1e-3 * o.sd[k] / (1 + math.Abs(value))
 			check := func(what string, got float64, at []float64) {
 				was := at[k]
 				at[k] = was + h

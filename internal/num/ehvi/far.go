@@ -56,15 +56,10 @@ func (w *work) far(r *region) float64 {
 func (w *work) logCorners(r *region, k int) {
 	end := r.from[k+1] - 1
 	for i := r.from[k]; i < end; i++ {
-		z := w.z[i]
-		switch {
-		case math.IsInf(w.bound[k], -1):
-			w.edge[i] = logH(z)
-		case z > w.bound[k]:
-			log, byMean, bySD := special.LogHBelow(z, w.bound[k])
-			w.edge[i] = side{log, byMean, bySD}
-		default:
-			w.edge[i] = side{value: math.Inf(-1)}
+		if math.IsInf(w.bound[k], -1) {
+			w.edge[i] = logH(w.z[i])
+		} else {
+			w.edge[i] = logLimited(w.z[i], w.bound[k])
 		}
 	}
 	w.edge[end] = side{value: math.Inf(-1)}
