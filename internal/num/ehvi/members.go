@@ -21,7 +21,7 @@ type Members struct {
 	mean    []float64 // of one member, m values
 	inverse []float64 // 1/σ_k
 	most    []float64 // what ln EHVI/Π σ_k of each member does not exceed
-	logs    []float64 // ln EHVI/Π σ_k of each member
+	logs    []float64 // ln EHVI/Π σ_k of each member, then its term of the sum
 	slopes  []float64 // S×m, its derivatives by the means
 	growth  []float64 // S×m, and by the standard deviations
 }
