@@ -252,7 +252,7 @@ func (c *Core) nextWatch(s *campaign.State, w World) (Step, error) {
 }
 
 // watchTimes returns when a dispatched experiment counts as stalled and when it
-// is given up; zero means never. Silence counts while somebody listens: from when
+// is given up; zero means never. Silence counts while a process listens: from when
 // the command was sent, or the instrument said what became of it after a restart;
 // while it is being asked that, from the question on.
 func watchTimes(s *campaign.State, x *campaign.Experiment, w World) (stall, giveUp time.Time) {
