@@ -251,25 +251,31 @@ func (c *Core) nextWatch(s *campaign.State, w World) (Step, error) {
 	return nil, nil
 }
 
+// firstWord is how long an instrument has to say what became of a command that
+// another process sent, before its silence until then is held against it. No
+// process may have listened in the meantime.
+const firstWord = 10 * time.Second
+
 // watchTimes returns when a dispatched experiment counts as stalled and when it
-// is given up; zero means never. Silence counts while a process listens: from when
-// the command was sent, or the instrument said what became of it after a restart;
-// while it is being asked that, from the question on.
+// is given up; zero means never. Silence begins when the command was sent, or
+// when the instrument said what had become of it.
 func watchTimes(s *campaign.State, x *campaign.Experiment, w World) (stall, giveUp time.Time) {
 	since := x.DispatchedAt
-	for _, later := range []time.Time{x.RecalledAt, w.AskedSince} {
-		if later.After(since) {
-			since = later
+	if x.RecalledAt.After(since) {
+		since = x.RecalledAt
+	}
+	after := func(allowed time.Duration) time.Time {
+		if allowed <= 0 {
+			return time.Time{}
 		}
+		at := since.Add(allowed)
+		if asked := w.AskedSince.Add(firstWord); w.Recovering && asked.After(at) {
+			return asked
+		}
+		return at
 	}
 	stallAfter, giveUpAfter := s.Definition.Silence()
-	if stallAfter > 0 {
-		stall = since.Add(stallAfter)
-	}
-	if giveUpAfter > 0 {
-		giveUp = since.Add(giveUpAfter)
-	}
-	return stall, giveUp
+	return after(stallAfter), after(giveUpAfter)
 }
 
 // nextRecovered waits for the instrument's word on commands another process

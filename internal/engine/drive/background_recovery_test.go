@@ -134,9 +134,12 @@ func TestLoopHearsWhileAnInstrumentRecalls(t *testing.T) {
 			log := refill(t, past)
 			d := slowRecall{newDevice("serial 1"), make(chan string, 2), make(chan instruments.Fate, 2)}
 			r, waiting := start(t, log, def, d)
-			r.Now = time.Now
+			var passed atomic.Int64
+			now := time.Now().Add(-time.Minute) // before the 24 hours are over
+			r.Now = func() time.Time { return now.Add(time.Duration(passed.Load())) }
 			ended := run(t, r)
 			<-d.asked
+			passed.Store(int64(11 * time.Second)) // more than it has for its first word
 			until(t, waiting, "to say what became of")
 			ask := func(request engine.Request) {
 				t.Helper()
@@ -200,12 +203,18 @@ func TestSettledWhileAnInstrumentRecalls(t *testing.T) {
 		}
 	}
 	// The clock stands where the first has been silent for too long, and the second not yet.
-	now := open[0].DispatchedAt.Add(time.Hour)
+	const firstWord = 10 * time.Second
+	now := open[0].DispatchedAt.Add(time.Hour - firstWord)
+	var passed atomic.Int64
 	d := slowRecall{newDevice("serial 1"), make(chan string, 2), make(chan instruments.Fate, 2)}
 	r, waiting := start(t, log, def, d)
-	r.Now = func() time.Time { return now }
+	r.Now = func() time.Time { return now.Add(time.Duration(passed.Load())) }
 	run(t, r)
 	<-d.asked
+	passed.Store(int64(firstWord))
+	if _, err := r.Submit(t.Context(), engine.Request{Actor: "person:eve", Note: &engine.Note{Text: "time passes"}}); err != nil {
+		t.Fatal(err)
+	}
 	until(t, waiting, "robot to say what became of "+open[1].ID)
 	for _, request := range []engine.Request{
 		{Resolve: &engine.Resolve{Experiment: open[0].ID, Resolution: events.ResolvedNotPerformed, Repeat: true}},
