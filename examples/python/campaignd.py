@@ -473,7 +473,7 @@ class Campaign:
         said = {k: v for k, v in said.items() if v}
         if isinstance(file, str) and "://" in file:
             said["name"] = name or os.path.basename(urllib.parse.urlsplit(file).path) or file
-            return self._record("files/elsewhere", uri=file, **said)
+            return self._record("attach-uri", uri=file, **said)
         if isinstance(file, bytes):
             content = file
         else:
@@ -500,7 +500,7 @@ class Campaign:
 
     def withdraw(self, file: str, reason: str) -> list[JSON]:
         """Take out a file that was attached by mistake."""
-        return self._record("files/withdraw", file=file, reason=reason)
+        return self._record("withdraw-file", file=file, reason=reason)
 
     def resolve(self, experiment: str, resolution: str, reason: str = "", **more: Any) -> list[JSON]:
         """Settle an experiment whose fate is unknown: measured (with value=…), failed, infeasible, not-performed."""

@@ -120,7 +120,7 @@ func TestRefusedFiles(t *testing.T) {
 	if status, _, text := c.attach("name=a.csv", ""); status != 400 {
 		t.Errorf("an empty file: %d %s", status, text)
 	}
-	if status, _, text := c.do("POST", someFiles+"/elsewhere", "application/json", `{"name": "a", "uri": "/data/a"}`); status != 400 {
+	if status, _, text := c.do("POST", strings.TrimSuffix(someFiles, "/files")+"/attach-uri", "application/json", `{"name": "a", "uri": "/data/a"}`); status != 400 {
 		t.Errorf("a path as URI: %d %s", status, text)
 	}
 	for _, f := range []string{"f1", "FORMAT", "%2e%2e%2fFORMAT"} {

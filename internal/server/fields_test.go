@@ -132,7 +132,7 @@ var samples = map[string][]sample{
 	"note":   {{campaign: manually, body: `{"text": "cloudy", "about": "e1"}`}},
 	"attach-uri": {{campaign: manually, body: `{"experiment": "e1", "name": "run.csv", "media_type": "text/csv", "uri": "https://data.example.org/7",
 		"digest": "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "size": 4, "quantity": "pH", "comment": "raw"}`}},
-	"withdraw-file": {{campaign: manually, before: []string{"/campaigns/NAME/files/elsewhere", `{"name": "7", "uri": "https://data.example.org/7"}`},
+	"withdraw-file": {{campaign: manually, before: []string{"/campaigns/NAME/attach-uri", `{"name": "7", "uri": "https://data.example.org/7"}`},
 		body: `{"file": "f1", "reason": "of another cell"}`}},
 	"pause-campaign":  {{campaign: manually, body: `{"reason": "cleaning"}`}},
 	"resume-campaign": {{campaign: manually, before: []string{"/campaigns/NAME/pause", "{}"}, body: `{"reason": "clean"}`}},

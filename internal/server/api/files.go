@@ -93,13 +93,13 @@ func (a *API) files() {
 		},
 	}
 	inCampaign(a, a.recording(attach), a.attachFile)
-	record(a, operation("attach-uri", http.MethodPost, "/campaigns/{campaign}/files/elsewhere",
+	record(a, operation("attach-uri", http.MethodPost, "/campaigns/{campaign}/attach-uri",
 		"Attach a file that stays where it is",
 		"It is recorded where the file is, and nothing is copied or looked at."),
 		func(e *elsewhere) engine.Request {
 			return engine.Request{Attach: &engine.Attach{Experiment: e.Experiment, Attachment: e.attachment()}}
 		})
-	record(a, operation("withdraw-file", http.MethodPost, "/campaigns/{campaign}/files/withdraw",
+	record(a, operation("withdraw-file", http.MethodPost, "/campaigns/{campaign}/withdraw-file",
 		"Take out a file that was attached by mistake", "That it was attached stays on the record."),
 		func(w *engine.Withdraw) engine.Request { return engine.Request{Withdraw: w} })
 	inCampaign(a, operation("list-files", http.MethodGet, "/campaigns/{campaign}/files", "The files of a campaign",
