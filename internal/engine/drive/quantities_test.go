@@ -43,6 +43,24 @@ func quantity(name string, value float64) definition.Quantity {
 	return definition.Quantity{Name: name, Value: value}
 }
 
+// asked is a campaign that nobody runs, and eve's requests of it.
+func asked(t *testing.T, def definition.Campaign) (*memlog.Log, *engine.Core, func(engine.Request) error) {
+	t.Helper()
+	log := memlog.New()
+	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", time.Unix(0, 0), ""); err != nil {
+		t.Fatal(err)
+	}
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log, core, func(r engine.Request) error {
+		r.Actor = "person:eve"
+		_, err := engine.Submit(t.Context(), log, core, r, time.Unix(100, 0))
+		return err
+	}
+}
+
 // Law: each declared quantity is measured, missing, corrected and left out by itself; one that
 // is declared later counts from what was reported before it was; what nothing can be learned
 // from is refused. The log replays to the same, and its audit is clean.
@@ -56,19 +74,7 @@ func TestQuantitiesOneByOne(t *testing.T) {
 		}
 		def.Instrument = definition.Instrument{Driver: manual.Choose(manual.Settings{})}
 	})
-	log := memlog.New()
-	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", time.Unix(0, 0), ""); err != nil {
-		t.Fatal(err)
-	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ask := func(r engine.Request) error {
-		r.Actor = "person:eve"
-		_, err := engine.Submit(t.Context(), log, core, r, time.Unix(100, 0))
-		return err
-	}
+	log, core, ask := asked(t, def)
 	tell := func(r engine.Tell) error { return ask(engine.Request{Tell: &r}) }
 	must := func(err error) {
 		t.Helper()
@@ -221,19 +227,7 @@ func TestFormulaIsComputed(t *testing.T) {
 	if o := def.Sought(); o.Unit != "mS/cm·(mPa·s)^-0.5" || o.Goal != definition.Maximize {
 		t.Errorf("it seeks %+v", o)
 	}
-	log := memlog.New()
-	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", time.Unix(0, 0), ""); err != nil {
-		t.Fatal(err)
-	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ask := func(r engine.Request) error {
-		r.Actor = "person:eve"
-		_, err := engine.Submit(t.Context(), log, core, r, time.Unix(100, 0))
-		return err
-	}
+	log, core, ask := asked(t, def)
 	for i, q := range [][]definition.Quantity{
 		{quantity("conductivity", 9), quantity("viscosity", 9)}, {quantity("conductivity", 8), quantity("viscosity", 4)},
 		{quantity("conductivity", 7)}, {quantity("conductivity", 6), quantity("viscosity", 1)},
