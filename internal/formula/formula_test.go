@@ -297,3 +297,26 @@ func TestAffine(t *testing.T) {
 		t.Error("it does not use a and p alone")
 	}
 }
+
+// Law: a formula in the place of a name gives what its value would give, and there is an end to how deep one
+// becomes.
+func TestInline(t *testing.T) {
+	whole, err := parse(t, "(cost + price)*price - other").Inline(map[string]*Formula{"price": parse(t, "30*s + cost")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := whole.Names(); !slices.Equal(got, []string{"cost", "s", "other"}) {
+		t.Fatalf("it is of %v", got)
+	}
+	bound, err := whole.Bind([]string{"s", "cost", "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := bound.Value([]float64{2, 3, 5}), (3.0+63)*63-5; got != want {
+		t.Errorf("%s is %v, want %v", whole, got, want)
+	}
+	deep := parse(t, strings.Repeat("1+x/(", 60)+"y"+strings.Repeat(")", 60))
+	if _, err := deep.Inline(map[string]*Formula{"y": deep}); err == nil {
+		t.Error("two formulas of 120 operations each are one of 240")
+	}
+}

@@ -83,6 +83,11 @@ func read(text string) (*reader, ast.Node, error) {
 	return r, tree.Node, nil
 }
 
+func tooDeep(column int) error {
+	return &Fault{column, fmt.Sprintf("more than %d operations stand within each other", MaxDepth),
+		"write a part of it as a quantity of its own"}
+}
+
 func tooLong(length int) error {
 	return &Fault{Column: 1, Message: fmt.Sprintf("the formula has %d characters", length),
 		Remedy: fmt.Sprintf("at most %d are possible; write a part of it as a quantity of its own", MaxLength)}
@@ -150,8 +155,7 @@ func compares(operator string) bool {
 // node takes over an expression that is a number.
 func (r *reader) node(n ast.Node) (*node, error) {
 	if r.depth++; r.depth > MaxDepth {
-		return nil, r.fault(n, fmt.Sprintf("more than %d operations stand within each other", MaxDepth),
-			"write a part of it as a quantity of its own")
+		return nil, tooDeep(column(n))
 	}
 	defer func() { r.depth-- }()
 	switch n := n.(type) {

@@ -51,20 +51,11 @@ func ParseRelation(text string) (*Relation, error) {
 // part returns an expression of a larger text as a formula of its own.
 func part(r *reader, n *node) (*Formula, error) {
 	p := &reader{}
-	return newFormula(p.renamed(n, r.names), p.names, p.columns)
-}
-
-// renamed copies an expression of other names.
-func (r *reader) renamed(n *node, names []string) *node {
-	if n.op == name {
-		return r.named(names[n.name], n.column)
+	root, err := p.inlined(n, r.names, nil)
+	if err != nil {
+		return nil, err
 	}
-	out := *n
-	out.args = make([]*node, len(n.args))
-	for i, a := range n.args {
-		out.args[i] = r.renamed(a, names)
-	}
-	return &out
+	return newFormula(root, p.names, p.columns)
 }
 
 // String returns the canonical text: those of the two sides, compared.
