@@ -163,7 +163,7 @@ func (b *builder) choose() (chosen []int, conditioned int) {
 	}
 	s := b.sample(all)
 	rng := rand.New(rand.NewPCG(b.Seed, 0x65687669)) // the second word spells "ehvi": a stream of its own
-	z := make([]float64, s.dims)
+	z := make([]float64, s.Dims)
 	wins := make([]int, len(all))
 	for range pruning {
 		for i := range z {
@@ -186,13 +186,13 @@ func (b *builder) members(chosen []int, conditioned int) (*Noisy, error) {
 	if len(chosen) == 0 {
 		return s.suppose([][]float64{nil}, 0)
 	}
-	normals, err := qmc.Normals(min(s.dims, qmc.MaxDim), cmp.Or(b.Members, drawn), b.Seed)
+	normals, err := qmc.Normals(min(s.Dims, qmc.MaxDim), cmp.Or(b.Members, drawn), b.Seed)
 	if err != nil {
 		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(b.Seed, 0x6d6f7265)) // "more": beyond the dimensions of the sequence
 	for i := range normals {
-		for len(normals[i]) < s.dims {
+		for len(normals[i]) < s.Dims {
 			normals[i] = append(normals[i], rng.NormFloat64())
 		}
 	}

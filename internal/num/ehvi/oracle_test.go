@@ -210,7 +210,7 @@ func TestNoisyOracle(t *testing.T) {
 			s.draw(normals[i])
 			for p, values := range c.MemberValues[i] {
 				for k, want := range values {
-					near(t, "a member's value", s.values[k][p], want, 1e-9, 1)
+					near(t, "a member's value", s.Values[k][p], want, 1e-9, 1)
 				}
 			}
 		}

@@ -14,43 +14,25 @@ const leastVariance = 1e-8
 // sample makes values of all quantities at some of the points tried.
 type sample struct {
 	*builder
+	*gp.Several
 	chosen []int
-	draws  []*gp.Draws // of each quantity that has a model
-	places [][]int     // which of the normal values each quantity takes
-	dims   int         // how many there are
-	own    [][]float64 // the normal values that each quantity took last
-	values [][]float64 // of each quantity, at all chosen points
 }
 
-// sample factors the quantities' covariances. Normal values go to the points in
-// their order, and at each to all quantities: so the leading dimensions of a
-// quasi-random sequence, which are its best, go to the points that matter most.
+// sample factors the quantities' covariances at the chosen points.
 func (b *builder) sample(chosen []int) *sample {
-	quantities := len(b.models)
-	s := &sample{
-		builder: b, chosen: chosen, draws: make([]*gp.Draws, quantities), places: make([][]int, quantities),
-		own: make([][]float64, quantities), values: make([][]float64, quantities),
-	}
+	tolerances := make([]float64, len(b.models))
 	for q, model := range b.models {
-		s.values[q] = make([]float64, len(chosen))
 		if model != nil {
-			s.draws[q] = b.joints[q].Draws(chosen, leastVariance*model.OutputScale())
-			s.own[q] = make([]float64, len(s.draws[q].Free))
+			tolerances[q] = leastVariance * model.OutputScale()
+		}
+	}
+	s := &sample{builder: b, Several: gp.NewSeveral(b.joints, chosen, tolerances), chosen: chosen}
+	for q, model := range b.models {
+		if model != nil {
 			continue
 		}
 		for p, i := range chosen {
-			s.values[q][p] = b.Objectives[q].Known(b.points[i], nil)
-		}
-	}
-	for _, i := range chosen {
-		for q, d := range s.draws {
-			if d == nil {
-				continue
-			}
-			if at := len(s.places[q]); at < len(d.Free) && d.Free[at] == i {
-				s.places[q] = append(s.places[q], s.dims)
-				s.dims++
-			}
+			s.Values[q][p] = b.Objectives[q].Known(b.points[i], nil)
 		}
 	}
 	return s
@@ -60,20 +42,12 @@ func (b *builder) sample(chosen []int) *sample {
 // that count there, and of each the values of the objectives, all to be
 // maximized.
 func (s *sample) draw(z []float64) (counting []int, objectives [][]float64) {
-	for q, d := range s.draws {
-		if d == nil {
-			continue
-		}
-		for i, at := range s.places[q] {
-			s.own[q][i] = z[at]
-		}
-		d.Fill(s.values[q], s.own[q])
-	}
+	s.Fill(z)
 	m := len(s.Objectives)
 	row := make([]float64, len(s.models))
 	room := make([]float64, m*len(s.chosen))
 	for p, i := range s.chosen {
-		for q, values := range s.values {
+		for q, values := range s.Values {
 			row[q] = values[p]
 		}
 		point := room[p*m : p*m+m]
@@ -95,9 +69,7 @@ func (s *sample) draw(z []float64) (counting []int, objectives [][]float64) {
 func (s *sample) suppose(normals [][]float64, conditioned int) (*Noisy, error) {
 	free := make([]int, len(s.Objectives)) // at how many of these points each objective is
 	for k := range free {
-		if s.draws[k] != nil {
-			free[k] = s.free(k, conditioned)
-		}
+		free[k] = s.free(k, conditioned)
 	}
 	fronts := make([][][]float64, len(normals))
 	supposed := make([][][]float64, len(s.Objectives)) // of each the members' values there
@@ -105,7 +77,7 @@ func (s *sample) suppose(normals [][]float64, conditioned int) (*Noisy, error) {
 		_, fronts[i] = s.draw(z)
 		for k, n := range free {
 			if n > 0 {
-				supposed[k] = append(supposed[k], s.draws[k].AtFree(s.own[k])[:n])
+				supposed[k] = append(supposed[k], s.AtFree(k)[:n])
 			}
 		}
 	}
@@ -120,7 +92,7 @@ func (s *sample) suppose(normals [][]float64, conditioned int) (*Noisy, error) {
 		}
 		if free[k] > 0 {
 			var points [][]float64
-			for _, i := range s.draws[k].Free[:free[k]] {
+			for _, i := range s.Free(k)[:free[k]] {
 				points = append(points, s.points[i])
 			}
 			var err error
@@ -136,8 +108,9 @@ func (s *sample) suppose(normals [][]float64, conditioned int) (*Noisy, error) {
 
 // free returns at how many of the first points an objective is free.
 func (s *sample) free(k, points int) (n int) {
+	free := s.Free(k)
 	for _, i := range s.chosen[:points] {
-		if n < len(s.draws[k].Free) && s.draws[k].Free[n] == i {
+		if n < len(free) && free[n] == i {
 			n++
 		}
 	}
