@@ -180,7 +180,7 @@ func (m *Mixture) prepare(at Posterior, gradient bool) {
 func (m *Mixture) factors(at Posterior, member int, best []float64, point []float64, least float64) float64 {
 	log := 0.0
 	for i, q := range m.parts {
-		if q.exact != (point == nil) {
+		if q.exact != (point == nil) || i == 0 && m.problem.Objective == nil {
 			continue
 		}
 		q.moments(m.jet(q, at, member, point), spread(point))

@@ -323,3 +323,32 @@ func TestTooManyQuantities(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Law: where nothing is sought the acquisition is the logarithm of the probability that all constraints are kept,
+// with its gradient.
+func TestConstraintsAlone(t *testing.T) {
+	names := []string{"a", "b", "p"}
+	m := mixture(t, Problem{
+		Quantities: []Scale{{Center: 3, Spread: 2}, {Spread: 0.5}}, Parameters: 1,
+		Constraints: []Function{bind(t, "a*b - p", names...), bind(t, "a - 4", names...)},
+	}, 1)
+	at := Posterior{Means: [][]float64{{0.4}, {1.1}}, SDs: []float64{0.6, 0.9}, Parameters: []float64{1.5}}
+	log := func() float64 { return math.Log(m.Predict(at).Feasible) }
+	var gradient Gradient
+	near(t, "the acquisition", m.LogEIGrad(at, []float64{0}, &gradient), log(), 1e-13)
+	for what, c := range map[string]struct {
+		of  *float64
+		got float64
+	}{
+		"a mean": {&at.Means[0][0], gradient.Means[0][0]}, "a deviation": {&at.SDs[1], gradient.SDs[1]},
+		"the parameter": {&at.Parameters[0], gradient.Parameters[0]},
+	} {
+		const h = 1e-5
+		was := *c.of
+		*c.of = was + h
+		up := log()
+		*c.of = was - h
+		near(t, "the derivative by "+what, c.got, (up-log())/(2*h), 1e-7)
+		*c.of = was
+	}
+}

@@ -51,6 +51,7 @@ type Problem struct {
 	// Parameters is the number of arguments after them, which are known exactly.
 	Parameters int
 	// Objective is sought: its greatest value with Maximize, otherwise its least.
+	// Nil: anything that keeps the constraints is as good, an improvement of 1.
 	Objective Function
 	Maximize  bool
 	// Constraints are kept where they are ≤ 0.
@@ -88,7 +89,11 @@ type part struct {
 func newParts(p *Problem) ([]*part, error) {
 	n := len(p.Quantities)
 	var parts []*part
-	for i, f := range append([]Function{p.Objective}, p.Constraints...) {
+	sought := p.Objective
+	if sought == nil {
+		sought = nothing{}
+	}
+	for i, f := range append([]Function{sought}, p.Constraints...) {
 		q := &part{Function: f, arguments: make([]jet.Jet, n+p.Parameters)}
 		for a := range q.arguments {
 			switch {
@@ -118,6 +123,16 @@ func newParts(p *Problem) ([]*part, error) {
 		q.exact = q.isExact(p.Quantities, parts)
 	}
 	return parts, nil
+}
+
+// nothing is the objective of a problem without one.
+type nothing struct{}
+
+func (nothing) Value([]float64) float64 { return 0 }
+func (nothing) Uses(int) bool           { return false }
+func (nothing) Affine([]bool) bool      { return true }
+func (nothing) Jet(s *jet.Space, _ []jet.Jet) jet.Jet {
+	return s.New()
 }
 
 // isExact reports whether a part has a normal distribution that is independent of
@@ -160,22 +175,36 @@ func normals(n, d int, seed uint64) ([][]float64, error) {
 // [acquisition.Incumbent].
 func (p *Problem) Incumbent(quantities, parameters [][]float64) (best float64, feasible bool) {
 	values, kept := make([]float64, len(quantities)), make([]bool, len(quantities))
-	arguments := make([]float64, len(p.Quantities)+p.Parameters)
+	evaluate := p.Evaluator()
 	for i, row := range quantities {
-		for k, f := range row {
-			arguments[k] = p.Quantities[k].Value(f)
-		}
+		var at []float64
 		if p.Parameters > 0 {
-			copy(arguments[len(p.Quantities):], parameters[i])
+			at = parameters[i]
 		}
-		values[i] = p.sign() * p.Objective.Value(arguments)
-		kept[i] = true
-		for _, c := range p.Constraints {
-			kept[i] = kept[i] && c.Value(arguments) <= 0
-		}
+		values[i], kept[i] = evaluate(row, at)
+		values[i] *= p.sign()
 	}
 	best, feasible = acquisition.Incumbent(values, kept)
 	return p.sign() * best, feasible
+}
+
+// Evaluator returns what says of standardized values of the quantities, and of
+// parameters, what the objective is there and whether every constraint is kept. It
+// is a workspace: one goroutine uses it at a time.
+func (p *Problem) Evaluator() func(quantities, parameters []float64) (value float64, kept bool) {
+	arguments := make([]float64, len(p.Quantities)+p.Parameters)
+	return func(quantities, parameters []float64) (value float64, kept bool) {
+		for k, f := range quantities {
+			arguments[k] = p.Quantities[k].Value(f)
+		}
+		copy(arguments[len(p.Quantities):], parameters)
+		for _, c := range p.Constraints {
+			if !(c.Value(arguments) <= 0) {
+				return p.Objective.Value(arguments), false
+			}
+		}
+		return p.Objective.Value(arguments), true
+	}
 }
 
 // sign is that by which the objective is minimized.
