@@ -43,6 +43,7 @@ type mixed struct {
 	ctx    context.Context
 	sp     *space.Space
 	f      next.Acquisition
+	coarse next.Acquisition   // what starts are compared by; nil: f
 	free   []int              // coordinates of continuous parameters
 	fixed  []int              // the others
 	least  map[string]float64 // the least value that a search ended at, by discrete part
@@ -63,9 +64,9 @@ type place struct {
 
 // newMixed starts with an empty memory: least and walked hold values of this
 // acquisition only.
-func newMixed(ctx context.Context, sp *space.Space, f next.Acquisition) *mixed {
+func newMixed(ctx context.Context, sp *space.Space, f, screen next.Acquisition) *mixed {
 	m := &mixed{
-		ctx: ctx, sp: sp, f: f, free: sp.Continuous(),
+		ctx: ctx, sp: sp, f: f, coarse: screen, free: sp.Continuous(),
 		least: make(map[string]float64), walked: make(map[string]bool),
 	}
 	for j := range sp.Dim() {
@@ -116,6 +117,11 @@ func (m *mixed) improveSome(best place, points [][]float64, most int) (place, er
 		return place{}, err
 	}
 	for _, p := range spread(places, most, apart) {
+		if m.coarse != nil {
+			if p.value = m.f(p.x, nil); math.IsNaN(p.value) || math.IsInf(p.value, 0) {
+				continue
+			}
+		}
 		p, err := m.improve(p, best.value)
 		if err != nil {
 			return place{}, err
@@ -137,6 +143,10 @@ func (m *mixed) improveSome(best place, points [][]float64, most int) (place, er
 // costs nothing.
 func (m *mixed) screen(points [][]float64) ([]place, error) {
 	var places []place
+	f := m.coarse
+	if f == nil {
+		f = m.f
+	}
 	for _, x := range points {
 		if err := m.cancelled(); err != nil {
 			return nil, err
@@ -145,7 +155,7 @@ func (m *mixed) screen(points [][]float64) ([]place, error) {
 		if !whole {
 			u = x
 		}
-		if v := m.f(u, nil); !math.IsNaN(v) && !math.IsInf(v, 0) {
+		if v := f(u, nil); !math.IsNaN(v) && !math.IsInf(v, 0) {
 			places = append(places, place{u, v, whole})
 		}
 	}

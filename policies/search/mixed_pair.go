@@ -39,7 +39,7 @@ func mixedPair(
 	alternate := func(p pair, improve func(m *mixed, from place, turn int) (place, error)) (pair, error) {
 		for turn, still := 0, 0; turn < 2*mixedRounds && still < 2; turn++ {
 			k := turn % 2
-			m := newMixed(ctx, sp, sliceOf(f, p.x[1-k], k))
+			m := newMixed(ctx, sp, sliceOf(f, p.x[1-k], k), nil)
 			better, err := improve(m, place{p.x[k], p.value, true}, turn)
 			if err != nil {
 				return pair{}, err

@@ -72,7 +72,7 @@ func TestSnapsToAValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	for value, want := range map[float64]float64{3: 3, -2: -2, math.NaN(): math.Inf(1)} {
-		m := newMixed(t.Context(), sp, func(x, _ []float64) float64 { return value * x[0] })
+		m := newMixed(t.Context(), sp, func(x, _ []float64) float64 { return value * x[0] }, nil)
 		p, err := m.snap([]float64{0.9, 0.32})
 		if err != nil || !p.whole || p.value != want || p.x[0] != 1 || math.Abs(p.x[1]-0.3) > 1e-9 {
 			t.Errorf("where the value is %v: %+v, %v", value, p, err)

@@ -60,11 +60,24 @@ func Minimize(
 	further [][]float64,
 	skip map[string]bool,
 ) (Result, error) {
+	return Screened(ctx, sp, f, nil, seed, further, skip)
+}
+
+// Screened is [Minimize] of an acquisition that takes long to evaluate: starts are
+// compared by a coarser one, and chosen by rank and distance. Nil: by itself.
+func Screened(
+	ctx context.Context,
+	sp *space.Space,
+	f, screen next.Acquisition,
+	seed uint64,
+	further [][]float64,
+	skip map[string]bool,
+) (Result, error) {
 	if points, ok := sp.Finite(); ok {
 		return enumerate(ctx, sp, f, points, skip)
 	}
 	if isMixed(sp) {
-		best, err := newMixed(ctx, sp, f).minimize(seed, further)
+		best, err := newMixed(ctx, sp, f, screen).minimize(seed, further)
 		if err != nil {
 			return Result{}, err
 		}
@@ -82,7 +95,8 @@ func Minimize(
 	best := Result{Value: math.Inf(1)}
 	for _, cell := range cells {
 		found, err := optimize.MultiStart(ctx, optimize.Func(f), cell, starts, optimize.MultiStartConfig{
-			Searches: max(2, searched/len(cells)), Seed: seed, Local: optimize.Config{FTol: 1e-9},
+			Searches: max(2, searched/len(cells)), Seed: seed, Screen: optimize.Func(screen),
+			Local: optimize.Config{FTol: 1e-9},
 		})
 		// No search could begin in this piece; another may have a result.
 		if errors.Is(err, optimize.ErrStart) {

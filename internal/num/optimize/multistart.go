@@ -1,6 +1,7 @@
 package optimize
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -15,6 +16,10 @@ type MultiStartConfig struct {
 	Searches int
 	// Seed decides which starts are searched from.
 	Seed uint64
+	// Screen is a coarser f by which starts are compared, where evaluating f at
+	// all of them would take too long; they are then chosen by rank and distance,
+	// since its values may span thousands. Nil: f itself.
+	Screen Func
 	// Eta is the inverse temperature of the choice, in standard deviations of f
 	// over the starts; default 1.
 	Eta float64
@@ -43,7 +48,8 @@ type MultiStartResult struct {
 //
 // It fails with ErrStart if f is finite at no start, and with the context's
 // error, wrapped, if it is cancelled: never with a shorter search. Screening
-// costs one value each and no gradient.
+// costs one value each and no gradient. With a Screen the result may be worse than
+// a start that was not chosen.
 func MultiStart(
 	ctx context.Context, f Func, region *Region, starts [][]float64, cfg MultiStartConfig,
 ) (MultiStartResult, error) {
@@ -54,6 +60,10 @@ func MultiStart(
 		cfg.Eta = 1
 	}
 	m := newMinimizer(f, region, cfg.Local)
+	screen := cfg.Screen
+	if screen == nil {
+		screen = f
+	}
 
 	points := make([][]float64, len(starts))
 	values := make([]float64, len(starts))
@@ -71,7 +81,7 @@ func MultiStart(
 				return MultiStartResult{}, fmt.Errorf("start %d: %w", i, err)
 			}
 		}
-		if v := f(points[i], nil); !math.IsNaN(v) && !math.IsInf(v, 0) {
+		if v := screen(points[i], nil); !math.IsNaN(v) && !math.IsInf(v, 0) {
 			values[i] = v
 			out.Screened++
 		}
@@ -81,7 +91,11 @@ func MultiStart(
 		return MultiStartResult{}, fmt.Errorf("%w: tried %d starts", ErrStart, len(starts))
 	}
 
-	out.Searched = boltzmann(values, min(cfg.Searches, out.Screened), cfg.Eta, cfg.Seed)
+	if cfg.Screen != nil {
+		out.Searched = apart(points, values, min(cfg.Searches, out.Screened))
+	} else {
+		out.Searched = boltzmann(values, min(cfg.Searches, out.Screened), cfg.Eta, cfg.Seed)
+	}
 	out.F = math.Inf(1)
 	iterations := 0
 	for _, i := range out.Searched {
@@ -97,6 +111,38 @@ func MultiStart(
 	}
 	out.Iterations, out.Evaluations = iterations, evals
 	return out, nil
+}
+
+// reach is how far apart starts are that are chosen by rank and distance: the root
+// mean square of the differences of their coordinates.
+const reach = 0.2
+
+// apart returns up to k of the points with a finite value, the best first: each
+// apart from those before it by reach, or by half of that as often as it takes to
+// find k. Halving ends where the rest are repeats.
+func apart(points [][]float64, values []float64, k int) (chosen []int) {
+	var order []int
+	for i, v := range values {
+		if !math.IsInf(v, 0) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	for within := reach; len(chosen) < k && within > 1e-6; within /= 2 {
+		for _, i := range order {
+			near := func(c int) bool {
+				sum := 0.0
+				for j, v := range points[i] {
+					sum += (v - points[c][j]) * (v - points[c][j])
+				}
+				return sum < within*within*float64(len(points[i]))
+			}
+			if len(chosen) < k && !slices.ContainsFunc(chosen, near) {
+				chosen = append(chosen, i)
+			}
+		}
+	}
+	return chosen
 }
 
 // boltzmann returns k of the indices with a finite value, in increasing order:
