@@ -53,6 +53,9 @@ type DecisionMade struct {
 	// Lambda is the expert's dual variable λ after the decision, where there is
 	// one.
 	Lambda *float64 `json:"lambda,omitempty"`
+	// Tradeoff is what the decision knew of the front, where several quantities are
+	// traded off against each other.
+	Tradeoff *Tradeoff `json:"tradeoff,omitempty"`
 	// Answers is what had been learned of each expert's answers, where they
 	// enter the model of the objective.
 	Answers []AnswersWeighed `json:"answers,omitempty"`
@@ -141,6 +144,13 @@ type Candidate struct {
 	// Acquisition is the value the search optimized, in standardized units;
 	// smaller is better.
 	Acquisition *float64 `json:"acquisition,omitempty"`
+	// Outcomes are what is expected of the quantities that the decision depends on,
+	// where there are several, and Value what is of an objective that is computed
+	// from them.
+	Outcomes []QuantityPrediction `json:"outcomes,omitempty"`
+	Value    *Prediction          `json:"value,omitempty"`
+	// Feasible is how probably it keeps the constraints on outcomes.
+	Feasible *Feasible `json:"feasible,omitempty"`
 	// Informed is what the objective's model predicts once experts' answers are
 	// counted as measurements.
 	Informed *Prediction `json:"informed,omitempty"`
@@ -150,6 +160,43 @@ type Candidate struct {
 	// of being preferred to a random composition (the soft-Copeland score), or
 	// the utility.
 	Score *Score `json:"score,omitempty"`
+}
+
+// QuantityPrediction is what is expected of one of several quantities.
+type QuantityPrediction struct {
+	Quantity string `json:"quantity"`
+	Prediction
+}
+
+// Feasible is how probably a composition keeps the constraints on outcomes that
+// can be judged, all together and each.
+type Feasible struct {
+	Probability float64          `json:"probability"`
+	Constraints []ConstraintKept `json:"constraints,omitempty"`
+}
+
+// ConstraintKept is how probably a composition keeps a constraint.
+type ConstraintKept struct {
+	Require     string  `json:"require"`
+	Probability float64 `json:"probability"`
+}
+
+// Tradeoff is what was known of the front of a trade-off. Values are in the order
+// of the definition's objectives, in the units that their models work in: the
+// logarithm where a quantity has that scale.
+type Tradeoff struct {
+	// Reference are the worst values of interest.
+	Reference []float64 `json:"reference"`
+	// Front are the experiments whose posterior means are on the front, beyond the
+	// reference.
+	Front []string `json:"front,omitempty"`
+	// Hypervolume is what the front covers, beyond the reference.
+	Hypervolume float64 `json:"hypervolume"`
+	// Members is how many possible fronts the improvement is averaged over.
+	Members int `json:"members"`
+	// Gain is by what share of the hypervolume the candidate is expected to
+	// increase it; absent where nothing is covered yet.
+	Gain *float64 `json:"gain,omitempty"`
 }
 
 // Score is a quantity of a preference model at a point.

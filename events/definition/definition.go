@@ -36,6 +36,12 @@ type Campaign struct {
 	// objective among them, or apart from it. Absent: the objective alone is read, and
 	// what else the instrument reports is recorded as it comes.
 	Quantities []QuantityDef `json:"quantities,omitempty" jsonschema:"maxItems=32"`
+	// ConstraintsOnOutcomes bound what an experiment gives. Only compositions that
+	// probably keep all of them count as the best. In a campaign file a bare text
+	// stands for a constraint with the default confidence.
+	ConstraintsOnOutcomes []OutcomeConstraint `json:"constraints_on_outcomes,omitempty" jsonschema:"maxItems=16"`
+	// Reference is what constraints on outcomes compare with.
+	Reference Reference `json:"reference,omitzero"`
 	// Model of the objective.
 	Model Model `json:"model,omitzero"`
 	// Initial design, before the policy takes over.
@@ -68,9 +74,9 @@ type Campaign struct {
 // that does not, what experts prefer is the objective.
 func (c *Campaign) Measures() bool { return c.Policy.Measures() }
 
-// Sought is the quantity that the campaign seeks. What compares, models or
-// writes results asks for it once and passes it on: only the fields of a
-// definition know that there is one.
+// Sought is the quantity that the campaign seeks, of a trade-off the first. What
+// compares, models or writes results asks for it once and passes it on: only the
+// fields of a definition know that there is one.
 func (c *Campaign) Sought() Objective {
 	o := c.Objective
 	for i := range c.Quantities {
@@ -161,16 +167,26 @@ const (
 	Minimize = "minimize"
 )
 
-// Objective is the quantity that is sought, or the formula of quantities.
+// Objective is the quantity that is sought, the formula or the desirability of
+// several, or the trade-off between them.
 type Objective struct {
 	// Name of the quantity as the instrument reports it. Default of a formula:
-	// its text.
+	// its text; of a desirability: "desirability". That of a trade-off is the
+	// name of its first aim.
 	Name string `json:"name" jsonschema:"required"`
 	// Formula of declared quantities and numeric parameters, whose value is
 	// sought: "conductivity / sqrt(viscosity)". It is computed from what was
 	// measured and never recorded, so that it can be changed over the past.
 	// Absent: the quantity Name is sought.
 	Formula string `json:"formula,omitempty" jsonschema:"maxLength=2000"`
+	// Desirability is the weighted geometric mean of what several quantities are
+	// worth, from 0 to 1, which is maximized (Derringer and Suich 1980). Like a
+	// formula it is computed from what was measured.
+	Desirability []Desire `json:"desirability,omitempty" jsonschema:"maxItems=8"`
+	// Tradeoff are two to four quantities that are traded off against each other:
+	// what is sought is the front, of compositions than which no other one is
+	// better in all of them.
+	Tradeoff []Aim `json:"tradeoff,omitempty" jsonschema:"minItems=2,maxItems=4"`
 	// Unit the instrument must report it in; of a formula it follows from those of
 	// its names.
 	Unit string `json:"unit,omitempty"`

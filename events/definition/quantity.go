@@ -1,5 +1,7 @@
 package definition
 
+import "slices"
+
 // QuantityDef is one of several quantities that an experiment gives. A campaign
 // that declares some reads them from its instrument by name, in their own
 // units, and goes on where one of them is missing.
@@ -20,6 +22,9 @@ type QuantityDef struct {
 	// from its experiment, with the reason; the others count. Absent: no limit.
 	Min *float64 `json:"min,omitempty"`
 	Max *float64 `json:"max,omitempty"`
+	// From is a formula of numeric parameters that the quantity follows from, as a
+	// price does: it is exact, and never measured. Absent: an experiment gives it.
+	From string `json:"from,omitempty" jsonschema:"maxLength=2000"`
 	// Record keeps the quantity and models nothing of it.
 	Record bool `json:"record,omitempty"`
 }
@@ -31,22 +36,29 @@ func (c *Campaign) Several() bool { return len(c.Quantities) > 0 }
 
 // Declared are all quantities that an experiment of the campaign gives: what is
 // sought first, unless it stands among the others or is computed from them.
+// Those that follow from the parameters are not among them.
 func (c *Campaign) Declared() []QuantityDef {
-	o := c.Objective
-	for i := range c.Quantities {
-		if c.Quantities[i].Name == o.Name {
-			return c.Quantities
-		}
+	given := c.Quantities
+	follows := func(q QuantityDef) bool { return q.From != "" }
+	if slices.ContainsFunc(given, follows) {
+		given = slices.DeleteFunc(slices.Clone(given), follows)
 	}
-	if o.Formula != "" {
-		return c.Quantities
+	o := c.Objective
+	if o.Computed() || slices.ContainsFunc(c.Quantities, func(q QuantityDef) bool { return q.Name == o.Name }) {
+		return given
 	}
 	sought := QuantityDef{Name: o.Name, Unit: o.Unit, Noise: o.Noise, Min: o.Min, Max: o.Max}
-	return append([]QuantityDef{sought}, c.Quantities...)
+	return append([]QuantityDef{sought}, given...)
 }
 
-// Quantity returns the declared quantity of a name, nil where there is none.
+// Quantity returns the declared quantity of a name, one that follows from the
+// parameters among them; nil where there is none.
 func (c *Campaign) Quantity(name string) *QuantityDef {
+	for i := range c.Quantities {
+		if c.Quantities[i].Name == name {
+			return &c.Quantities[i]
+		}
+	}
 	declared := c.Declared()
 	for i := range declared {
 		if declared[i].Name == name {

@@ -379,7 +379,7 @@ func (g *graph) quantities(x *campaign.Experiment) (list []entity) {
 		return nil
 	}
 	all := x.Measurement.All()
-	if sought, ok := g.state.Value(x); ok && g.state.Definition.Sought().Formula != "" {
+	if sought, ok := g.state.Value(x); ok && g.state.Definition.Sought().Computed() {
 		all = append([]definition.Quantity{sought}, all...)
 	}
 	for _, q := range all {

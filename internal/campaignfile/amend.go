@@ -325,7 +325,8 @@ var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_take
 //
 //   - budget, stop, policy and model, with all their settings;
 //   - further quantities, whose values count from what was reported before; all
-//     of a quantity but its name and unit; and which of them is sought;
+//     of a quantity but its name and unit; and what is sought of them, and under
+//     which constraints on outcomes;
 //   - min and max of a parameter, further categories (with descriptors where its
 //     others have them) and further values;
 //   - further excluded regions;
@@ -453,6 +454,8 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 		return "the list of candidates belongs to the campaign; exclude a region instead"
 	case "quantities":
 		return refuseQuantity(c, steps)
+	case "constraints_on_outcomes", "reference":
+		return ""
 	case "replicates":
 		return "the experiments so far were repeated so often"
 	case "seed":

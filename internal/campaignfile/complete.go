@@ -2,6 +2,7 @@ package campaignfile
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -26,6 +27,8 @@ const (
 	// (docs/results.md).
 	defaultNext  = "lognei"
 	defaultTrust = "answers"
+	// That of a trade-off.
+	defaultTradeoff = "lognehvi"
 
 	defaultStallAfter  = definition.Duration(10 * time.Minute)
 	defaultGiveUpAfter = definition.Duration(24 * time.Hour)
@@ -48,9 +51,14 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 	definition.Default(&def.Parallel, 1)
 	definition.Default(&def.Model.Kernel, "rbf")
 	completeFormula(&def)
+	completeOutcomes(&def)
 	if def.Measures() {
 		definition.DefaultTo(&def.Model.Feasibility, true)
-		definition.Default(&def.Model.Tails, definition.TailsCompress)
+		tails := definition.TailsCompress
+		if def.Tradeoff() != nil || len(def.ConstraintsOnOutcomes) > 0 {
+			tails = definition.TailsKeep // quantities are compared in their own units
+		}
+		definition.Default(&def.Model.Tails, tails)
 		definition.Default(&def.Model.Intervals, definition.IntervalsMarginal)
 		definition.Default(&def.Outliers.Action, definition.OutlierRepeat)
 		definition.DefaultTo(&def.Outliers.Threshold, defaultOutlierThreshold)
@@ -83,6 +91,27 @@ func completeFormula(def *definition.Campaign) {
 	}
 }
 
+// completeOutcomes writes formulas in their canonical form: those that quantities
+// follow from, and constraints, with their confidence. What cannot be read is
+// left for Validate.
+func completeOutcomes(def *definition.Campaign) {
+	def.Quantities = slices.Clone(def.Quantities)
+	for i := range def.Quantities {
+		q := &def.Quantities[i]
+		if f, err := formula.Parse(q.From); q.From != "" && err == nil {
+			q.From = f.String()
+		}
+	}
+	def.ConstraintsOnOutcomes = slices.Clone(def.ConstraintsOnOutcomes)
+	for i := range def.ConstraintsOnOutcomes {
+		c := &def.ConstraintsOnOutcomes[i]
+		if r, err := formula.ParseRelation(c.Require); err == nil {
+			c.Require = r.String()
+		}
+		definition.DefaultTo(&c.Confidence, definition.DefaultConfidence)
+	}
+}
+
 // unitsOf are the units of what a formula may name.
 func unitsOf(def *definition.Campaign) map[string]string {
 	units := make(map[string]string)
@@ -91,6 +120,12 @@ func unitsOf(def *definition.Campaign) map[string]string {
 	}
 	for _, q := range def.Quantities {
 		units[q.Name] = q.Unit
+	}
+	if _, declared := units[def.Objective.Name]; !declared && !def.Objective.Computed() {
+		units[def.Objective.Name] = def.Objective.Unit
+	}
+	for _, name := range slices.Collect(maps.Keys(units)) {
+		units[formula.Reference+"."+name] = units[name]
 	}
 	return units
 }
@@ -183,6 +218,9 @@ func completePolicy(reg registry.Registry, def *definition.Campaign) {
 	completeRule(reg, def, policies.Trust)
 	if p.Next.IsZero() {
 		p.Next = definition.NewChoice(defaultNext, nil)
+		if def.Tradeoff() != nil {
+			p.Next = definition.NewChoice(defaultTradeoff, nil)
+		}
 	}
 	completeRule(reg, def, policies.Next)
 	if p.Handover.IsZero() {

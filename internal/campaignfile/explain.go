@@ -29,8 +29,7 @@ func Explain(reg registry.Registry, def definition.Campaign) string {
 	if !def.Measures() {
 		effort = format.Count(def.Budget.Comparisons, "comparison")
 	}
-	fmt.Fprintf(&b, "Campaign %s: %s %s with at most %s.\n",
-		def.Name, sought.Goal, format.HeadingOf(sought), effort)
+	fmt.Fprintf(&b, "Campaign %s: %s with at most %s.\n", def.Name, soughtText(&def), effort)
 	if def.Description != "" {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(def.Description))
 	}
@@ -47,9 +46,12 @@ func Explain(reg registry.Registry, def definition.Campaign) string {
 	} else {
 		line("objective", objectiveText(def))
 		for i := range def.Quantities {
-			if q := &def.Quantities[i]; q.Name != sought.Name {
+			if q := &def.Quantities[i]; q.Name != sought.Name || def.Tradeoff() != nil {
 				line("quantity", quantityText(q))
 			}
+		}
+		for _, c := range def.ConstraintsOnOutcomes {
+			line("feasible", requirementText(&def, c))
 		}
 		line("begins", initialText(def))
 		line("next", ruleText(reg, def, policies.Next))
@@ -250,6 +252,8 @@ func quantityText(q *definition.QuantityDef) string {
 		text += " (" + q.Unit + ")"
 	}
 	switch {
+	case q.From != "":
+		return text + ": " + q.From + ", exactly; never measured"
 	case q.Record:
 		return text + ": recorded, and not modelled"
 	case q.Scale == definition.ScaleLog:
@@ -277,6 +281,9 @@ func quantityText(q *definition.QuantityDef) string {
 // results, repetitions.
 func objectiveText(def definition.Campaign) string {
 	o := def.Sought()
+	if text := severalText(def, o); text != "" {
+		return text
+	}
 	text := "measurement noise is inferred from the results"
 	if o.Noise != nil {
 		text = "one measurement has a known standard deviation of " + format.SettingIn(*o.Noise, o.Unit)

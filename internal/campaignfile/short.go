@@ -15,6 +15,9 @@ import (
 //	policy: {next: lcb}                     policy: {next: {lcb: {}}}
 //	objective: {maximize: conductivity}     objective: {goal: maximize, name: conductivity}
 //	objective: {maximize: a/b}              objective: {goal: maximize, name: a/b, formula: a/b}
+//	objective: {tradeoff: […]}              objective: {name: …, goal: …, tradeoff: […]}, those of the first aim
+//	objective: {desirability: […]}          objective: {name: desirability, goal: maximize, desirability: […]}
+//	constraints_on_outcomes: [a <= b]       constraints_on_outcomes: [{require: a <= b}]
 //	categories: [LiPF6]                     categories: [{name: LiPF6}]
 //	instrument: manual                      instrument: {manual: {}}
 //	instrument: {simulated: electrolyte}    instrument: {simulated: {task: electrolyte}}
@@ -39,22 +42,12 @@ func expand(reg registry.Registry, tree map[string]any) {
 		}
 	}
 	if objective, ok := tree["objective"].(map[string]any); ok {
-		for _, goal := range []string{definition.Maximize, definition.Minimize} {
-			_, named := objective["name"]
-			_, aims := objective["goal"]
-			of, short := objective[goal].(string)
-			if !short || aims || named && isName(of) {
-				continue
-			}
-			delete(objective, goal)
-			objective["goal"] = goal
-			if isName(of) {
-				objective["name"] = of
-				continue
-			}
-			objective["formula"] = of
-			if !named { // what the schema wants; Complete writes it out
-				objective["name"] = of
+		expandObjective(objective)
+	}
+	if constraints, ok := tree["constraints_on_outcomes"].([]any); ok {
+		for i, c := range constraints {
+			if text, ok := c.(string); ok {
+				constraints[i] = map[string]any{"require": text}
 			}
 		}
 	}
@@ -100,6 +93,67 @@ func expand(reg registry.Registry, tree map[string]any) {
 				lengthen(e, channel.Name, channel.Settings())
 			}
 		}
+	}
+}
+
+// expandObjective writes out what an objective is short for.
+func expandObjective(objective map[string]any) {
+	if aims, ok := objective["tradeoff"].([]any); ok {
+		for _, aim := range aims {
+			if aim, ok := aim.(map[string]any); ok {
+				expandAim(aim)
+			}
+		}
+		if first, ok := first(aims).(map[string]any); ok {
+			setDefault(objective, "name", first["name"])
+			setDefault(objective, "goal", first["goal"])
+		}
+		return
+	}
+	if _, desirable := objective["desirability"]; desirable {
+		setDefault(objective, "name", desirabilityName)
+		setDefault(objective, "goal", definition.Maximize)
+		return
+	}
+	if of := expandAim(objective); of != "" && !isName(of) {
+		objective["formula"] = of
+	}
+}
+
+// expandAim writes out the short form of what is maximized or minimized, and
+// returns it; "" where that is written out already. What a formula is called
+// stays as it is: what the schema wants is there, and Complete writes the rest.
+func expandAim(aim map[string]any) (of string) {
+	for _, goal := range []string{definition.Maximize, definition.Minimize} {
+		_, named := aim["name"]
+		_, aims := aim["goal"]
+		of, short := aim[goal].(string)
+		if !short || aims || named && isName(of) {
+			continue
+		}
+		delete(aim, goal)
+		aim["goal"] = goal
+		setDefault(aim, "name", of)
+		return of
+	}
+	return ""
+}
+
+// desirabilityName is the name of a desirability that has none of its own.
+const desirabilityName = "desirability"
+
+// first is the first of a list, nil where there is none.
+func first(list []any) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
+}
+
+// setDefault sets a key that is not there.
+func setDefault(in map[string]any, key string, value any) {
+	if _, there := in[key]; !there && value != nil {
+		in[key] = value
 	}
 }
 

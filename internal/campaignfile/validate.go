@@ -31,6 +31,7 @@ func Validate(reg registry.Registry, def definition.Campaign) []yamltree.Fault {
 	v.excluded()
 	v.objective()
 	v.quantities()
+	v.outcomes()
 	spatial := len(v.faults) // what follows needs a sound space
 	v.steps()
 	if len(v.faults) == spatial && spatial == 0 {

@@ -68,17 +68,7 @@ func (v *validator) formula() {
 	}
 	measured := false
 	for _, name := range f.Names() {
-		q, p := v.def.Quantity(name), v.parameter(name)
-		measured = measured || q != nil
-		switch {
-		case q != nil && q.Record:
-			v.report(here, fmt.Sprintf("%s is recorded, and not modelled", name), "leave record out, or the quantity out of the formula")
-		case p != nil && len(p.Categories) > 0:
-			v.report(here, fmt.Sprintf("%s is no number", name), "leave it out of the formula")
-		case q == nil && p == nil:
-			v.report(here, fmt.Sprintf("%s is neither a quantity nor a parameter", name),
-				"declare it: quantities: [{name: "+name+", unit: …}]")
-		}
+		measured = v.compared(here, name) || measured
 	}
 	if !measured && len(f.Names()) > 0 {
 		v.report(here, "nothing in it is measured", "name a quantity that the campaign declares")

@@ -111,7 +111,7 @@ func (s *shell) measuredFieldsOf(
 	prefix string, state *campaign.State, x *campaign.Experiment, typed bool,
 ) measuredFields {
 	def := state.Definition
-	m := measuredFields{Prefix: prefix, Unit: def.Sought().Unit, Computed: def.Sought().Formula != ""}
+	m := measuredFields{Prefix: prefix, Unit: def.Sought().Unit, Computed: def.Sought().Computed()}
 	was := func(name string) string {
 		if !typed {
 			return ""

@@ -231,7 +231,7 @@ func (c *Core) named(
 	m events.Measurement, r *Correct,
 ) (declared, further []definition.Quantity, err error) {
 	def := c.State().Definition
-	if (r.Value != nil || r.SD != nil) && def.Sought().Formula != "" {
+	if (r.Value != nil || r.SD != nil) && def.Sought().Computed() {
 		return nil, nil, c.computed()
 	}
 	if r.Value != nil || r.SD != nil {

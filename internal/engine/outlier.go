@@ -316,7 +316,7 @@ func (c *Core) flag(
 // doubt.
 func (c *Core) doubted() string {
 	sought := c.sought()
-	if !c.State().Definition.Several() || sought.Formula != "" {
+	if !c.State().Definition.Several() || sought.Computed() {
 		return ""
 	}
 	return sought.Name

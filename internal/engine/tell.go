@@ -116,7 +116,7 @@ func (c *Core) measurement(r reported) (*events.Measurement, error) {
 	if r.made != nil {
 		m.Actual = r.made
 	}
-	if r.value != nil && def.Sought().Formula != "" {
+	if r.value != nil && def.Sought().Computed() {
 		return nil, c.computed()
 	}
 	if r.value != nil {

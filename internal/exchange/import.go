@@ -201,7 +201,7 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	sought := def.Sought().Name
 	value := s.cell(row, sought)
 	x, err := numberIn(sought, value.text, s.comma)
-	computed := def.Sought().Formula != "" // its column says what follows from the others
+	computed := def.Sought().Computed() // its column says what follows from the others
 	if !def.Several() || !computed && value.text != "" && !im.leftOut(row, sought) {
 		tell.Value = &x
 		at(value, err)

@@ -105,7 +105,7 @@ func (im *Import) Preview(file string, in io.Reader) (*Preview, error) {
 // one that it has taken before.
 func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
 	im.def = im.Core.State().Definition
-	if im.def.Sought().Formula == "" {
+	if !im.def.Sought().Computed() {
 		form.required = []string{im.def.Sought().Name}
 	}
 	form.remedy = im.remedy()

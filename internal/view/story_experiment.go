@@ -197,7 +197,7 @@ func (s *Story) instrumentStalled(_ events.Event, p *events.InstrumentStalled) E
 // missing.
 func (s *Story) measured(m *events.Measurement) string {
 	var parts []string
-	if s.def != nil && s.def.Sought().Formula != "" {
+	if s.def != nil && s.def.Sought().Computed() {
 		if value, ok := computed.Value(s.def, m); ok {
 			parts = append(parts, value.Name+" "+format.Result(value))
 		}

@@ -154,7 +154,7 @@ func (s *Suggestion) Write(w io.Writer, by Showing) error {
 	}
 	p.line("Then tell: %s", by.How(problem.Remedy{Action: problem.Tell, Subject: s.Experiment.ID}))
 	switch {
-	case s.definition.Sought().Formula != "":
+	case s.definition.Sought().Computed():
 		p.line("In place of VALUE, give --quantity NAME=VALUE for each, or --missing NAME=WHY.")
 	case s.definition.Several():
 		p.line("VALUE is the %s; the others are given with --quantity NAME=VALUE, or --missing NAME=WHY.",
@@ -167,7 +167,7 @@ func (s *Suggestion) Write(w io.Writer, by Showing) error {
 // first.
 func measuredNames(def *definition.Campaign) []string {
 	var names []string
-	if def.Sought().Formula == "" {
+	if !def.Sought().Computed() {
 		names = append(names, def.Sought().Name)
 	}
 	for _, q := range def.Declared() {

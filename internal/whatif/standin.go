@@ -176,7 +176,7 @@ func (s *standIn) Await(ctx context.Context, cmd instruments.Command) (instrumen
 	m := events.Measurement{
 		Actual: maps.Clone(cmd.Parameters), Identity: FromModel,
 	}
-	if s.sought.Formula == "" {
+	if !s.sought.Computed() {
 		m.Quantities = append(m.Quantities, s.sought.Quantity(prediction.Mean, nil))
 	}
 	for _, q := range s.outcomes {

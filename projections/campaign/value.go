@@ -6,7 +6,6 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/computed"
-	"github.com/campaignd/campaignd/internal/formula"
 )
 
 // Value is the value of what the campaign seeks that an experiment gave; ok is
@@ -38,15 +37,14 @@ func (x *Experiment) Counts(name string) bool {
 }
 
 // Counts reports whether the value of what the campaign seeks that an experiment
-// gave is in the models. Of a formula all quantities have to be.
+// gave is in the models. Of one that is computed all quantities have to be.
 func (s *State) Counts(x *Experiment) bool {
 	sought := s.Definition.Sought()
-	if sought.Formula == "" {
+	if !sought.Computed() {
 		return x.Counts(sought.Name)
 	}
-	f, err := formula.Of(sought.Formula)
 	left := func(name string) bool { return slices.Contains(x.Without, name) }
-	return err == nil && !x.Excluded && !slices.ContainsFunc(f.Names(), left)
+	return !x.Excluded && !slices.ContainsFunc(computed.Names(sought), left)
 }
 
 // Results are the experiments whose measurement counts, in order of request,

@@ -1,0 +1,76 @@
+package definition
+
+// OutcomeConstraint is a bound on what an experiment gives: a composition that
+// keeps it is feasible.
+type OutcomeConstraint struct {
+	// Require compares two formulas of quantities and numeric parameters by <= or
+	// >=: "viscosity <= 5", "price <= 1.1*reference.price". reference.NAME is the
+	// value of NAME at the reference composition.
+	Require string `json:"require" jsonschema:"required,maxLength=2000"`
+	// Confidence is the probability from which on a composition counts as one that
+	// keeps it. Default 0.9.
+	Confidence *float64 `json:"confidence,omitempty" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+}
+
+// DefaultConfidence is the probability from which on a composition counts as
+// feasible, where a constraint does not say.
+const DefaultConfidence = 0.9
+
+// Reference is the composition that constraints on outcomes compare with: that
+// of an experiment, or a given one.
+type Reference struct {
+	// Experiment names an experiment of the campaign, "e7".
+	Experiment string `json:"experiment,omitempty"`
+	// Composition gives every parameter.
+	Composition Point `json:"composition,omitempty"`
+}
+
+// IsZero reports whether there is no reference.
+func (r Reference) IsZero() bool { return r.Experiment == "" && r.Composition == nil }
+
+// Desire is what is desired of one quantity, as a part of a desirability: it is
+// worth nothing at From and beyond, and 1 at To and beyond; in between its worth
+// grows evenly. Either may be the greater. Where there is a Best, the quantity
+// is worth 1 within it, and nothing at From and To, which lie on both sides.
+type Desire struct {
+	// Quantity is a declared quantity.
+	Quantity string `json:"quantity" jsonschema:"required"`
+	// From and To are in the quantity's unit.
+	From *float64 `json:"from" jsonschema:"required"`
+	To   *float64 `json:"to" jsonschema:"required"`
+	// Best are the two ends of the best range.
+	Best []float64 `json:"best,omitempty" jsonschema:"minItems=2,maxItems=2"`
+	// Weight of this quantity among the others. Default 1.
+	Weight *float64 `json:"weight,omitempty" jsonschema:"exclusiveMinimum=0"`
+}
+
+// Aim is one of the objectives of a trade-off.
+type Aim struct {
+	// Name of a declared quantity.
+	Name string `json:"name" jsonschema:"required"`
+	// Goal is "maximize" or "minimize".
+	Goal string `json:"goal" jsonschema:"required,enum=maximize,enum=minimize"`
+	// Worst is the worst value that is still of interest, in the quantity's unit:
+	// compositions that are worse are no part of the front. Absent: inferred from
+	// what was measured.
+	Worst *float64 `json:"worst,omitempty"`
+}
+
+// Computed reports whether the value that is sought is computed from several
+// quantities: a formula, or a desirability.
+func (o Objective) Computed() bool { return o.Formula != "" || len(o.Desirability) > 0 }
+
+// ObjectiveOf is the aim as an objective of its own, with unit, noise and range
+// of its quantity.
+func (c *Campaign) ObjectiveOf(a Aim) Objective {
+	o := Objective{Name: a.Name, Goal: a.Goal}
+	if q := c.Quantity(a.Name); q != nil {
+		o.Unit, o.Noise = q.Unit, q.Noise
+		o.Min, o.Max = q.Min, q.Max
+	}
+	return o
+}
+
+// Tradeoff are the objectives that a campaign trades off against each other,
+// two to four; none where it seeks one value.
+func (c *Campaign) Tradeoff() []Aim { return c.Objective.Tradeoff }

@@ -1,0 +1,279 @@
+package campaignfile
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/formula"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
+)
+
+// outcomes checks what is said of several quantities together: those that follow
+// from the parameters, trade-offs, desirabilities, and constraints.
+func (v *validator) outcomes() {
+	for i := range v.def.Quantities {
+		if v.def.Quantities[i].From != "" {
+			v.follows(i)
+		}
+	}
+	o := v.def.Objective
+	if count(o.Formula != "", len(o.Desirability) > 0, len(o.Tradeoff) > 0) > 1 {
+		v.report(at("objective"), "it seeks more than one thing", "keep one of formula, desirability and tradeoff")
+	}
+	if len(o.Desirability) > 0 {
+		v.desirability()
+	}
+	if len(o.Tradeoff) > 0 {
+		v.tradeoff()
+	}
+	if (o.Tradeoff != nil || v.def.ConstraintsOnOutcomes != nil) && v.def.Model.Tails == definition.TailsCompress {
+		v.report(at("model", "tails"), "a constraint or a trade-off compares a quantity in its own unit", "write tails: keep, or leave it out")
+	}
+	v.reference()
+	for i := range v.def.ConstraintsOnOutcomes {
+		v.requirement(i)
+	}
+}
+
+// follows checks a quantity that is said to follow from the parameters.
+func (v *validator) follows(i int) {
+	q, here := v.def.Quantities[i], at("quantities", i)
+	f, err := formula.Parse(q.From)
+	if err != nil {
+		v.formulaFault(here.To("from"), err)
+		return
+	}
+	for _, name := range f.Names() {
+		p := v.parameter(name)
+		switch {
+		case p == nil:
+			v.report(here.To("from"), fmt.Sprintf("%s is no parameter", name),
+				"it can follow from numeric parameters alone; what is computed from measured quantities is an objective or a constraint")
+		case len(p.Categories) > 0:
+			v.report(here.To("from"), fmt.Sprintf("%s is no number", name), "leave it out of the formula")
+		}
+	}
+	if q.Noise != nil || q.Scale != "" || q.Record || q.Min != nil || q.Max != nil {
+		v.report(here, fmt.Sprintf("%s follows from the parameters, and is never measured", q.Name),
+			"leave noise, scale, record, min and max out; a bound on it is a constraint on outcomes")
+	}
+	if q.Name == v.def.Objective.Name && len(v.def.Tradeoff()) == 0 {
+		v.report(at("objective", "name"), fmt.Sprintf("%s follows from the parameters: there is nothing to be measured", q.Name),
+			"seek a quantity that is measured")
+	}
+}
+
+// compared checks a name within an objective or a constraint: it is that of a
+// quantity that is modelled or follows from the parameters, or of a numeric
+// parameter.
+func (v *validator) compared(here path, name string) (measured bool) {
+	q, p := v.def.Quantity(name), v.parameter(name)
+	switch {
+	case q != nil && q.Record:
+		v.report(here, fmt.Sprintf("%s is recorded, and not modelled", name), "leave record out, or the quantity out of this")
+	case p != nil && len(p.Categories) > 0:
+		v.report(here, fmt.Sprintf("%s is no number", name), "leave it out of this")
+	case q == nil && p == nil:
+		v.report(here, fmt.Sprintf("%s is neither a quantity nor a parameter", name),
+			"declare it: quantities: [{name: "+name+", unit: …}]")
+	}
+	return q != nil && q.From == ""
+}
+
+// desirability checks what is desired of each quantity: two ends between which
+// something is worth more, within what is plausible.
+func (v *validator) desirability() {
+	o := v.def.Objective
+	if o.Noise != nil || o.Min != nil || o.Max != nil || o.Unit != "" {
+		v.report(at("objective"), "a desirability is a pure number from 0 to 1", "leave unit, noise, min and max out; say them of its quantities")
+	}
+	if o.Goal != definition.Maximize {
+		v.report(at("objective", "goal"), "a desirability is maximized", "turn from and to over in place of the goal")
+	}
+	sound, measured := true, false
+	for i, d := range o.Desirability {
+		here := at("objective", "desirability", i)
+		measured = v.compared(here.To("quantity"), d.Quantity) || measured
+		if d.From == nil || d.To == nil || !finite(d.From) || !finite(d.To) {
+			v.report(here, "it needs two ends, from and to", "write from where it is worth nothing, and to where it is worth all")
+			sound = false
+			continue
+		}
+		if q := v.def.Quantity(d.Quantity); q != nil && outside(q, *d.From) && outside(q, *d.To) && (*d.From < *d.To) == (q.Min != nil && *d.To < *q.Min) {
+			v.report(here, fmt.Sprintf("from %s to %s lies outside the plausible values of %s",
+				format.Setting(*d.From), format.SettingIn(*d.To, q.Unit), d.Quantity), "correct it, or min and max of the quantity")
+		}
+		if _, _, err := computed.Desirability(o.Desirability[i : i+1]); err != nil {
+			v.report(here, "its ends do not follow one another", "write from < best[0] <= best[1] < to, or from and to that differ")
+			sound = false
+		}
+	}
+	if sound && !measured {
+		v.report(at("objective", "desirability"), "nothing in it is measured", "name a quantity that the campaign measures")
+	}
+}
+
+// outside reports whether a value is none that a quantity may have.
+func outside(q *definition.QuantityDef, value float64) bool {
+	return q.Min != nil && value < *q.Min || q.Max != nil && value > *q.Max
+}
+
+// tradeoff checks the aims of a trade-off, and that the policy can work on one.
+func (v *validator) tradeoff() {
+	aims, here := v.def.Tradeoff(), at("objective", "tradeoff")
+	if o := v.def.Objective; o.Noise != nil || o.Min != nil || o.Max != nil || o.Unit != "" {
+		v.report(at("objective"), "a trade-off has no unit, noise and range of its own", "say them of its quantities")
+	}
+	if !v.def.Several() {
+		v.report(here, "the quantities are not declared", "declare each: quantities: [{name: …, unit: …}]")
+		return
+	}
+	measured := false
+	for i, a := range aims {
+		if slices.ContainsFunc(aims[:i], func(b definition.Aim) bool { return a.Name == b.Name }) {
+			v.report(here.To(i, "name"), fmt.Sprintf("%s stands twice", a.Name), "leave one of them out")
+		}
+		q := v.def.Quantity(a.Name)
+		switch {
+		case q == nil:
+			v.report(here.To(i, "name"), fmt.Sprintf("%s is no declared quantity", a.Name),
+				"a trade-off is between declared quantities; declare what follows from the parameters with from")
+			continue
+		case q.Record:
+			v.report(here.To(i, "name"), fmt.Sprintf("%s is recorded, and not modelled", a.Name), "leave record out")
+		case q.Scale == definition.ScaleLog && a.Worst != nil && *a.Worst <= 0:
+			v.report(here.To(i, "worst"), fmt.Sprintf("worst %s has no logarithm", format.Setting(*a.Worst)),
+				"what is modelled by its logarithm is greater than 0")
+		}
+		measured = measured || q.From == ""
+		v.worst(here.To(i, "worst"), q, a)
+	}
+	if !measured {
+		v.report(here, "nothing in it is measured", "name a quantity that the campaign measures")
+	}
+	v.tradeoffPolicy()
+}
+
+// worst checks that some plausible value is better than the worst of interest.
+func (v *validator) worst(here path, q *definition.QuantityDef, a definition.Aim) {
+	if a.Worst == nil {
+		return
+	}
+	o := v.def.ObjectiveOf(a)
+	best := o.Max
+	if o.Goal == definition.Minimize {
+		best = o.Min
+	}
+	if best != nil && !o.Better(*best, *a.Worst) {
+		v.report(here, fmt.Sprintf("no plausible value of %s is better than %s", q.Name, format.SettingIn(*a.Worst, q.Unit)),
+			"correct it, or min and max of the quantity")
+	}
+}
+
+// tradeoffPolicy checks that the policy works on trade-offs: the others compare
+// values of one quantity.
+func (v *validator) tradeoffPolicy() {
+	p := v.def.Policy
+	if _, known := v.reg.Methods.Rule(policies.Next, p.Next.Name); known && !next.TradesOff(p.Next) {
+		v.report(at("policy", "next"), fmt.Sprintf("%s seeks one value, and the objective is a trade-off", p.Next.Name),
+			"write lognehvi, sobol or random, or seek a formula, a desirability or one quantity")
+	}
+	if p.Trust.Name != policies.None {
+		v.report(at("policy", "trust"), "an answer about the whole says nothing of a single objective of a trade-off",
+			"leave experts out, or seek a formula or a desirability of the quantities")
+	}
+	if v.def.Stop.Target != nil || v.def.Stop.Window != 0 {
+		v.report(at("stop"), "a trade-off has no single best value", "leave target and window out")
+	}
+}
+
+// reference checks what constraints compare with.
+func (v *validator) reference() {
+	r := v.def.Reference
+	switch {
+	case r.IsZero():
+	case r.Experiment != "" && r.Composition != nil:
+		v.report(at("reference"), "it is an experiment and a composition", "keep one of them")
+	case r.Composition != nil:
+		for i := range v.def.Parameters {
+			p := &v.def.Parameters[i]
+			value, given := r.Composition[p.Name]
+			_, number := value.Float()
+			if !given || number == categorical(*p) {
+				v.report(at("reference", "composition"), fmt.Sprintf("%s has no value that it can have", p.Name),
+					"give every parameter: {composition: {"+p.Name+": …}}")
+			}
+		}
+	}
+}
+
+// requirement checks a constraint on outcomes: it can be read, units go together,
+// and it can be kept and broken.
+func (v *validator) requirement(i int) {
+	c, here := v.def.ConstraintsOnOutcomes[i], at("constraints_on_outcomes", i, "require")
+	if !v.def.Measures() {
+		v.report(here, "nothing is measured where experts' comparisons are the objective", "leave it out")
+		return
+	}
+	r, err := formula.ParseRelation(c.Require)
+	if err != nil {
+		v.formulaFault(here, err)
+		return
+	}
+	faults, measured := len(v.faults), false
+	ranges := make(map[string]formula.Range)
+	for _, name := range r.Excess().Names() {
+		of, relative := strings.CutPrefix(name, formula.Reference+".")
+		if relative && v.def.Reference.IsZero() {
+			v.report(here, "there is no reference to compare with",
+				"say which: reference: {experiment: e1}, or reference: {composition: {…}}")
+		}
+		measured = v.compared(here, of) || measured
+		ranges[name] = v.rangeOf(of)
+	}
+	if len(v.faults) > faults {
+		return
+	}
+	if !measured {
+		v.report(here, "nothing in it is measured", "a constraint on parameters stands under constraints, or as an excluded region")
+		return
+	}
+	if err := r.Units(unitsOf(&v.def)); err != nil {
+		v.formulaFault(here, err)
+		return
+	}
+	switch possible, certain := r.Within(ranges); {
+	case !possible:
+		v.report(here, "no plausible value keeps it", "correct it, or min and max of its quantities")
+	case certain:
+		v.report(here, "every plausible value keeps it", "leave it out, or correct min and max of its quantities")
+	}
+}
+
+// rangeOf is the range of plausible values of a quantity or a parameter.
+func (v *validator) rangeOf(name string) formula.Range {
+	everything := formula.Range{Lower: math.Inf(-1), Upper: math.Inf(1)}
+	narrow := func(lo, hi *float64) formula.Range {
+		r := everything
+		if lo != nil {
+			r.Lower = *lo
+		}
+		if hi != nil {
+			r.Upper = *hi
+		}
+		return r
+	}
+	if q := v.def.Quantity(name); q != nil {
+		return narrow(q.Min, q.Max)
+	}
+	if p := v.parameter(name); p != nil {
+		return narrow(p.Min, p.Max)
+	}
+	return everything
+}
