@@ -77,6 +77,9 @@ type Method struct {
 	// Form is that of the questions in the course of a campaign; empty where
 	// experts are asked before the first experiment only.
 	Form events.Form
+	// Tradeoff marks a method of campaigns that trade several quantities off
+	// against each other.
+	Tradeoff bool
 	// Policy is the composition the name stands for, defaults left out.
 	Policy definition.Policy
 }

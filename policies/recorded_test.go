@@ -94,7 +94,9 @@ budget: {comparisons: 16}
 func recorded() map[string]string {
 	all := make(map[string]string)
 	for _, m := range builtin.Registry().Methods.Methods() {
-		all[m.Name] = "policy: " + m.Name + "\n"
+		if !m.Tradeoff { // these have campaigns of their own
+			all[m.Name] = "policy: " + m.Name + "\n"
+		}
 	}
 	for _, form := range []string{"comparison", "ranking", "pinpoint"} {
 		for _, trust := range []string{"cobol", "cobohl", "hcei"} {

@@ -29,7 +29,7 @@ var may = []struct {
 }{
 	{"internal/num", nil},
 	{"internal/formula", []string{"internal/num"}},
-	{"internal/computed", []string{"events", "internal/formula"}},
+	{"internal/computed", []string{"events", "internal/formula", "internal/num/composite"}},
 	{"internal/plaintext", nil},
 	{"internal/input", nil},
 	{"internal/format", []string{"events"}},
@@ -41,7 +41,7 @@ var may = []struct {
 	{"internal/labfile", []string{"events", "internal/input", "internal/registry", "internal/yamltree"}},
 	{"internal/notify", []string{"events", "internal/computed", "internal/format", "internal/input", "internal/labfile", "internal/plaintext", "internal/view", "internal/wholefile", "projections/campaign."}},
 	{"internal/forward", []string{"events", "internal/labfile", "internal/plaintext"}},
-	{"internal/campaignfile", []string{"events", "internal/format", "internal/formula", "internal/input", "internal/labfile", "internal/num", "internal/plaintext", "projections/space", "internal/tasks", "internal/registry", "policies.", "projections/belief.", "internal/yamltree", "schemas"}},
+	{"internal/campaignfile", []string{"events", "internal/computed", "internal/format", "internal/formula", "internal/input", "internal/labfile", "internal/num", "internal/plaintext", "projections/space", "internal/tasks", "internal/registry", "policies.", "policies/next.", "projections/belief.", "internal/yamltree", "schemas"}},
 	{"internal/exchange", []string{"events", "projections/campaign.", "adapters/humans.", "internal/engine", "internal/format", "internal/problem", "internal/registry"}},
 	{"internal/bundle", []string{"events", "internal/exchange", "internal/wholefile", "projections/campaign."}},
 	{"internal/registry", []string{"events", "policies.", "adapters/instruments.", "adapters/humans."}},

@@ -23,6 +23,9 @@ var hidden = map[string]string{
 	"projections/objective.Model.Conditioned":  model,
 	"projections/objective.Model.Kernel":       model,
 	"projections/objective.Model.Negated":      model,
+	"projections/objective.Model.Scale":        model,
+	"projections/outcome.Problem.Functions":    composed,
+	"projections/outcome.Problem.Improvement":  composed,
 	"projections/preference.Model.Choice":      model,
 	"projections/preference.Model.Score":       model,
 	"projections/preference.Model.Scaling":     model,
@@ -33,8 +36,9 @@ var hidden = map[string]string{
 }
 
 const (
-	relaxed = "a policy searches it by package search"
-	model   = "a policy is given the model, and calls its methods"
+	relaxed  = "a policy searches it by package search"
+	composed = "an acquisition of package next is made of it"
+	model    = "a policy is given the model, and calls its methods"
 )
 
 // Law: what another module must name is public: no exported name of a public package has a

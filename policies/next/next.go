@@ -9,6 +9,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
@@ -69,7 +70,9 @@ func New(c definition.Choice) (Rule, error) {
 			return nil, err
 		}
 		definition.DefaultTo(&s.Restarts, 1) // of before there were any
-		return logNEI{*s.Restarts}, nil
+		return logNEI{*s.Restarts, s.Quantities}, nil
+	case LogNEHVIName:
+		return logNEHVI{}, nil
 	case ThompsonName:
 		return thompson{}, nil
 	}
@@ -78,7 +81,9 @@ func New(c definition.Choice) (Rule, error) {
 
 // Logarithm reports whether the acquisition of a rule is −log of something that
 // is to be great.
-func Logarithm(r Rule) bool { return r.Name() == LogEIName || r.Name() == LogNEIName }
+func Logarithm(r Rule) bool {
+	return slices.Contains([]string{LogEIName, LogNEIName, LogNEHVIName}, r.Name())
+}
 
 // Constants of Lemma 3.1 as the reference implementation of Xu et al. 2024 sets
 // them, on standardized data.

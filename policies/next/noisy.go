@@ -28,7 +28,11 @@ const (
 // expected improvement on the least value of each, given all of its values. So
 // nothing is to be gained where something was measured or is under way, and
 // where nothing is noisy and nothing under way it is logEI.
-type logNEI struct{ restarts float64 }
+type logNEI struct {
+	restarts float64
+	// quantities says that a formula is sought by the models of its quantities.
+	quantities bool
+}
 
 func (logNEI) Name() string { return LogNEIName }
 
@@ -161,11 +165,15 @@ const (
 
 // Starts implements [Starter]. At the measured compositions themselves nothing
 // is to be gained, and there is no slope that leads away from them.
-func (logNEI) Starts(m *objective.Model, seed uint64) (starts [][]float64) {
-	rng := rand.New(rand.NewPCG(seed, 0x626573696465)) // "beside"
-	lengthscales := m.Kernel().Lengthscales()
+func (logNEI) Starts(m *objective.Model, seed uint64) [][]float64 {
 	best := contenders(m)
-	for _, x := range best[:min(len(best), besides)] {
+	return around(best[:min(len(best), besides)], m.Kernel().Lengthscales(), seed)
+}
+
+// around are points at each of the distances from some others.
+func around(points [][]float64, lengthscales []float64, seed uint64) (starts [][]float64) {
+	rng := rand.New(rand.NewPCG(seed, 0x626573696465)) // "beside"
+	for _, x := range points {
 		for _, distance := range distances {
 			start := make([]float64, len(x))
 			for j := range start {

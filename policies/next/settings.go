@@ -13,6 +13,7 @@ const (
 	LCBName      = "lcb"
 	LogEIName    = "logei"
 	LogNEIName   = "lognei"
+	LogNEHVIName = "lognehvi"
 	ThompsonName = "thompson"
 	SobolName    = definition.DesignSobol
 	RandomName   = definition.DesignRandom
@@ -104,6 +105,11 @@ type LogNEI struct {
 	// none, 1 for all. Default 0.8. Absent: as it was before there were
 	// Restarts, 1.
 	Restarts *float64 `json:"restarts,omitempty" jsonschema:"minimum=0,maximum=1"`
+	// Quantities seeks a formula or a desirability by the models of its quantities,
+	// which takes fewer experiments than a model of its values (Astudillo and
+	// Frazier 2019). Default true where one is sought. Absent: as it was before
+	// there was the choice, by its values.
+	Quantities bool `json:"quantities,omitempty"`
 }
 
 // defaultRestarts is the part of the budget where a file does not say.
@@ -113,7 +119,10 @@ const defaultRestarts = 0.8
 func (s LogNEI) Choice() definition.Choice { return definition.NewChoice(LogNEIName, s) }
 
 // Complete implements definition.Settings.
-func (s *LogNEI) Complete(*definition.Campaign) { definition.DefaultTo(&s.Restarts, defaultRestarts) }
+func (s *LogNEI) Complete(def *definition.Campaign) {
+	definition.DefaultTo(&s.Restarts, defaultRestarts)
+	s.Quantities = s.Quantities || def.Objective.Computed()
+}
 
 // Check implements definition.Settings.
 func (*LogNEI) Check(*definition.Campaign, definition.Path) []definition.Fault { return nil }
@@ -131,6 +140,29 @@ func (s *LogNEI) Words(*definition.Campaign) string {
 	}
 	return fmt.Sprintf("%s, but for the last %s %% of the budget", restarts,
 		format.Significant(100*(1-*s.Restarts), 2))
+}
+
+// LogNEHVI is the logarithm of the noisy expected hypervolume improvement: by how
+// much a composition is expected to increase the volume that the front of a
+// trade-off covers, averaged over what that front may be.
+type LogNEHVI struct{ plain }
+
+// Choice returns the choice of this rule.
+func (LogNEHVI) Choice() definition.Choice { return definition.NewChoice(LogNEHVIName, nil) }
+
+// Check implements definition.Settings.
+func (*LogNEHVI) Check(def *definition.Campaign, here definition.Path) []definition.Fault {
+	if def.Tradeoff() != nil {
+		return nil
+	}
+	return []definition.Fault{{At: here, Problem: "the objective is no trade-off",
+		Remedy: "write lognei, or objective: {tradeoff: [{maximize: …}, {minimize: …}]}"}}
+}
+
+// Words implements definition.Settings.
+func (*LogNEHVI) Words(*definition.Campaign) string {
+	return "the composition that is expected to move the front of the trade-off furthest: the greatest expected " +
+		"improvement of its hypervolume, as uncertain as the front is (its logarithm)"
 }
 
 // Thompson takes the optimum of one draw from the posterior.
@@ -177,5 +209,11 @@ func (plain) Check(*definition.Campaign, definition.Path) []definition.Fault { r
 
 // Searches reports whether a rule of next searches a model of the objective.
 func Searches(c definition.Choice) bool {
-	return slices.Contains([]string{LCBName, LogEIName, LogNEIName, ThompsonName}, c.Name)
+	return slices.Contains([]string{LCBName, LogEIName, LogNEIName, LogNEHVIName, ThompsonName}, c.Name)
+}
+
+// TradesOff reports whether a rule of next works where several quantities are
+// traded off against each other.
+func TradesOff(c definition.Choice) bool {
+	return slices.Contains([]string{LogNEHVIName, SobolName, RandomName}, c.Name)
 }

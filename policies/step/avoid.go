@@ -94,17 +94,15 @@ func avoided(v policies.View) (avoidance, error) {
 func (s *Step) Find(
 	ctx context.Context, f next.Acquisition, which Search, starts ...[]float64,
 ) (search.Result, error) {
-	if s.View.Feasibility != nil {
-		f = sum(f, s.View.Feasibility.NegLogFeasibility())
-	}
+	f, screen := s.withFeasibility(f), s.withFeasibility(s.screen(which))
 	a := s.avoid
 	if len(a.points) == 0 {
-		return s.minimize(ctx, f, which, s.tried, starts)
+		return s.minimize(ctx, f, screen, which, s.tried, starts)
 	}
 	if _, finite := s.View.Space.Finite(); finite {
-		r, err := s.minimize(ctx, f, which, union(s.tried, a.pending, a.failed), starts)
+		r, err := s.minimize(ctx, f, screen, which, union(s.tried, a.pending, a.failed), starts)
 		if errors.Is(err, search.ErrExhausted) { // what failed may be tried again before nothing is
-			return s.minimize(ctx, f, which, union(s.tried, a.pending), starts)
+			return s.minimize(ctx, f, screen, which, union(s.tried, a.pending), starts)
 		}
 		return r, err
 	}
@@ -113,7 +111,8 @@ func (s *Step) Find(
 	// away.
 	reach := barrierReach * math.Sqrt(float64(s.View.Space.Dim()))
 	for width := reach; ; width *= 2 {
-		r, err := s.minimize(ctx, sum(f, barrier(a.points, width)), which, s.tried, starts)
+		around := barrier(a.points, width)
+		r, err := s.minimize(ctx, sum(f, around), sum(screen, around), which, s.tried, starts)
 		if err != nil || a.clear(r.X, reach/2) {
 			return r, err
 		}
@@ -121,6 +120,15 @@ func (s *Step) Find(
 			return s.elsewhere(f, which, r)
 		}
 	}
+}
+
+// withFeasibility adds to an acquisition what is learned of where experiments fail;
+// nil stays nil.
+func (s *Step) withFeasibility(f next.Acquisition) next.Acquisition {
+	if f == nil || s.View.Feasibility == nil {
+		return f
+	}
+	return sum(f, s.View.Feasibility.NegLogFeasibility())
 }
 
 // clear reports whether a point is at least so far from all that is avoided.
@@ -196,8 +204,11 @@ func barrier(points [][]float64, width float64) next.Acquisition {
 	}
 }
 
-// sum is f + g. It reuses a buffer, and is for one goroutine.
+// sum is f + g, nil where f is. It reuses a buffer, and is for one goroutine.
 func sum(f, g next.Acquisition) next.Acquisition {
+	if f == nil {
+		return nil
+	}
 	var second []float64
 	return func(x, grad []float64) float64 {
 		if grad == nil {

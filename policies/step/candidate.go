@@ -30,14 +30,18 @@ const (
 func (s *Step) Minimize(
 	ctx context.Context, f next.Acquisition, which Search, starts ...[]float64,
 ) (search.Result, error) {
-	return s.minimize(ctx, f, which, nil, starts)
+	return s.minimize(ctx, f, s.screen(which), which, nil, starts)
 }
 
 // minimize starts from the measured compositions and from what the rule knows
 // besides. The seed of the unaided candidate does not depend on the questions
 // that were asked: see unaidedSeed.
 func (s *Step) minimize(
-	ctx context.Context, f next.Acquisition, which Search, skip map[string]bool, starts [][]float64,
+	ctx context.Context,
+	f, screen next.Acquisition,
+	which Search,
+	skip map[string]bool,
+	starts [][]float64,
 ) (search.Result, error) {
 	seed := s.seed + uint64(which)
 	if which == SearchUnaided {
@@ -47,7 +51,27 @@ func (s *Step) minimize(
 	if rule, ok := s.Rule.(next.Starter); ok {
 		all = append(all, rule.Starts(s.View.Objective, seed)...)
 	}
-	return search.Minimize(ctx, s.View.Space, f, seed, all, skip)
+	if composed := s.composed(which); composed != nil {
+		all = append(all, composed.Starts...)
+	}
+	return search.Screened(ctx, s.View.Space, f, screen, seed, all, skip)
+}
+
+// composed is the acquisition of several quantities that a search is of, nil where
+// there is none.
+func (s *Step) composed(which Search) *next.Composed {
+	if which != SearchUnaided || s.several == nil {
+		return nil
+	}
+	return s.several.composed
+}
+
+// screen is what the starts of a search are compared by, nil for its acquisition.
+func (s *Step) screen(which Search) next.Acquisition {
+	if composed := s.composed(which); composed != nil {
+		return composed.Screen
+	}
+	return nil
 }
 
 // Acquisition is that of the unaided candidate.
@@ -57,7 +81,7 @@ func (s *Step) Acquisition() (next.Acquisition, error) {
 
 // AcquisitionOf is what the rule makes of another model of the objective.
 func (s *Step) AcquisitionOf(m *objective.Model) (next.Acquisition, error) {
-	return s.Rule.Acquisition(m, s.unaidedSeed())
+	return s.acquisitionOf(m)
 }
 
 // Expecting returns a model that expects the results of what is under way.
@@ -105,6 +129,7 @@ func (s *Step) describe(name string, r search.Result) (events.Candidate, error) 
 		Name: name, Parameters: r.Point, Prediction: &prediction, Optimistic: &optimistic,
 		Pessimistic: &pessimistic,
 	}
+	s.outlook(&c, r.X)
 	if !math.IsNaN(r.Value) {
 		value := r.Value
 		c.Acquisition = &value

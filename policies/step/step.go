@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // ErrBelief is wrapped by errors of what is known of an expert: they cost the
@@ -57,6 +58,8 @@ type Step struct {
 
 	seed  uint64
 	avoid avoidance
+	// several is nil where the campaign seeks one quantity and requires nothing.
+	several *several
 	// rougher is a model with shorter lengthscales by which the unaided
 	// candidate is chosen, since nothing has improved for idle turns; nil where
 	// it is chosen by that of the view.
@@ -106,7 +109,7 @@ func (m Modeled) decide(
 	if d, err = m.Choose(ctx, s, d); err != nil {
 		return d, err
 	}
-	return s.likelihood(d)
+	return s.likelihood(s.feasibly(s.traded(d)))
 }
 
 // open begins a step. The order matters: the model first learns of failures,
@@ -125,6 +128,9 @@ func open(ctx context.Context, m Modeled, v policies.View, seed uint64) (*Step, 
 		return nil, err
 	}
 	if s.View.Objective, err = s.Measured.Fantasize(ctx, s.avoid.underWay); err != nil {
+		return nil, err
+	}
+	if err = s.openSeveral(); err != nil {
 		return nil, err
 	}
 	if s.Beta, err = next.Beta(m.Rule, s.View.Objective); err != nil {
@@ -154,9 +160,17 @@ func (s *Step) unaidedSeed() uint64 {
 // the model.
 func (s *Step) BestSoFar() string {
 	sought := s.Def.Sought()
-	best, mean := s.View.Objective.Best()
+	best, err := outcome.BestOf(s.View.Campaign, s.View.Space, s.View.Objective, s.View.Outcomes)
+	if err != nil || best == nil {
+		return ""
+	}
+	experiment := s.View.Objective.Observations[best.Index].Experiment
+	if !best.Confident {
+		return fmt.Sprintf("Nothing that was measured keeps the constraints with confidence; %s comes closest (probability %.2f).",
+			experiment, best.Outlook.Feasible.Probability)
+	}
 	return fmt.Sprintf("The best so far is %s = %.4g %s (%s).",
-		sought.Name, mean, sought.Unit, s.View.Objective.Observations[best].Experiment)
+		sought.Name, best.Value.Mean, sought.Unit, experiment)
 }
 
 // Expert returns the index of the expert of this step. It panics where there

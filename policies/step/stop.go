@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Stop completes the campaign where its budget is spent or its stopping rule is
@@ -21,11 +22,12 @@ func Stop(def *definition.Campaign, v policies.View, d policies.Decision) polici
 	}
 	sought := def.Sought()
 	if def.Stop.Target != nil && v.Objective != nil {
-		_, best := v.Objective.Best()
-		if sought.Sign()*best <= sought.Sign()**def.Stop.Target {
+		best, err := outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		if err == nil && best != nil && best.Confident &&
+			sought.Sign()*best.Value.Mean <= sought.Sign()**def.Stop.Target {
 			return d.Stop(policies.RuleTarget, events.CompletedTarget,
 				fmt.Sprintf("The target %g %s is reached: the best composition is expected to give %.4g.",
-					*def.Stop.Target, sought.Unit, best))
+					*def.Stop.Target, sought.Unit, best.Value.Mean))
 		}
 	}
 	if def.Stop.Window > 0 {

@@ -43,6 +43,12 @@ var Family = policies.Family{
 		},
 		{
 			Part:     policies.Next,
+			Name:     next.LogNEHVIName,
+			Settings: func() definition.Settings { return new(next.LogNEHVI) },
+			Model:    true,
+		},
+		{
+			Part:     policies.Next,
 			Name:     next.ThompsonName,
 			Settings: func() definition.Settings { return new(next.Thompson) },
 		},
@@ -67,6 +73,10 @@ var Family = policies.Family{
 		{
 			Name: "lognei", Summary: "noisy expected improvement with restarts, no expert is asked",
 			Policy: policies.Alone(next.LogNEI{}.Choice()),
+		},
+		{
+			Name: "lognehvi", Summary: "noisy expected hypervolume improvement of a trade-off, no expert is asked",
+			Policy: policies.Alone(next.LogNEHVI{}.Choice()), Tradeoff: true,
 		},
 		{
 			Name: "thompson", Summary: "Thompson sampling, no expert is asked",

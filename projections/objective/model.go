@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/num/composite"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/projections/space"
@@ -364,6 +365,18 @@ func (m *Model) Kernel() kernel.Kernel { return m.gp.Kernel() }
 
 // Untransform returns what a standardized value is in the user's unit.
 func (m *Model) Untransform(z float64) float64 { return m.scale.untransform(z) }
+
+// Scale turns standardized values into the user's units. Where the worse values
+// are compressed it holds of the others alone: see [definition.TailsKeep].
+func (m *Model) Scale() composite.Scale {
+	return composite.Scale{Center: m.scale.shift, Spread: m.scale.sign * m.scale.scale, Log: m.scale.log}
+}
+
+// Standardized returns a value in the user's unit as the model sees it.
+func (m *Model) Standardized(value float64) float64 { return m.scale.transform(value) }
+
+// Informed reports whether the model knows more than its measurements.
+func (m *Model) Informed() bool { return m.given != nil }
 
 // Between returns how much of the user's unit one standardized unit is on the
 // way from one standardized value to another: the scale of the fit, and more

@@ -1,0 +1,280 @@
+package next
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/campaignd/campaignd/internal/num/composite"
+	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/num/qmc"
+	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
+)
+
+// Several is what an acquisition of several quantities is made of.
+type Several struct {
+	// Problem is what is sought and required of them.
+	Problem *outcome.Problem
+	// Objective is the model of the value that is sought. It expects what is under
+	// way; of a trade-off it is that of the first objective.
+	Objective *objective.Model
+	// Standing is where the trade-off stands; nil where there is none.
+	Standing *outcome.Standing
+	// Seed is that of all draws.
+	Seed uint64
+}
+
+// Composed is an acquisition of several quantities, with what a search of it
+// needs.
+type Composed struct {
+	Acquisition
+	// Screen is a coarser one by which the starts of a search are compared; nil
+	// where it is the same.
+	Screen Acquisition
+	// Starts are points of the unit cube from which to search besides.
+	Starts [][]float64
+	// Members is how many possible values of what has been tried it is a mean
+	// over.
+	Members int
+}
+
+// Composer is implemented by rules that work on the models of several quantities.
+// Equal arguments give equal functions.
+type Composer interface {
+	// Composes reports whether the rule works on the quantities, given the model of
+	// the value that is sought; otherwise it works on that alone.
+	Composes(p *outcome.Problem, m *objective.Model) bool
+	Compose(s Several) (Composed, error)
+}
+
+// Composes implements [Composer]. What experts answer enters the model of the
+// value that is sought: of a formula that model then decides.
+func (r logNEI) Composes(p *outcome.Problem, m *objective.Model) bool {
+	return !p.Computed() || r.quantities && !m.Informed()
+}
+
+// Compose implements [Composer]: the noisy expected improvement of a function of
+// the quantities, under constraints (package composite). Draws of the quantities at
+// what was tried give each member its best value: that of the compositions that
+// keep the constraints in it, and where none does the worst value of all, so that
+// whatever keeps them is an improvement.
+func (r logNEI) Compose(s Several) (Composed, error) {
+	m, pending := s.Objective.Expected()
+	b := base{Several: s, problem: s.Problem.Functions(s.Seed), points: slices.Concat(contenders(m), pending)}
+	b.measured = len(b.points) - len(pending)
+	return b.compose()
+}
+
+// base makes the members of a noisy expected improvement of several quantities.
+type base struct {
+	Several
+	problem    composite.Problem
+	points     [][]float64 // tried: those measured that are weighed, then those under way
+	measured   int         // how many are of the first kind
+	parameters [][]float64 // at each of them
+	joints     []*gp.Joint
+	tolerances []float64
+
+	evaluate func(quantities, parameters []float64) (value float64, kept bool)
+	row      []float64 // of all quantities at a point
+}
+
+func (b *base) compose() (Composed, error) {
+	b.evaluate, b.row = b.problem.Evaluator(), make([]float64, len(b.Problem.Models))
+	for _, x := range b.points {
+		parameters := make([]float64, b.problem.Parameters)
+		b.Problem.ParametersAt(parameters, x)
+		b.parameters = append(b.parameters, parameters)
+	}
+	for _, m := range b.Problem.Models {
+		known := m.Conditioned()
+		b.joints = append(b.joints, known.Joint(b.points))
+		b.tolerances = append(b.tolerances, leastVariance*known.OutputScale())
+	}
+	chosen := b.choose()
+	worst := b.worst()
+	draws := gp.NewSeveral(b.joints, chosen, b.tolerances)
+	members := 1
+	var normals [][]float64
+	if len(chosen) > 0 {
+		members = drawn
+		var err error
+		if normals, err = qmc.Normals(draws.Dims, drawn, b.Seed); err != nil {
+			return Composed{}, err
+		}
+	}
+	best := make([]float64, members)
+	supposed := make([][][]float64, len(b.joints)) // of each quantity the members' values
+	for i, z := range normals {
+		draws.Fill(z)
+		value, point := b.incumbent(draws, chosen)
+		if point < 0 {
+			value = b.worse(value, worst)
+		}
+		best[i] = value
+		for k := range b.joints {
+			supposed[k] = append(supposed[k], draws.AtFree(k))
+		}
+	}
+	if len(chosen) == 0 {
+		best[0] = worst
+	}
+	return b.acquisition(draws, supposed, best)
+}
+
+// choose returns the points at which members have values, as indices: those
+// measured that are the best in a draw, the most frequent first, and those under
+// way.
+func (b *base) choose() []int {
+	all := make([]int, len(b.points))
+	for i := range all {
+		all[i] = i
+	}
+	draws := gp.NewSeveral(b.joints, all, b.tolerances)
+	rng := rand.New(rand.NewPCG(b.Seed, 0x6e6569)) // the second word spells "nei": a stream of its own
+	z := make([]float64, draws.Dims)
+	wins := make([]int, len(all))
+	for range pruning {
+		for i := range z {
+			z[i] = rng.NormFloat64()
+		}
+		draws.Fill(z)
+		if _, point := b.incumbent(draws, all); point >= 0 {
+			wins[point]++
+		}
+	}
+	winners := slices.DeleteFunc(slices.Clone(all[:b.measured]), func(i int) bool { return wins[i] == 0 })
+	slices.SortStableFunc(winners, func(i, j int) int { return cmp.Compare(wins[j], wins[i]) })
+	return slices.Concat(winners[:min(len(winners), baseline)], all[b.measured:])
+}
+
+// incumbent is what an improvement is measured against in a draw: the best value of
+// some points that keep the constraints, and which point that is; where none does
+// the worst of all, and −1.
+func (b *base) incumbent(draws *gp.Several, points []int) (best float64, point int) {
+	best, worst, point := math.NaN(), math.NaN(), -1
+	for p, i := range points {
+		for k := range b.row {
+			b.row[k] = draws.Values[k][p]
+		}
+		value, kept := b.evaluate(b.row, b.parameters[i])
+		worst = b.worse(worst, value)
+		if kept && finite(value) && (point < 0 || b.worse(value, best) == best && value != best) {
+			best, point = value, i
+		}
+	}
+	if point < 0 {
+		return worst, -1
+	}
+	return best, point
+}
+
+// worst is the worst value that is expected where something was tried: what an
+// improvement is measured against where nothing keeps the constraints.
+func (b *base) worst() float64 {
+	out := math.NaN()
+	for i := range b.points {
+		for k, joint := range b.joints {
+			b.row[k] = joint.Mean[i]
+		}
+		value, _ := b.evaluate(b.row, b.parameters[i])
+		out = b.worse(out, value)
+	}
+	return out
+}
+
+// worse is the worse of two values; what is not finite does not count.
+func (b *base) worse(v, w float64) float64 {
+	switch {
+	case !finite(v):
+		return w
+	case !finite(w):
+		return v
+	case b.problem.Maximize:
+		return min(v, w)
+	}
+	return max(v, w)
+}
+
+// finite reports whether x is a number.
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// acquisition is −log of the expected improvement, given each quantity's values in
+// each member.
+func (b *base) acquisition(draws *gp.Several, supposed [][][]float64, best []float64) (Composed, error) {
+	predictors := make([]*gp.ConditionedPredictor, len(b.joints))
+	least := make([]float64, len(b.joints))
+	dim := 0
+	for k, m := range b.Problem.Models {
+		given := m.Conditioned()
+		dim = given.Dim()
+		if free := draws.Free(k); len(free) > 0 {
+			points := make([][]float64, len(free))
+			for i, at := range free {
+				points[i] = b.points[at]
+			}
+			var err error
+			if given, err = given.Given(points, supposed[k], 0); err != nil {
+				return Composed{}, err
+			}
+		}
+		predictors[k] = given.NewPredictor()
+		least[k] = leastSD * math.Sqrt(given.OutputScale())
+	}
+	mixture, err := composite.New(b.problem, len(best))
+	if err != nil {
+		return Composed{}, err
+	}
+	f := function{
+		problem: b.Problem, mixture: mixture, predictors: predictors, least: least, best: best,
+		dSD: make([][]float64, len(predictors)), part: make([]float64, dim),
+		at: composite.Posterior{
+			Means: make([][]float64, len(predictors)), SDs: make([]float64, len(predictors)),
+			Parameters: make([]float64, b.problem.Parameters),
+		},
+	}
+	for k := range f.dSD {
+		f.dSD[k] = make([]float64, dim)
+	}
+	return Composed{Acquisition: f.evaluate, Members: len(best)}, nil
+}
+
+// function is an acquisition of several quantities. It is a workspace.
+type function struct {
+	problem    *outcome.Problem
+	mixture    *composite.Mixture
+	predictors []*gp.ConditionedPredictor
+	least      []float64 // standard deviation of each quantity
+	best       []float64
+	at         composite.Posterior
+	gradient   composite.Gradient
+	dSD        [][]float64
+	part       []float64
+}
+
+func (f *function) evaluate(x, grad []float64) float64 {
+	f.problem.ParametersAt(f.at.Parameters, x)
+	for k, p := range f.predictors {
+		if grad == nil {
+			f.at.Means[k], f.at.SDs[k] = p.Means(x)
+		} else {
+			f.at.Means[k], f.at.SDs[k] = p.MeansGrad(x, f.dSD[k])
+		}
+		f.at.SDs[k] = math.Max(f.at.SDs[k], f.least[k])
+	}
+	if grad == nil {
+		return -f.mixture.LogEI(f.at, f.best)
+	}
+	value := f.mixture.LogEIGrad(f.at, f.best, &f.gradient)
+	clear(grad)
+	for k, p := range f.predictors {
+		p.WeighedGrad(f.part, f.gradient.Means[k])
+		for j := range grad {
+			grad[j] -= f.part[j] + f.gradient.SDs[k]*f.dSD[k][j]
+		}
+	}
+	f.problem.AddGrad(grad, f.gradient.Parameters, -1)
+	return -value
+}

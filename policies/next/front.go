@@ -1,0 +1,92 @@
+package next
+
+import (
+	"github.com/campaignd/campaignd/internal/num/pareto"
+	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
+)
+
+// Effort of the noisy expected hypervolume improvement, by the number of
+// objectives: possible fronts, and how many of them a search is screened with.
+const (
+	fronts     = 64
+	manyFronts = 32 // of four objectives, whose cells are many
+	screening  = 16
+	nearFront  = 12 // compositions near which searches begin
+)
+
+// logNEHVI is −log of the noisy expected hypervolume improvement (package ehvi;
+// Daulton et al. 2021, Eq. 4, in closed form; in logarithms as Ament et al. 2023)
+// and of the probability that constraints on outcomes are kept.
+type logNEHVI struct{}
+
+func (logNEHVI) Name() string { return LogNEHVIName }
+
+func (logNEHVI) Rationale() string {
+	return "the greatest expected improvement of the front's hypervolume, as uncertain as the front is"
+}
+
+// Acquisition implements [Rule]. Of one quantity there is no front.
+func (logNEHVI) Acquisition(m *objective.Model, seed uint64) (Acquisition, error) {
+	return logNEI{}.Acquisition(m, seed)
+}
+
+// Composes implements [Composer].
+func (logNEHVI) Composes(p *outcome.Problem, _ *objective.Model) bool { return p.Aims != nil }
+
+// Compose implements [Composer].
+func (logNEHVI) Compose(s Several) (Composed, error) {
+	_, pending := s.Objective.Expected()
+	members := fronts
+	if len(s.Problem.Aims) > 3 {
+		members = manyFronts
+	}
+	n, negLogKept, err := s.Problem.Improvement(s.Standing, pending, members, s.Seed)
+	if err != nil {
+		return Composed{}, err
+	}
+	out := Composed{Starts: nearTheFront(s), Members: n.Members()}
+	of := func(value func(x []float64) float64, slope func(x, grad []float64) float64) Acquisition {
+		var part []float64
+		return func(x, grad []float64) float64 {
+			if grad == nil {
+				f := -value(x)
+				if negLogKept != nil {
+					f += negLogKept(x, nil)
+				}
+				return f
+			}
+			f := -slope(x, grad)
+			for j := range grad {
+				grad[j] = -grad[j]
+			}
+			if negLogKept != nil {
+				part = append(part[:0], grad...)
+				f += negLogKept(x, part)
+				for j := range grad {
+					grad[j] += part[j]
+				}
+			}
+			return f
+		}
+	}
+	out.Acquisition = of(n.Log, n.LogGrad)
+	if few := n.First(screening); few.Members() < n.Members() {
+		out.Screen = of(few.Log, few.LogGrad)
+	}
+	return out, nil
+}
+
+// nearTheFront are points at several distances from compositions of the front, and
+// where none is beyond the reference from those that no other one is better than.
+func nearTheFront(s Several) [][]float64 {
+	front := s.Standing.Front
+	if len(front) == 0 {
+		front = pareto.NonDominated(s.Standing.Scores)
+	}
+	points := make([][]float64, min(len(front), nearFront))
+	for i := range points {
+		points[i] = s.Standing.Measured[front[i*len(front)/len(points)]].X
+	}
+	return around(points, s.Problem.Lengthscales(), s.Seed)
+}

@@ -1,0 +1,143 @@
+package step
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
+)
+
+// several is what a step knows of a campaign that seeks or requires something of
+// several quantities.
+type several struct {
+	problem   *outcome.Problem
+	predictor *outcome.Predictor
+	standing  *outcome.Standing // of a trade-off
+	// composed is the acquisition of the unaided candidate, once it was made.
+	composed *next.Composed
+}
+
+// openSeveral reads the models of several quantities; nil where the campaign has
+// one.
+func (s *Step) openSeveral() (err error) {
+	p, err := outcome.NewProblem(s.View.Campaign, s.View.Space, s.Measured, s.View.Outcomes)
+	if err != nil || p == nil {
+		return err
+	}
+	s.several = &several{problem: p}
+	if s.several.predictor, err = p.NewPredictor(); err != nil {
+		return err
+	}
+	if p.Aims != nil {
+		s.several.standing, err = p.Standing()
+	}
+	return err
+}
+
+// acquisitionOf is what the rule makes of a model of the objective, and of those of
+// the other quantities. A rule that works on one model alone gets the probability
+// that constraints are kept as well: to −log EI −ln P, and to a bound or a draw a
+// barrier in standard deviations of the objective.
+func (s *Step) acquisitionOf(m *objective.Model) (next.Acquisition, error) {
+	if s.several == nil {
+		return s.Rule.Acquisition(m, s.unaidedSeed())
+	}
+	p, err := s.problemOf(m)
+	if err != nil {
+		return nil, err
+	}
+	if rule, ok := s.Rule.(next.Composer); ok && rule.Composes(p, m) {
+		composed, err := rule.Compose(next.Several{
+			Problem: p, Objective: m, Standing: s.several.standing, Seed: s.unaidedSeed(),
+		})
+		s.several.composed = &composed
+		return composed.Acquisition, err
+	}
+	f, err := s.Rule.Acquisition(m, s.unaidedSeed())
+	if err != nil || !p.Requires() {
+		return f, err
+	}
+	kept, err := p.NegLogFeasible()
+	return sum(f, kept), err
+}
+
+// problemOf is the problem with another model of the objective; with shorter
+// lengthscales of all quantities where the model has them.
+func (s *Step) problemOf(m *objective.Model) (*outcome.Problem, error) {
+	others := s.View.Outcomes
+	if m == s.rougher {
+		others = slices.Clone(others)
+		for i := range others {
+			if others[i].Model == nil {
+				continue
+			}
+			var err error
+			if others[i].Model, err = others[i].Model.Rougher(context.Background(), shorter); err != nil {
+				return nil, err
+			}
+		}
+	}
+	measured, _ := m.Expected()
+	return outcome.NewProblem(s.View.Campaign, s.View.Space, measured, others)
+}
+
+// outlook adds to a candidate what is expected of several quantities.
+func (s *Step) outlook(c *events.Candidate, x []float64) {
+	if s.several == nil {
+		return
+	}
+	out := s.several.predictor.At(x)
+	c.Outcomes, c.Value, c.Feasible = out.Quantities, out.Value, out.Feasible
+}
+
+// traded adds to a decision what was known of the front, and what the candidate
+// is expected to add to it.
+func (s *Step) traded(d policies.Decision) policies.Decision {
+	if s.several == nil || s.several.standing == nil {
+		return d
+	}
+	d.Tradeoff = s.several.problem.Recorded(s.several.standing)
+	if s.several.composed == nil {
+		return d
+	}
+	d.Tradeoff.Members = s.several.composed.Members
+	c, covered := d.Candidate(), d.Tradeoff.Hypervolume
+	if c != nil && c.Acquisition != nil && covered > 0 {
+		gain := math.Exp(-*c.Acquisition) * s.several.problem.Volume(s.several.standing) / covered
+		d.Tradeoff.Gain = &gain
+	}
+	return d
+}
+
+// feasibly says how probably the chosen candidate keeps the constraints on outcomes,
+// and which of these are not judged yet.
+func (s *Step) feasibly(d policies.Decision) policies.Decision {
+	c := d.Candidate()
+	if s.several == nil || c == nil || d.Action != events.ActionRun {
+		return d
+	}
+	if c.Feasible != nil {
+		d.Reason += fmt.Sprintf(" It keeps %s with probability %.2f.",
+			requirements(c.Feasible.Constraints), c.Feasible.Probability)
+	}
+	for _, w := range s.several.problem.Waiting {
+		d.Reason += fmt.Sprintf(" Whether it keeps %s is not judged: %s.", w.Require, w.Because)
+	}
+	return d
+}
+
+// requirements lists constraints.
+func requirements(kept []events.ConstraintKept) string {
+	texts := make([]string, len(kept))
+	for i, c := range kept {
+		texts[i] = c.Require
+	}
+	return strings.Join(texts, " and ")
+}

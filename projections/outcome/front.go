@@ -1,0 +1,379 @@
+package outcome
+
+import (
+	"math"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/formula"
+	"github.com/campaignd/campaignd/internal/num/composite"
+	"github.com/campaignd/campaignd/internal/num/ehvi"
+	"github.com/campaignd/campaignd/internal/num/pareto"
+)
+
+// Measured is an experiment that a model of the problem learns from.
+type Measured struct {
+	Experiment string
+	Point      definition.Point
+	X          []float64 // of the unit cube
+}
+
+// Measured are the experiments that the models of the problem learn from, in
+// order: of some a quantity may be missing.
+func (p *Problem) Measured() (all []Measured) {
+	for _, m := range p.Models {
+		for i, o := range m.Observations {
+			same := func(t Measured) bool { return t.Experiment == o.Experiment }
+			if !slices.ContainsFunc(all, same) {
+				all = append(all, Measured{o.Experiment, o.Point, m.X[i]})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Measured) int {
+		return events.ExperimentNumber(a.Experiment) - events.ExperimentNumber(b.Experiment)
+	})
+	return all
+}
+
+// Standing is where a trade-off stands: by the posterior means of what was
+// measured. Scores are the objectives as their models have them, so logarithms
+// where a quantity has that scale, and all MAXIMIZED: the negative of what is
+// minimized.
+type Standing struct {
+	Measured []Measured
+	Scores   [][]float64
+	// Feasible is, of each, the probability that the constraints are kept.
+	Feasible []float64
+	// Reference are the worst scores of interest: those that are given, otherwise
+	// inferred (see [pareto.Reference]).
+	Reference []float64
+	// Front are the indices of those on the front beyond the reference, among
+	// those that are rather feasible than not.
+	Front       []int
+	Hypervolume float64
+}
+
+// ratherFeasible is the probability from which on a composition belongs to the
+// front.
+const ratherFeasible = 0.5
+
+// score turns a value in the user's unit into a score.
+func (a Aim) score(value float64, log bool) float64 {
+	if log {
+		value = math.Log(value)
+	}
+	return -a.Sign() * value
+}
+
+// Value turns a score into a value in the user's unit.
+func (p *Problem) Value(aim int, score float64) float64 {
+	a := p.Aims[aim]
+	y := -a.Sign() * score
+	if a.Model >= 0 && p.Models[a.Model].Scale().Log {
+		return math.Exp(y)
+	}
+	return y
+}
+
+// Unsigned is a score as its model has it, of a quantity that is minimized too.
+func (p *Problem) unsigned(aim int, score float64) float64 { return -p.Aims[aim].Sign() * score }
+
+// Standing returns where the trade-off stands.
+func (p *Problem) Standing() (*Standing, error) {
+	s := &Standing{Measured: p.Measured()}
+	w, err := p.NewPredictor()
+	if err != nil {
+		return nil, err
+	}
+	var counting [][]float64
+	for _, t := range s.Measured {
+		w.set(t.X, false)
+		s.Scores = append(s.Scores, p.scores(w))
+		feasible := 1.0
+		if p.Requires() {
+			feasible = w.mixture.Predict(w.at).Feasible
+		}
+		s.Feasible = append(s.Feasible, feasible)
+		if feasible >= ratherFeasible {
+			counting = append(counting, s.Scores[len(s.Scores)-1])
+		}
+	}
+	if len(counting) == 0 {
+		counting = s.Scores
+	}
+	s.Reference = pareto.Reference(counting, p.worst(), p.least())
+	s.front()
+	return s, nil
+}
+
+// scores are the posterior means of the objectives where the predictor was set.
+func (p *Problem) scores(w *Predictor) []float64 {
+	scores := make([]float64, len(p.Aims))
+	for k, a := range p.Aims {
+		if a.Model < 0 {
+			scores[k] = a.score(p.follows(a, w.at.Parameters), false)
+			continue
+		}
+		scale := p.Models[a.Model].Scale()
+		scores[k] = -a.Sign() * (scale.Center + float64(scale.Spread*w.at.Means[a.Model][0]))
+	}
+	return scores
+}
+
+// worst are the given worst scores, NaN where none is: those of the objectives,
+// and bounds on them in their own direction.
+func (p *Problem) worst() []float64 {
+	worst := make([]float64, len(p.Aims))
+	for k, a := range p.Aims {
+		worst[k] = math.NaN()
+		log := a.Model >= 0 && p.Models[a.Model].Scale().Log
+		if a.Worst != nil {
+			worst[k] = a.score(*a.Worst, log)
+		}
+		if bound, ok := p.ownBound(a); ok {
+			worst[k] = max(a.score(bound, log), cmpNaN(worst[k]))
+		}
+	}
+	return worst
+}
+
+// cmpNaN is x, and the least number where it is none.
+func cmpNaN(x float64) float64 {
+	if math.IsNaN(x) {
+		return math.Inf(-1)
+	}
+	return x
+}
+
+// least are the standard deviations of the noise, below which ranges say nothing.
+func (p *Problem) least() []float64 {
+	least := make([]float64, len(p.Aims))
+	for k, a := range p.Aims {
+		if a.Model >= 0 {
+			m := p.Models[a.Model]
+			least[k] = math.Abs(m.Scale().Spread) * math.Sqrt(m.Fit.Noise)
+		}
+	}
+	return least
+}
+
+// front sets the front and what it covers.
+func (s *Standing) front() {
+	var points [][]float64
+	var which []int
+	for i, score := range s.Scores {
+		if s.Feasible[i] >= ratherFeasible && pareto.Beyond(score, s.Reference) {
+			points, which = append(points, score), append(which, i)
+		}
+	}
+	for _, i := range pareto.NonDominated(points) {
+		s.Front = append(s.Front, which[i])
+	}
+	s.Hypervolume = pareto.Hypervolume(points, s.Reference)
+}
+
+// Recorded is the standing as a decision records it.
+func (p *Problem) Recorded(s *Standing) *events.Tradeoff {
+	t := &events.Tradeoff{Hypervolume: s.Hypervolume}
+	for k, r := range s.Reference {
+		t.Reference = append(t.Reference, p.unsigned(k, r))
+	}
+	for _, i := range s.Front {
+		t.Front = append(t.Front, s.Measured[i].Experiment)
+	}
+	return t
+}
+
+// bound is a judged constraint that bounds one measured objective of the
+// trade-off alone.
+func (p *Problem) bound(constraint int) (aim int, bound formula.Range, ok bool) {
+	relation, err := formula.RelationOf(p.def.ConstraintsOnOutcomes[constraint].Require)
+	if err != nil {
+		return 0, bound, false
+	}
+	name, bound, ok := relation.Bound()
+	aim = slices.IndexFunc(p.Aims, func(a Aim) bool { return a.Name == name && a.Model >= 0 })
+	return aim, bound, ok && aim >= 0
+}
+
+// ownBound is the strictest bound on an objective in its own direction, in the
+// user's unit.
+func (p *Problem) ownBound(of Aim) (value float64, ok bool) {
+	for _, c := range p.required {
+		aim, bound, on := p.bound(c)
+		if !on || p.Aims[aim].Name != of.Name {
+			continue
+		}
+		at := bound.Lower
+		if of.Goal == definition.Minimize {
+			at = bound.Upper
+		}
+		if finite(at) && (!ok || of.Better(at, value)) {
+			value, ok = at, true
+		}
+	}
+	return value, ok
+}
+
+// capBound is the strictest bound on an objective against its direction.
+func (p *Problem) capBound(of Aim) (value float64, ok bool) {
+	for _, c := range p.required {
+		aim, bound, on := p.bound(c)
+		if !on || p.Aims[aim].Name != of.Name {
+			continue
+		}
+		at := bound.Upper
+		if of.Goal == definition.Minimize {
+			at = bound.Lower
+		}
+		if finite(at) && (!ok || of.Better(value, at)) {
+			value, ok = at, true
+		}
+	}
+	return value, ok
+}
+
+// Improvement returns the noisy expected improvement of the hypervolume on what
+// was measured and what is under way, and −ln of the probability that those
+// constraints are kept that are not bounds on one objective, nil where there are
+// none: such bounds are part of the improvement, exactly.
+func (p *Problem) Improvement(
+	s *Standing, underWay [][]float64, members int, seed uint64,
+) (n *ehvi.Noisy, negLogKept func(x, grad []float64) float64, err error) {
+	t := ehvi.Tradeoff{UnderWay: underWay, Members: members, Seed: seed}
+	for _, m := range s.Measured {
+		t.Measured = append(t.Measured, m.X)
+	}
+	order := make([]int, 0, len(p.Models)) // of the quantities, as the trade-off has them
+	for k, a := range p.Aims {
+		t.Objectives = append(t.Objectives, p.objective(k, a, s))
+		if a.Model >= 0 {
+			order = append(order, a.Model)
+		}
+	}
+	var apart []composite.Function
+	for i, c := range p.required {
+		if _, _, on := p.bound(c); !on {
+			apart = append(apart, p.problem.Constraints[i])
+		}
+	}
+	if len(apart) > 0 {
+		for k, m := range p.Models {
+			if !slices.Contains(order, k) {
+				t.Further = append(t.Further, m.Conditioned())
+				order = append(order, k)
+			}
+		}
+		t.Feasible = p.kept(apart, order)
+		if negLogKept, err = p.negLogKept(apart); err != nil {
+			return nil, nil, err
+		}
+	}
+	n, err = ehvi.NewNoisy(t)
+	return n, negLogKept, err
+}
+
+// objective is one of a trade-off as its improvement takes it: in the standardized
+// values of its model.
+func (p *Problem) objective(k int, a Aim, s *Standing) ehvi.Objective {
+	reference := p.unsigned(k, s.Reference[k])
+	if a.Model < 0 {
+		return ehvi.Objective{
+			Known: p.known(a, s), Minimized: a.Goal == definition.Minimize, Reference: reference / p.spread(k, s),
+		}
+	}
+	m := p.Models[a.Model]
+	scale := m.Scale()
+	standardized := func(y float64) float64 { return (y - scale.Center) / scale.Spread }
+	o := ehvi.Objective{
+		Model:     m.Conditioned(),
+		Minimized: (a.Goal == definition.Minimize) == (scale.Spread > 0),
+		Reference: standardized(reference),
+	}
+	if bound, ok := p.capBound(a); ok {
+		o.Bounded, o.Bound = true, m.Standardized(bound)
+	}
+	return o
+}
+
+// Volume is the hypervolume, in the units of the scores, that is 1 in those of
+// [Problem.Improvement].
+func (p *Problem) Volume(s *Standing) float64 {
+	volume := 1.0
+	for k, a := range p.Aims {
+		if a.Model < 0 {
+			volume *= p.spread(k, s)
+			continue
+		}
+		volume *= math.Abs(p.Models[a.Model].Scale().Spread)
+	}
+	return volume
+}
+
+// spread is the range of an objective that follows from the parameters, over what
+// was measured; 1 where that has none.
+func (p *Problem) spread(k int, s *Standing) float64 {
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, score := range s.Scores {
+		least, most = min(least, score[k]), max(most, score[k])
+	}
+	if !(most > least) || !finite(most-least) {
+		return 1
+	}
+	return most - least
+}
+
+// known is an objective that follows from the parameters, in units of its range, as
+// a function of the unit cube.
+func (p *Problem) known(a Aim, s *Standing) func(x, grad []float64) float64 {
+	k := slices.IndexFunc(p.Aims, func(b Aim) bool { return a.Name == b.Name })
+	spread := p.spread(k, s)
+	of := composite.Known(a.function, len(p.Quantities), p.problem.Parameters)
+	parameters, slopes := make([]float64, p.problem.Parameters), make([]float64, p.problem.Parameters)
+	return func(x, grad []float64) float64 {
+		p.ParametersAt(parameters, x)
+		if grad == nil {
+			return of(parameters, nil) / spread
+		}
+		value := of(parameters, slopes)
+		clear(grad)
+		p.AddGrad(grad, slopes, 1/spread)
+		return value / spread
+	}
+}
+
+// kept says whether a draw keeps some constraints: values are standardized ones of
+// the quantities in an order, among those that follow from the parameters.
+func (p *Problem) kept(constraints []composite.Function, order []int) func(x, values []float64) bool {
+	arguments := make([]float64, len(p.Quantities)+p.problem.Parameters)
+	return func(x, values []float64) bool {
+		p.ParametersAt(arguments[len(p.Quantities):], x)
+		next := 0
+		for i, v := range values {
+			if i < len(p.Aims) && p.Aims[i].Model < 0 {
+				continue
+			}
+			k := order[next]
+			arguments[k] = p.problem.Quantities[k].Value(v)
+			next++
+		}
+		for _, c := range constraints {
+			if !(c.Value(arguments) <= 0) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// Lengthscales are the shortest of any model in each coordinate.
+func (p *Problem) Lengthscales() []float64 {
+	shortest := slices.Repeat([]float64{math.Inf(1)}, p.space.Dim())
+	for _, m := range p.Models {
+		for j, l := range m.Kernel().Lengthscales() {
+			shortest[j] = min(shortest[j], l)
+		}
+	}
+	return shortest
+}

@@ -1,0 +1,172 @@
+package outcome
+
+import (
+	"math"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/num/composite"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// Outlook is what the models say of a composition.
+type Outlook struct {
+	// Quantities are what is expected of each, those that follow from the
+	// parameters among them.
+	Quantities []events.QuantityPrediction
+	// Value is the objective where it is computed; nil where it is not, and where
+	// it has no finite value.
+	Value *events.Prediction
+	// Feasible is the probability that all constraints are kept that can be
+	// judged; nil where there are none.
+	Feasible *events.Feasible
+}
+
+// Predictor evaluates a problem at points of the unit cube. It is a workspace: one
+// goroutine uses it at a time.
+type Predictor struct {
+	problem    *Problem
+	predictors []objective.Predictor
+	mixture    *composite.Mixture
+	at         composite.Posterior
+	gradient   composite.Gradient
+	dMean, dSD [][]float64
+}
+
+// NewPredictor returns a workspace.
+func (p *Problem) NewPredictor() (*Predictor, error) { return p.predictor(p.problem) }
+
+// predictor returns a workspace for the functions of a problem, of one member.
+func (p *Problem) predictor(of composite.Problem) (*Predictor, error) {
+	of.Seed = p.def.Seed
+	mixture, err := composite.New(of, 1)
+	if err != nil {
+		return nil, err
+	}
+	w := &Predictor{problem: p, mixture: mixture, at: p.posterior()}
+	for k, m := range p.Models {
+		w.predictors = append(w.predictors, m.NewPredictor())
+		w.at.Means[k] = make([]float64, 1)
+		w.dMean = append(w.dMean, make([]float64, p.space.Dim()))
+		w.dSD = append(w.dSD, make([]float64, p.space.Dim()))
+	}
+	return w, nil
+}
+
+// posterior is one of the problem's shape.
+func (p *Problem) posterior() composite.Posterior {
+	return composite.Posterior{
+		Means: make([][]float64, len(p.Models)), SDs: make([]float64, len(p.Models)),
+		Parameters: make([]float64, p.problem.Parameters),
+	}
+}
+
+// set reads the models at a point, with slopes where they are asked for.
+func (w *Predictor) set(x []float64, slopes bool) {
+	w.problem.ParametersAt(w.at.Parameters, x)
+	for k, p := range w.predictors {
+		if slopes {
+			w.at.Means[k][0], w.at.SDs[k] = p.PosteriorGrad(x, w.dMean[k], w.dSD[k])
+			continue
+		}
+		w.at.Means[k][0], w.at.SDs[k] = p.Posterior(x)
+	}
+}
+
+// At returns the outlook at a point.
+func (w *Predictor) At(x []float64) Outlook {
+	p := w.problem
+	w.set(x, false)
+	var out Outlook
+	for k, name := range p.Quantities {
+		out.Quantities = append(out.Quantities, events.QuantityPrediction{
+			Quantity: name, Prediction: p.Models[k].PredictAt(x),
+		})
+	}
+	for _, a := range p.Aims {
+		if a.function != nil {
+			out.Quantities = append(out.Quantities, events.QuantityPrediction{
+				Quantity: a.Name, Prediction: events.Prediction{Mean: p.follows(a, w.at.Parameters), Unit: a.Unit},
+			})
+		}
+	}
+	predicted := w.mixture.Predict(w.at)
+	if o := p.def.Sought(); o.Computed() && finite(predicted.Mean) {
+		out.Value = &events.Prediction{Mean: predicted.Mean, SD: predicted.SD, Unit: o.Unit}
+	}
+	if len(p.required) > 0 {
+		out.Feasible = &events.Feasible{Probability: predicted.Feasible}
+		for i, c := range p.required {
+			out.Feasible.Constraints = append(out.Feasible.Constraints, events.ConstraintKept{
+				Require: p.def.ConstraintsOnOutcomes[c].Require, Probability: predicted.Kept[i],
+			})
+		}
+	}
+	return out
+}
+
+// follows is the value of an aim that follows from the parameters.
+func (p *Problem) follows(a Aim, parameters []float64) float64 {
+	arguments := make([]float64, len(p.Quantities)+len(parameters))
+	copy(arguments[len(p.Quantities):], parameters)
+	return a.function.Value(arguments)
+}
+
+// Computed reports whether the value that is sought is computed from quantities.
+func (p *Problem) Computed() bool { return p.def.Sought().Computed() }
+
+// Requires reports whether some constraint is judged.
+func (p *Problem) Requires() bool { return len(p.required) > 0 }
+
+// Confident reports whether each judged constraint is kept with its confidence.
+func (p *Problem) Confident(f *events.Feasible) bool {
+	if f == nil {
+		return true
+	}
+	for i, c := range p.required {
+		confidence := p.def.ConstraintsOnOutcomes[c].Confidence
+		least := definition.DefaultConfidence
+		if confidence != nil {
+			least = *confidence
+		}
+		if f.Constraints[i].Probability < least {
+			return false
+		}
+	}
+	return true
+}
+
+// NegLogFeasible returns −ln of the probability that all judged constraints are
+// kept, as a function of the unit cube. It is a workspace.
+func (p *Problem) NegLogFeasible() (func(x, grad []float64) float64, error) {
+	return p.negLogKept(p.problem.Constraints)
+}
+
+// negLogKept is [Problem.NegLogFeasible] of some constraints.
+func (p *Problem) negLogKept(constraints []composite.Function) (func(x, grad []float64) float64, error) {
+	of := p.problem
+	of.Objective, of.Constraints = nil, constraints
+	w, err := p.predictor(of)
+	if err != nil {
+		return nil, err
+	}
+	none := []float64{0}
+	return func(x, grad []float64) float64 {
+		w.set(x, grad != nil)
+		if grad == nil {
+			return -w.mixture.LogEI(w.at, none)
+		}
+		value := w.mixture.LogEIGrad(w.at, none, &w.gradient)
+		clear(grad)
+		for k := range w.predictors {
+			for j := range grad {
+				grad[j] -= w.gradient.Means[k][0]*w.dMean[k][j] + w.gradient.SDs[k]*w.dSD[k][j]
+			}
+		}
+		p.AddGrad(grad, w.gradient.Parameters, -1)
+		return -value
+	}, nil
+}
+
+// finite reports whether x is a number.
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

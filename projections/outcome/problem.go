@@ -1,0 +1,383 @@
+package outcome
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
+	"github.com/campaignd/campaignd/internal/formula"
+	"github.com/campaignd/campaignd/internal/num/composite"
+	"github.com/campaignd/campaignd/internal/num/jet"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/space"
+)
+
+// Problem is what a campaign seeks of several quantities, and what it requires
+// of them, as functions of their models: the quantities that have one are the
+// first arguments of each function, then come the numeric parameters, then the
+// values at the reference composition. It is immutable, but for the workspaces
+// that its methods make.
+type Problem struct {
+	// Quantities are the names of those that what is sought or required depends
+	// on, in the order of the definition; Models are theirs, none of them nil.
+	Quantities []string
+	Models     []*objective.Model
+	// Aims are the objectives of a trade-off; none where one value is sought.
+	Aims []Aim
+	// Waiting says which constraints cannot be judged yet, and why.
+	Waiting []Waiting
+
+	def      *definition.Campaign
+	space    *space.Space
+	problem  composite.Problem // its objective is nil where a trade-off is sought, or a quantity of its own
+	required []int             // indices of the constraints that are judged
+	axes     []axis
+	fixed    []float64 // the values at the reference composition
+}
+
+// Waiting is a constraint on outcomes that is not judged yet.
+type Waiting struct{ Require, Because string }
+
+// Aim is an objective of a trade-off.
+type Aim struct {
+	definition.Objective
+	// Worst is as in [definition.Aim].
+	Worst *float64
+	// Model is the place of its model among the problem's; -1 where the quantity
+	// follows from the parameters.
+	Model int
+	// function is what it follows by; nil of a quantity that is modelled.
+	function composite.Function
+}
+
+// axis is a numeric parameter: its coordinate in the unit cube, and the values
+// that 0 and 1 stand for.
+type axis struct {
+	name        string
+	coordinate  int
+	lower, span float64
+}
+
+// NewProblem returns the problem of a campaign whose sought quantity has the given
+// model; nil where it has one quantity and requires nothing of it. A constraint
+// on a quantity without a model waits for one. It fails where the definition
+// cannot be read, and where a quantity that is sought has no model.
+func NewProblem(
+	s *campaign.State, sp *space.Space, sought *objective.Model, others Models,
+) (*Problem, error) {
+	def := s.Definition
+	o := def.Sought()
+	if len(def.ConstraintsOnOutcomes) == 0 && !o.Computed() && def.Tradeoff() == nil {
+		return nil, nil
+	}
+	p := &Problem{def: def, space: sp}
+	p.problem.Maximize = o.Goal == definition.Maximize
+	b := builder{Problem: p, state: s, sought: sought, others: others}
+	if err := b.build(o); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// builder makes a problem.
+type builder struct {
+	*Problem
+	state      *campaign.State
+	sought     *objective.Model
+	others     Models
+	references []string // names after "reference."
+	inline     map[string]*formula.Formula
+}
+
+func (b *builder) build(o definition.Objective) error {
+	b.measureAxes()
+	b.inline = make(map[string]*formula.Formula)
+	for i := range b.def.Quantities {
+		q := &b.def.Quantities[i]
+		if q.From == "" {
+			continue
+		}
+		f, err := formula.Of(q.From)
+		if err != nil {
+			return fmt.Errorf("the quantity %s: %w", q.Name, err)
+		}
+		b.inline[q.Name] = f
+		if b.inline[formula.Reference+"."+q.Name], err = f.Inline(b.atReference(f)); err != nil {
+			return fmt.Errorf("the quantity %s: %w", q.Name, err)
+		}
+	}
+	objective, required, err := b.formulas(o)
+	if err != nil {
+		return err
+	}
+	b.choose(o, objective, required)
+	return b.bind(o, objective, required)
+}
+
+// atReference maps the names of a formula to those at the reference composition.
+func (b *builder) atReference(f *formula.Formula) map[string]*formula.Formula {
+	of := make(map[string]*formula.Formula)
+	for _, name := range f.Names() {
+		if at, err := formula.Parse(formula.Reference + "." + name); err == nil {
+			of[name] = at
+		}
+	}
+	return of
+}
+
+// measureAxes finds the numeric parameters in the unit cube.
+func (b *builder) measureAxes() {
+	coordinates := b.space.Coordinates()
+	for i, d := range b.def.Parameters {
+		lower := d.Min
+		if len(d.Values) > 0 {
+			least := slices.Min(d.Values)
+			lower = &least
+		}
+		if lower == nil { // it has categories
+			continue
+		}
+		b.axes = append(b.axes, axis{
+			name: d.Name, coordinate: coordinates[i][0], lower: *lower, span: b.space.Span(i),
+		})
+	}
+}
+
+// formulas reads what is sought, nil where it is no formula, and what is
+// required, with what follows from the parameters in its place.
+func (b *builder) formulas(o definition.Objective) (sought *formula.Formula, required []*formula.Formula, err error) {
+	if o.Formula != "" {
+		f, err := formula.Of(o.Formula)
+		if err == nil {
+			sought, err = f.Inline(b.inline)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("the objective: %w", err)
+		}
+	}
+	required = make([]*formula.Formula, len(b.def.ConstraintsOnOutcomes))
+	for i, c := range b.def.ConstraintsOnOutcomes {
+		r, err := formula.RelationOf(c.Require)
+		if err == nil {
+			required[i], err = r.Excess().Inline(b.inline)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("the constraint %s: %w", c.Require, err)
+		}
+	}
+	return sought, required, nil
+}
+
+// model is that of a quantity, nil where there is none.
+func (b *builder) model(name string) *objective.Model {
+	if name == b.def.Sought().Name {
+		return b.sought
+	}
+	return b.others.Of(name)
+}
+
+// choose sets the quantities of the problem: those that something which can be
+// judged depends on.
+func (b *builder) choose(o definition.Objective, sought *formula.Formula, required []*formula.Formula) {
+	needed := make(map[string]bool)
+	switch {
+	case sought != nil:
+		b.need(needed, sought.Names())
+	case len(o.Desirability) > 0:
+		b.need(needed, computed.Names(o))
+	case b.def.Tradeoff() != nil:
+		for _, a := range b.def.Tradeoff() {
+			b.need(needed, []string{a.Name})
+		}
+	default:
+		b.need(needed, []string{o.Name})
+	}
+	for i, f := range required {
+		if because := b.lacks(f.Names()); because != "" {
+			b.Waiting = append(b.Waiting, Waiting{b.def.ConstraintsOnOutcomes[i].Require, because})
+			continue
+		}
+		b.required = append(b.required, i)
+		b.need(needed, f.Names())
+	}
+	for _, q := range b.def.Declared() {
+		if needed[q.Name] {
+			b.Quantities = append(b.Quantities, q.Name)
+			b.Models = append(b.Models, b.model(q.Name))
+		}
+	}
+}
+
+// need notes the measured quantities among some names, and collects the values at
+// the reference composition.
+func (b *builder) need(needed map[string]bool, names []string) {
+	for _, name := range names {
+		if of, relative := strings.CutPrefix(name, formula.Reference+"."); relative {
+			if !slices.Contains(b.references, of) {
+				b.references = append(b.references, of)
+			}
+			continue
+		}
+		if q := b.def.Quantity(name); q != nil && q.From == "" {
+			needed[name] = true
+		}
+	}
+}
+
+// lacks says why a constraint on some names cannot be judged yet; "" where it can.
+func (b *builder) lacks(names []string) string {
+	for _, name := range names {
+		of, relative := strings.CutPrefix(name, formula.Reference+".")
+		if q := b.def.Quantity(of); q != nil && b.model(of) == nil {
+			return "there is no model of " + of + " yet"
+		}
+		if relative && b.reference() == nil {
+			return "the reference has not been measured"
+		}
+	}
+	return ""
+}
+
+// reference is the reference composition, nil where it is not there yet.
+func (b *builder) reference() definition.Point {
+	r := b.def.Reference
+	if r.Composition != nil {
+		return r.Composition
+	}
+	x := b.state.Experiment(r.Experiment)
+	switch {
+	case x == nil:
+		return nil
+	case x.Measurement != nil:
+		return x.Measurement.Actual
+	}
+	return x.Parameters
+}
+
+// atReferenceValue is the value of a name at the reference composition: of a
+// quantity what its model expects.
+func (b *builder) atReferenceValue(name string) (float64, error) {
+	at := b.reference()
+	if b.def.Quantity(name) == nil {
+		value, _ := at[name].Float()
+		return value, nil
+	}
+	u, err := b.space.Encode(at)
+	if err != nil {
+		return 0, fmt.Errorf("the reference: %w", err)
+	}
+	m := b.model(name)
+	mean, _ := m.Posterior(u)
+	return m.Untransform(mean), nil
+}
+
+// bind makes functions of the arguments of all that is sought and required.
+func (b *builder) bind(o definition.Objective, sought *formula.Formula, required []*formula.Formula) error {
+	arguments := slices.Clone(b.Quantities)
+	for _, a := range b.axes {
+		arguments = append(arguments, a.name)
+	}
+	for _, name := range b.references {
+		value, err := b.atReferenceValue(name)
+		if err != nil {
+			return err
+		}
+		b.fixed = append(b.fixed, value)
+		arguments = append(arguments, formula.Reference+"."+name)
+	}
+	p := &b.problem
+	p.Parameters = len(arguments) - len(b.Quantities)
+	for i, m := range b.Models {
+		if m == nil {
+			return fmt.Errorf("there is no model of %s yet", b.Quantities[i])
+		}
+		p.Quantities = append(p.Quantities, m.Scale())
+	}
+	for _, i := range b.required {
+		f, err := required[i].Bind(arguments)
+		if err != nil {
+			return fmt.Errorf("the constraint %s: %w", b.def.ConstraintsOnOutcomes[i].Require, err)
+		}
+		p.Constraints = append(p.Constraints, f)
+	}
+	switch {
+	case sought != nil:
+		f, err := sought.Bind(arguments)
+		if err != nil {
+			return fmt.Errorf("the objective: %w", err)
+		}
+		p.Objective = f
+	case len(o.Desirability) > 0:
+		d, names, err := computed.Desirability(o.Desirability)
+		if err != nil {
+			return fmt.Errorf("the objective: %w", err)
+		}
+		return b.desire(d, names, arguments)
+	case b.def.Tradeoff() != nil:
+		return b.aim(arguments)
+	default:
+		p.Objective = alone(slices.Index(arguments, o.Name))
+	}
+	return nil
+}
+
+// aim sets the objectives of a trade-off.
+func (b *builder) aim(arguments []string) error {
+	for _, a := range b.def.Tradeoff() {
+		aim := Aim{
+			Objective: b.def.ObjectiveOf(a), Worst: a.Worst, Model: slices.Index(b.Quantities, a.Name),
+		}
+		if f := b.inline[a.Name]; f != nil {
+			bound, err := f.Bind(arguments)
+			if err != nil {
+				return fmt.Errorf("the quantity %s: %w", a.Name, err)
+			}
+			aim.function = bound
+		}
+		b.Aims = append(b.Aims, aim)
+	}
+	return nil
+}
+
+// Functions are what is sought and required; nothing is sought where there is a
+// trade-off. Points of the mixtures that are made of them have the seed.
+func (p *Problem) Functions(seed uint64) composite.Problem {
+	functions := p.problem
+	functions.Seed = seed
+	return functions
+}
+
+// ParametersAt fills dst with the arguments after the quantities at a point of the
+// unit cube.
+func (p *Problem) ParametersAt(dst, x []float64) {
+	for i, a := range p.axes {
+		dst[i] = a.lower + float64(a.span*x[a.coordinate])
+	}
+	copy(dst[len(p.axes):], p.fixed)
+}
+
+// AddGrad adds to a gradient in the unit cube what follows from derivatives by the
+// parameters, times a factor.
+func (p *Problem) AddGrad(grad, byParameter []float64, factor float64) {
+	for i, a := range p.axes {
+		grad[a.coordinate] += float64(factor*byParameter[i]) * a.span
+	}
+}
+
+// alone is the function that is one of its arguments.
+type alone int
+
+// Value implements [composite.Function].
+func (a alone) Value(arguments []float64) float64 { return arguments[a] }
+
+// Jet implements [composite.Function].
+func (a alone) Jet(_ *jet.Space, arguments []jet.Jet) jet.Jet { return arguments[a] }
+
+// Uses implements [composite.Function].
+func (a alone) Uses(argument int) bool { return argument == int(a) }
+
+// Affine implements [composite.Function].
+func (a alone) Affine([]bool) bool { return true }
