@@ -1,8 +1,8 @@
-// Package kernel holds the stationary covariance functions of the Gaussian
-// processes, with one lengthscale per input dimension (automatic relevance
-// determination, ARD).
+// Package kernel holds the covariance functions of the Gaussian processes.
 //
-// Every kernel here is a function of the scaled squared distance
+// Those that New returns are stationary, with one lengthscale per input
+// dimension (automatic relevance determination, ARD): functions of the scaled
+// squared distance
 //
 //	s(x, y) = Σ_j (x_j − y_j)² / ℓ_j²,    k(x, y) = σ² · ρ(s),    ρ(0) = 1,
 //
@@ -20,6 +20,9 @@
 //	∂k/∂ln ℓ_j   = −2 σ² ρ'(s) (x_j − y_j)² / ℓ_j²
 //	∂k/∂ln σ²    =  k
 //
+// Others are made of them, and their variance k(x, x) depends on the point:
+// WithLinear.
+//
 // Values are deterministic: a fixed order in every sum, no goroutines. Kernels
 // are immutable and safe for concurrent use.
 package kernel
@@ -31,8 +34,7 @@ import (
 	"slices"
 )
 
-// Kernel is a stationary covariance function on R^d with one lengthscale per
-// dimension.
+// Kernel is a covariance function on R^d with one lengthscale per dimension.
 //
 // A point is a slice of d finite numbers and X a slice of n such points; a
 // slice of another length is a programmer's mistake and panics. No method
@@ -40,9 +42,12 @@ import (
 type Kernel interface {
 	// Eval returns k(x, y).
 	Eval(x, y []float64) float64
+	// Diag returns k(x, x), the prior variance at x, and fills grad, if not
+	// nil, with its d derivatives.
+	Diag(x, grad []float64) float64
 	// Gram fills dst, an n×n row-major matrix of stride n, with k(X_i, X_j),
-	// both triangles. It is exactly symmetric and its diagonal is exactly
-	// OutputScale.
+	// both triangles. It is exactly symmetric and its diagonal is exactly that
+	// of Diag.
 	Gram(dst []float64, X [][]float64)
 	// Cross fills dst[i] with k(X_i, x), i < n.
 	Cross(dst []float64, X [][]float64, x []float64)
@@ -51,11 +56,13 @@ type Kernel interface {
 	CrossGrad(dst, grad []float64, X [][]float64, x []float64)
 	// Dim returns d.
 	Dim() int
-	// OutputScale returns σ² = k(x, x).
+	// OutputScale returns σ², which all of k is proportional to. It is k(x, x)
+	// of a stationary kernel.
 	OutputScale() float64
 	// Lengthscales returns a copy of ℓ, d values in the units of the points.
 	Lengthscales() []float64
-	// Name returns the name that New takes.
+	// Name returns the name that New takes; that of the stationary part of
+	// another kernel.
 	Name() string
 }
 
@@ -114,6 +121,12 @@ func (k *ard) Name() string            { return k.family.String() }
 func (k *ard) Eval(x, y []float64) float64 {
 	k.checkPoint(x)
 	return k.outputScale * k.family.Rho(k.distance(x, y))
+}
+
+func (k *ard) Diag(x, grad []float64) float64 {
+	k.checkPoint(x)
+	clear(grad)
+	return k.outputScale
 }
 
 func (k *ard) Gram(dst []float64, X [][]float64) {
