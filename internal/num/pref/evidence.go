@@ -19,6 +19,10 @@ type Hyper struct {
 	// OutputScale is the prior variance of f. Duels tell only its ratio to the
 	// noise.
 	OutputScale float64 `json:"output_scale"`
+	// Slope is the prior variance of the slope of f in each coordinate, as a
+	// multiple of OutputScale: f has a linear part then (kernel.WithLinear),
+	// which is 0 at the origin. 0, the usual, is no such part.
+	Slope float64 `json:"slope,omitempty"`
 }
 
 // ErrHyper reports lengthscales, bounds or settings of a fit that do not fit
@@ -32,13 +36,18 @@ func (h Hyper) Kernel(name string, d int) (kernel.Kernel, error) {
 	if len(h.Lengthscales) != d {
 		return nil, fmt.Errorf("%w: %d lengthscales for %d dimensions", ErrHyper, len(h.Lengthscales), d)
 	}
-	return kernel.New(name, h.Lengthscales, h.OutputScale)
+	k, err := kernel.New(name, h.Lengthscales, h.OutputScale)
+	if err != nil {
+		return nil, err
+	}
+	return kernel.WithLinear(k, h.Slope)
 }
 
 // LogEvidence returns the Laplace approximation of ln p(duels | hyper), natural
 // log (Sinaga et al. 2026, Eq. S15), and fills grad, if not nil, with its d+1
 // derivatives with respect to ln ℓ_1 … ln ℓ_d and ln output scale (Rasmussen
-// and Williams 2006, Algorithm 5.1), the movement of the mode included.
+// and Williams 2006, Algorithm 5.1), the movement of the mode included. There
+// is none with respect to Slope.
 // kernelName is a name of package kernel. It fails with ErrLink, ErrDuels (also
 // if there is no duel), ErrHyper, kernel.ErrUnknown, kernel.ErrHyperparameter,
 // ErrNotConverged, or the context's error, wrapped.
@@ -73,6 +82,7 @@ type evidence struct {
 	family kernel.Family
 	d      int
 	diff2  [][]float64 // by dimension: squared difference of every pair
+	inner  []float64   // m×m: inner products of the designs, once there is a linear part
 
 	rho, slopes []float64 // by pair: kernel and its derivative in the scaled squared distance
 	c           []float64 // m×m: BᵀRB
@@ -197,4 +207,20 @@ func (e *evidence) fillKernel(h Hyper, slopes bool) {
 		at += i
 		e.k[i*m+i] = h.OutputScale
 	}
+	if h.Slope > 0 {
+		axpy(e.k, h.Slope*h.OutputScale, e.products())
+	}
+}
+
+// products returns the inner products of the designs, m×m.
+func (e *evidence) products() []float64 {
+	if e.inner == nil {
+		e.inner = make([]float64, e.m*e.m)
+		for i, x := range e.duels.X {
+			for j, y := range e.duels.X {
+				e.inner[i*e.m+j] = dot(x, y)
+			}
+		}
+	}
+	return e.inner
 }

@@ -38,6 +38,8 @@ type FitConfig struct {
 	// OutputScale is the fixed output scale, or the start of a free one;
 	// default 1.
 	OutputScale float64
+	// Slope is that of Hyper, the same for all that is tried; default none.
+	Slope float64
 	// Warm is a further start, usually the last fit; outside the bounds it is
 	// moved to them. It may be nil.
 	Warm *Hyper
@@ -83,6 +85,9 @@ func (c FitConfig) validate(d int) error {
 	}
 	if !(c.OutputScale > 0) || math.IsInf(c.OutputScale, 1) {
 		return fmt.Errorf("%w: output scale %v is not a positive finite number", ErrHyper, c.OutputScale)
+	}
+	if !(c.Slope >= 0) || math.IsInf(c.Slope, 1) {
+		return fmt.Errorf("%w: the variance %v of slopes is not a finite number of at least 0", ErrHyper, c.Slope)
 	}
 	if c.Starts < 0 || c.Searches < 0 {
 		return fmt.Errorf("%w: %d starts and %d searches", ErrHyper, c.Starts, c.Searches)
@@ -235,7 +240,7 @@ func (o *objective) hyper(theta []float64) Hyper {
 			o.work[j] = min(max(math.Exp(t), lo), up)
 		}
 	}
-	h := Hyper{Lengthscales: o.work[:o.e.d], OutputScale: o.cfg.OutputScale}
+	h := Hyper{Lengthscales: o.work[:o.e.d], OutputScale: o.cfg.OutputScale, Slope: o.cfg.Slope}
 	if o.cfg.FreeOutputScale {
 		h.OutputScale = o.work[o.e.d]
 	}

@@ -218,6 +218,12 @@ func TestFitSettings(t *testing.T) {
 			t.Errorf("a narrow prior at %v gives %v", c.mode, pulled.Hyper.OutputScale)
 		}
 	}
+	// A linear part is recorded with the result, whose evidence counts it.
+	straight := mustFit(t, duels, FitConfig{Slope: 2})
+	if v, err := LogEvidence(ctx, duels, Probit, "rbf", straight.Hyper, nil); err != nil ||
+		straight.Hyper.Slope != 2 || v != straight.LogEvidence || v == plain.LogEvidence {
+		t.Errorf("with a linear part: %+v, log evidence %v (%v)", straight, v, err)
+	}
 	if ignored := mustFit(t, duels, FitConfig{ScalePrior: &gp.LogNormal{Sigma: 1}}); !reflect.DeepEqual(ignored, plain) {
 		t.Error("a fixed scale has no prior")
 	}
@@ -232,6 +238,7 @@ func TestFitSettings(t *testing.T) {
 		{"starts", FitConfig{Starts: -1}, ErrHyper},
 		{"prior", FitConfig{Prior: &gp.LogNormal{}}, ErrHyper},
 		{"prior of the scale", FitConfig{ScalePrior: &gp.LogNormal{}}, ErrHyper},
+		{"slope", FitConfig{Slope: -1}, ErrHyper},
 		{"warm", FitConfig{Warm: &Hyper{Lengthscales: []float64{1}, OutputScale: 1}}, ErrHyper},
 		{"warm number", FitConfig{Warm: &Hyper{Lengthscales: []float64{1, 0}, OutputScale: 1}},
 			kernel.ErrHyperparameter},

@@ -56,6 +56,7 @@ func drawProblem(t *rapid.T) problem {
 		hyper: Hyper{
 			Lengthscales: rapid.SliceOfN(rapid.Float64Range(0.1, 1), d, d).Draw(t, "l"),
 			OutputScale:  rapid.Float64Range(0.3, 3).Draw(t, "s2"),
+			Slope:        rapid.SampledFrom([]float64{0, 0.7}).Draw(t, "slope"),
 		},
 		x: rapid.SliceOfN(rapid.Float64Range(0, 1), d, d).Draw(t, "x"),
 		y: rapid.SliceOfN(rapid.Float64Range(0, 1), d, d).Draw(t, "y"),
@@ -154,7 +155,7 @@ func TestLaplaceIsItsDefinition(t *testing.T) {
 		got := res.Posterior.Pair(p.x, p.y)
 		want := Moments{
 			MeanX: mat.Dot(kx, &gradient), MeanY: mat.Dot(ky, &gradient),
-			VarX: p.hyper.OutputScale - mat.Inner(kx, &sol, kx), VarY: p.hyper.OutputScale - mat.Inner(ky, &sol, ky),
+			VarX: k.Eval(p.x, p.x) - mat.Inner(kx, &sol, kx), VarY: k.Eval(p.y, p.y) - mat.Inner(ky, &sol, ky),
 			Cov: k.Eval(p.x, p.y) - mat.Inner(kx, &sol, ky),
 		}
 		if !sameMoments(got, want, 1e-6) {
@@ -411,11 +412,11 @@ func TestBadInput(t *testing.T) {
 		if _, err := Laplace(ctx, c.duels, c.link, k, LaplaceConfig{}); !errors.Is(err, c.want) {
 			t.Errorf("%s: Laplace gives %v, want %v", c.name, err, c.want)
 		}
-		if _, err := LogEvidence(ctx, c.duels, c.link, "rbf", Hyper{[]float64{1}, 1}, nil); !errors.Is(err, c.want) {
+		if _, err := LogEvidence(ctx, c.duels, c.link, "rbf", Hyper{Lengthscales: []float64{1}, OutputScale: 1}, nil); !errors.Is(err, c.want) {
 			t.Errorf("%s: LogEvidence gives %v, want %v", c.name, err, c.want)
 		}
 	}
-	if _, err := LogEvidence(ctx, Duels{}, Probit, "rbf", Hyper{[]float64{1}, 1}, nil); !errors.Is(err, ErrDuels) {
+	if _, err := LogEvidence(ctx, Duels{}, Probit, "rbf", Hyper{Lengthscales: []float64{1}, OutputScale: 1}, nil); !errors.Is(err, ErrDuels) {
 		t.Errorf("the evidence of nothing: %v", err)
 	}
 	if _, err := NewDuels(X[:1], X[:1], func([]float64) float64 { return 1 }); !errors.Is(err, ErrDuels) {

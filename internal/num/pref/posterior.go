@@ -127,9 +127,8 @@ func NewPairGrad(d int) *PairGrad {
 type Predictor struct {
 	p    *Posterior
 	x, y column
-	one  [1][]float64 // x as a set of one point, for the derivative of k(x, y)
+	one  [1][]float64 // a set of one point, for the derivatives of k(x, y)
 	rho  [1]float64
-	dk   []float64 // d, ∂k(x,y)/∂y
 }
 
 // column is what a posterior needs of one point.
@@ -141,13 +140,12 @@ type column struct {
 // NewPredictor returns a workspace for predictions.
 func (p *Posterior) NewPredictor() *Predictor {
 	m, d := len(p.x), p.Dim()
-	v := make([]float64, 4*m+2*m*d+d)
+	v := make([]float64, 4*m+2*m*d)
 	cut := func(n int) []float64 { s := v[:n:n]; v = v[n:]; return s }
 	return &Predictor{
-		p:  p,
-		x:  column{k: cut(m), ck: cut(m), dk: cut(m * d)},
-		y:  column{k: cut(m), ck: cut(m), dk: cut(m * d)},
-		dk: cut(d),
+		p: p,
+		x: column{k: cut(m), ck: cut(m), dk: cut(m * d)},
+		y: column{k: cut(m), ck: cut(m), dk: cut(m * d)},
 	}
 }
 
@@ -164,7 +162,7 @@ func (q *Predictor) Posterior(x []float64) (mean, sd float64) {
 func (q *Predictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
 	checkGrad(q.p.Dim(), dmean, dsd)
 	mean, variance := q.fill(&q.x, x, true)
-	q.slopes(&q.x, dmean, dsd)
+	q.slopes(&q.x, x, dmean, dsd)
 	sd = math.Sqrt(max(variance, 0))
 	if !(variance > 1e-14*q.p.outputScale) {
 		clear(dsd)
@@ -196,15 +194,14 @@ func (q *Predictor) pair(x, y []float64, g *PairGrad) (m Moments) {
 		m.Cov = q.p.kernel.Eval(x, y) - dot(q.x.k, q.y.ck)
 		return m
 	}
-	q.slopes(&q.x, g.MeanX, g.VarX)
-	q.slopes(&q.y, g.MeanY, g.VarY)
+	q.slopes(&q.x, x, g.MeanX, g.VarX)
+	q.slopes(&q.y, y, g.MeanY, g.VarY)
+	q.one[0] = y
+	q.p.kernel.CrossGrad(q.rho[:], g.CovX, q.one[:], x)
 	q.one[0] = x
-	q.p.kernel.CrossGrad(q.rho[:], q.dk, q.one[:], y)
+	q.p.kernel.CrossGrad(q.rho[:], g.CovY, q.one[:], y)
 	q.one[0] = nil
 	m.Cov = q.rho[0] - dot(q.x.k, q.y.ck)
-	for j, v := range q.dk { // k is stationary: the two derivatives are opposite
-		g.CovX[j], g.CovY[j] = -v, v
-	}
 	addRows(g.CovX, -1, q.y.ck, q.x.dk)
 	addRows(g.CovY, -1, q.x.ck, q.y.dk)
 	return m
@@ -221,17 +218,17 @@ func (q *Predictor) fill(c *column, x []float64, grad bool) (mean, variance floa
 	}
 	m := len(p.x)
 	if m == 0 {
-		return 0, p.outputScale
+		return 0, p.kernel.Diag(x, nil)
 	}
 	blas64.Gemv(blas.NoTrans, 1, blas64.General{Rows: m, Cols: m, Stride: m, Data: p.c},
 		vector(c.k), 0, vector(c.ck))
-	return dot(p.w, c.k), p.outputScale - dot(c.k, c.ck)
+	return dot(p.w, c.k), p.kernel.Diag(x, nil) - dot(c.k, c.ck)
 }
 
-// slopes sets dmean and dvar to the derivatives at the column's point.
-func (q *Predictor) slopes(c *column, dmean, dvar []float64) {
+// slopes sets dmean and dvar to the derivatives at x, the column's point.
+func (q *Predictor) slopes(c *column, x, dmean, dvar []float64) {
 	clear(dmean)
-	clear(dvar)
+	q.p.kernel.Diag(x, dvar)
 	addRows(dmean, 1, q.p.w, c.dk)
 	addRows(dvar, -2, c.ck, c.dk)
 }
