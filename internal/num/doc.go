@@ -1,7 +1,7 @@
 // Package num holds nothing itself: the packages below it are the mathematics,
 // and none of them knows what a campaign is.
 //
-// Six of them are about what a person says. They differ in what the person is
+// Seven of them are about what a person says. They differ in what the person is
 // asked and in what is learned from the answers:
 //
 //	confset   labels, pairs, rankings → a confidence set of functions: every belief
@@ -14,6 +14,8 @@
 //	          function (Adachi et al. 2024, §3.2)
 //	pref      duels → a Gaussian posterior of a utility function, with noise that may
 //	          differ from point to point (Sinaga et al. 2026)
+//	bope      duels of outcomes → what several quantities are worth together, and a
+//	          design whose outcome is predicted (Lin et al. 2022)
 //	dueling   duels → which of finitely many candidates is best, and which two to
 //	          compare next (Kayal et al. 2025)
 //

@@ -14,9 +14,8 @@ import (
 //
 // (Rasmussen and Williams 2006, §4.2.2). Beyond the data the linear part goes on
 // where a stationary one falls back to its mean. The slope is a multiple of σ²,
-// so that the whole kernel is proportional to σ²: what the scale of f is, and how
-// straight f is, are told apart. A slope of 0 returns base. It fails with
-// ErrHyperparameter for one that is negative or not finite.
+// so that the whole kernel is proportional to σ². A slope of 0 returns base. It
+// fails with ErrHyperparameter for one that is negative or not finite.
 func WithLinear(base Kernel, slope float64) (Kernel, error) {
 	if !(slope >= 0) || math.IsInf(slope, 1) {
 		return nil, fmt.Errorf("%w: the variance %v of slopes is not a finite number of at least 0",
