@@ -61,6 +61,24 @@ func NewContext(ctx context.Context, data Data, kernelName string, h Hyper) (*GP
 	return build(ctx, data, k, h, Exactly, Exactly)
 }
 
+// NewWithKernel is NewContext for any kernel of package kernel, with what Hyper
+// holds besides: the noise variance of an observation whose noise is not known,
+// and the prior mean. It has no [GP.Path] and no [GP.Marginal], unless the kernel
+// is one that kernel.New returns.
+func NewWithKernel(ctx context.Context, data Data, k kernel.Kernel, noise, mean float64) (*GP, error) {
+	if err := data.validate(); err != nil {
+		return nil, err
+	}
+	if d := len(data.X[0]); d != k.Dim() {
+		panic(fmt.Sprintf("gp: points have %d coordinates, the kernel %d dimensions", d, k.Dim()))
+	}
+	h := Hyper{OutputScale: k.OutputScale(), Noise: noise, Mean: mean}
+	if err := h.validate(); err != nil {
+		return nil, err
+	}
+	return build(ctx, data, k, h, Exactly, Exactly)
+}
+
 // build returns the posterior: exact for at most so many rows, else with at
 // most so many inducing points.
 func build(ctx context.Context, data Data, k kernel.Kernel, h Hyper, rows, inducing int) (*GP, error) {
@@ -103,14 +121,22 @@ func build(ctx context.Context, data Data, k kernel.Kernel, h Hyper, rows, induc
 // bits wherever the same data are replayed on the same platform.
 func (g *GP) Canonical() (*GP, error) {
 	if !g.negated {
-		return New(g.data, g.kernel.Name(), g.hyper)
+		return g.of(context.Background(), g.data)
 	}
 	as := g.Negated()
-	out, err := New(as.data, g.kernel.Name(), as.hyper)
+	out, err := as.of(context.Background(), as.data)
 	if err != nil {
 		return nil, err
 	}
 	return out.Negated(), nil
+}
+
+// of returns the posterior of other data in its canonical form.
+func (g *GP) of(ctx context.Context, data Data) (*GP, error) {
+	if err := data.validate(); err != nil {
+		return nil, err
+	}
+	return build(ctx, data, g.kernel, g.hyper, Exactly, Exactly)
 }
 
 // With returns the posterior with further observations whose noise is not
@@ -125,7 +151,7 @@ func (g *GP) With(ctx context.Context, x [][]float64, y []float64) (*GP, error) 
 				d.NoiseVar = append(d.NoiseVar, math.NaN())
 			}
 		}
-		return NewContext(ctx, d, g.kernel.Name(), g.hyper)
+		return g.of(ctx, d)
 	}
 	out := g.apart()
 	approximation := *g.sparse
@@ -221,7 +247,7 @@ func (g *GP) Append(x []float64, y, noiseVar float64) error {
 	if g.sparse == nil {
 		expected = dot(l, g.z)
 	}
-	lambda := math.Sqrt(g.hyper.OutputScale + v + g.jitter - dot(l, l))
+	lambda := math.Sqrt(g.kernel.Diag(x, nil) + v + g.jitter - dot(l, l))
 	if !(lambda > 0) {
 		return fmt.Errorf("%w: appending point %d", ErrNotPositiveDefinite, n)
 	}

@@ -31,13 +31,21 @@ func (h Hyper) kernel(name string, d int) (kernel.Kernel, error) {
 	if len(h.Lengthscales) != d {
 		return nil, fmt.Errorf("%w: %d lengthscales for %d dimensions", ErrHyper, len(h.Lengthscales), d)
 	}
-	if !(h.Noise > 0) || math.IsInf(h.Noise, 1) {
-		return nil, fmt.Errorf("%w: noise variance %v is not a positive finite number", ErrHyper, h.Noise)
-	}
-	if math.IsNaN(h.Mean) || math.IsInf(h.Mean, 0) {
-		return nil, fmt.Errorf("%w: mean %v is not finite", ErrHyper, h.Mean)
+	if err := h.validate(); err != nil {
+		return nil, err
 	}
 	return kernel.New(name, h.Lengthscales, h.OutputScale)
+}
+
+// validate checks noise and mean.
+func (h Hyper) validate() error {
+	if !(h.Noise > 0) || math.IsInf(h.Noise, 1) {
+		return fmt.Errorf("%w: noise variance %v is not a positive finite number", ErrHyper, h.Noise)
+	}
+	if math.IsNaN(h.Mean) || math.IsInf(h.Mean, 0) {
+		return fmt.Errorf("%w: mean %v is not finite", ErrHyper, h.Mean)
+	}
+	return nil
 }
 
 // LogNormal is the prior of a positive hyperparameter p, ln p ~ N(Mu, Sigma²),

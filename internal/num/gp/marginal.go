@@ -140,12 +140,12 @@ type Marginal struct {
 // Marginal returns the posterior of this process for hyperparameters around its
 // own, which [Around] returns. Those at which the data have no posterior are
 // left out; it fails with the error of a context that is done, or where none is
-// left.
+// left. The kernel has to be one of kernel.New.
 func (g *GP) Marginal(ctx context.Context, around []Hyper) (*Marginal, error) {
 	m := &Marginal{g: g, factor: 1 + float64(len(around)/2+1)/float64(len(g.x))}
 	var failed error
 	for _, h := range around {
-		other, err := NewContext(ctx, g.data, g.kernel.Name(), h)
+		other, err := NewContext(ctx, g.data, g.family().String(), h)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

@@ -13,19 +13,28 @@ import (
 // pathFeatures is the number of random Fourier features of a drawn path.
 const pathFeatures = 1024
 
+// family returns the family of the kernel, which has to be stationary.
+func (g *GP) family() kernel.Family {
+	family, ok := kernel.FamilyOf(g.kernel)
+	if !ok {
+		panic("gp: the kernel is not stationary")
+	}
+	return family
+}
+
 // Path draws a function from the posterior and returns it with its gradient:
 // where grad is not nil it receives the d partial derivatives. The draw is
 // Matheron's rule on a prior of random Fourier features (Wilson et al. 2020,
 // Eq. 12; Rahimi and Recht 2007): smooth, and cheap at any number of points.
-// Equal sources give equal functions.
+// Equal sources give equal functions. The kernel has to be one of kernel.New.
 func (g *GP) Path(rng *rand.Rand) func(x, grad []float64) float64 {
 	d, n := g.Dim(), len(g.basis)
 	lengthscales := g.kernel.Lengthscales()
 	degrees := 0 // of freedom of the spectral density; 0 for the normal one of an RBF kernel
-	switch g.kernel.Name() {
-	case kernel.Matern52.String():
+	switch g.family() {
+	case kernel.Matern52:
 		degrees = 5
-	case kernel.Matern32.String():
+	case kernel.Matern32:
 		degrees = 3
 	}
 	frequency := make([]float64, pathFeatures*d)

@@ -53,7 +53,7 @@ func (p *Predictor) Posterior(x []float64) (mean, sd float64) {
 	g.kernel.Cross(p.k, g.basis, x)
 	copy(p.v, p.k)
 	blas64.Trmv(blas.NoTrans, lower(g.inverse, len(p.k), g.stride), vector(p.v))
-	variance := p.outputScale - dot(p.v, p.v)
+	variance := g.kernel.Diag(x, nil) - dot(p.v, p.v)
 	return g.hyper.Mean + dot(g.alpha, p.k), math.Sqrt(max(variance, 0))
 }
 
@@ -78,11 +78,13 @@ func (p *Predictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
 	inverse := lower(g.inverse, len(p.k), g.stride)
 	copy(p.v, p.k)
 	blas64.Trmv(blas.NoTrans, inverse, vector(p.v))
-	variance := p.outputScale - dot(p.v, p.v)
+	variance := g.kernel.Diag(x, dsd) - dot(p.v, p.v)
 	copy(p.beta, p.v)
 	blas64.Trmv(blas.Trans, inverse, vector(p.beta))
 	clear(dmean)
-	clear(dsd)
+	for j := range dsd { // σ∇σ = ½∇k(x,x) − …
+		dsd[j] /= 2
+	}
 	for i, b := range p.beta {
 		a := g.alpha[i]
 		for j, t := range p.dk[i*d : i*d+d] {

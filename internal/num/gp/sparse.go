@@ -59,8 +59,8 @@ type sparse struct {
 func (g *GP) pivot(ctx context.Context, m int) (pivots []int, v, rest []float64, err error) {
 	n := len(g.x)
 	v, rest = make([]float64, m*n), make([]float64, n)
-	for i := range rest {
-		rest[i] = g.hyper.OutputScale
+	for i, x := range g.x {
+		rest[i] = g.kernel.Diag(x, nil)
 	}
 	weight, column := g.weights(), make([]float64, m)
 	for j := range m {

@@ -47,6 +47,16 @@ func (f Family) String() string {
 	return fmt.Sprintf("Family(%d)", uint8(f))
 }
 
+// FamilyOf returns the family of a kernel that New has returned. ok is false for
+// others, which are not stationary.
+func FamilyOf(k Kernel) (family Family, ok bool) {
+	a, ok := k.(*ard)
+	if !ok {
+		return 0, false
+	}
+	return a.family, true
+}
+
 // Rho returns ρ(s), s ≥ 0.
 func (f Family) Rho(s float64) float64 {
 	switch f {

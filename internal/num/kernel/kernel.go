@@ -21,7 +21,8 @@
 //	∂k/∂ln σ²    =  k
 //
 // Others are made of them, and their variance k(x, x) depends on the point:
-// WithLinear.
+// WithLinear, and Downsampling and Coregional, whose last coordinate says where a
+// value is from.
 //
 // Values are deterministic: a fixed order in every sum, no goroutines. Kernels
 // are immutable and safe for concurrent use.
@@ -59,11 +60,9 @@ type Kernel interface {
 	// OutputScale returns σ², which all of k is proportional to. It is k(x, x)
 	// of a stationary kernel.
 	OutputScale() float64
-	// Lengthscales returns a copy of ℓ, d values in the units of the points.
+	// Lengthscales returns a copy of ℓ, in the units of the points: d values of
+	// a stationary kernel.
 	Lengthscales() []float64
-	// Name returns the name that New takes; that of the stationary part of
-	// another kernel.
-	Name() string
 }
 
 // Errors of New and ParseFamily; match with errors.Is.
@@ -116,7 +115,6 @@ type ard struct {
 func (k *ard) Dim() int                { return len(k.weights) }
 func (k *ard) OutputScale() float64    { return k.outputScale }
 func (k *ard) Lengthscales() []float64 { return slices.Clone(k.lengthscales) }
-func (k *ard) Name() string            { return k.family.String() }
 
 func (k *ard) Eval(x, y []float64) float64 {
 	k.checkPoint(x)

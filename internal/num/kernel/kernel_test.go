@@ -61,6 +61,11 @@ func TestKernelIsTheFormula(t *testing.T) {
 		k.Gram(gram, p.X)
 		k.Cross(cross, p.X, p.x)
 		k.CrossGrad(dst, grad, p.X, p.x)
+		diag := make([]float64, d)
+		diag[0] = 1
+		if v := k.Diag(p.x, diag); v != p.s2 || diag[0] != 0 {
+			t.Fatalf("the variance is %v with the derivatives %v, want %v and none", v, diag, p.s2)
+		}
 		for i := range p.X {
 			want := formula(p.name, p.X[i], p.x, p.l, p.s2)
 			if math.Abs(cross[i]-want) > 1e-13*p.s2 || math.Abs(k.Eval(p.X[i], p.x)-want) > 1e-13*p.s2 {

@@ -129,9 +129,9 @@ func New(g *gp.GP, X [][]float64, cfg Config) (*Explainer, error) {
 		return nil, fmt.Errorf("%w: regularization %v is not a positive finite number", ErrConfig,
 			cfg.Regularization)
 	}
-	family, err := kernel.ParseFamily(g.Kernel().Name())
-	if err != nil {
-		return nil, err
+	family, ok := kernel.FamilyOf(g.Kernel())
+	if !ok {
+		return nil, fmt.Errorf("%w: the kernel is not stationary", ErrConfig)
 	}
 	e := &Explainer{cfg: cfg, model: g, x: X, family: family, inv2: g.Kernel().Lengthscales()}
 	for j, l := range e.inv2 {
