@@ -112,8 +112,8 @@ func (c *Conditioned) given(points, values [][]float64, joint *Joint) (*Conditio
 	for b, x := range points {
 		at := t[b*(p+q):]
 		if p > 0 {
-			w.covariances(x)
-			mul(row, c.inner, w.c)
+			w.cov.fill(x)
+			mul(row, c.inner, w.cov.c)
 			for a, v := range row {
 				at[a] = -v
 			}
@@ -195,11 +195,11 @@ func (j *Joint) inverse() (func(b blas64.General), error) {
 // each point: c_j(x)·g_j. They add up to what was learned besides the data.
 func (c *Conditioned) Shares(x []float64) []float64 {
 	w := c.NewPredictor()
-	w.covariances(x)
+	w.cov.fill(x)
 	for j, g := range c.gains[0] {
-		w.c[j] *= g
+		w.cov.c[j] *= g
 	}
-	return w.c
+	return w.cov.c
 }
 
 // Joint returns the posterior of f at the points X, as [GP.Joint] does, of the
@@ -214,8 +214,8 @@ func (c *Conditioned) Joint(X [][]float64) *Joint {
 	rows, reduced := make([]float64, m*p), make([]float64, m*p)
 	for a, x := range X {
 		row := rows[a*p : a*p+p]
-		w.covariances(x)
-		copy(row, w.c)
+		w.cov.fill(x)
+		copy(row, w.cov.c)
 		j.Mean[a] += dot(row, c.gains[0])
 		mul(reduced[a*p:a*p+p], c.inner, row)
 	}
@@ -232,39 +232,20 @@ func (c *Conditioned) Joint(X [][]float64) *Joint {
 // without allocating. It is a workspace: one goroutine uses it at a time.
 type ConditionedPredictor struct {
 	of    *Conditioned
-	base  *Predictor
-	c, rc []float64 // c(x) and R c(x)
-	dk    []float64 // p×d, ∂k(P_j,x)/∂x
-	ag    []float64 // A·w, n values
-	mean  []float64 // of each member
-	dmean []float64 // ∇μ(x)
-	sum   []float64 // of gains, weighted
+	cov   *Covariances // c(x)
+	rc    []float64    // R c(x)
+	mean  []float64    // of each member
+	dmean []float64    // ∇μ(x)
+	sum   []float64    // of gains, weighted
 }
 
 // NewPredictor returns a workspace for predictions.
 func (c *Conditioned) NewPredictor() *ConditionedPredictor {
 	p := len(c.points)
 	return &ConditionedPredictor{
-		of: c, base: c.g.NewPredictor(), c: make([]float64, p), rc: make([]float64, p),
-		dk: make([]float64, p*c.g.Dim()),
-		ag: make([]float64, len(c.g.basis)), mean: make([]float64, len(c.gains)), sum: make([]float64, p),
-		dmean: make([]float64, c.g.Dim()),
+		of: c, cov: c.g.covariances(c.points, c.cross), rc: make([]float64, p),
+		mean: make([]float64, len(c.gains)), sum: make([]float64, p), dmean: make([]float64, c.g.Dim()),
 	}
-}
-
-// covariances fills c(x) = k(P,x) − Aᵀk(X,x).
-func (w *ConditionedPredictor) covariances(x []float64) {
-	w.base.resize()
-	w.of.g.kernel.Cross(w.base.k, w.of.g.basis, x)
-	w.fromBase(x)
-}
-
-// fromBase is covariances where the base has its k(X,x).
-func (w *ConditionedPredictor) fromBase(x []float64) {
-	n, p := len(w.base.k), len(w.c)
-	w.of.g.kernel.Cross(w.c, w.of.points, x)
-	blas64.Gemv(blas.Trans, -1, blas64.General{Rows: n, Cols: p, Stride: p, Data: w.of.cross},
-		vector(w.base.k), 1, vector(w.c))
 }
 
 // Posterior returns the posterior mean, of the first member, and the standard
@@ -276,28 +257,28 @@ func (w *ConditionedPredictor) Posterior(x []float64) (mean, sd float64) {
 
 // Mean returns the mean of Posterior alone, in O(n·p) where that is O(n²).
 func (w *ConditionedPredictor) Mean(x []float64) float64 {
-	mean := w.base.Mean(x)
-	if len(w.c) == 0 {
+	mean := w.cov.base.Mean(x)
+	if len(w.cov.c) == 0 {
 		return mean
 	}
-	w.fromBase(x)
-	return mean + dot(w.of.gains[0], w.c)
+	w.cov.fromBase(x)
+	return mean + dot(w.of.gains[0], w.cov.c)
 }
 
 // Means returns the posterior mean of each member, in a slice that the next
 // call overwrites, and their common standard deviation.
 func (w *ConditionedPredictor) Means(x []float64) (means []float64, sd float64) {
-	mean, sd := w.base.Posterior(x)
-	if len(w.c) == 0 {
+	mean, sd := w.cov.base.Posterior(x)
+	if len(w.cov.c) == 0 {
 		w.mean[0] = mean
 		return w.mean, sd
 	}
-	w.fromBase(x)
-	mul(w.rc, w.of.inner, w.c)
+	w.cov.fromBase(x)
+	mul(w.rc, w.of.inner, w.cov.c)
 	for m, gain := range w.of.gains {
-		w.mean[m] = mean + dot(gain, w.c)
+		w.mean[m] = mean + dot(gain, w.cov.c)
 	}
-	return w.mean, math.Sqrt(max(sd*sd-dot(w.c, w.rc), 0))
+	return w.mean, math.Sqrt(max(sd*sd-dot(w.cov.c, w.rc), 0))
 }
 
 // PosteriorGrad is Posterior and fills dmean and dsd with the derivatives with
@@ -313,22 +294,18 @@ func (w *ConditionedPredictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd 
 // deviation. Those of a weighted sum of means are then asked for with
 // [ConditionedPredictor.MeanGrad].
 func (w *ConditionedPredictor) MeansGrad(x, dsd []float64) (means []float64, sd float64) {
-	mean, sd := w.base.PosteriorGrad(x, w.dmean, dsd)
-	if len(w.c) == 0 {
+	mean, sd := w.cov.base.PosteriorGrad(x, w.dmean, dsd)
+	if len(w.cov.c) == 0 {
 		w.mean[0] = mean
 		return w.mean, sd
 	}
-	g, p := w.of.g, len(w.c)
-	n := len(w.base.k)
-	g.kernel.CrossGrad(w.c, w.dk, w.of.points, x)
-	A := blas64.General{Rows: n, Cols: p, Stride: p, Data: w.of.cross}
-	blas64.Gemv(blas.Trans, -1, A, vector(w.base.k), 1, vector(w.c))
-	mul(w.rc, w.of.inner, w.c)
+	w.cov.fromBaseGrad(x)
+	mul(w.rc, w.of.inner, w.cov.c)
 	for m, gain := range w.of.gains {
-		w.mean[m] = mean + dot(gain, w.c)
+		w.mean[m] = mean + dot(gain, w.cov.c)
 	}
-	variance := sd*sd - dot(w.c, w.rc)
-	if !(variance > 1e-14*g.hyper.OutputScale) {
+	variance := sd*sd - dot(w.cov.c, w.rc)
+	if !(variance > 1e-14*w.of.OutputScale()) {
 		clear(dsd)
 		return w.mean, math.Sqrt(max(variance, 0))
 	}
@@ -336,7 +313,7 @@ func (w *ConditionedPredictor) MeansGrad(x, dsd []float64) (means []float64, sd 
 	for j := range dsd {
 		dsd[j] *= sd
 	}
-	w.addCross(dsd, w.rc, -1)
+	w.cov.addGrad(dsd, w.rc, -1)
 	sd = math.Sqrt(variance)
 	for j := range dsd {
 		dsd[j] /= sd
@@ -355,14 +332,14 @@ func (w *ConditionedPredictor) meanGrad(dst []float64, sum float64, weight func(
 	for j, v := range w.dmean {
 		dst[j] = sum * v
 	}
-	if len(w.c) == 0 {
+	if len(w.cov.c) == 0 {
 		return
 	}
 	clear(w.sum)
 	for m, gain := range w.of.gains {
 		axpy(w.sum, weight(m), gain)
 	}
-	w.addCross(dst, w.sum, 1)
+	w.cov.addGrad(dst, w.sum, 1)
 }
 
 // WeighedGrad fills dst with the derivatives of Σ_m weights[m]·mean_m at the point
@@ -378,19 +355,4 @@ func (w *ConditionedPredictor) WeighedGrad(dst, weights []float64) {
 		total += v
 	}
 	w.meanGrad(dst, total, func(member int) float64 { return weights[member] })
-}
-
-// addCross adds s·∇(cᵀv) = s·(Σ_j v_j ∂k(P_j,x) − Σ_i (Av)_i ∂k(X_i,x)).
-func (w *ConditionedPredictor) addCross(dst, v []float64, s float64) {
-	n := len(w.base.k)
-	p := len(w.c)
-	d := len(dst)
-	blas64.Gemv(blas.NoTrans, 1, blas64.General{Rows: n, Cols: p, Stride: p, Data: w.of.cross},
-		vector(v), 0, vector(w.ag))
-	for j, a := range v {
-		axpy(dst, s*a, w.dk[j*d:j*d+d])
-	}
-	for i, a := range w.ag {
-		axpy(dst, -s*a, w.base.dk[i*d:i*d+d])
-	}
 }
