@@ -23,7 +23,8 @@
 // acquisition (closed forms of one-point acquisition functions), jet (functions
 // with their exact derivatives), composite (acquisitions of a known function of
 // several modelled quantities), pareto (fronts and hypervolumes of several
-// objectives), ehvi (the hypervolume that is expected of a point), optimize
+// objectives), ehvi (the hypervolume that is expected of a point), sources (one
+// quantity that is measured at several fidelities or by several sources), optimize
 // (search under linear constraints), qmc (Sobol sequences), reliability (noise
 // that depends on the point), shapley (what each parameter contributed) and
 // special (functions that the standard library lacks).

@@ -312,7 +312,7 @@ func (o *objective) eval(theta, grad []float64) float64 {
 		}
 	}
 	for j, p := range o.priors {
-		value, slope := p.logDensity(theta[j])
+		value, slope := p.LogDensity(theta[j])
 		v += value
 		if grad != nil {
 			grad[j] = -(grad[j] + slope)

@@ -299,7 +299,7 @@ func TestFitRefusesAndCancels(t *testing.T) {
 func TestPriors(t *testing.T) {
 	p := DefaultPriors(4)
 	for _, l := range []LogNormal{p.Lengthscale, p.OutputScale} {
-		if _, s := l.logDensity(math.Log(l.Mode())); math.Abs(s) > 1e-12 {
+		if _, s := l.LogDensity(math.Log(l.Mode())); math.Abs(s) > 1e-12 {
 			t.Errorf("slope %v at the mode", s)
 		}
 	}

@@ -60,9 +60,9 @@ func (l LogNormal) Mode() float64 {
 	return min(max(math.Exp(l.Mu-l.Sigma*l.Sigma), l.Lower), l.Upper)
 }
 
-// logDensity returns ln of the density of p, not of ln p, at t = ln p, and its
+// LogDensity returns ln of the density of p, not of ln p, at t = ln p, and its
 // derivative with respect to t. The constant lost by the cut is left out.
-func (l LogNormal) logDensity(t float64) (value, slope float64) {
+func (l LogNormal) LogDensity(t float64) (value, slope float64) {
 	z := (t - l.Mu) / l.Sigma
 	return -t - math.Log(l.Sigma) - 0.5*math.Log(2*math.Pi) - 0.5*z*z, -1 - z/l.Sigma
 }
