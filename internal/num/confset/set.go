@@ -62,8 +62,8 @@ const minCurvature = 1e-3
 
 // NewSet fits the answers and returns their confidence set with norm bound norm
 // (B_g) and likelihood margin alpha (α₁, the total, natural log). Without
-// answers the set is the ball. norm, alpha and jitter must be positive and
-// finite. It fails with ErrFeedback, ErrSetting or ErrNotConverged.
+// answers the set is the ball. The kernel is a stationary one, of kernel.New;
+// norm, alpha and jitter must be positive and finite. It fails with ErrFeedback, ErrSetting or ErrNotConverged.
 func NewSet(evidence Evidence, k kernel.Kernel, norm, alpha, jitter float64) (*Set, error) {
 	if !(alpha > 0) || math.IsInf(alpha, 1) {
 		return nil, fmt.Errorf("%w: likelihood margin %v, it must be positive and finite", ErrSetting, alpha)

@@ -73,7 +73,9 @@ func newEvidence(data Data, c coupling, parameters int) *evidence {
 //
 // which it returns; the other derivatives are not affected. It fails with
 // gp.ErrNotPositiveDefinite, or with the error of a context that is done.
-func (e *evidence) eval(ctx context.Context, theta []float64, mean float64, grad []float64) (lml, m float64, err error) {
+func (e *evidence) eval(
+	ctx context.Context, theta []float64, mean float64, grad []float64,
+) (lml, m float64, err error) {
 	if ctx.Err() != nil { // a line search would go on
 		return 0, 0, context.Cause(ctx)
 	}

@@ -85,8 +85,9 @@ func (h ICM) isSource(s float64) bool {
 	return s >= 0 && s < float64(len(h.W)) && s == math.Trunc(s)
 }
 
-// Posterior returns the posterior of all sources: f_t(x) is f at Join(x, t). It
-// fails with gp.ErrData, gp.ErrHyper, kernel.ErrHyperparameter or
+// Posterior returns the posterior of all sources: f_t(x) is f at Join(x, t). A value
+// that is added to it later counts with the noise of source 0, unless its own is
+// given. It fails with gp.ErrData, gp.ErrHyper, kernel.ErrHyperparameter or
 // gp.ErrNotPositiveDefinite, or with the error of a context that is done.
 func (h ICM) Posterior(ctx context.Context, data Data) (*gp.GP, error) {
 	if err := data.validate(h.isSource); err != nil {
