@@ -152,3 +152,25 @@ func TestGrowingWithAnyKernel(t *testing.T) {
 		t.Error("no noise is not refused")
 	}
 }
+
+// Law: what only stationary kernels have is not made of another kernel in silence.
+func TestStationaryOnly(t *testing.T) {
+	k, data := fidelities(t, 5)
+	g, err := NewWithKernel(context.Background(), data, k, 0.1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, use := range map[string]func(){
+		"path":     func() { g.Path(rand.New(rand.NewPCG(1, 1))) },
+		"marginal": func() { _, _ = g.Marginal(context.Background(), []Hyper{g.Hyper()}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("a %s of a kernel that is not stationary", name)
+				}
+			}()
+			use()
+		}()
+	}
+}

@@ -92,8 +92,8 @@ type Explainer struct {
 
 // New prepares explanations of g's predictions relative to the points X, n of d
 // coordinates: usually those that g was fitted to, each once. The work grows
-// with n³·2^d; a representative part of many points also does. It fails with a
-// *PlayersError or ErrConfig.
+// with n³·2^d; a representative part of many points also does. g has a kernel of
+// kernel.New. It fails with a *PlayersError or ErrConfig.
 func New(g *gp.GP, X [][]float64, cfg Config) (*Explainer, error) {
 	d := g.Dim()
 	if len(X) == 0 {

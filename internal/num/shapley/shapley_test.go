@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
 func near(t *testing.T, what string, got, want, tol float64) {
@@ -266,6 +267,22 @@ func TestPointsShareWorkOnly(t *testing.T) {
 		if fmt.Sprint(both[i]) != fmt.Sprint(alone) {
 			t.Errorf("point %d: %v together, %v alone", i, both[i], alone)
 		}
+	}
+}
+
+// Law: a model whose kernel is not stationary is refused: values are of its lengthscales.
+func TestStationaryOnly(t *testing.T) {
+	k, err := kernel.Downsampling("rbf", []float64{1}, 1, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := gp.Data{X: [][]float64{{0, 1}, {1, 0.5}}, Y: []float64{0, 1}}
+	g, err := gp.NewWithKernel(context.Background(), data, k, 0.1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(g, data.X, Config{}); !errors.Is(err, ErrConfig) {
+		t.Errorf("%v, want %v", err, ErrConfig)
 	}
 }
 
