@@ -35,6 +35,9 @@ type Composed struct {
 	Screen Acquisition
 	// Starts are points of the unit cube from which to search besides.
 	Starts [][]float64
+	// Searches is how many local searches there are; 0 for as many as of one
+	// quantity.
+	Searches int
 	// Members is how many possible values of what has been tried it is a mean
 	// over.
 	Members int

@@ -6,13 +6,14 @@ import (
 	"github.com/campaignd/campaignd/projections/outcome"
 )
 
-// Effort of the noisy expected hypervolume improvement, by the number of
-// objectives: possible fronts, and how many of them a search is screened with.
+// Effort of the noisy expected hypervolume improvement (docs/results.md). With four
+// objectives the cells beyond a front are many.
 const (
-	fronts     = 64
-	manyFronts = 32 // of four objectives, whose cells are many
-	screening  = 16
-	nearFront  = 12 // compositions near which searches begin
+	fronts    = 64 // possible ones
+	ofFour    = 32
+	screening = 16 // with which starts are compared where there are four objectives
+	searches  = 12
+	nearFront = 12 // compositions near which searches begin
 )
 
 // logNEHVI is −log of the noisy expected hypervolume improvement (package ehvi;
@@ -38,14 +39,15 @@ func (logNEHVI) Composes(p *outcome.Problem, _ *objective.Model) bool { return p
 func (logNEHVI) Compose(s Several) (Composed, error) {
 	_, pending := s.Objective.Expected()
 	members := fronts
-	if len(s.Problem.Aims) > 3 {
-		members = manyFronts
+	four := len(s.Problem.Aims) > 3
+	if four {
+		members = ofFour
 	}
 	n, negLogKept, err := s.Problem.Improvement(s.Standing, pending, members, s.Seed)
 	if err != nil {
 		return Composed{}, err
 	}
-	out := Composed{Starts: nearTheFront(s), Members: n.Members()}
+	out := Composed{Starts: nearTheFront(s), Searches: searches, Members: n.Members()}
 	of := func(value func(x []float64) float64, slope func(x, grad []float64) float64) Acquisition {
 		var part []float64
 		return func(x, grad []float64) float64 {
@@ -71,7 +73,7 @@ func (logNEHVI) Compose(s Several) (Composed, error) {
 		}
 	}
 	out.Acquisition = of(n.Log, n.LogGrad)
-	if few := n.First(screening); few.Members() < n.Members() {
+	if few := n.First(screening); four && few.Members() < n.Members() {
 		out.Screen = of(few.Log, few.LogGrad)
 	}
 	return out, nil

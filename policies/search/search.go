@@ -8,6 +8,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,15 +61,26 @@ func Minimize(
 	further [][]float64,
 	skip map[string]bool,
 ) (Result, error) {
-	return Screened(ctx, sp, f, nil, seed, further, skip)
+	return MinimizeWith(ctx, sp, f, Effort{}, seed, further, skip)
 }
 
-// Screened is [Minimize] of an acquisition that takes long to evaluate: starts are
-// compared by a coarser one, and chosen by rank and distance. Nil: by itself.
-func Screened(
+// Effort is that of a search. The zero value is that of [Minimize].
+type Effort struct {
+	// Screen is a coarser acquisition by which starts are compared, where the other
+	// takes long to evaluate; they are then chosen by rank and distance. Nil: they
+	// are compared by the acquisition itself.
+	Screen next.Acquisition
+	// Searches is how many local searches there are in a space whose parameters are
+	// all continuous, over all its pieces. 0: 6.
+	Searches int
+}
+
+// MinimizeWith is [Minimize] with an effort.
+func MinimizeWith(
 	ctx context.Context,
 	sp *space.Space,
-	f, screen next.Acquisition,
+	f next.Acquisition,
+	effort Effort,
 	seed uint64,
 	further [][]float64,
 	skip map[string]bool,
@@ -77,7 +89,7 @@ func Screened(
 		return enumerate(ctx, sp, f, points, skip)
 	}
 	if isMixed(sp) {
-		best, err := newMixed(ctx, sp, f, screen).minimize(seed, further)
+		best, err := newMixed(ctx, sp, f, effort.Screen).minimize(seed, further)
 		if err != nil {
 			return Result{}, err
 		}
@@ -95,7 +107,9 @@ func Screened(
 	best := Result{Value: math.Inf(1)}
 	for _, cell := range cells {
 		found, err := optimize.MultiStart(ctx, optimize.Func(f), cell, starts, optimize.MultiStartConfig{
-			Searches: max(2, searched/len(cells)), Seed: seed, Screen: optimize.Func(screen),
+			Searches: max(2, cmp.Or(effort.Searches, searched)/len(cells)), Seed: seed,
+			Screen: optimize.Func(effort.Screen),
+
 			Local: optimize.Config{FTol: 1e-9},
 		})
 		// No search could begin in this piece; another may have a result.

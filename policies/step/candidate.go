@@ -51,10 +51,12 @@ func (s *Step) minimize(
 	if rule, ok := s.Rule.(next.Starter); ok {
 		all = append(all, rule.Starts(s.View.Objective, seed)...)
 	}
+	effort := search.Effort{Screen: screen}
 	if composed := s.composed(which); composed != nil {
 		all = append(all, composed.Starts...)
+		effort.Searches = composed.Searches
 	}
-	return search.Screened(ctx, s.View.Space, f, screen, seed, all, skip)
+	return search.MinimizeWith(ctx, s.View.Space, f, effort, seed, all, skip)
 }
 
 // composed is the acquisition of several quantities that a search is of, nil where

@@ -29,6 +29,10 @@ type FitConfig struct {
 	FixedNoise float64
 	// Warm is a further start, usually the last fit. It may be nil.
 	Warm *Hyper
+	// FromMode searches from the priors' mode alone. Few data leave several
+	// maxima, and the highest may explain all by one short lengthscale; this one
+	// stays near what is believed before there are data, as BoTorch's fits do.
+	FromMode bool
 	// Starts is the number of random starts in addition to Warm and the prior's
 	// mode. Default: 30, and those in which the structure of the problem shows;
 	// from Warm for more than 256 distinct points 6, for a likelihood of so
@@ -381,6 +385,11 @@ func (o *objective) starts() [][]float64 {
 	}
 	p := o.cfg.Priors
 	add("mode", p.Noise.Mode(), p.OutputScale.Mode(), func(int) float64 { return p.Lengthscale.Mode() })
+	if o.cfg.FromMode {
+		mode := len(out) - 1
+		out, o.named = out[mode:], o.named[mode:]
+		return out
+	}
 	if o.cfg.structured {
 		o.addStructured(add)
 	}

@@ -232,6 +232,27 @@ func TestFitFindsTheOptimum(t *testing.T) {
 	}
 }
 
+// Law: a fit from the priors' mode ends in the basin of that, whatever the last fit was and the seed is: it is no
+// better than the other, and of some data it is another.
+func TestFitFromTheMode(t *testing.T) {
+	others := 0
+	for _, kind := range []string{"smooth", "rough", "noise"} {
+		data := oneOfMany(kind, 14, 4, 2)
+		best := mustFit(t, data, FitConfig{})
+		got := mustFit(t, data, FitConfig{FromMode: true})
+		again := mustFit(t, data, FitConfig{FromMode: true, Seed: 9, Warm: &best.Hyper})
+		if !reflect.DeepEqual(got, again) || got.Start != "mode" || got.LogPosterior > best.LogPosterior+1e-6 {
+			t.Errorf("%s: %+v, with another seed and start %+v; at best %v", kind, got, again, best.LogPosterior)
+		}
+		if got.LogPosterior < best.LogPosterior-1e-3 {
+			others++
+		}
+	}
+	if others == 0 {
+		t.Error("the mode's basin is the best of all: the test tells nothing")
+	}
+}
+
 // Law: of many points a subset is fitted: as many as are asked for, evenly spread over the order in which they
 // came, each with all its repetitions.
 func TestFitOfASubset(t *testing.T) {
