@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"hash/fnv"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Best is the composition with the best measured value, noise included.
@@ -23,9 +25,14 @@ type Best struct {
 	// quantities.
 	Experiment string                `json:"experiment"`
 	Further    []definition.Quantity `json:"further,omitempty"`
+	// Keeps says whether the measured values keep the constraints on outcomes:
+	// where those of no experiment do, this is the best of those of which it is
+	// not known, and without any of all. Absent where there are none.
+	Keeps outcome.Keeps `json:"keeps,omitempty"`
 }
 
-// ModelBest is the measured composition with the best posterior mean.
+// ModelBest is the measured composition with the best posterior mean, of those
+// that keep the constraints on outcomes with their confidence.
 type ModelBest struct {
 	Parameters definition.Point `json:"parameters"`
 	// Mean and SD are the posterior there, without noise, in Unit; Measured is
@@ -38,24 +45,38 @@ type ModelBest struct {
 	// quantities.
 	Experiment string                `json:"experiment"`
 	Further    []definition.Quantity `json:"further,omitempty"`
+	// Quantities are what is expected of each, where several are sought or
+	// constrained; Interval is the central 90 % of an objective that is computed
+	// from them.
+	Quantities []events.QuantityPrediction `json:"quantities,omitempty"`
+	Interval   *events.Interval            `json:"interval,omitempty"`
+	// Feasible is how probably the constraints are kept. Doubtful is set where no
+	// measured composition keeps them with their confidence: this is the one that
+	// most probably does.
+	Feasible *events.Feasible `json:"feasible,omitempty"`
+	Doubtful bool             `json:"doubtful,omitempty"`
 }
 
 // Bests are the two best compositions of a campaign that measures. They are
 // often different ones: the best measured value has its noise in its favor, and
-// the model holds it against all the others.
+// the model holds it against all the others. A trade-off has none of them, but a
+// front.
 type Bests struct {
-	BestMeasured *Best      `json:"best_measured"`
-	BestByModel  *ModelBest `json:"best_by_model"`
-	// NoModel says why there is no best by the model; empty where there is one,
-	// or where nothing is measured.
+	BestMeasured *Best          `json:"best_measured"`
+	BestByModel  *ModelBest     `json:"best_by_model"`
+	Tradeoff     *outcome.Front `json:"tradeoff,omitempty"`
+	// NoModel says why there is no best by the model, or no front; empty where there
+	// is one, or where nothing is measured.
 	NoModel string `json:"no_model,omitempty"`
 }
 
 // Leading returns the experiment and the composition to go by: those that are
 // best by the model, without one those with the best measured value, and none
-// where nothing was measured.
+// where nothing was measured. Of a trade-off they are those of the compromise.
 func (b Bests) Leading() (experiment string, composition definition.Point) {
 	switch {
+	case b.Tradeoff != nil && b.Tradeoff.Compromise != nil:
+		return b.Tradeoff.Compromise.Experiment, b.Tradeoff.Compromise.Parameters
 	case b.BestByModel != nil:
 		return b.BestByModel.Experiment, b.BestByModel.Parameters
 	case b.BestMeasured != nil:
@@ -92,6 +113,7 @@ type Summary struct {
 // revisions of one campaign give equal models.
 type Revision struct {
 	Objective   [2]int
+	Outcomes    uint64
 	Comparisons int
 	Answers     uint64
 	DefinedBy   string
@@ -102,7 +124,7 @@ type Revision struct {
 // worked out.
 func (c *Core) Revision() Revision {
 	s := c.State()
-	return Revision{c.objective.Version(), s.Comparisons(), c.answers(), s.DefinedBy}
+	return Revision{c.objective.Version(), c.outcomes.Version(), s.Comparisons(), c.answers(), s.DefinedBy}
 }
 
 // Summarize is [Reading.Summarize] where nothing else is read.
@@ -212,45 +234,81 @@ func (c *Core) noModel() string {
 	return BeingWorkedOut
 }
 
-// byModel fills in the best composition by the model, or why there is none.
+// byModel fills in the best composition by the models, or the front, or why there
+// is none.
 func (r *Reading) byModel(ctx context.Context, bests *Bests) error {
-	s := r.core.State()
-	model, err := r.core.objective.Model(ctx)
-	if err != nil {
+	c := r.core
+	view := policies.View{Campaign: c.State(), Space: c.space}
+	var err error
+	if view.Objective, err = c.objective.Model(ctx); err != nil {
 		return err
 	}
-	if model == nil {
+	if view.Objective == nil {
 		if r.unfit != nil {
 			bests.NoModel = "the fit failed: " + r.unfit.Error()
 		}
 		return nil
 	}
-	i, _ := model.Best()
-	o := model.Observations[i]
-	at := model.PredictAt(model.X[i])
-	bests.BestByModel = &ModelBest{
-		Parameters: o.Point, Mean: at.Mean, SD: at.SD, Unit: r.core.sought().Unit,
-		Measured: o.Value, Experiment: o.Experiment,
+	if view.Outcomes, err = c.outcomes.Models(ctx); err != nil {
+		return err
 	}
-	if x := s.Experiment(o.Experiment); x != nil && x.Measurement != nil {
-		bests.BestByModel.Further = x.Measurement.Further
+	if view.Campaign.Definition.Tradeoff() != nil {
+		bests.Tradeoff, err = front(ctx, view)
+	} else {
+		bests.BestByModel, err = bestByModel(view)
 	}
-	bests.NoModel = ""
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil: // of a quantity that is sought there is no model yet
+		bests.NoModel = err.Error()
+	default:
+		bests.NoModel = ""
+	}
 	return nil
+}
+
+// bestByModel is the best composition by the models.
+func bestByModel(v policies.View) (*ModelBest, error) {
+	found, err := outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	if err != nil {
+		return nil, err
+	}
+	o := v.Objective.Observations[found.Index]
+	best := &ModelBest{
+		Parameters: o.Point, Mean: found.Value.Mean, SD: found.Value.SD,
+		Unit: v.Campaign.Definition.Sought().Unit, Measured: o.Value, Experiment: o.Experiment,
+		Quantities: found.Outlook.Quantities, Interval: found.Outlook.Interval,
+		Feasible: found.Outlook.Feasible, Doubtful: !found.Confident,
+	}
+	if x := v.Campaign.Experiment(o.Experiment); x != nil && x.Measurement != nil {
+		best.Further = x.Measurement.Further
+	}
+	return best, nil
 }
 
 // sought is what the campaign seeks now.
 func (c *Core) sought() definition.Objective { return c.State().Definition.Sought() }
 
-// bestMeasured is the composition with the best measured value, nil where there
-// is none.
+// bestMeasured is the composition with the best measured value, of those that keep
+// the constraints on outcomes where some do; nil where there is none, and of a
+// trade-off.
 func (c *Core) bestMeasured() *Best {
-	x, value := c.State().Best()
-	if x == nil {
+	s := c.State()
+	sought := c.sought()
+	if s.Definition.Tradeoff() != nil {
 		return nil
 	}
-	return &Best{
-		Parameters: x.Measurement.Actual, Value: value.Value, SD: value.SD, Unit: c.sought().Unit,
-		Experiment: x.ID, Further: x.Measurement.Further,
+	var best *Best
+	for x, value := range s.Results() {
+		b := &Best{
+			Parameters: x.Measurement.Actual, Value: value.Value, SD: value.SD, Unit: sought.Unit,
+			Experiment: x.ID, Further: x.Measurement.Further, Keeps: outcome.KeptBy(s, x),
+		}
+		if best == nil || b.Keeps.Before(best.Keeps) ||
+			b.Keeps == best.Keeps && sought.Better(b.Value, best.Value) {
+			best = b
+		}
 	}
+	return best
 }

@@ -33,6 +33,7 @@ func (s *Shown) Fill(counted *engine.Summary) {
 		return
 	}
 	counted.BestByModel = s.summary.BestByModel
+	counted.Tradeoff = s.summary.Tradeoff
 	counted.NoModel = s.summary.NoModel
 	counted.Preferred = s.summary.Preferred
 	counted.Helps = s.summary.Helps

@@ -54,6 +54,9 @@ func BestOf(
 			best = b
 		}
 	}
+	if best.Outlook.Value != nil {
+		best.Outlook.Interval = w.interval(sought.X[best.Index])
+	}
 	return best, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
@@ -141,6 +142,16 @@ func (p *Projection) Quantity(name string) *objective.Projection {
 		}
 	}
 	return nil
+}
+
+// Version tells apart what the models follow from: it changes with each
+// observation and fit of any quantity.
+func (p *Projection) Version() uint64 {
+	h := fnv.New64a()
+	for _, q := range p.quantities {
+		fmt.Fprintf(h, "%s %v\n", q.Quantity(), q.Version())
+	}
+	return h.Sum64()
 }
 
 // Models returns the models of the quantities. Those that have no fit yet are

@@ -17,6 +17,8 @@ type Outlook struct {
 	// Value is the objective where it is computed; nil where it is not, and where
 	// it has no finite value.
 	Value *events.Prediction
+	// Interval is the central 90 % of it, of the best composition alone.
+	Interval *events.Interval
 	// Feasible is the probability that all constraints are kept that can be
 	// judged; nil where there are none.
 	Feasible *events.Feasible
@@ -103,6 +105,13 @@ func (w *Predictor) At(x []float64) Outlook {
 		}
 	}
 	return out
+}
+
+// interval is the central 90 % of the objective at a point.
+func (w *Predictor) interval(x []float64) *events.Interval {
+	w.set(x, false)
+	predicted := w.mixture.Predict(w.at)
+	return &events.Interval{Lower: predicted.Quantile(0.05), Upper: predicted.Quantile(0.95)}
 }
 
 // follows is the value of an aim that follows from the parameters.

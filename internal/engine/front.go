@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/projections/outcome"
+)
+
+// front is what is known of the front of a trade-off. It fails where a quantity that
+// is traded off has no model yet, and with the error of a cancelled context.
+func front(ctx context.Context, v policies.View) (*outcome.Front, error) {
+	p, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.Standing()
+	if err != nil {
+		return nil, err
+	}
+	f, err := p.Front(v.Campaign, s)
+	if err != nil {
+		return nil, err
+	}
+	f.Expected, err = expectedFront(ctx, v, p, s)
+	return f, err
+}
+
+// expectedFront looks for the front that the models expect, by one search for each
+// of some fixed weights, from the front that was measured and from what the search
+// before found.
+func expectedFront(
+	ctx context.Context, v policies.View, p *outcome.Problem, s *outcome.Standing,
+) ([]outcome.Expected, error) {
+	z, err := p.NewScalarizer(s)
+	if err != nil {
+		return nil, err
+	}
+	var starts, found [][]float64
+	for _, i := range s.Front {
+		starts = append(starts, s.Measured[i].X)
+	}
+	var points []definition.Point
+	for _, weights := range outcome.Weights(len(p.Aims)) {
+		r, err := search.Minimize(ctx, v.Space, z.Of(weights), v.Campaign.Definition.Seed, starts, nil)
+		if err != nil {
+			return nil, err
+		}
+		z.Learn(r.X)
+		found, points = append(found, r.X), append(points, r.Point)
+	}
+	return z.Expect(s, found, points), nil
+}
