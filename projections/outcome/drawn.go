@@ -133,6 +133,9 @@ type covering struct {
 }
 
 func (c *covering) add(point []float64) {
+	if slices.ContainsFunc(c.front, func(f []float64) bool { return pareto.Dominates(f, point) }) {
+		return // most points are: it is seen at once
+	}
 	gain := pareto.Improvement(point, c.front, c.reference)
 	if gain == 0 {
 		return

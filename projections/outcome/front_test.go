@@ -1,0 +1,367 @@
+package outcome_test
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/num/pareto"
+	"github.com/campaignd/campaignd/projections/outcome"
+)
+
+// levels is how many amounts of sugar, and so prices, are tried.
+const levels = 2
+
+// tradeoff is a campaign by hand between a yield, a time and a price.
+const tradeoff = `
+name: pie
+seed: 3
+parameters:
+  - {name: heat, min: 0, max: 1}
+  - {name: sugar, min: 0, max: 1}
+quantities:
+  - {name: crust, unit: mm, min: -99, max: 99}
+  - {name: minutes, unit: min, scale: log}
+  - {name: price, unit: EUR, from: 2 + 3*sugar}
+objective:
+  tradeoff:
+    - {maximize: crust}
+    - {minimize: minutes}
+    - {minimize: price, worst: 4.9}
+constraints_on_outcomes: [BOUND]
+budget: {experiments: 300}
+initial: {experiments: 0}
+instrument: manual
+`
+
+// taste is what a composition gives; every value has noise.
+func taste(heat, sugar float64, rng *rand.Rand) (crust, minutes float64) {
+	crust = 4 + 5*heat - 6*(sugar-0.6)*(sugar-0.6) + 0.5*rng.NormFloat64()
+	return crust, math.Exp(1.5 + heat - 0.8*sugar + 0.25*rng.NormFloat64())
+}
+
+// baked is a campaign of that kind after n experiments, spread over the space, as
+// it is read: with all of its models.
+func baked(t testing.TB, file string, n int) (*engine.Core, *outcome.Problem) {
+	t.Helper()
+	core := told(t, file, n)
+	models := core.Clone()
+	for _, name := range []string{"", "minutes"} {
+		p := models.Objective()
+		if name != "" {
+			p = models.Outcomes().Quantity(name)
+		}
+		fit, err := p.FitObjective(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		model := events.ModelObjective
+		if name != "" {
+			model = events.ModelQuantity
+		}
+		if err := p.Apply(events.Event{}, &events.ModelFitted{Model: model, Quantity: name, Objective: &fit}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sought, err := models.Objective().Model(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	others, err := models.Outcomes().Models(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := outcome.NewProblem(core.State(), core.Space(), sought, others)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return core, p
+}
+
+// told is the campaign itself.
+func told(t testing.TB, file string, n int, missing ...int) *engine.Core {
+	t.Helper()
+	parsed, err := campaignfile.Parse(builtin.Registry(), "pie.yaml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, name := memlog.New(), parsed.Definition.Name
+	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: parsed.Definition}, "person:ada", time.Unix(0, 0), ""); err != nil {
+		t.Fatal(err)
+	}
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(7, 7))
+	for i := range n {
+		heat, sugar := math.Mod(0.5+0.618*float64(i), 1), math.Floor(levels*math.Mod(0.3+0.755*float64(i), 1))/levels
+		crust, minutes := taste(heat, sugar, rng)
+		tell := engine.Tell{
+			Parameters: definition.Point{"heat": definition.Number(heat), "sugar": definition.Number(sugar)},
+			Quantities: []definition.Quantity{{Name: "crust", Value: crust}, {Name: "minutes", Value: minutes}},
+		}
+		if slices.Contains(missing, i+1) {
+			tell.Quantities, tell.Missing = tell.Quantities[:1], []events.Missing{{Name: "minutes", Reason: "the clock stood"}}
+		}
+		if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:ada", Tell: &tell}, time.Unix(int64(i), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return core
+}
+
+func bounded(by string) string { return strings.ReplaceAll(tradeoff, "BOUND", by) }
+
+// front is what is known of the front, and where the trade-off stands.
+func front(t testing.TB, core *engine.Core, p *outcome.Problem) (*outcome.Front, *outcome.Standing) {
+	t.Helper()
+	s, err := p.Standing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := p.Front(core.State(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, s
+}
+
+// Law: the probability of a composition is the share of the worlds, in which each
+// quantity is drawn from its own posterior at all compositions, in which it keeps
+// the constraints, is better than the reference in every objective, and is worse in
+// all than no other one that does; all of it in the user's units.
+func TestOnTheFront(t *testing.T) {
+	core, p := baked(t, bounded("minutes <= 5"), 24)
+	f, s := front(t, core, p)
+	x := make([][]float64, len(s.Measured))
+	for i, m := range s.Measured {
+		x[i] = m.X
+	}
+	joints := map[string]*gp.Joint{}
+	for k, name := range p.Quantities {
+		joints[name] = p.Models[k].Conditioned().Joint(x)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	const worlds = 40000
+	want := make(map[string]float64)
+	crusts, minutes := make([]float64, len(x)), make([]float64, len(x))
+	for range worlds {
+		if err := joints["crust"].Sample(crusts, rng); err != nil {
+			t.Fatal(err)
+		}
+		if err := joints["minutes"].Sample(minutes, rng); err != nil {
+			t.Fatal(err)
+		}
+		values := make([][3]float64, len(x))
+		counts := make([]bool, len(x))
+		for i, m := range s.Measured {
+			sugar, _ := m.Point["sugar"].Float()
+			v := [3]float64{p.Models[0].Untransform(crusts[i]), p.Models[1].Untransform(minutes[i]), 2 + 3*sugar}
+			values[i] = v
+			counts[i] = v[1] <= 5 && v[0] > f.Objectives[0].Reference && v[1] < f.Objectives[1].Reference && v[2] < 4.9
+		}
+		for i, v := range values {
+			worse := func(j int) bool {
+				w := values[j]
+				return j != i && counts[j] && w[0] >= v[0] && w[1] <= v[1] && w[2] <= v[2]
+			}
+			dominated := false
+			for j := range values {
+				dominated = dominated || worse(j)
+			}
+			if counts[i] && !dominated {
+				want[s.Measured[i].Experiment] += 1.0 / worlds
+			}
+		}
+	}
+	between := 0
+	for _, m := range slices.Concat(f.Members, f.Others) {
+		if math.Abs(m.OnFront-want[m.Experiment]) > 0.04 {
+			t.Errorf("%s is on the front with probability %.3f, by sampling %.3f", m.Experiment, m.OnFront, want[m.Experiment])
+		}
+		if want[m.Experiment] > 0.1 && want[m.Experiment] < 0.9 {
+			between++
+		}
+	}
+	if between < 3 || len(f.Members)+len(f.Others) != 24 {
+		t.Errorf("of %d and %d compositions %d are uncertain: the test shows little", len(f.Members), len(f.Others), between)
+	}
+	if !slices.IsSortedFunc(f.Members, func(a, b outcome.Member) int { return cmp.Compare(b.Quantities[0].Mean, a.Quantities[0].Mean) }) {
+		t.Error("the members are not in the order of the first objective")
+	}
+	for _, m := range f.Others {
+		if m.OnFront >= 0.05 {
+			t.Errorf("%s is no member, with probability %v", m.Experiment, m.OnFront)
+		}
+	}
+	again, _ := front(t, core, p)
+	if !reflect.DeepEqual(f, again) {
+		t.Error("the front is another one the second time")
+	}
+}
+
+// Law: every place on the curve is what the first compositions cover, by today's means
+// and today's reference; what was found is never lost again; and its end is where the
+// trade-off stands. The compromise has the greatest least satisfaction.
+func TestCurveAndCompromise(t *testing.T) {
+	core, p := baked(t, bounded("minutes <= 7"), 20)
+	f, s := front(t, core, p)
+	if len(f.Curve) != 20 || f.Curve[0].Hypervolume == f.Curve[19].Hypervolume {
+		t.Fatalf("the curve is %+v", f.Curve)
+	}
+	var points [][]float64
+	for i, c := range f.Curve {
+		if s.Feasible[i] >= 0.5 {
+			points = append(points, s.Scores[i])
+		}
+		if want := pareto.Hypervolume(points, s.Reference); math.Abs(c.Hypervolume-want) > 1e-12*max(want, 1) {
+			t.Errorf("after %s %v is covered, want %v", c.Experiment, c.Hypervolume, want)
+		}
+		if i > 0 && (c.Lower < f.Curve[i-1].Lower || c.Upper < f.Curve[i-1].Upper) || c.Lower > c.Upper {
+			t.Errorf("the band falls at %s: %+v", c.Experiment, c)
+		}
+	}
+	if last := f.Curve[19]; math.Abs(last.Hypervolume-s.Hypervolume) > 1e-12 || last.Lower > s.Hypervolume || last.Upper < s.Hypervolume {
+		t.Errorf("the curve ends at %+v, the trade-off stands at %v", last, s.Hypervolume)
+	}
+	least := func(m outcome.Member) float64 {
+		satisfaction := math.Inf(1)
+		for k, o := range f.Objectives {
+			best := f.Member(o.Best).Quantities[k].Mean
+			worst, value := o.Reference, m.Quantities[k].Mean
+			if o.Log {
+				best, worst, value = math.Log(best), math.Log(worst), math.Log(value)
+			}
+			satisfaction = min(satisfaction, (value-worst)/(best-worst))
+		}
+		return satisfaction
+	}
+	for _, m := range f.Members {
+		if got := least(m); m.Feasible.Probability >= 0.5 && got > f.Compromise.Satisfaction+1e-9 {
+			t.Errorf("%s satisfies by %v, the compromise %s by %v", m.Experiment, got, f.Compromise.Experiment, f.Compromise.Satisfaction)
+		}
+	}
+	if got := least(*f.Member(f.Compromise.Experiment)); math.Abs(got-f.Compromise.Satisfaction) > 1e-9 {
+		t.Errorf("the compromise satisfies by %v, not %v", got, f.Compromise.Satisfaction)
+	}
+}
+
+// Law: where nothing that was measured is feasible there is no front, no compromise and
+// no best, and the composition that comes closest is named with its probability.
+func TestNothingFeasible(t *testing.T) {
+	core, p := baked(t, bounded("minutes <= 0.5"), 12)
+	f, s := front(t, core, p)
+	closest := slices.Index(s.Feasible, slices.Max(s.Feasible))
+	if len(f.Members) > 0 || f.Compromise != nil || f.Objectives[0].Best != "" || f.Hypervolume != 0 || f.Closest == nil ||
+		f.Closest.Experiment != s.Measured[closest].Experiment || f.Closest.Probability != s.Feasible[closest] || f.Closest.Probability > 0.4 {
+		t.Errorf("nothing is feasible, and %+v, closest %+v", f, f.Closest)
+	}
+	for _, m := range f.Others {
+		if m.Keeps != outcome.KeepsNot {
+			t.Errorf("%s keeps the bound: %q", m.Experiment, m.Keeps)
+		}
+	}
+}
+
+// Law: a measurement without a quantity is not one that breaks a bound on it: whether it
+// keeps the bound is unknown. What is known to keep all comes first.
+func TestUnknownIsNotFailed(t *testing.T) {
+	core := told(t, bounded("minutes <= 7"), 6, 2)
+	s := core.State()
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		want := outcome.KeepsAll
+		if value, ok := s.Quantity(x, "minutes"); !ok {
+			want = outcome.KeepsUnknown
+		} else if value.Value > 7 {
+			want = outcome.KeepsNot
+		}
+		if got := outcome.KeptBy(s, x); got != want || (want == outcome.KeepsUnknown) != (x.ID == "e2") {
+			t.Errorf("%s keeps the bound: %q, want %q", x.ID, got, want)
+		}
+	}
+	if !outcome.KeepsAll.Before(outcome.KeepsUnknown) || !outcome.KeepsUnknown.Before(outcome.KeepsNot) ||
+		outcome.KeepsNot.Before(outcome.KeepsUnknown) {
+		t.Error("what is unknown does not stand between what is kept and what is broken")
+	}
+}
+
+// The slope of a weighing is its slope.
+func TestScalarizerSlopes(t *testing.T) {
+	_, p := baked(t, bounded("minutes <= 5"), 14)
+	s, err := p.Standing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := p.NewScalarizer(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range outcome.Weights(3) {
+		f, grad := z.Of(w), make([]float64, 2)
+		for _, x := range [][]float64{{0.2, 0.3}, {0.7, 0.9}, {0.95, 0.1}} {
+			at := f(x, grad)
+			if at != f(x, nil) {
+				t.Fatalf("the value with a slope is %v, without %v", at, f(x, nil))
+			}
+			for j := range grad {
+				const h = 1e-6
+				up, down := slices.Clone(x), slices.Clone(x)
+				up[j] += h
+				down[j] -= h
+				if want := (f(up, nil) - f(down, nil)) / (2 * h); math.Abs(grad[j]-want) > 1e-4*max(1, math.Abs(want)) {
+					t.Fatalf("weights %v at %v: slope %v is %v, want %v", w, x, j, grad[j], want)
+				}
+			}
+		}
+	}
+}
+
+// Law: the weights are spread over the simplex, each once, and those of one objective
+// alone come first.
+func TestWeights(t *testing.T) {
+	for m, want := range map[int]int{2: 32, 3: 36, 4: 35} {
+		seen := map[string]bool{}
+		for i, w := range outcome.Weights(m) {
+			sum := 0.0
+			for _, v := range w {
+				sum += v
+			}
+			if seen[fmt.Sprint(w)] || math.Abs(sum-1) > 1e-12 || slices.Min(w) < 0 || (slices.Max(w) == 1) != (i < m) {
+				t.Errorf("weights %d of %d are %v", i, m, w)
+			}
+			seen[fmt.Sprint(w)] = true
+		}
+		if len(seen) != want {
+			t.Errorf("%d weights of %d objectives", len(seen), m)
+		}
+	}
+}
+
+// The front of 200 measurements.
+func BenchmarkFront(b *testing.B) {
+	core, p := baked(b, bounded("minutes <= 7"), 200)
+	for b.Loop() {
+		s, err := p.Standing()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := p.Front(core.State(), s); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
