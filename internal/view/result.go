@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // StatusText says in a few words what state a campaign is in: "completed
@@ -41,6 +43,9 @@ func (c *Campaign) Found() []Row {
 	if !c.Definition.Measures() {
 		return preferred(write, c.Preferred)
 	}
+	if c.Definition.Tradeoff() != nil {
+		return c.foundFront()
+	}
 	measured, byModel := c.BestMeasured, c.BestByModel
 	if measured == nil {
 		return []Row{{"best", "nothing was measured"}}
@@ -53,21 +58,81 @@ func (c *Campaign) Found() []Row {
 		}
 		return rows
 	}
-	both := Row{"", "measured: " + name + Measured(measured) + ", in " + measured.Experiment}
+	both := Row{"", "measured: " + name + Measured(measured) + ", in " + measured.Experiment + kept(measured.Keeps)}
 	switch {
 	case byModel == nil:
 		return add([]Row{{"best", "by the model: " + c.NoModel}, both}, measured.Parameters,
 			measured.Further)
 	case byModel.Experiment == measured.Experiment:
-		return add([]Row{rowByModel(name, byModel), both}, measured.Parameters, measured.Further)
+		return add(append(c.rowsByModel(name, byModel), both), measured.Parameters, measured.Further)
 	}
-	rows := add([]Row{rowByModel(name, byModel)}, byModel.Parameters, byModel.Further)
+	rows := add(c.rowsByModel(name, byModel), byModel.Parameters, byModel.Further)
 	return add(append(rows, both), measured.Parameters, measured.Further)
 }
 
-// rowByModel is the row of the best composition by the model.
-func rowByModel(name string, best *engine.ModelBest) Row {
-	return Row{"best", "by the model: " + name + ByModel(best) + ", in " + best.Experiment}
+// rowsByModel are the rows of the best composition by the model: how probably it
+// keeps the constraints, and the quantities that its value is computed from.
+func (c *Campaign) rowsByModel(name string, best *engine.ModelBest) (rows []Row) {
+	if best.Doubtful {
+		rows = append(rows, rowf("best", "nothing measured is feasible with probability %s; %s comes closest (%.2f)",
+			confidence(c.Definition), best.Experiment, best.Feasible.Probability))
+	}
+	text := "by the model: " + name + ByModel(best)
+	if r := best.Interval; r != nil {
+		text += fmt.Sprintf(" (90 %%: %s to %s)", format.Short(r.Lower), format.Short(r.Upper))
+	}
+	text += ", in " + best.Experiment
+	if best.Feasible != nil && !best.Doubtful {
+		text += fmt.Sprintf("; feasible with probability %.2f", best.Feasible.Probability)
+	}
+	rows = append(rows, Row{"", text})
+	rows[0].Name = "best"
+	sought := c.Definition.Sought().Name // of a formula it is no quantity
+	others := slices.DeleteFunc(slices.Clone(best.Quantities), func(q events.QuantityPrediction) bool {
+		return q.Quantity == sought
+	})
+	if len(others) > 0 {
+		rows = append(rows, Row{"", strings.Join(Expects(others), ", ")})
+	}
+	return rows
+}
+
+// Expects writes what is expected of quantities.
+func Expects(quantities []events.QuantityPrediction) []string {
+	parts := make([]string, len(quantities))
+	for i, q := range quantities {
+		parts[i] = q.Quantity + " " + format.PlusMinus(q.Mean, q.SD, q.Unit)
+		if q.SD == 0 {
+			parts[i] = q.Quantity + " " + format.Quantity(q.Mean, q.Unit)
+		}
+	}
+	return parts
+}
+
+// confidence is the probability from which on a composition counts as feasible: the
+// least of several, which none misses.
+func confidence(def *definition.Campaign) string {
+	least := 1.0
+	for _, c := range def.ConstraintsOnOutcomes {
+		own := definition.DefaultConfidence
+		if c.Confidence != nil {
+			own = *c.Confidence
+		}
+		least = min(least, own)
+	}
+	return format.Setting(least)
+}
+
+// kept says of the best measured value that it does not keep the constraints, or that
+// this is not known; "" where it does.
+func kept(keeps outcome.Keeps) string {
+	switch keeps {
+	case outcome.KeepsNot:
+		return "; it does not keep the constraints, and nothing measured does"
+	case outcome.KeepsUnknown:
+		return "; whether it keeps the constraints is not known: a quantity is missing, and nothing measured is known to"
+	}
+	return ""
 }
 
 // ByModel writes the posterior at the composition that is best by the model.

@@ -18,6 +18,9 @@ type Best struct {
 	// Confident is false where no measured composition keeps every constraint with
 	// its confidence: it is then the one that most probably keeps all of them.
 	Confident bool
+	// against is −ln of the probability that the constraints are kept, of one that
+	// is not confident: it tells compositions apart whose probability is 0.
+	against float64
 }
 
 // BestOf returns the best composition of a campaign by the models of what it seeks
@@ -43,13 +46,19 @@ func BestOf(
 	if err != nil {
 		return nil, err
 	}
+	against, err := p.NegLogFeasible()
+	if err != nil {
+		return nil, err
+	}
 	var best *Best
 	for i, x := range sought.X {
 		b := &Best{Index: i, Value: sought.PredictAt(x), Outlook: w.At(x)}
 		if b.Outlook.Value != nil {
 			b.Value = *b.Outlook.Value
 		}
-		b.Confident = p.Confident(b.Outlook.Feasible)
+		if b.Confident = p.Confident(b.Outlook.Feasible); !b.Confident {
+			b.against = against(x, nil)
+		}
 		if best == nil || p.better(b, best) {
 			best = b
 		}
@@ -65,8 +74,8 @@ func (p *Problem) better(a, b *Best) bool {
 	switch {
 	case a.Confident != b.Confident:
 		return a.Confident
-	case !a.Confident && a.Outlook.Feasible.Probability != b.Outlook.Feasible.Probability:
-		return a.Outlook.Feasible.Probability > b.Outlook.Feasible.Probability
+	case !a.Confident && a.against != b.against:
+		return a.against < b.against
 	}
 	return p.def.Sought().Better(a.Value.Mean, b.Value.Mean)
 }

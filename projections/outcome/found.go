@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
@@ -146,6 +147,11 @@ func (p *Problem) Front(state *campaign.State, s *Standing) (*Front, error) {
 		return nil, err
 	}
 	f.divide(s, distinct, members)
+	if f.Compromise == nil {
+		if f.Closest, err = p.closest(s); err != nil {
+			return nil, err
+		}
+	}
 	f.Curve = s.curve(distinct, drawn)
 	return f, nil
 }
@@ -265,7 +271,6 @@ func (f *Front) divide(s *Standing, distinct [][]int, all []Member) {
 		}
 	}
 	if len(counting) == 0 {
-		f.closest(s)
 		return
 	}
 	at, satisfaction := pareto.Compromise(scores, s.Reference)
@@ -277,17 +282,23 @@ func (f *Front) divide(s *Standing, distinct [][]int, all []Member) {
 	}
 }
 
-// closest sets the composition that is most probably feasible, unless one is rather
-// than not.
-func (f *Front) closest(s *Standing) {
-	for i, probability := range s.Feasible {
-		if f.Closest == nil || probability > f.Closest.Probability {
-			f.Closest = &Closest{s.Measured[i].Experiment, probability}
+// closest is the composition that is most probably feasible; nil where one is
+// rather than not.
+func (p *Problem) closest(s *Standing) (*Closest, error) {
+	if len(s.Feasible) == 0 || slices.Max(s.Feasible) >= ratherFeasible {
+		return nil, nil
+	}
+	against, err := p.NegLogFeasible() // tells compositions apart whose probability is 0
+	if err != nil {
+		return nil, err
+	}
+	best, least := 0, math.Inf(1)
+	for i, m := range s.Measured {
+		if far := against(m.X, nil); far < least {
+			best, least = i, far
 		}
 	}
-	if f.Closest != nil && f.Closest.Probability >= ratherFeasible {
-		f.Closest = nil
-	}
+	return &Closest{s.Measured[best].Experiment, s.Feasible[best]}, nil
 }
 
 // Member returns the member of an experiment, nil for none.

@@ -1,0 +1,188 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/projections/outcome"
+)
+
+// fewMembers is how many compositions of a front a summary lists: those that hold
+// the most of it.
+const fewMembers = 12
+
+// foundFront says what a trade-off has found: its front, what is best in each
+// objective, and a compromise. Nothing of it is called optimal: a composition is on
+// the front with a probability.
+func (c *Campaign) foundFront() []Row {
+	f := c.Tradeoff
+	switch {
+	case f == nil && len(c.Values) == 0:
+		return []Row{{"front", "nothing was measured"}}
+	case f == nil:
+		return []Row{{"front", "by the models: " + c.NoModel}}
+	}
+	rows := c.frontRows(f)
+	if best := f.Compromise; best != nil {
+		rows = append(rows,
+			rowf("suggestion", "%s, a compromise: it goes at least %s of the way from the worst that is of interest to the best, in each objective",
+				best.Experiment, format.Percent(best.Satisfaction)),
+			Row{"", format.CompositionsOf(c.Definition).LineWithUnits(best.Parameters)},
+			Row{"best in", bestIn(f)})
+	}
+	rows = append(rows, Row{"of interest", ofInterest(f)})
+	if text := grown(f.Curve); text != "" {
+		rows = append(rows, Row{"covered", text})
+	}
+	return append(rows, waiting(f.Waiting)...)
+}
+
+// frontRows are the table of the front, or why there is none.
+func (c *Campaign) frontRows(f *outcome.Front) []Row {
+	if len(f.Members) == 0 {
+		return []Row{{"front", "nothing that was measured is on it: " + noFront(f)}}
+	}
+	listed := mostOf(f.Members)
+	rows := []Row{rowf("front", "%s of %d, by the models; P: on the front and feasible",
+		format.Count(len(f.Members), "composition"), len(f.Members)+len(f.Others))}
+	for _, line := range Columns(FrontTable(f, listed)) {
+		rows = append(rows, Row{"", line})
+	}
+	if n := len(f.Members) - len(listed); n > 0 {
+		rows = append(rows, rowf("", "and %d more, which hold less of it", n))
+	}
+	return rows
+}
+
+// noFront says why a front has no member.
+func noFront(f *outcome.Front) string {
+	if f.Closest == nil {
+		return "nothing is better in each objective than the worst that is of interest"
+	}
+	return fmt.Sprintf("nothing is rather feasible than not; %s comes closest (%.2f)",
+		f.Closest.Experiment, f.Closest.Probability)
+}
+
+// mostOf are the members that hold the most of a front, in their order.
+func mostOf(members []outcome.Member) []outcome.Member {
+	if len(members) <= fewMembers {
+		return members
+	}
+	by := slices.Clone(members)
+	slices.SortStableFunc(by, func(a, b outcome.Member) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(b.OnFront, a.OnFront))
+	})
+	most := by[:fewMembers]
+	return slices.DeleteFunc(slices.Clone(members), func(m outcome.Member) bool {
+		return !slices.ContainsFunc(most, func(o outcome.Member) bool { return o.Experiment == m.Experiment })
+	})
+}
+
+// FrontTable is a table of members, with a line of names first: what is believed of
+// each quantity, the probabilities, and the share of what the front covers that a
+// member alone holds.
+func FrontTable(f *outcome.Front, members []outcome.Member) [][]string {
+	head := []string{""}
+	constrained := false
+	for i, m := range members {
+		constrained = constrained || m.Feasible != nil
+		for _, q := range m.Quantities {
+			if i == 0 {
+				head = append(head, format.Heading(q.Quantity, q.Unit))
+			}
+		}
+	}
+	head = append(head, "P")
+	if constrained {
+		head = append(head, "feasible")
+	}
+	table := [][]string{append(head, "alone")}
+	for _, m := range members {
+		line := []string{m.Experiment}
+		if n := len(m.Repeats); n > 0 {
+			line[0] += fmt.Sprintf(" ×%d", n+1)
+		}
+		for _, q := range m.Quantities {
+			if q.SD == 0 {
+				line = append(line, format.Short(q.Mean))
+				continue
+			}
+			line = append(line, format.PlusMinus(q.Mean, q.SD, ""))
+		}
+		line = append(line, fmt.Sprintf("%.2f", m.OnFront))
+		if constrained {
+			line = append(line, fmt.Sprintf("%.2f", m.Feasible.Probability))
+		}
+		table = append(table, append(line, fmt.Sprintf("%.1f %%", 100*m.Share)))
+	}
+	return table
+}
+
+// Columns writes a table in columns of equal width.
+func Columns(table [][]string) []string {
+	widths := make([]int, len(table[0]))
+	for _, line := range table {
+		for i, cell := range line {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	lines := make([]string, len(table))
+	for i, line := range table {
+		for k, cell := range line {
+			lines[i] += cell + strings.Repeat(" ", widths[k]-utf8.RuneCountInString(cell)+2)
+		}
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
+}
+
+// bestIn names what is best in each objective.
+func bestIn(f *outcome.Front) string {
+	parts := make([]string, len(f.Objectives))
+	for k, o := range f.Objectives {
+		parts[k] = o.Quantity + ": " + o.Best
+	}
+	return strings.Join(parts, ", ")
+}
+
+// ofInterest says from where on a value is of interest.
+func ofInterest(f *outcome.Front) string {
+	parts := make([]string, len(f.Objectives))
+	for k, o := range f.Objectives {
+		relation := map[string]string{definition.Maximize: "over", definition.Minimize: "below"}[o.Goal]
+		value := format.SettingIn(o.Reference, o.Unit)
+		if !o.Given {
+			value = format.Quantity(o.Reference, o.Unit) + " (inferred)"
+		}
+		parts[k] = o.Quantity + " " + relation + " " + value
+	}
+	return strings.Join(parts, ", ")
+}
+
+// lately is over how many experiments a front is said to have grown.
+const lately = 5
+
+// grown says by how much the last experiments increased what the front covers; ""
+// where there are not twice as many.
+func grown(curve []outcome.Covered) string {
+	n := len(curve)
+	if n < 2*lately || curve[n-1].Hypervolume <= 0 {
+		return ""
+	}
+	before, now := curve[n-1-lately].Hypervolume, curve[n-1].Hypervolume
+	return fmt.Sprintf("the last %d experiments brought %.1f %% of the hypervolume that the front covers",
+		lately, 100*(now-before)/now)
+}
+
+// waiting says which constraints cannot be judged yet.
+func waiting(all []outcome.Waiting) (rows []Row) {
+	for _, w := range all {
+		rows = append(rows, rowf("not judged", "%s: %s", w.Require, w.Because))
+	}
+	return rows
+}
