@@ -261,18 +261,30 @@ func TestCurveAndCompromise(t *testing.T) {
 }
 
 // Law: where nothing that was measured is feasible there is no front, no compromise and
-// no best, and the composition that comes closest is named with its probability.
+// no best, and the composition that comes closest is named with its probability, also
+// where all are far from the bound.
 func TestNothingFeasible(t *testing.T) {
-	core, p := baked(t, bounded("minutes <= 0.5"), 12)
-	f, s := front(t, core, p)
-	closest := slices.Index(s.Feasible, slices.Max(s.Feasible))
-	if len(f.Members) > 0 || f.Compromise != nil || f.Objectives[0].Best != "" || f.Hypervolume != 0 || f.Closest == nil ||
-		f.Closest.Experiment != s.Measured[closest].Experiment || f.Closest.Probability != s.Feasible[closest] || f.Closest.Probability > 0.4 {
-		t.Errorf("nothing is feasible, and %+v, closest %+v", f, f.Closest)
-	}
-	for _, m := range f.Others {
-		if m.Keeps != outcome.KeepsNot {
-			t.Errorf("%s keeps the bound: %q", m.Experiment, m.Keeps)
+	for _, bound := range []float64{3, 0.5} {
+		core, p := baked(t, bounded(fmt.Sprintf("minutes <= %v", bound)), 12)
+		f, s := front(t, core, p)
+		closest, nearest := "", math.Inf(-1)
+		for i, m := range s.Measured {
+			mean, sd := p.Models[1].Posterior(m.X)
+			if z := (p.Models[1].Standardized(bound) - mean) / sd; z > nearest {
+				closest, nearest = s.Measured[i].Experiment, z
+			}
+		}
+		if len(f.Members) > 0 || f.Compromise != nil || f.Objectives[0].Best != "" || f.Hypervolume != 0 || len(f.Others) != 12 {
+			t.Errorf("nothing is feasible within %v, and %+v", bound, f)
+		}
+		want := 0.5 * math.Erfc(-nearest/math.Sqrt2)
+		if c := f.Closest; c == nil || c.Experiment != closest || math.Abs(c.Probability-want) > 0.02 {
+			t.Errorf("within %v %+v comes closest, and should %s with probability %.3f", bound, c, closest, want)
+		}
+		for _, m := range f.Others {
+			if m.Keeps != outcome.KeepsNot {
+				t.Errorf("%s keeps the bound: %q", m.Experiment, m.Keeps)
+			}
 		}
 	}
 }
