@@ -48,7 +48,8 @@ const (
 	// CorrectAnswer changes the answer to a question. Its ways are answers.
 	CorrectAnswer Action = "correct_answer"
 	// Tell records the result of an experiment; without a subject, of one's own
-	// experiment.
+	// experiment. Its ways are the quantities to be named, where no single one is
+	// sought.
 	Tell Action = "tell"
 	// Note records a remark about the subject.
 	Note Action = "note"

@@ -104,8 +104,12 @@ func (h *history) world() (text, class string) {
 // next year says the same.
 func (h *history) facts() [][2]string {
 	s, def := h.state, h.def
+	goal := h.sought.Goal + " " + format.HeadingOf(h.sought)
+	if def.Tradeoff() != nil {
+		goal = view.Seeks(def)
+	}
 	facts := [][2]string{
-		{"goal", h.sought.Goal + " " + format.HeadingOf(h.sought)},
+		{"goal", goal},
 		{"instrument", h.instrument()},
 	}
 	if !h.def.Measures() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -12,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Decision is all that is recorded about a decision: what it weighed, what led
@@ -34,6 +36,9 @@ type Decision struct {
 	// Answered is the question whose answer it took up, itself asked by a
 	// decision.
 	Answered *campaign.Question `json:"answered,omitempty"`
+	// Worth says for which quantity the chosen candidate is worth an experiment,
+	// where several are sought.
+	Worth *outcome.Worth `json:"worth,omitempty"`
 	// Followed are the events about what it asked for, as CloudEvents.
 	Followed []json.RawMessage `json:"followed"`
 
@@ -144,7 +149,34 @@ func (r *Record) Decision(ctx context.Context, log events.Log, id string) (*Deci
 	if plane := made.Attributions; plane != nil && plane.Plane != nil {
 		d.BestMeasured = before.Counts().BestMeasured
 	}
-	return d, nil
+	d.Worth, err = worthOf(ctx, before, made)
+	return d, err
+}
+
+// worthOf is the worth of what a decision chose, by the models that it was made
+// from; nil where no model chose, or where a model cannot be used any more.
+func worthOf(ctx context.Context, before *engine.Core, made *events.DecisionMade) (*outcome.Worth, error) {
+	at := slices.IndexFunc(made.Candidates, func(c events.Candidate) bool { return c.Name == made.Chosen })
+	if at < 0 || made.Candidates[at].Acquisition == nil || made.Candidates[at].Outcomes == nil {
+		return nil, nil
+	}
+	x, err := before.Space().Encode(made.Candidates[at].Parameters)
+	if err != nil {
+		return nil, nil
+	}
+	sought, err := before.Objective().Model(ctx)
+	if ctx.Err() != nil || err != nil {
+		return nil, context.Cause(ctx)
+	}
+	others, err := before.Outcomes().Models(ctx)
+	if err != nil {
+		return nil, err
+	}
+	worth, err := outcome.WorthOf(before.State(), before.Space(), sought, others, x)
+	if err != nil {
+		return nil, nil
+	}
+	return worth, nil
 }
 
 // decisionReader gathers a decision while the log is read from it on: the event

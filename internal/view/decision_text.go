@@ -77,6 +77,7 @@ func (d *Decision) Facts() []Row {
 	if made.Lambda != nil {
 		rows = append(rows, Row{"belief", weightText(*made.Lambda, d.Trust)})
 	}
+	rows = append(rows, d.several()...)
 	for i, line := range TrustIn(HelpsOf(made), nil) {
 		rows = append(rows, Row{"answers",
 			fmt.Sprintf("%s (%s)", line, format.Count(made.Answers[i].Answers, "answer"))})
@@ -210,24 +211,22 @@ type candidateQuantity struct {
 func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []candidateQuantity {
 	sought := def.Sought()
 	unit := sought.Unit
-	return []candidateQuantity{
-		{"predicted " + format.HeadingOf(sought), func(c *events.Candidate) string {
-			if c.Prediction == nil {
-				return ""
+	bound := func(of func(*events.Candidate) *float64) func(*events.Candidate) string {
+		return func(c *events.Candidate) string {
+			if def.Tradeoff() != nil {
+				return "" // it is of one of several objectives, and nothing follows from it
 			}
-			return format.PlusMinus(c.Prediction.Mean, c.Prediction.SD, "")
-		}},
-		{format.Heading("optimistic bound", unit), func(c *events.Candidate) string {
-			return optional(c.Optimistic)
-		}},
-		{format.Heading("pessimistic bound", unit), func(c *events.Candidate) string {
-			return optional(c.Pessimistic)
-		}},
+			return optional(of(c))
+		}
+	}
+	all := []candidateQuantity{{"predicted " + format.HeadingOf(sought), func(c *events.Candidate) string {
+		return expected(c.Prediction)
+	}}}
+	return append(append(all, severalQuantities(def, d)...), []candidateQuantity{
+		{format.Heading("optimistic bound", unit), bound(func(c *events.Candidate) *float64 { return c.Optimistic })},
+		{format.Heading("pessimistic bound", unit), bound(func(c *events.Candidate) *float64 { return c.Pessimistic })},
 		{format.Heading("with the experts' answers", unit), func(c *events.Candidate) string {
-			if c.Informed == nil {
-				return ""
-			}
-			return format.PlusMinus(c.Informed.Mean, c.Informed.SD, "")
+			return expected(c.Informed)
 		}},
 		{acquisitionName(d), func(c *events.Candidate) string {
 			return optional(c.Acquisition)
@@ -244,7 +243,18 @@ func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []can
 			}
 			return format.PlusMinus(c.Score.Mean, c.Score.SD, "")
 		}},
+	}...)
+}
+
+// expected writes a prediction that may be missing.
+func expected(p *events.Prediction) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.SD == 0:
+		return format.Short(p.Mean)
 	}
+	return format.PlusMinus(p.Mean, p.SD, "")
 }
 
 // acquisitionName says which candidates the acquisition compares. Where answers

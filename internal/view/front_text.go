@@ -42,6 +42,24 @@ func (c *Campaign) foundFront() []Row {
 	return append(rows, waiting(f.Waiting)...)
 }
 
+// FrontInShort is the front in a few rows, for a display: how many compositions are
+// on it, and the compromise.
+func (c *Campaign) FrontInShort() []Row {
+	f := c.Tradeoff
+	switch {
+	case f == nil:
+		return []Row{{"front", "by the models: " + c.NoModel}}
+	case f.Compromise == nil:
+		return c.frontRows(f)
+	}
+	return []Row{
+		rowf("front", "%s of %d; best in %s", format.Count(len(f.Members), "composition"),
+			len(f.Members)+len(f.Others), bestIn(f)),
+		rowf("suggestion", "%s, a compromise: %s", f.Compromise.Experiment,
+			format.CompositionsOf(c.Definition).LineWithUnits(f.Compromise.Parameters)),
+	}
+}
+
 // frontRows are the table of the front, or why there is none.
 func (c *Campaign) frontRows(f *outcome.Front) []Row {
 	if len(f.Members) == 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
 	"github.com/campaignd/campaignd/projections/preference"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -34,6 +35,13 @@ type Prediction struct {
 	// WithAnswers is the posterior with the experts' answers as measurements;
 	// absent where they are none.
 	WithAnswers *events.Prediction `json:"with_answers,omitempty"`
+	// Quantities are the posteriors of the other quantities, where several are
+	// declared: those that follow from the parameters have no SD. Value is that of an
+	// objective that is computed from them, and Feasible how probably the constraints
+	// on outcomes are kept.
+	Quantities []events.QuantityPrediction `json:"quantities,omitempty"`
+	Value      *events.Prediction          `json:"value,omitempty"`
+	Feasible   *events.Feasible            `json:"feasible,omitempty"`
 	// Belief bounds the rejection score of the first expert, in logits; Beliefs
 	// those of all, where there are several.
 	Belief  *events.Interval            `json:"belief"`
@@ -60,7 +68,8 @@ func (e noModel) Is(target error) bool { return target == ErrNoModel }
 type Predictor struct {
 	core     *engine.Core
 	view     policies.View
-	informed *objective.Model // nil where answers are no measurements
+	informed *objective.Model   // nil where answers are no measurements
+	several  *outcome.Predictor // nil where one quantity is sought, and nothing is required
 }
 
 // NewPredictor returns one, or why there is none: an error of the models, or
@@ -96,12 +105,44 @@ func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Predictor{core, view, informed}, nil
+		p := &Predictor{core: core, view: view, informed: informed}
+		p.several, err = severalOf(view)
+		return p, err
 	case core.Registry().Methods.Needs(*def).Preference.Form == "":
 		return nil, noModel{"this policy finds the best of its candidates and has no model of any other" +
 			" composition; eubo, raeubo and the other rules on a utility have one"}
 	}
 	return nil, noModel{"the campaign has no model: there is none before an expert has answered a comparison"}
+}
+
+// severalOf is what predicts several quantities together; nil where there is one.
+func severalOf(v policies.View) (*outcome.Predictor, error) {
+	if v.Objective == nil {
+		return nil, nil
+	}
+	p, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	return p.NewPredictor()
+}
+
+// quantities adds what is expected of the other quantities.
+func (p *Predictor) quantities(to *Prediction, x []float64) {
+	var all []events.QuantityPrediction
+	if p.several != nil {
+		out := p.several.At(x)
+		all, to.Value, to.Feasible = out.Quantities, out.Value, out.Feasible
+	}
+	for i := range p.view.Outcomes {
+		o := &p.view.Outcomes[i]
+		named := func(q events.QuantityPrediction) bool { return q.Quantity == o.Quantity }
+		if o.Model != nil && !slices.ContainsFunc(all, named) {
+			all = append(all, events.QuantityPrediction{Quantity: o.Quantity, Prediction: o.Model.PredictAt(x)})
+		}
+	}
+	sought := p.core.State().Definition.Sought().Name
+	to.Quantities = slices.DeleteFunc(all, func(q events.QuantityPrediction) bool { return q.Quantity == sought })
 }
 
 // Predict returns what the models say of a composition. The error wraps
@@ -119,6 +160,7 @@ func (p *Predictor) Predict(ctx context.Context, point definition.Point) (Predic
 		posterior := p.view.Objective.PredictAt(x)
 		prediction.Mean = &posterior.Mean
 		prediction.SD = &posterior.SD
+		p.quantities(&prediction, x)
 	}
 	if p.informed != nil {
 		posterior := p.informed.PredictAt(x)
@@ -237,6 +279,9 @@ type predictionTable struct {
 	sought    definition.Objective
 	measured  bool
 	informed  bool     // answers are measurements
+	others    []string // headings of the other quantities
+	computed  bool     // what is sought is computed from them
+	feasible  bool     // there are constraints on outcomes
 	believing []string // the experts whose beliefs are predicted
 	comparing []string // those whose preferences are
 	only      bool     // there is one expert
@@ -254,6 +299,13 @@ func newPredictionTable(def *definition.Campaign, predictions []Prediction) pred
 	}
 	t.measured = t.measured || some(func(p *Prediction) bool { return p.Mean != nil })
 	t.informed = some(func(p *Prediction) bool { return p.WithAnswers != nil })
+	t.computed = some(func(p *Prediction) bool { return p.Value != nil })
+	t.feasible = some(func(p *Prediction) bool { return p.Feasible != nil })
+	for _, q := range predictions[:min(len(predictions), 1)] {
+		for _, o := range q.Quantities {
+			t.others = append(t.others, o.Quantity)
+		}
+	}
 	for _, e := range def.Experts {
 		if some(func(p *Prediction) bool { return p.beliefOf(e.Name, t.only) != nil }) {
 			t.believing = append(t.believing, e.Name)
@@ -278,6 +330,15 @@ func (t predictionTable) header() (cells []string) {
 	if t.measured {
 		cells = append(cells, t.sought.Name, "sd")
 	}
+	for _, name := range t.others {
+		cells = append(cells, name, "sd")
+	}
+	if t.computed {
+		cells = append(cells, "by these", "sd")
+	}
+	if t.feasible {
+		cells = append(cells, "feasible")
+	}
 	if t.informed {
 		cells = append(cells, "with the answers", "sd")
 	}
@@ -294,6 +355,15 @@ func (t predictionTable) header() (cells []string) {
 	return append(cells, "")
 }
 
+// computedCells are those of an objective that is computed, empty where it has no
+// finite value.
+func computedCells(sought definition.Objective, value *events.Prediction) []string {
+	if value == nil {
+		return []string{"", ""}
+	}
+	return []string{format.ValueOf(sought, value.Mean), format.Short(value.SD)}
+}
+
 // row writes a prediction in these columns. Compositions are written as they
 // were given, not rounded: they are the caller's. A belief that is missing in a
 // row is an empty cell, while a preference is always there where one row has
@@ -304,6 +374,15 @@ func (t predictionTable) row(p *Prediction) (cells []string) {
 	}
 	if t.measured {
 		cells = append(cells, format.ValueOf(t.sought, *p.Mean), format.Short(*p.SD))
+	}
+	for _, q := range p.Quantities {
+		cells = append(cells, format.Quantity(q.Mean, q.Unit), format.Short(q.SD))
+	}
+	if t.computed {
+		cells = append(cells, computedCells(t.sought, p.Value)...)
+	}
+	if t.feasible {
+		cells = append(cells, fmt.Sprintf("%.2f", p.Feasible.Probability))
 	}
 	if t.informed {
 		cells = append(cells, format.ValueOf(t.sought, p.WithAnswers.Mean), format.Short(p.WithAnswers.SD))

@@ -70,7 +70,7 @@ func (st *Status) running(running string, how How) (rows []Row) {
 	case st.Definition.ByHand():
 		rows = append(rows, rowf("run", "by hand: `%s` says what is next, and `%s` takes its result",
 			how(problem.Remedy{Action: problem.Suggest}),
-			how(problem.Remedy{Action: problem.Tell, Subject: "EXPERIMENT"})))
+			how(TellOf(st.Definition, "EXPERIMENT"))))
 	default:
 		rows = append(rows, rowf("run", "not running; go on with `%s`",
 			how(problem.Remedy{Action: problem.Run})))

@@ -20,9 +20,7 @@ func (s *Story) campaignDefined(_ events.Event, p *events.CampaignDefined) Entry
 	if !def.Measures() {
 		budget = format.Count(def.Budget.Comparisons, "comparison")
 	}
-	sought := def.Sought()
-	return Entry{Text: fmt.Sprintf("campaign %s begins: %s %s, at most %s",
-		def.Name, sought.Goal, sought.Name, budget)}
+	return Entry{Text: fmt.Sprintf("campaign %s begins: %s, at most %s", def.Name, Seeks(def), budget)}
 }
 
 // Changes are written with the amended definition, which [Story.Follow] has

@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -149,18 +150,48 @@ func (s *Suggestion) Write(w io.Writer, by Showing) error {
 	p.raw("")
 	if len(s.Further) > 0 {
 		p.line("Then tell each, in any order: %s",
-			by.How(problem.Remedy{Action: problem.Tell, Subject: "EXPERIMENT"}))
+			by.How(TellOf(s.definition, "EXPERIMENT")))
 		return p.err
 	}
-	p.line("Then tell: %s", by.How(problem.Remedy{Action: problem.Tell, Subject: s.Experiment.ID}))
+	p.line("Then tell: %s", by.How(TellOf(s.definition, s.Experiment.ID)))
 	switch {
-	case s.definition.Sought().Computed():
-		p.line("In place of VALUE, give --quantity NAME=VALUE for each, or --missing NAME=WHY.")
+	case namesQuantities(s.definition):
+		p.line("In place of one of them, give --missing NAME=WHY.")
 	case s.definition.Several():
 		p.line("VALUE is the %s; the others are given with --quantity NAME=VALUE, or --missing NAME=WHY.",
 			s.definition.Sought().Name)
 	}
 	return p.err
+}
+
+// TellOf is how the result of an experiment is told: with its quantities by name,
+// where no single one is sought.
+func TellOf(def *definition.Campaign, experiment string) problem.Remedy {
+	r := problem.Remedy{Action: problem.Tell, Subject: experiment}
+	if namesQuantities(def) {
+		r.Ways = measuredNames(def)
+	}
+	return r
+}
+
+// namesQuantities reports whether a result names all of its quantities: what is
+// sought is computed from several, or several are traded off.
+func namesQuantities(def *definition.Campaign) bool {
+	return def.Sought().Computed() || def.Tradeoff() != nil
+}
+
+// Seeks says what a campaign seeks: "maximize yield", "trade off: maximize yield,
+// minimize price".
+func Seeks(def *definition.Campaign) string {
+	aims := def.Tradeoff()
+	if aims == nil {
+		return def.Sought().Goal + " " + def.Sought().Name
+	}
+	parts := make([]string, len(aims))
+	for k, a := range aims {
+		parts[k] = a.Goal + " " + a.Name
+	}
+	return "trade off: " + strings.Join(parts, ", ")
 }
 
 // measuredNames are the quantities that an experiment is to give, what is sought

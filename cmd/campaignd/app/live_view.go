@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Styles. Bubble Tea leaves colors out where the terminal has none, or NO_COLOR
@@ -63,12 +64,20 @@ func (p *panel) View() tea.View {
 
 	s := p.progress
 	def := s.Definition
-	sought := def.Sought()
 	add("")
-	add("  %s  %s", bold(s.Campaign), faint(sought.Goal+" "+sought.Name))
+	add("  %s  %s", bold(s.Campaign), faint(view.Seeks(def)))
 	add("  %s  %d of %s%s", p.bar(), s.Done, s.BudgetText(), faint(p.left()))
-	if line := sparkline(s.Values, max(p.width-16, 10)); line != "" {
-		row("measured", "%s", cyan(line))
+	name, values := "measured", s.Values
+	if def.Tradeoff() != nil {
+		name, values = "covered", covered(s.Tradeoff)
+	}
+	if line := sparkline(values, max(p.width-16, 10)); line != "" {
+		row(name, "%s", cyan(line))
+	}
+	if def.Tradeoff() != nil && len(s.Values) > 0 {
+		for _, r := range s.FrontInShort() {
+			row(r.Name, "%s", r.Text)
+		}
 	}
 	if measured := s.BestMeasured; measured != nil {
 		row("best", "by the model: %s", bestByModel(s))
@@ -185,6 +194,16 @@ func (p *panel) timeBudget() string {
 		return ""
 	}
 	return " of " + format.Duration(limit)
+}
+
+// covered are the hypervolumes after each experiment, as they were last worked out.
+func covered(f *outcome.Front) (volumes []float64) {
+	if f != nil {
+		for _, c := range f.Curve {
+			volumes = append(volumes, c.Hypervolume)
+		}
+	}
+	return volumes
 }
 
 // sparkline draws the newest values, at most width of them, as a row of bars

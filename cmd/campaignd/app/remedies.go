@@ -139,6 +139,11 @@ func (c commands) words(r problem.Remedy) []string {
 		words = append(words, chosenFrom(r.Ways), parts[problem.WayReason])
 	case r.Action == problem.Resolve, r.Action == problem.Answer:
 		words = append(words, strings.Join(r.Ways, "|"))
+	case r.Action == problem.Tell && r.Ways != nil:
+		verb.after = ""
+		for _, name := range r.Ways {
+			words = append(words, "--quantity "+shellArg(name+"=VALUE"))
+		}
 	}
 	return c.onStore(verb.name, append(words, verb.after)...)
 }

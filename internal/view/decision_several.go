@@ -1,0 +1,172 @@
+package view
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/projections/outcome"
+)
+
+// severalQuantities are the rows of a decision's candidates where several
+// quantities are sought or constrained: what is expected of each besides the
+// objective, of the objective that is computed from them, and how probably each
+// constraint is kept.
+func severalQuantities(def *definition.Campaign, d *events.DecisionMade) (rows []candidateQuantity) {
+	if len(d.Candidates) == 0 {
+		return nil
+	}
+	sought, first := def.Sought(), &d.Candidates[0]
+	for i, q := range first.Outcomes {
+		if q.Quantity == sought.Name {
+			continue // the row of the objective says it
+		}
+		rows = append(rows, candidateQuantity{
+			"predicted " + format.Heading(q.Quantity, q.Unit), func(c *events.Candidate) string {
+				if i >= len(c.Outcomes) {
+					return ""
+				}
+				return expected(&c.Outcomes[i].Prediction)
+			},
+		})
+	}
+	rows = append(rows, candidateQuantity{
+		"by these, " + format.HeadingOf(sought), func(c *events.Candidate) string { return expected(c.Value) },
+	})
+	if first.Feasible == nil {
+		return rows
+	}
+	rows = append(rows, candidateQuantity{"probability to be feasible", func(c *events.Candidate) string {
+		if c.Feasible == nil {
+			return ""
+		}
+		return fmt.Sprintf("%.2f", c.Feasible.Probability)
+	}})
+	for i, kept := range first.Feasible.Constraints {
+		if len(first.Feasible.Constraints) == 1 {
+			break // it is that of all
+		}
+		rows = append(rows, candidateQuantity{"  " + kept.Require, func(c *events.Candidate) string {
+			if c.Feasible == nil || i >= len(c.Feasible.Constraints) {
+				return ""
+			}
+			return fmt.Sprintf("%.2f", c.Feasible.Constraints[i].Probability)
+		}})
+	}
+	return rows
+}
+
+// several are the facts of a decision about several quantities: the front that it
+// knew, what the chosen candidate is expected to add to it, and for the sake of
+// which quantity.
+func (d *Decision) several() (rows []Row) {
+	if t := d.Decision.Tradeoff; t != nil {
+		front := "no composition was on it"
+		if len(t.Front) > 0 {
+			front = fmt.Sprintf("%s by then: %s", format.Count(len(t.Front), "composition"), strings.Join(t.Front, ", "))
+		}
+		rows = append(rows, Row{"front", front}, Row{"interest", interestOf(d.Definition, t)})
+		if t.Gain != nil {
+			text := fmt.Sprintf("this experiment is expected to add %s of the hypervolume that the front covers",
+				percentOf(*t.Gain))
+			if t.Members > 1 {
+				text += fmt.Sprintf(", as the mean over %d fronts that are possible", t.Members)
+			}
+			rows = append(rows, Row{"gain", text})
+		}
+	}
+	if text := WorthText(d.Worth, d.chosen()); text != "" {
+		rows = append(rows, Row{"worth", text})
+	}
+	return rows
+}
+
+// chosen is the candidate that a decision chose; nil for none.
+func (d *Decision) chosen() *events.Candidate {
+	all := d.Decision.Candidates
+	at := slices.IndexFunc(all, func(c events.Candidate) bool { return c.Name == d.Decision.Chosen })
+	if at < 0 {
+		return nil
+	}
+	return &all[at]
+}
+
+// WorthText says in a line why a candidate is worth an experiment: "worth it for its
+// viscosity (71 %); probably feasible (0.88)". It is empty where nothing is to say.
+func WorthText(w *outcome.Worth, c *events.Candidate) string {
+	if w == nil {
+		return ""
+	}
+	var parts []string
+	if text := shareText(w.Gain); text != "" {
+		parts = append(parts, "worth it for its "+text)
+	}
+	if text := shareText(w.Uncertainty); text != "" {
+		parts = append(parts, "what is uncertain of it is its "+text)
+	}
+	if c != nil && c.Feasible != nil {
+		parts = append(parts, fmt.Sprintf("%s (%.2f)", feasibly(c.Feasible.Probability), c.Feasible.Probability))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// smallShare is below what share a quantity is not named.
+const smallShare = 0.1
+
+// shareText names the quantities with their shares, the greatest first.
+func shareText(shares []outcome.Share) string {
+	ordered := slices.Clone(shares)
+	slices.SortStableFunc(ordered, func(a, b outcome.Share) int {
+		return map[bool]int{true: -1, false: 1}[a.Share > b.Share]
+	})
+	var parts []string
+	for i, s := range ordered {
+		if i == 0 || s.Share >= smallShare {
+			parts = append(parts, s.Quantity+" ("+format.Percent(s.Share)+")")
+		}
+	}
+	return format.List(parts...)
+}
+
+// feasibly says in words how probably something is feasible.
+func feasibly(probability float64) string {
+	switch {
+	case probability >= 0.95:
+		return "feasible almost certainly"
+	case probability >= 0.6:
+		return "probably feasible"
+	case probability >= 0.4:
+		return "as probably feasible as not"
+	case probability >= 0.05:
+		return "probably not feasible"
+	}
+	return "hardly feasible"
+}
+
+// interestOf says from where on values were of interest to a decision.
+func interestOf(def *definition.Campaign, t *events.Tradeoff) string {
+	parts := make([]string, 0, len(t.Reference))
+	for k, a := range def.Tradeoff() {
+		if k >= len(t.Reference) {
+			break
+		}
+		value, o := t.Reference[k], def.ObjectiveOf(a)
+		if q := def.Quantity(a.Name); q != nil && q.Scale == definition.ScaleLog {
+			value = math.Exp(value)
+		}
+		parts = append(parts, o.Name+" "+o.Pick("over", "below")+" "+format.Quantity(value, o.Unit))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// percentOf writes a small share: with decimals where it has no whole per cent.
+func percentOf(share float64) string {
+	if share < 0.1 {
+		return format.Setting(math.Round(1e4*share)/100) + " %"
+	}
+	return format.Percent(share)
+}
