@@ -28,7 +28,7 @@ type Best struct {
 	// Keeps says whether the measured values keep the constraints on outcomes:
 	// where those of no experiment do, this is the best of those of which it is
 	// not known, and without any of all. Absent where there are none.
-	Keeps outcome.Keeps `json:"keeps,omitempty"`
+	Keeps campaign.Keeps `json:"keeps,omitempty"`
 }
 
 // ModelBest is the measured composition with the best posterior mean, of those
@@ -303,7 +303,7 @@ func (c *Core) bestMeasured() *Best {
 	for x, value := range s.Results() {
 		b := &Best{
 			Parameters: x.Measurement.Actual, Value: value.Value, SD: value.SD, Unit: sought.Unit,
-			Experiment: x.ID, Further: x.Measurement.Further, Keeps: outcome.KeptBy(s, x),
+			Experiment: x.ID, Further: x.Measurement.Further, Keeps: s.Keeps(x),
 		}
 		if best == nil || b.Keeps.Before(best.Keeps) ||
 			b.Keeps == best.Keeps && sought.Better(b.Value, best.Value) {

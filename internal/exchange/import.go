@@ -97,7 +97,7 @@ func (im *Import) known(name string, header []string) bool {
 		}
 	}
 	return slices.Contains(recordColumns, name) || strings.HasPrefix(name, furtherPrefix) &&
-		name != furtherPrefix ||
+		name != furtherPrefix || strings.HasPrefix(name, computedPrefix) ||
 		slices.Contains(im.Notes, name) || slices.Contains(im.Ignore, name)
 }
 

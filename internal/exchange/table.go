@@ -127,6 +127,11 @@ const (
 	// reason, and those whose value is left out of the models.
 	columnMissing = "missing"
 	columnLeftOut = "left_out"
+	// A quantity that follows from the parameters has a column: its name behind this.
+	computedPrefix = "computed_"
+	// columnKeeps says whether the measured values keep the constraints on outcomes:
+	// yes, no, or unknown where a quantity is missing.
+	columnKeeps = "keeps_constraints"
 	// actualEnding follows the name of a parameter: what was made.
 	actualEnding = "_actual"
 )
@@ -135,7 +140,7 @@ const (
 // measurement. A reader may have them, and an import passes them over: they
 // belong to the campaign from which the table came.
 var recordColumns = []string{"experiment", "origin", "decision", "replicate", "requested_at",
-	"ended_at", "cause"}
+	"ended_at", "cause", columnKeeps}
 
 // experiments has a row for each experiment, also for those without a
 // measurement: their cells are empty and their status says why. Of a corrected
@@ -163,6 +168,14 @@ func experiments(state *campaign.State) *Table {
 	}
 	if def.Several() {
 		t.Columns = append(t.Columns, columnMissing, columnLeftOut)
+	}
+	follow := followingNames(def)
+	for _, name := range follow {
+		t.Columns = append(t.Columns, computedPrefix+name)
+	}
+	constrained := len(def.ConstraintsOnOutcomes) > 0
+	if constrained {
+		t.Columns = append(t.Columns, columnKeeps)
 	}
 	t.Columns = append(t.Columns, columnExcluded, columnSimulated, "requested_at", "ended_at", "cause")
 	for i := range state.Experiments {
@@ -193,6 +206,14 @@ func experiments(state *campaign.State) *Table {
 		if def.Several() {
 			row = append(row, missingOf(m), strings.Join(x.Without, ", "))
 		}
+		for _, name := range follow {
+			row = append(row, quantityOf(state.Quantity(x, name))[0])
+		}
+		if constrained && x.Measurement != nil {
+			row = append(row, string(state.Keeps(x)))
+		} else if constrained {
+			row = append(row, nil)
+		}
 		t.Rows = append(t.Rows, append(row, x.Excluded, x.Simulated, timeOf(x.RequestedAt),
 			timeOf(x.EndedAt), x.Cause))
 	}
@@ -206,6 +227,16 @@ func declaredNames(def *definition.Campaign) (names []string) {
 	}
 	for _, q := range def.Declared() {
 		if q.Name != def.Sought().Name {
+			names = append(names, q.Name)
+		}
+	}
+	return names
+}
+
+// followingNames are the quantities that follow from the parameters.
+func followingNames(def *definition.Campaign) (names []string) {
+	for _, q := range def.Quantities {
+		if q.From != "" {
 			names = append(names, q.Name)
 		}
 	}

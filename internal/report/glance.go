@@ -31,6 +31,8 @@ type bestAnswer struct {
 	Rows       []answerRow
 	Value, SD  string
 	Experiment string
+	// Says are lines on the quantities behind the value, and on the constraints.
+	Says []string
 }
 
 // answerRow is a parameter of a composition.
@@ -55,17 +57,49 @@ func (h *history) answer() (*answer, string) {
 		NoModel: h.summary.NoModel,
 	}
 	a.Measured = &bestAnswer{
-		Value: h.value(measured.Value), Experiment: measured.Experiment,
+		Value: h.value(measured.Value), Experiment: measured.Experiment, Says: view.MeasuredSays(measured),
 	}
 	if byModel != nil {
 		mean, sd := format.MeanSD(byModel.Mean, byModel.SD)
 		a.ByModel = &bestAnswer{h.answerRows(byModel.Parameters), figure.Typeset(mean), sd,
-			byModel.Experiment}
+			byModel.Experiment, view.ModelSays(h.def, byModel)}
 	}
 	if byModel == nil || byModel.Experiment != measured.Experiment {
 		a.Measured.Rows = h.answerRows(measured.Parameters)
 	}
 	return a, ""
+}
+
+// front is what a trade-off found: a table of the compositions on the front, where
+// there are any, and lines about it.
+type front struct {
+	Head  []string
+	Rows  []frontRow
+	Lines []view.Row
+}
+
+// frontRow is a composition of the front.
+type frontRow struct {
+	Experiment string
+	Cells      []string
+}
+
+// front returns what a trade-off found; nil where one value is sought.
+func (h *history) front() *front {
+	if h.def.Tradeoff() == nil {
+		return nil
+	}
+	stands := view.Summarized(h.core, h.summary)
+	f := h.summary.Tradeoff
+	if f == nil || len(f.Members) == 0 {
+		return &front{Lines: stands.Found()}
+	}
+	table := view.FrontTable(f, f.Members)
+	out := &front{Head: table[0][1:], Lines: stands.AroundFront()}
+	for i, line := range table[1:] {
+		out.Rows = append(out.Rows, frontRow{f.Members[i].Experiment, line[1:]})
+	}
+	return out
 }
 
 // answerRows lists a composition with units, as precisely as is needed to make
@@ -82,7 +116,11 @@ func (h *history) answerRows(point definition.Point) (rows []answerRow) {
 func (h *history) bestAs(id string) string {
 	byModel := h.summary.BestByModel != nil && h.summary.BestByModel.Experiment == id
 	measured := h.summary.BestMeasured != nil && h.summary.BestMeasured.Experiment == id
-	switch {
+	switch f := h.summary.Tradeoff; {
+	case f != nil && f.Compromise != nil && f.Compromise.Experiment == id:
+		return "compromise"
+	case f != nil && f.Member(id) != nil:
+		return "on the front"
 	case byModel && measured:
 		return "best"
 	case byModel:

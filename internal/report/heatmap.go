@@ -49,11 +49,12 @@ const (
 // varied independently is the most relevant one. In a mixture of two components
 // neither moves without the other, and there is no map.
 func (h *history) heat() (out heat, ok bool, err error) {
-	if h.model == nil || h.summary.BestByModel == nil {
+	through := h.through()
+	if h.model == nil || through == nil {
 		return heat{}, false, nil
 	}
 	f := diagnose.NewFrame(h.def, h.core.Space())
-	best, err := h.core.Space().Encode(h.summary.BestByModel.Parameters)
+	best, err := h.core.Space().Encode(through)
 	if err != nil {
 		return heat{}, false, err
 	}

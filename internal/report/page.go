@@ -50,6 +50,7 @@ type pageData struct {
 	// The summary.
 
 	Answer   *answer
+	Front    *front // instead of an answer, of a trade-off
 	Pending  string // instead of an answer
 	Numbers  []number
 	Warnings []warning
@@ -160,7 +161,9 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	d.Status, d.Running = h.statusText(), !s.Status.Ended()
 	d.World, d.WorldClass = h.world()
 	d.Facts = h.facts()
-	d.Answer, d.Pending = h.answer()
+	if d.Front = h.front(); d.Front == nil {
+		d.Answer, d.Pending = h.answer()
+	}
 	d.Numbers = h.numbers()
 	d.Questions = h.questionRows()
 	if d.Choices, d.ChoicesLeft, err = h.choices(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
@@ -15,10 +16,23 @@ import (
 // slices computes the model along every parameter that can be varied, through
 // the best composition by the model; none where there is no model.
 func (h *history) slices() ([]diagnose.Slice, error) {
-	if h.model == nil || h.summary.BestByModel == nil {
+	best := h.through()
+	if h.model == nil || best == nil {
 		return nil, nil
 	}
-	return diagnose.Slices(h.def, h.core.Space(), h.model, h.summary.BestByModel.Parameters)
+	return diagnose.Slices(h.def, h.core.Space(), h.model, best)
+}
+
+// through is the composition that slices and maps go through: the best by the model,
+// of a trade-off the compromise; nil for none.
+func (h *history) through() definition.Point {
+	switch {
+	case h.summary.BestByModel != nil:
+		return h.summary.BestByModel.Parameters
+	case h.summary.Tradeoff != nil && h.summary.Tradeoff.Compromise != nil:
+		return h.summary.Tradeoff.Compromise.Parameters
+	}
+	return nil
 }
 
 // figureSlices draws the slices, all on one scale so that their heights can be

@@ -27,7 +27,12 @@ func (c *Campaign) foundFront() []Row {
 	case f == nil:
 		return []Row{{"front", "by the models: " + c.NoModel}}
 	}
-	rows := c.frontRows(f)
+	return append(c.frontRows(f), c.AroundFront()...)
+}
+
+// AroundFront is what there is to say of a front besides its compositions.
+func (c *Campaign) AroundFront() (rows []Row) {
+	f := c.Tradeoff
 	if best := f.Compromise; best != nil {
 		rows = append(rows,
 			rowf("suggestion", "%s, a compromise: it goes at least %s of the way from the worst that is of interest to the best, in each objective",
@@ -65,7 +70,7 @@ func (c *Campaign) frontRows(f *outcome.Front) []Row {
 	if len(f.Members) == 0 {
 		return []Row{{"front", "nothing that was measured is on it: " + noFront(f)}}
 	}
-	listed := mostOf(f.Members)
+	listed := mostOf(f)
 	rows := []Row{rowf("front", "%s of %d, by the models; P: on the front and feasible",
 		format.Count(len(f.Members), "composition"), len(f.Members)+len(f.Others))}
 	for _, line := range Columns(FrontTable(f, listed)) {
@@ -86,17 +91,24 @@ func noFront(f *outcome.Front) string {
 		f.Closest.Experiment, f.Closest.Probability)
 }
 
-// mostOf are the members that hold the most of a front, in their order.
-func mostOf(members []outcome.Member) []outcome.Member {
-	if len(members) <= fewMembers {
-		return members
+// mostOf are the members that are best in an objective, and those that hold the most
+// of a front, in their order.
+func mostOf(f *outcome.Front) []outcome.Member {
+	if len(f.Members) <= fewMembers {
+		return f.Members
 	}
-	by := slices.Clone(members)
+	best := func(m outcome.Member) float64 {
+		if slices.ContainsFunc(f.Objectives, func(o outcome.Traded) bool { return o.Best == m.Experiment }) {
+			return 1
+		}
+		return 0
+	}
+	by := slices.Clone(f.Members)
 	slices.SortStableFunc(by, func(a, b outcome.Member) int {
-		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(b.OnFront, a.OnFront))
+		return cmp.Or(cmp.Compare(best(b), best(a)), cmp.Compare(b.Share, a.Share), cmp.Compare(b.OnFront, a.OnFront))
 	})
 	most := by[:fewMembers]
-	return slices.DeleteFunc(slices.Clone(members), func(m outcome.Member) bool {
+	return slices.DeleteFunc(slices.Clone(f.Members), func(m outcome.Member) bool {
 		return !slices.ContainsFunc(most, func(o outcome.Member) bool { return o.Experiment == m.Experiment })
 	})
 }

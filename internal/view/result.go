@@ -12,7 +12,6 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // StatusText says in a few words what state a campaign is in: "completed
@@ -58,7 +57,8 @@ func (c *Campaign) Found() []Row {
 		}
 		return rows
 	}
-	both := Row{"", "measured: " + name + Measured(measured) + ", in " + measured.Experiment + kept(measured.Keeps)}
+	both := Row{"", strings.Join(append([]string{"measured: " + name + Measured(measured) + ", in " + measured.Experiment},
+		MeasuredSays(measured)...), "; ")}
 	switch {
 	case byModel == nil:
 		return add([]Row{{"best", "by the model: " + c.NoModel}, both}, measured.Parameters,
@@ -70,12 +70,10 @@ func (c *Campaign) Found() []Row {
 	return add(append(rows, both), measured.Parameters, measured.Further)
 }
 
-// rowsByModel are the rows of the best composition by the model: how probably it
-// keeps the constraints, and the quantities that its value is computed from.
+// rowsByModel are the rows of the best composition by the model.
 func (c *Campaign) rowsByModel(name string, best *engine.ModelBest) (rows []Row) {
 	if best.Doubtful {
-		rows = append(rows, rowf("best", "nothing measured is feasible with probability %s; %s comes closest (%.2f)",
-			confidence(c.Definition), best.Experiment, best.Feasible.Probability))
+		rows = append(rows, Row{"", closest(c.Definition, best)})
 	}
 	text := "by the model: " + name + ByModel(best)
 	if r := best.Interval; r != nil {
@@ -87,14 +85,40 @@ func (c *Campaign) rowsByModel(name string, best *engine.ModelBest) (rows []Row)
 	}
 	rows = append(rows, Row{"", text})
 	rows[0].Name = "best"
-	sought := c.Definition.Sought().Name // of a formula it is no quantity
-	others := slices.DeleteFunc(slices.Clone(best.Quantities), func(q events.QuantityPrediction) bool {
-		return q.Quantity == sought
-	})
-	if len(others) > 0 {
-		rows = append(rows, Row{"", strings.Join(Expects(others), ", ")})
+	if behind := behind(c.Definition, best); behind != "" {
+		rows = append(rows, Row{"", behind})
 	}
 	return rows
+}
+
+// ModelSays are lines on the quantities behind the best value by the model, and on
+// the constraints; none where one quantity is sought.
+func ModelSays(def *definition.Campaign, best *engine.ModelBest) (lines []string) {
+	switch {
+	case best.Doubtful:
+		lines = append(lines, closest(def, best))
+	case best.Feasible != nil:
+		lines = append(lines, fmt.Sprintf("feasible with probability %.2f", best.Feasible.Probability))
+	}
+	if behind := behind(def, best); behind != "" {
+		lines = append(lines, behind)
+	}
+	return lines
+}
+
+// closest says that nothing that was measured keeps the constraints with their
+// confidence.
+func closest(def *definition.Campaign, best *engine.ModelBest) string {
+	return fmt.Sprintf("nothing measured is feasible with probability %s; %s comes closest (%.2f)",
+		confidence(def), best.Experiment, best.Feasible.Probability)
+}
+
+// behind writes what is expected of the quantities besides what is sought.
+func behind(def *definition.Campaign, best *engine.ModelBest) string {
+	sought := def.Sought().Name // of a formula it is no quantity
+	return strings.Join(Expects(slices.DeleteFunc(slices.Clone(best.Quantities), func(q events.QuantityPrediction) bool {
+		return q.Quantity == sought
+	})), ", ")
 }
 
 // Expects writes what is expected of quantities.
@@ -123,16 +147,16 @@ func confidence(def *definition.Campaign) string {
 	return format.Setting(least)
 }
 
-// kept says of the best measured value that it does not keep the constraints, or that
-// this is not known; "" where it does.
-func kept(keeps outcome.Keeps) string {
-	switch keeps {
-	case outcome.KeepsNot:
-		return "; it does not keep the constraints, and nothing measured does"
-	case outcome.KeepsUnknown:
-		return "; whether it keeps the constraints is not known: a quantity is missing, and nothing measured is known to"
+// MeasuredSays says of the best measured value that it does not keep the constraints,
+// or that this is not known; nothing where it does.
+func MeasuredSays(best *engine.Best) []string {
+	switch best.Keeps {
+	case campaign.KeepsNot:
+		return []string{"it does not keep the constraints, and nothing measured does"}
+	case campaign.KeepsUnknown:
+		return []string{"whether it keeps the constraints is not known, for a quantity is missing; nothing measured is known to keep them"}
 	}
-	return ""
+	return nil
 }
 
 // ByModel writes the posterior at the composition that is best by the model.

@@ -70,7 +70,7 @@ type Member struct {
 	// Feasible is the probability that the constraints are kept; nil for none.
 	Feasible *events.Feasible `json:"feasible,omitempty"`
 	// Keeps says whether the measured values keep them.
-	Keeps Keeps `json:"keeps,omitempty"`
+	Keeps campaign.Keeps `json:"keeps,omitempty"`
 	// Share is the share of the hypervolume that it alone holds, by posterior means.
 	Share float64 `json:"share"`
 }
@@ -243,7 +243,7 @@ func (m *Member) read(state *campaign.State, experiments []*campaign.Experiment)
 		}
 	}
 	for _, x := range experiments {
-		if keeps := KeptBy(state, x); keeps == KeepsNot || m.Keeps == "" || m.Keeps == KeepsUnknown {
+		if keeps := state.Keeps(x); keeps == campaign.KeepsNot || m.Keeps == "" || m.Keeps == campaign.KeepsUnknown {
 			m.Keeps = keeps
 		}
 	}

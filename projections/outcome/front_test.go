@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/pareto"
+	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/outcome"
 )
 
@@ -282,7 +283,7 @@ func TestNothingFeasible(t *testing.T) {
 			t.Errorf("within %v %+v comes closest, and should %s with probability %.3f", bound, c, closest, want)
 		}
 		for _, m := range f.Others {
-			if m.Keeps != outcome.KeepsNot {
+			if m.Keeps != campaign.KeepsNot {
 				t.Errorf("%s keeps the bound: %q", m.Experiment, m.Keeps)
 			}
 		}
@@ -296,18 +297,18 @@ func TestUnknownIsNotFailed(t *testing.T) {
 	s := core.State()
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		want := outcome.KeepsAll
+		want := campaign.KeepsAll
 		if value, ok := s.Quantity(x, "minutes"); !ok {
-			want = outcome.KeepsUnknown
+			want = campaign.KeepsUnknown
 		} else if value.Value > 7 {
-			want = outcome.KeepsNot
+			want = campaign.KeepsNot
 		}
-		if got := outcome.KeptBy(s, x); got != want || (want == outcome.KeepsUnknown) != (x.ID == "e2") {
+		if got := s.Keeps(x); got != want || (want == campaign.KeepsUnknown) != (x.ID == "e2") {
 			t.Errorf("%s keeps the bound: %q, want %q", x.ID, got, want)
 		}
 	}
-	if !outcome.KeepsAll.Before(outcome.KeepsUnknown) || !outcome.KeepsUnknown.Before(outcome.KeepsNot) ||
-		outcome.KeepsNot.Before(outcome.KeepsUnknown) {
+	if !campaign.KeepsAll.Before(campaign.KeepsUnknown) || !campaign.KeepsUnknown.Before(campaign.KeepsNot) ||
+		campaign.KeepsNot.Before(campaign.KeepsUnknown) {
 		t.Error("what is unknown does not stand between what is kept and what is broken")
 	}
 }

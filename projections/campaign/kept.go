@@ -1,4 +1,4 @@
-package outcome
+package campaign
 
 import (
 	"maps"
@@ -8,7 +8,6 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/formula"
-	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // Keeps says whether measured values keep the constraints on outcomes; "" where
@@ -29,9 +28,9 @@ func (k Keeps) Before(other Keeps) bool {
 	return rank[k] < rank[other]
 }
 
-// KeptBy says whether what an experiment measured keeps the constraints on outcomes,
+// Keeps says whether what an experiment measured keeps the constraints on outcomes,
 // noise included.
-func KeptBy(s *campaign.State, x *campaign.Experiment) Keeps {
+func (s *State) Keeps(x *Experiment) Keeps {
 	constraints := s.Definition.ConstraintsOnOutcomes
 	if len(constraints) == 0 {
 		return ""
@@ -40,7 +39,7 @@ func KeptBy(s *campaign.State, x *campaign.Experiment) Keeps {
 	if x != nil {
 		measured = x.Measurement
 	}
-	reference, keeps := referenceOf(s), KeepsAll
+	reference, keeps := s.measuredReference(), KeepsAll
 	for _, c := range constraints {
 		kept, known := computed.Kept(s.Definition, c, measured, reference)
 		switch known = known && countsIn(c, x); {
@@ -53,9 +52,9 @@ func KeptBy(s *campaign.State, x *campaign.Experiment) Keeps {
 	return keeps
 }
 
-// referenceOf is what was measured at the reference composition; of one that was
+// measuredReference is what was measured at the reference composition; of one that was
 // not, what is known of it without: its parameters. Nil where there is none.
-func referenceOf(s *campaign.State) *events.Measurement {
+func (s *State) measuredReference() *events.Measurement {
 	r := s.Definition.Reference
 	if r.Composition == nil {
 		if x := s.Experiment(r.Experiment); x != nil {
@@ -73,7 +72,7 @@ func referenceOf(s *campaign.State) *events.Measurement {
 
 // countsIn reports whether no quantity of a constraint was left out of what an
 // experiment measured.
-func countsIn(c definition.OutcomeConstraint, x *campaign.Experiment) bool {
+func countsIn(c definition.OutcomeConstraint, x *Experiment) bool {
 	relation, err := formula.RelationOf(c.Require)
 	return err == nil && !slices.ContainsFunc(relation.Excess().Names(), func(name string) bool { return !x.Counts(name) })
 }
