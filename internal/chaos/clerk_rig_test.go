@@ -345,7 +345,7 @@ func (c *clerk) correction() *engine.Correct {
 // others.
 func (c *clerk) quantities() (values []definition.Quantity, missing []events.Missing) {
 	for _, q := range c.s.Definition.Quantities {
-		if q.Name == c.s.Definition.Sought().Name {
+		if q.Name == c.s.Definition.Sought().Name || q.From != "" {
 			continue
 		}
 		switch c.IntN(3) {
@@ -522,25 +522,49 @@ var amendments = map[string]func(*clerk, *definition.Campaign){
 			return
 		}
 		d.Quantities[i].Description, d.Quantities[i].Record = c.words(), c.half() && q.Name != d.Objective.Name
+		for i := range d.Quantities {
+			if q := &d.Quantities[i]; q.From != "" {
+				q.From = prices[c.IntN(len(prices))]
+			}
+		}
 	},
 	"Name": func(c *clerk, d *definition.Campaign) { d.Name += "-2" },
 	"Seed": func(c *clerk, d *definition.Campaign) { d.Seed++ },
 	"Objective": func(c *clerk, d *definition.Campaign) { // where it is declared, another can be sought
-		if len(d.Quantities) > 0 && c.half() {
-			sought := d.Sought()
-			if i := slices.IndexFunc(d.Quantities, func(q definition.QuantityDef) bool { return q.Name == sought.Name }); i < 0 {
-				d.Quantities = append(d.Quantities, definition.QuantityDef{Name: sought.Name, Unit: sought.Unit, Min: sought.Min, Max: sought.Max})
+		if d.Measures() && c.IntN(4) > 0 {
+			s := seeker{c.Rand, d}
+			if d.Objective.Computed() || d.Tradeoff() != nil {
+				s.adjust()
+				if c.half() {
+					return
+				}
 			}
-			d.Objective = definition.Objective{Name: d.Quantities[c.IntN(len(d.Quantities))].Name, Goal: sought.Goal}
-			if viscosity := d.Quantity("viscosity"); viscosity != nil && !viscosity.Record && c.half() {
-				d.Objective.Name = ""
-				d.Objective.Formula = "yield / (1 + viscosity / viscosity)" // where the yield is among them
-			}
-			*d = campaignfile.Complete(builtin.Registry(), *d)
+			s.seek()
 			return
 		}
 		d.Objective.Goal = definition.Minimize
 	},
+	"ConstraintsOnOutcomes": func(c *clerk, d *definition.Campaign) {
+		if !d.Measures() {
+			return
+		}
+		switch s := (seeker{c.Rand, d}); {
+		case len(d.ConstraintsOnOutcomes) > 2, len(d.ConstraintsOnOutcomes) > 0 && c.half():
+			i := c.IntN(len(d.ConstraintsOnOutcomes))
+			d.ConstraintsOnOutcomes = slices.Delete(d.ConstraintsOnOutcomes, i, i+1)
+			if len(d.ConstraintsOnOutcomes) == 0 {
+				d.ConstraintsOnOutcomes = nil
+			}
+			s.complete()
+			if c.half() {
+				return
+			}
+			fallthrough
+		default:
+			s.require()
+		}
+	},
+	"Reference":  func(c *clerk, d *definition.Campaign) { seeker{c.Rand, d}.refer(c.point(), c.point()) },
 	"Parallel":   func(c *clerk, d *definition.Campaign) { d.Parallel++ },
 	"Replicates": func(c *clerk, d *definition.Campaign) { d.Replicates++ },
 	"Outliers":   func(c *clerk, d *definition.Campaign) { d.Outliers.Action = definition.OutlierIgnore },

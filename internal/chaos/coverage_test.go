@@ -61,6 +61,7 @@ func factsOf(e events.Event) (facts []string) {
 		for _, change := range p.Changes {
 			facts = append(facts, amended(strings.Split(change.Path, "/")[1]))
 		}
+		facts = append(facts, outcomeFacts(p)...)
 	case *events.ExperimentCorrected:
 		facts = append(facts, corrected(p.Was, p.Outcome))
 	case *events.MeasurementCorrected:
@@ -170,6 +171,9 @@ func allPaths() []string {
 		for _, kind := range []events.Kind{events.KindQuestionAnswered, events.KindQuestionSuperseded, events.KindQuestionContested} {
 			paths[fmt.Sprintf("%s of a %s", kind, form)] = true
 		}
+	}
+	for _, fact := range amendedOutcomes {
+		paths[fact] = true
 	}
 	var all []string
 	for path := range paths {

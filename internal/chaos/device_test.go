@@ -215,6 +215,9 @@ func (d *device) outcome(cmd instruments.Command, r *rand.Rand) instruments.Outc
 		Began:     time.Now(), Ended: time.Now().Add(time.Minute),
 	}
 	for _, q := range d.world.Definition.Quantities {
+		if q.Name == m.Objective.Name || q.From != "" {
+			continue
+		}
 		switch r.IntN(6) {
 		case 0: // it is forgotten
 		case 1: // it cannot be used

@@ -125,6 +125,10 @@ func Draw(seed uint64, method policies.Method) World {
 			def.Quantities = append(def.Quantities, definition.QuantityDef{Name: "ph", Min: number(0), Max: number(14)})
 		}
 	}
+	w.outcomes(&def, method)
+	if def.Experts == nil {
+		w.Experts = nil
+	}
 	w.Definition = campaignfile.Complete(builtin.Registry(), def)
 	w.Operator = []Temper{Prompt, Absent, Careless, Contradictory}[r.IntN(4)]
 	some := func(p float64) float64 {
