@@ -134,6 +134,10 @@ func (p *policy) explanation(s *step.Step, d policies.Decision, rejected []campa
 		mean,
 		s.View.Objective.Observations[best].Experiment,
 	)
+	if len(s.Def.ConstraintsOnOutcomes) > 0 { // the best of those that keep them
+		text = fmt.Sprintf("The model expects %s = %.4g ± %.2g %s here. %s",
+			sought.Name, c.Prediction.Mean, c.Prediction.SD, sought.Unit, s.BestSoFar())
+	}
 	if len(rejected) > 0 {
 		text += fmt.Sprintf(" It takes the place of the %d you rejected.", len(rejected))
 	}

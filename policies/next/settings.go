@@ -212,6 +212,16 @@ func Searches(c definition.Choice) bool {
 	return slices.Contains([]string{LCBName, LogEIName, LogNEIName, LogNEHVIName, ThompsonName}, c.Name)
 }
 
+// ByQuantities reports whether a campaign is decided by the models of its
+// quantities: where it has a trade-off or constraints on outcomes, and where the
+// rule is to seek a formula or a desirability by them. Others are decided by the
+// model of the value that is sought alone, as all were before there were these.
+func ByQuantities(def *definition.Campaign) bool {
+	s, _ := definition.SettingsIf[LogNEI](def.Policy.Next, LogNEIName)
+	return def.Tradeoff() != nil || len(def.ConstraintsOnOutcomes) > 0 ||
+		def.Objective.Computed() && s.Quantities
+}
+
 // TradesOff reports whether a rule of next works where several quantities are
 // traded off against each other.
 func TradesOff(c definition.Choice) bool {

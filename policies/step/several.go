@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/objective"
@@ -24,9 +25,12 @@ type several struct {
 	composed *next.Composed
 }
 
-// openSeveral reads the models of several quantities; nil where the campaign has
-// one.
+// openSeveral reads the models of several quantities; none where the campaign is
+// decided by that of one.
 func (s *Step) openSeveral() (err error) {
+	if !next.ByQuantities(s.Def) {
+		return nil
+	}
 	p, err := outcome.NewProblem(s.View.Campaign, s.View.Space, s.Measured, s.View.Outcomes)
 	if err != nil || p == nil {
 		return err
@@ -86,6 +90,16 @@ func (s *Step) problemOf(m *objective.Model) (*outcome.Problem, error) {
 	}
 	measured, _ := m.Expected()
 	return outcome.NewProblem(s.View.Campaign, s.View.Space, measured, others)
+}
+
+// best returns the best of what has been measured by the models that a campaign is
+// decided by; nil where there is none, and of a trade-off.
+func best(def *definition.Campaign, v policies.View) (*outcome.Best, error) {
+	if next.ByQuantities(def) {
+		return outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	}
+	i, mean := v.Objective.Best()
+	return &outcome.Best{Index: i, Value: events.Prediction{Mean: mean}, Confident: true}, nil
 }
 
 // outlook adds to a candidate what is expected of several quantities.

@@ -20,7 +20,6 @@ import (
 	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // ErrBelief is wrapped by errors of what is known of an expert: they cost the
@@ -160,7 +159,7 @@ func (s *Step) unaidedSeed() uint64 {
 // the model.
 func (s *Step) BestSoFar() string {
 	sought := s.Def.Sought()
-	best, err := outcome.BestOf(s.View.Campaign, s.View.Space, s.View.Objective, s.View.Outcomes)
+	best, err := best(s.Def, s.View)
 	if err != nil || best == nil {
 		return ""
 	}

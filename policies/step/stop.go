@@ -9,7 +9,6 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Stop completes the campaign where its budget is spent or its stopping rule is
@@ -22,7 +21,7 @@ func Stop(def *definition.Campaign, v policies.View, d policies.Decision) polici
 	}
 	sought := def.Sought()
 	if def.Stop.Target != nil && v.Objective != nil {
-		best, err := outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		best, err := best(def, v)
 		if err == nil && best != nil && best.Confident &&
 			sought.Sign()*best.Value.Mean <= sought.Sign()**def.Stop.Target {
 			return d.Stop(policies.RuleTarget, events.CompletedTarget,
