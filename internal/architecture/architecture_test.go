@@ -29,7 +29,7 @@ var may = []struct {
 }{
 	{"internal/num", nil},
 	{"internal/formula", []string{"internal/num"}},
-	{"internal/computed", []string{"events", "internal/formula", "internal/num/composite"}},
+	{"internal/computed", []string{"events", "internal/formula", "internal/num/composite", "internal/num/jet"}},
 	{"internal/plaintext", nil},
 	{"internal/input", nil},
 	{"internal/format", []string{"events"}},
@@ -57,7 +57,7 @@ var may = []struct {
 	{"events", []string{"internal/guardfs"}},
 	{"schemas", []string{"events"}},
 	{"projections", []string{"events", "internal/computed", "internal/formula", "internal/num", "projections/space"}},
-	{"policies", []string{"events", "projections", "internal/num", "projections/space", "internal/format"}},
+	{"policies", []string{"events", "projections", "internal/computed", "internal/num", "projections/space", "internal/format"}},
 	{"adapters/instruments/sdk", []string{"events", "adapters"}},
 	{"adapters", []string{"events", "internal/computed", "internal/format", "adapters/console", "internal/input", "internal/num", "internal/tasks", "internal/plaintext"}},
 	// The engine knows the adapters' contracts, never an adapter.

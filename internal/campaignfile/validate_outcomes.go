@@ -32,12 +32,16 @@ func (v *validator) outcomes() {
 	if len(o.Tradeoff) > 0 {
 		v.tradeoff()
 	}
-	if (o.Tradeoff != nil || v.def.ConstraintsOnOutcomes != nil) && v.def.Model.Tails == definition.TailsCompress {
+	if (len(o.Tradeoff) > 0 || len(v.def.ConstraintsOnOutcomes) > 0) && v.def.Model.Tails == definition.TailsCompress {
 		v.report(at("model", "tails"), "a constraint or a trade-off compares a quantity in its own unit", "write tails: keep, or leave it out")
 	}
 	v.reference()
+	before := len(v.faults)
 	for i := range v.def.ConstraintsOnOutcomes {
 		v.requirement(i)
+	}
+	if len(v.faults) == before {
+		v.together()
 	}
 }
 
@@ -61,7 +65,7 @@ func (v *validator) follows(i int) {
 	}
 	if q.Noise != nil || q.Scale != "" || q.Record || q.Min != nil || q.Max != nil {
 		v.report(here, fmt.Sprintf("%s follows from the parameters, and is never measured", q.Name),
-			"leave noise, scale, record, min and max out; a bound on it is a constraint on outcomes")
+			"leave noise, scale, record, min and max out; a bound on it is one on its parameters, or worst in a trade-off")
 	}
 	if q.Name == v.def.Objective.Name && len(v.def.Tradeoff()) == 0 {
 		v.report(at("objective", "name"), fmt.Sprintf("%s follows from the parameters: there is nothing to be measured", q.Name),
@@ -86,6 +90,15 @@ func (v *validator) compared(here path, name string) (measured bool) {
 	return q != nil && q.From == ""
 }
 
+// few checks that what is computed is of no more measured quantities than can be
+// computed with.
+func (v *validator) few(here path, names []string) {
+	if n := computed.Measured(&v.def, names); n > computed.MostQuantities {
+		v.report(here, fmt.Sprintf("it is of %d measured quantities, and at most %d are possible", n, computed.MostQuantities),
+			"leave out those that matter least, or name them one by one in constraints")
+	}
+}
+
 // desirability checks what is desired of each quantity: two ends between which
 // something is worth more, within what is plausible.
 func (v *validator) desirability() {
@@ -105,7 +118,7 @@ func (v *validator) desirability() {
 			sound = false
 			continue
 		}
-		if q := v.def.Quantity(d.Quantity); q != nil && outside(q, *d.From) && outside(q, *d.To) && (*d.From < *d.To) == (q.Min != nil && *d.To < *q.Min) {
+		if q := v.def.Quantity(d.Quantity); q != nil && outside(q, *d.From, *d.To) {
 			v.report(here, fmt.Sprintf("from %s to %s lies outside the plausible values of %s",
 				format.Setting(*d.From), format.SettingIn(*d.To, q.Unit), d.Quantity), "correct it, or min and max of the quantity")
 		}
@@ -114,14 +127,18 @@ func (v *validator) desirability() {
 			sound = false
 		}
 	}
+	if sound && next.ByQuantities(&v.def) {
+		v.few(at("objective", "desirability"), computed.Names(o))
+	}
 	if sound && !measured {
 		v.report(at("objective", "desirability"), "nothing in it is measured", "name a quantity that the campaign measures")
 	}
 }
 
-// outside reports whether a value is none that a quantity may have.
-func outside(q *definition.QuantityDef, value float64) bool {
-	return q.Min != nil && value < *q.Min || q.Max != nil && value > *q.Max
+// outside reports whether no plausible value lies between two ends: then all are
+// worth the same.
+func outside(q *definition.QuantityDef, from, to float64) bool {
+	return q.Min != nil && max(from, to) <= *q.Min || q.Max != nil && min(from, to) >= *q.Max
 }
 
 // tradeoff checks the aims of a trade-off, and that the policy can work on one.
@@ -201,16 +218,27 @@ func (v *validator) reference() {
 	case r.Experiment != "" && r.Composition != nil:
 		v.report(at("reference"), "it is an experiment and a composition", "keep one of them")
 	case r.Composition != nil:
+		here := at("reference", "composition")
 		for i := range v.def.Parameters {
 			p := &v.def.Parameters[i]
 			value, given := r.Composition[p.Name]
 			_, number := value.Float()
-			if !given || number == categorical(*p) {
-				v.report(at("reference", "composition"), fmt.Sprintf("%s has no value that it can have", p.Name),
+			if !given || number == categorical(*p) || categorical(*p) && !hasCategory(*p, value.Name()) {
+				v.report(here, fmt.Sprintf("%s has no value that it can have", p.Name),
 					"give every parameter: {composition: {"+p.Name+": …}}")
 			}
 		}
+		for _, name := range sortedKeys(r.Composition) {
+			if v.parameter(name) == nil {
+				v.report(here.To(name), fmt.Sprintf("%s is no parameter", name), "correct its name, or leave it out")
+			}
+		}
 	}
+}
+
+// hasCategory reports whether a parameter has a category of that name.
+func hasCategory(p definition.Parameter, name string) bool {
+	return slices.ContainsFunc(p.Categories, func(c definition.CategoryDef) bool { return c.Name == name })
 }
 
 // requirement checks a constraint on outcomes: it can be read, units go together,
@@ -234,16 +262,17 @@ func (v *validator) requirement(i int) {
 			v.report(here, "there is no reference to compare with",
 				"say which: reference: {experiment: e1}, or reference: {composition: {…}}")
 		}
-		measured = v.compared(here, of) || measured
+		measured = v.compared(here, of) && !relative || measured
 		ranges[name] = v.rangeOf(of)
 	}
 	if len(v.faults) > faults {
 		return
 	}
 	if !measured {
-		v.report(here, "nothing in it is measured", "a constraint on parameters stands under constraints, or as an excluded region")
+		v.report(here, "no measured quantity stands in it", "a constraint on parameters stands under constraints, or as an excluded region")
 		return
 	}
+	v.few(here, r.Excess().Names())
 	if err := r.Units(unitsOf(&v.def)); err != nil {
 		v.formulaFault(here, err)
 		return
@@ -270,10 +299,58 @@ func (v *validator) rangeOf(name string) formula.Range {
 		return r
 	}
 	if q := v.def.Quantity(name); q != nil {
-		return narrow(q.Min, q.Max)
+		r := narrow(q.Min, q.Max)
+		if q.Scale == definition.ScaleLog {
+			r.Lower = max(r.Lower, 0x1p-1000) // greater than 0, and so far from it that rounding does not reach it
+		}
+		return r
 	}
-	if p := v.parameter(name); p != nil {
+	switch p := v.parameter(name); {
+	case p == nil:
+		return everything
+	case len(p.Values) > 0:
+		return formula.Range{Lower: slices.Min(p.Values), Upper: slices.Max(p.Values)}
+	default:
 		return narrow(p.Min, p.Max)
 	}
-	return everything
+}
+
+// together checks that some plausible value of each quantity keeps all bounds on
+// it, and is better than the worst of interest.
+func (v *validator) together() {
+	bounds := make(map[string]formula.Range)
+	for i, c := range v.def.ConstraintsOnOutcomes {
+		r, err := formula.RelationOf(c.Require)
+		if err != nil {
+			continue // it is reported
+		}
+		name, bound, ok := r.Bound()
+		if !ok || v.def.Quantity(name) == nil {
+			continue
+		}
+		all, before := bounds[name]
+		if !before {
+			all = v.rangeOf(name)
+		}
+		all = formula.Range{Lower: max(all.Lower, bound.Lower), Upper: min(all.Upper, bound.Upper)}
+		if bounds[name] = all; all.Empty() {
+			v.report(at("constraints_on_outcomes", i, "require"),
+				fmt.Sprintf("no value of %s keeps it and the other bounds on it", name), "relax one of them")
+			return
+		}
+	}
+	for i, a := range v.def.Tradeoff() {
+		r, bounded := bounds[a.Name]
+		if a.Worst == nil || !bounded {
+			continue
+		}
+		best := r.Upper
+		if a.Goal == definition.Minimize {
+			best = r.Lower
+		}
+		if !v.def.ObjectiveOf(a).Better(best, *a.Worst) {
+			v.report(at("objective", "tradeoff", i, "worst"),
+				fmt.Sprintf("no value of %s that is better keeps the constraints on it", a.Name), "correct it, or the constraints")
+		}
+	}
 }

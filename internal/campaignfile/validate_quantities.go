@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/formula"
+	"github.com/campaignd/campaignd/policies/next"
 )
 
 // quantities checks the quantities that a campaign declares: each has a name of
@@ -70,6 +71,9 @@ func (v *validator) formula() {
 	for _, name := range f.Names() {
 		measured = v.compared(here, name) || measured
 	}
+	if next.ByQuantities(&v.def) {
+		v.few(here, f.Names())
+	}
 	if !measured && len(f.Names()) > 0 {
 		v.report(here, "nothing in it is measured", "name a quantity that the campaign declares")
 	}
@@ -122,7 +126,7 @@ func refuseQuantity(c events.Change, steps []string) string {
 func refuseObjective(old, new *definition.Campaign) string {
 	before, after := old.Sought(), new.Quantity(old.Sought().Name)
 	switch {
-	case before.Formula != "" && new.Several():
+	case before.Computed() && new.Several():
 		return "" // it was computed from what is in the log
 	case !new.Several():
 		return "the measurements so far are of this objective"

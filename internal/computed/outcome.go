@@ -1,6 +1,7 @@
 package computed
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,7 +9,30 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/formula"
 	"github.com/campaignd/campaignd/internal/num/composite"
+	"github.com/campaignd/campaignd/internal/num/jet"
 )
+
+// MostQuantities is the largest number of measured quantities that one function
+// can be of whose distribution is to follow from their models.
+const MostQuantities = jet.MaxRandom
+
+// Measured counts the measured quantities among some names.
+func Measured(def *definition.Campaign, names []string) (n int) {
+	for i, name := range names {
+		if q := def.Quantity(name); q != nil && q.From == "" && !slices.Contains(names[:i], name) {
+			n++
+		}
+	}
+	return n
+}
+
+// ByModels reports whether what a campaign seeks is computed, of few enough
+// quantities that it can be sought by their models, and not only by one of its
+// values.
+func ByModels(def *definition.Campaign) bool {
+	o := def.Objective
+	return o.Computed() && Measured(def, Names(o)) <= MostQuantities
+}
 
 // Names are the quantities and parameters that a computed objective is of; none
 // of one that is a quantity itself.
@@ -28,11 +52,14 @@ func Names(o definition.Objective) []string {
 }
 
 // Desirability is what several quantities are worth together, as a function of
-// them in the order of the names. It fails where one has no slope, or a side in
-// the wrong place.
+// them in the order of the names. It fails where one lacks an end, has no slope, or
+// a side in the wrong place.
 func Desirability(desires []definition.Desire) (d *composite.Desirability, names []string, err error) {
 	goals := make([]composite.Goal, len(desires))
 	for i, desire := range desires {
+		if desire.From == nil || desire.To == nil {
+			return nil, nil, fmt.Errorf("what is desired of %s lacks an end", desire.Quantity)
+		}
 		argument := slices.Index(names, desire.Quantity)
 		if argument < 0 {
 			argument = len(names)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/format"
 )
 
@@ -107,8 +108,8 @@ type LogNEI struct {
 	Restarts *float64 `json:"restarts,omitempty" jsonschema:"minimum=0,maximum=1"`
 	// Quantities seeks a formula or a desirability by the models of its quantities,
 	// which takes fewer experiments than a model of its values (Astudillo and
-	// Frazier 2019). Default true where one is sought. Absent: as it was before
-	// there was the choice, by its values.
+	// Frazier 2019). Default true where one of at most four measured quantities is
+	// sought. Absent: as it was before there was the choice, by its values.
 	Quantities bool `json:"quantities,omitempty"`
 }
 
@@ -121,7 +122,7 @@ func (s LogNEI) Choice() definition.Choice { return definition.NewChoice(LogNEIN
 // Complete implements definition.Settings.
 func (s *LogNEI) Complete(def *definition.Campaign) {
 	definition.DefaultTo(&s.Restarts, defaultRestarts)
-	s.Quantities = s.Quantities || def.Objective.Computed()
+	s.Quantities = s.Quantities || computed.ByModels(def)
 }
 
 // Check implements definition.Settings.

@@ -62,7 +62,8 @@ type axis struct {
 }
 
 // NewProblem returns the problem of a campaign whose sought quantity has the given
-// model; nil where it has one quantity and requires nothing of it. A constraint
+// model; nil where it requires nothing of others and seeks one quantity, or what is
+// computed of too many (see [computed.ByModels]). A constraint
 // on a quantity without a model waits for one. It fails where the definition
 // cannot be read, and where a quantity that is sought has no model.
 func NewProblem(
@@ -70,7 +71,7 @@ func NewProblem(
 ) (*Problem, error) {
 	def := s.Definition
 	o := def.Sought()
-	if len(def.ConstraintsOnOutcomes) == 0 && !o.Computed() && def.Tradeoff() == nil {
+	if len(def.ConstraintsOnOutcomes) == 0 && !computed.ByModels(def) && def.Tradeoff() == nil {
 		return nil, nil
 	}
 	p := &Problem{def: def, space: sp}
