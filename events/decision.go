@@ -185,12 +185,13 @@ type ConstraintKept struct {
 // of the definition's objectives, in the units that their models work in: the
 // logarithm where a quantity has that scale.
 type Tradeoff struct {
-	// Reference are the worst values of interest.
+	// Reference are the worst values of interest, in the units of the quantities.
 	Reference []float64 `json:"reference"`
 	// Front are the experiments whose posterior means are on the front, beyond the
 	// reference.
 	Front []string `json:"front,omitempty"`
-	// Hypervolume is what the front covers, beyond the reference.
+	// Hypervolume is what the front covers, beyond the reference; in logarithms of
+	// the quantities that are modelled by theirs.
 	Hypervolume float64 `json:"hypervolume"`
 	// Members is how many possible fronts the improvement is averaged over.
 	Members int `json:"members"`

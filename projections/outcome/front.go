@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -86,25 +87,56 @@ func (p *Problem) Standing() (*Standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	var counting [][]float64
+	var all, counting [][]float64
 	for _, t := range s.Measured {
 		w.set(t.X, false)
-		s.Scores = append(s.Scores, p.scores(w))
-		feasible := 1.0
+		scores, feasible := p.scores(w), 1.0
 		if p.Requires() {
 			feasible = w.mixture.Predict(w.at).Feasible
 		}
-		s.Feasible = append(s.Feasible, feasible)
-		if feasible >= ratherFeasible {
-			counting = append(counting, s.Scores[len(s.Scores)-1])
+		s.Scores, s.Feasible = append(s.Scores, scores), append(s.Feasible, feasible)
+		if slices.ContainsFunc(scores, func(y float64) bool { return !finite(y) }) {
+			continue
+		}
+		if all = append(all, scores); feasible >= ratherFeasible {
+			counting = append(counting, scores)
 		}
 	}
+	if len(all) == 0 {
+		return nil, errors.New("an objective that follows from the parameters has no value at any composition that was measured")
+	}
 	if len(counting) == 0 {
-		counting = s.Scores
+		counting = all
 	}
 	s.Reference = pareto.Reference(counting, p.worst(), p.least())
+	p.belowCaps(s.Reference, all)
 	s.front()
 	return s, nil
+}
+
+// belowCaps takes an inferred reference to where something lies between it and a
+// bound against the objective's direction. That is beyond the bound where nothing
+// that was measured keeps it: then all within a range of what was measured counts.
+func (p *Problem) belowCaps(reference []float64, measured [][]float64) {
+	least := p.least()
+	for k, a := range p.Aims {
+		bound, ok := p.capBound(a)
+		if !ok {
+			continue
+		}
+		scale := p.Models[a.Model].Scale()
+		if limit := a.score(bound, scale.Log); !(reference[k] < limit) {
+			low, high := math.Inf(1), math.Inf(-1)
+			for _, scores := range measured {
+				low, high = min(low, scores[k]), max(high, scores[k])
+			}
+			length := max(high-low, least[k])
+			if length == 0 {
+				length = math.Abs(scale.Spread)
+			}
+			reference[k] = limit - length
+		}
+	}
 }
 
 // scores are the posterior means of the objectives where the predictor was set.
@@ -163,7 +195,8 @@ func (s *Standing) front() {
 	var points [][]float64
 	var which []int
 	for i, score := range s.Scores {
-		if s.Feasible[i] >= ratherFeasible && pareto.Beyond(score, s.Reference) {
+		finite := !slices.ContainsFunc(score, func(y float64) bool { return !finite(y) })
+		if finite && s.Feasible[i] >= ratherFeasible && pareto.Beyond(score, s.Reference) {
 			points, which = append(points, score), append(which, i)
 		}
 	}
@@ -177,7 +210,7 @@ func (s *Standing) front() {
 func (p *Problem) Recorded(s *Standing) *events.Tradeoff {
 	t := &events.Tradeoff{Hypervolume: s.Hypervolume}
 	for k, r := range s.Reference {
-		t.Reference = append(t.Reference, p.unsigned(k, r))
+		t.Reference = append(t.Reference, p.Value(k, r))
 	}
 	for _, i := range s.Front {
 		t.Front = append(t.Front, s.Measured[i].Experiment)
@@ -200,34 +233,39 @@ func (p *Problem) bound(constraint int) (aim int, bound formula.Range, ok bool) 
 // ownBound is the strictest bound on an objective in its own direction, in the
 // user's unit.
 func (p *Problem) ownBound(of Aim) (value float64, ok bool) {
-	for _, c := range p.required {
-		aim, bound, on := p.bound(c)
-		if !on || p.Aims[aim].Name != of.Name {
-			continue
-		}
-		at := bound.Lower
+	return p.strictest(of, func(bound formula.Range) float64 {
 		if of.Goal == definition.Minimize {
-			at = bound.Upper
+			return bound.Upper
 		}
-		if finite(at) && (!ok || of.Better(at, value)) {
-			value, ok = at, true
-		}
-	}
-	return value, ok
+		return bound.Lower
+	}, of.Better)
 }
 
 // capBound is the strictest bound on an objective against its direction.
 func (p *Problem) capBound(of Aim) (value float64, ok bool) {
+	return p.strictest(of, func(bound formula.Range) float64 {
+		if of.Goal == definition.Minimize {
+			return bound.Lower
+		}
+		return bound.Upper
+	}, func(a, b float64) bool { return of.Better(b, a) })
+}
+
+// strictest is the strictest of the ends of the bounds on an objective. What is
+// modelled by its logarithm is never 0 or less, and has no bound there.
+func (p *Problem) strictest(
+	of Aim, end func(formula.Range) float64, stricter func(a, b float64) bool,
+) (value float64, ok bool) {
 	for _, c := range p.required {
 		aim, bound, on := p.bound(c)
 		if !on || p.Aims[aim].Name != of.Name {
 			continue
 		}
-		at := bound.Upper
-		if of.Goal == definition.Minimize {
-			at = bound.Lower
+		at := end(bound)
+		if !finite(at) || p.Models[of.Model].Scale().Log && at <= 0 {
+			continue
 		}
-		if finite(at) && (!ok || of.Better(value, at)) {
+		if !ok || stricter(at, value) {
 			value, ok = at, true
 		}
 	}
@@ -316,7 +354,9 @@ func (p *Problem) Volume(s *Standing) float64 {
 func (p *Problem) spread(k int, s *Standing) float64 {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, score := range s.Scores {
-		least, most = min(least, score[k]), max(most, score[k])
+		if finite(score[k]) {
+			least, most = min(least, score[k]), max(most, score[k])
+		}
 	}
 	if !(most > least) || !finite(most-least) {
 		return 1
@@ -324,22 +364,38 @@ func (p *Problem) spread(k int, s *Standing) float64 {
 	return most - least
 }
 
+// beyondInterest is by how many ranges an objective is behind the reference where it
+// has no value.
+const beyondInterest = 100
+
 // known is an objective that follows from the parameters, in units of its range, as
-// a function of the unit cube.
+// a function of the unit cube. Where it has no finite value it is of no interest.
 func (p *Problem) known(a Aim, s *Standing) func(x, grad []float64) float64 {
 	k := slices.IndexFunc(p.Aims, func(b Aim) bool { return a.Name == b.Name })
 	spread := p.spread(k, s)
 	of := composite.Known(a.function, len(p.Quantities), p.problem.Parameters)
 	parameters, slopes := make([]float64, p.problem.Parameters), make([]float64, p.problem.Parameters)
+	none := p.unsigned(k, s.Reference[k])/spread - float64(beyondInterest*p.unsigned(k, 1))
 	return func(x, grad []float64) float64 {
 		p.ParametersAt(parameters, x)
-		if grad == nil {
-			return of(parameters, nil) / spread
-		}
-		value := of(parameters, slopes)
 		clear(grad)
+		if grad == nil {
+			if value := of(parameters, nil) / spread; finite(value) {
+				return value
+			}
+			return none
+		}
+		value := of(parameters, slopes) / spread
+		if !finite(value) {
+			return none
+		}
+		for i, v := range slopes {
+			if !finite(v) { // as that of a root at 0
+				slopes[i] = 0
+			}
+		}
 		p.AddGrad(grad, slopes, 1/spread)
-		return value / spread
+		return value
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 
 // Outlook is what the models say of a composition.
 type Outlook struct {
-	// Quantities are what is expected of each, those that follow from the
-	// parameters among them.
+	// Quantities are what is expected of each, those aims that follow from the
+	// parameters among them, where they have a finite value.
 	Quantities []events.QuantityPrediction
 	// Value is the objective where it is computed; nil where it is not, and where
 	// it has no finite value.
@@ -86,9 +86,12 @@ func (w *Predictor) At(x []float64) Outlook {
 		})
 	}
 	for _, a := range p.Aims {
-		if a.function != nil {
+		if a.function == nil {
+			continue
+		}
+		if value := p.follows(a, w.at.Parameters); finite(value) {
 			out.Quantities = append(out.Quantities, events.QuantityPrediction{
-				Quantity: a.Name, Prediction: events.Prediction{Mean: p.follows(a, w.at.Parameters), Unit: a.Unit},
+				Quantity: a.Name, Prediction: events.Prediction{Mean: value, Unit: a.Unit},
 			})
 		}
 	}

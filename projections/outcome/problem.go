@@ -18,8 +18,8 @@ import (
 // Problem is what a campaign seeks of several quantities, and what it requires
 // of them, as functions of their models: the quantities that have one are the
 // first arguments of each function, then come the numeric parameters, then the
-// values at the reference composition. It is immutable, but for the workspaces
-// that its methods make.
+// values at the reference composition. Its functions are workspaces: one goroutine
+// uses it, and what its methods make, at a time.
 type Problem struct {
 	// Quantities are the names of those that what is sought or required depends
 	// on, in the order of the definition; Models are theirs, none of them nil.
@@ -236,13 +236,15 @@ func (b *builder) lacks(names []string) string {
 			return "there is no model of " + of + " yet"
 		}
 		if relative && b.reference() == nil {
-			return "the reference has not been measured"
+			return "there is no experiment " + b.def.Reference.Experiment + " yet to compare with"
 		}
 	}
 	return ""
 }
 
-// reference is the reference composition, nil where it is not there yet.
+// reference is the reference composition, nil where it is not there yet: of an
+// experiment that was measured the one that was made, of another the one that was
+// asked for, of which the models expect something too.
 func (b *builder) reference() definition.Point {
 	r := b.def.Reference
 	if r.Composition != nil {
@@ -298,6 +300,10 @@ func (b *builder) bind(o definition.Objective, sought *formula.Formula, required
 		p.Quantities = append(p.Quantities, m.Scale())
 	}
 	for _, i := range b.required {
+		if limit, ok := b.limit(i); ok {
+			p.Constraints = append(p.Constraints, limit)
+			continue
+		}
 		f, err := required[i].Bind(arguments)
 		if err != nil {
 			return fmt.Errorf("the constraint %s: %w", b.def.ConstraintsOnOutcomes[i].Require, err)
@@ -323,6 +329,25 @@ func (b *builder) bind(o definition.Objective, sought *formula.Formula, required
 		p.Objective = alone(slices.Index(arguments, o.Name))
 	}
 	return nil
+}
+
+// limit is a constraint that bounds one quantity alone whose model is of the
+// logarithm: a bound of the logarithm then, of which the probability is exact.
+func (b *builder) limit(constraint int) (limit *composite.Limit, ok bool) {
+	relation, err := formula.RelationOf(b.def.ConstraintsOnOutcomes[constraint].Require)
+	if err != nil {
+		return nil, false
+	}
+	name, bound, ok := relation.Bound()
+	k := slices.Index(b.Quantities, name)
+	if !ok || k < 0 || !b.Models[k].Scale().Log {
+		return nil, false
+	}
+	limit = &composite.Limit{Argument: k, At: bound.Upper}
+	if !finite(bound.Upper) {
+		limit.At, limit.Least = bound.Lower, true
+	}
+	return limit, limit.At > 0
 }
 
 // aim sets the objectives of a trade-off.

@@ -222,7 +222,7 @@ func (m *Mixture) jet(q *part, at Posterior, member int, point []float64) jet.Je
 		}
 		scale := &m.problem.Quantities[k]
 		y := scale.Center + float64(scale.Spread*f)
-		if scale.Log {
+		if scale.Log && !q.logarithmic {
 			q.space.Linear(q.logarithm, c, y, scale.Spread)
 			q.space.Exp(q.arguments[k], q.logarithm)
 		} else {

@@ -68,6 +68,48 @@ const (
 	epsilon = 0.1
 )
 
+// Limit is the constraint that one argument is at most At, or with Least at least
+// At. It says the same as the affine function of that argument, and more of a
+// quantity whose model is of the logarithm: it is a limit of the logarithm, if At is
+// greater than 0, and its probability is exact. It is a workspace, as any
+// [Function] may be.
+type Limit struct {
+	Argument int
+	At       float64
+	Least    bool
+
+	space *jet.Space
+	out   jet.Jet
+}
+
+// Value implements [Function].
+func (l *Limit) Value(arguments []float64) float64 {
+	if l.Least {
+		return l.At - arguments[l.Argument]
+	}
+	return arguments[l.Argument] - l.At
+}
+
+// Jet implements [Function].
+func (l *Limit) Jet(s *jet.Space, arguments []jet.Jet) jet.Jet {
+	if l.space != s {
+		l.space, l.out = s, s.New()
+	}
+	y, slope := arguments[l.Argument], 1.0
+	excess := y.Value() - l.At
+	if l.Least {
+		excess, slope = -excess, -1
+	}
+	s.Compose(l.out, y, excess, slope, 0, 0)
+	return l.out
+}
+
+// Uses implements [Function].
+func (l *Limit) Uses(argument int) bool { return argument == l.Argument }
+
+// Affine implements [Function].
+func (l *Limit) Affine([]bool) bool { return true }
+
 // part is the objective or a constraint, as a function of the coordinates it uses.
 type part struct {
 	Function
@@ -77,6 +119,7 @@ type part struct {
 	arguments   []jet.Jet
 	logarithm   jet.Jet // of a quantity whose model is of that
 	exact       bool    // affine, of quantities that no other part uses
+	logarithmic bool    // a limit of a logarithm, of which it is affine
 	weights     []float64
 	mean, sd    float64 // of the component at hand
 	byMean      float64 // derivatives of ln of its factor
@@ -95,6 +138,9 @@ func newParts(p *Problem) ([]*part, error) {
 	}
 	for i, f := range append([]Function{sought}, p.Constraints...) {
 		q := &part{Function: f, arguments: make([]jet.Jet, n+p.Parameters)}
+		if l, ok := f.(*Limit); ok && l.Argument < n && p.Quantities[l.Argument].Log && l.At > 0 {
+			q.Function, q.logarithmic = &Limit{Argument: l.Argument, At: math.Log(l.At), Least: l.Least}, true
+		}
 		for a := range q.arguments {
 			switch {
 			case !f.Uses(a):
@@ -141,7 +187,7 @@ func (q *part) isExact(scales []Scale, all []*part) bool {
 	marked := make([]bool, len(q.arguments))
 	for _, a := range q.quantities {
 		marked[a] = true
-		if scales[a].Log {
+		if scales[a].Log && !q.logarithmic {
 			return false
 		}
 		for _, other := range all {
