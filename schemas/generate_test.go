@@ -350,6 +350,13 @@ func shortForms(schema *jsonschema.Schema) {
 			AdditionalProperties: jsonschema.FalseSchema})
 	}
 	bare("Objective", aims...)
+	stop := schema.Definitions["Stop"].Properties
+	target, _ := stop.Get("target")
+	reach, _ := stop.Get("reach")
+	stop.Set("target", &jsonschema.Schema{
+		AnyOf:       []*jsonschema.Schema{{Type: "array", Items: reach.Items, MinItems: length(1)}, {Type: "number"}, {Type: "string"}},
+		Description: target.Description + " Texts, one or a list, are bounds: see reach.",
+	})
 	bare("CategoryDef", &jsonschema.Schema{Type: "string", MinLength: length(1)})
 	bare("Instrument", &jsonschema.Schema{Type: "string", Enum: []any{"manual"}})
 	bare("Expert", &jsonschema.Schema{Type: "string", MinLength: length(1), Description: "The name of an expert in lab.yaml."})

@@ -430,6 +430,11 @@ type Stop struct {
 	// Target completes the campaign once the posterior mean at the best
 	// measured composition is at least as good, in the objective's unit.
 	Target *float64 `json:"target,omitempty"`
+	// Reach are bounds on quantities, "viscosity <= 5": they complete the campaign
+	// once one measured composition keeps all of them with a probability of 0.9 or
+	// more, by the models. In a campaign file they stand under target, one or a
+	// list.
+	Reach []string `json:"reach,omitempty" jsonschema:"maxItems=16"`
 	// Window and Improvement complete the campaign once the best of the last
 	// Window experiments improves on the best before them by less than
 	// Improvement times the interquartile range of all measurements. Default of
@@ -437,6 +442,9 @@ type Stop struct {
 	Window      int      `json:"window,omitempty" jsonschema:"minimum=0"`
 	Improvement *float64 `json:"improvement,omitempty" jsonschema:"minimum=0"`
 }
+
+// ByModels reports whether a rule reads the models.
+func (s Stop) ByModels() bool { return s.Target != nil || s.Reach != nil }
 
 // DurationPattern is a regular expression of a duration as it is written.
 const DurationPattern = `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h|d|w))+$`

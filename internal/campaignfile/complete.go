@@ -92,8 +92,8 @@ func completeFormula(def *definition.Campaign) {
 }
 
 // completeOutcomes writes formulas in their canonical form: those that quantities
-// follow from, and constraints, with their confidence. What cannot be read is
-// left for Validate.
+// follow from, constraints, with their confidence, and bounds of the target. What
+// cannot be read is left for Validate.
 func completeOutcomes(def *definition.Campaign) {
 	def.Quantities = slices.Clone(def.Quantities)
 	for i := range def.Quantities {
@@ -109,6 +109,12 @@ func completeOutcomes(def *definition.Campaign) {
 			c.Require = r.String()
 		}
 		definition.DefaultTo(&c.Confidence, definition.DefaultConfidence)
+	}
+	def.Stop.Reach = slices.Clone(def.Stop.Reach)
+	for i, bound := range def.Stop.Reach {
+		if r, err := formula.ParseRelation(bound); err == nil {
+			def.Stop.Reach[i] = r.String()
+		}
 	}
 }
 

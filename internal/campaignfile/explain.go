@@ -465,6 +465,10 @@ func endText(def definition.Campaign) string {
 		ends = append(ends, fmt.Sprintf("once the best composition is expected to have %s %s",
 			sought.Pick("at least", "at most"), format.SettingIn(*def.Stop.Target, sought.Unit)))
 	}
+	if def.Stop.Reach != nil {
+		ends = append(ends, fmt.Sprintf("once a measured composition has %s with probability %s or more",
+			andList(def.Stop.Reach), format.Setting(definition.DefaultConfidence)))
+	}
 	if def.Stop.Window > 0 {
 		ends = append(ends,
 			fmt.Sprintf("once %d experiments have improved the best by less than %s of the interquartile range",

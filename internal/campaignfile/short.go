@@ -2,6 +2,7 @@ package campaignfile
 
 import (
 	"regexp"
+	"slices"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/registry"
@@ -18,6 +19,7 @@ import (
 //	objective: {tradeoff: […]}              objective: {name: …, goal: …, tradeoff: […]}, those of the first aim
 //	objective: {desirability: […]}          objective: {name: desirability, goal: maximize, desirability: […]}
 //	constraints_on_outcomes: [a <= b]       constraints_on_outcomes: [{require: a <= b}]
+//	stop: {target: [a >= b]}                stop: {reach: [a >= b]}
 //	categories: [LiPF6]                     categories: [{name: LiPF6}]
 //	instrument: manual                      instrument: {manual: {}}
 //	instrument: {simulated: electrolyte}    instrument: {simulated: {task: electrolyte}}
@@ -50,6 +52,9 @@ func expand(reg registry.Registry, tree map[string]any) {
 				constraints[i] = map[string]any{"require": text}
 			}
 		}
+	}
+	if stop, ok := tree["stop"].(map[string]any); ok {
+		expandStop(stop)
 	}
 	if name, ok := tree["policy"].(string); ok {
 		if m, ok := reg.Methods.Method(name); ok {
@@ -94,6 +99,21 @@ func expand(reg registry.Registry, tree map[string]any) {
 			}
 		}
 	}
+}
+
+// expandStop writes out a target of bounds, one or a list: a number is a target of
+// what is sought.
+func expandStop(stop map[string]any) {
+	bounds, _ := stop["target"].([]any)
+	if bound, one := stop["target"].(string); one {
+		bounds = []any{bound}
+	}
+	other := func(bound any) bool { _, text := bound.(string); return !text }
+	if _, there := stop["reach"]; there || bounds == nil || slices.ContainsFunc(bounds, other) {
+		return
+	}
+	delete(stop, "target")
+	stop["reach"] = bounds
 }
 
 // expandObjective writes out what an objective is short for.

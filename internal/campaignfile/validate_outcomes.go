@@ -37,8 +37,11 @@ func (v *validator) outcomes() {
 	}
 	v.reference()
 	before := len(v.faults)
-	for i := range v.def.ConstraintsOnOutcomes {
-		v.requirement(i)
+	for i, c := range v.def.ConstraintsOnOutcomes {
+		here := at("constraints_on_outcomes", i, "require")
+		if measured, sound := v.requirement(here, c.Require); sound && !measured {
+			v.report(here, "no measured quantity stands in it", "a constraint on parameters stands under constraints, or as an excluded region")
+		}
 	}
 	if len(v.faults) == before {
 		v.together()
@@ -193,9 +196,15 @@ func (v *validator) worst(here path, q *definition.QuantityDef, a definition.Aim
 	}
 }
 
+// boundOf is an example of a bound on a quantity.
+func boundOf(o definition.Objective) string {
+	return o.Name + " " + o.Pick(">=", "<=") + " …"
+}
+
 // tradeoffPolicy checks that the policy works on trade-offs: the others compare
 // values of one quantity.
 func (v *validator) tradeoffPolicy() {
+	aims := v.def.Tradeoff()
 	p := v.def.Policy
 	if _, known := v.reg.Methods.Rule(policies.Next, p.Next.Name); known && !next.TradesOff(p.Next) {
 		v.report(at("policy", "next"), fmt.Sprintf("%s seeks one value, and the objective is a trade-off", p.Next.Name),
@@ -206,7 +215,8 @@ func (v *validator) tradeoffPolicy() {
 			"leave experts out, or seek a formula or a desirability of the quantities")
 	}
 	if v.def.Stop.Target != nil || v.def.Stop.Window != 0 {
-		v.report(at("stop"), "a trade-off has no single best value", "leave target and window out")
+		v.report(at("stop"), "a trade-off has no single best value",
+			"leave window out, and write bounds as the target: target: ["+boundOf(v.def.ObjectiveOf(aims[0]))+", …]")
 	}
 }
 
@@ -241,20 +251,20 @@ func hasCategory(p definition.Parameter, name string) bool {
 	return slices.ContainsFunc(p.Categories, func(c definition.CategoryDef) bool { return c.Name == name })
 }
 
-// requirement checks a constraint on outcomes: it can be read, units go together,
-// and it can be kept and broken.
-func (v *validator) requirement(i int) {
-	c, here := v.def.ConstraintsOnOutcomes[i], at("constraints_on_outcomes", i, "require")
+// requirement checks a constraint on outcomes, or a bound of the target: it can be
+// read, units go together, and it can be kept and broken. It says whether something
+// in it is measured, and whether nothing is wrong with it.
+func (v *validator) requirement(here path, require string) (measured, sound bool) {
 	if !v.def.Measures() {
 		v.report(here, "nothing is measured where experts' comparisons are the objective", "leave it out")
-		return
+		return false, false
 	}
-	r, err := formula.ParseRelation(c.Require)
+	r, err := formula.ParseRelation(require)
 	if err != nil {
 		v.formulaFault(here, err)
-		return
+		return false, false
 	}
-	faults, measured := len(v.faults), false
+	faults := len(v.faults)
 	ranges := make(map[string]formula.Range)
 	for _, name := range r.Excess().Names() {
 		of, relative := strings.CutPrefix(name, formula.Reference+".")
@@ -266,16 +276,12 @@ func (v *validator) requirement(i int) {
 		ranges[name] = v.rangeOf(of)
 	}
 	if len(v.faults) > faults {
-		return
-	}
-	if !measured {
-		v.report(here, "no measured quantity stands in it", "a constraint on parameters stands under constraints, or as an excluded region")
-		return
+		return measured, false
 	}
 	v.few(here, r.Excess().Names())
 	if err := r.Units(unitsOf(&v.def)); err != nil {
 		v.formulaFault(here, err)
-		return
+		return measured, false
 	}
 	switch possible, certain := r.Within(ranges); {
 	case !possible:
@@ -283,6 +289,7 @@ func (v *validator) requirement(i int) {
 	case certain:
 		v.report(here, "every plausible value keeps it", "leave it out, or correct min and max of its quantities")
 	}
+	return measured, len(v.faults) == faults
 }
 
 // rangeOf is the range of plausible values of a quantity or a parameter.

@@ -186,6 +186,19 @@ func (v *validator) budget() {
 	}
 }
 
+// reach checks a target of bounds: something in it is measured. What the others are
+// of may follow from the parameters.
+func (v *validator) reach() {
+	measured, sound := false, true
+	for i, bound := range v.def.Stop.Reach {
+		m, s := v.requirement(at("stop", "target", i), bound)
+		measured, sound = measured || m, sound && s
+	}
+	if v.def.Stop.Reach != nil && sound && !measured {
+		v.report(at("stop", "target"), "nothing in it is measured", "name a quantity that the campaign measures")
+	}
+}
+
 // stop checks the stopping rules against the objective. A rule that can never
 // come true is refused, since its author counts on it.
 func (v *validator) stop() {
@@ -194,6 +207,7 @@ func (v *validator) stop() {
 		v.report(at("stop", "improvement"), "without a window the rule is off",
 			"add window, the number of experiments without improvement")
 	}
+	v.reach()
 	if s.Target != nil && (o.Min != nil && *s.Target < *o.Min || o.Max != nil && *s.Target > *o.Max) {
 		v.report(at("stop", "target"),
 			fmt.Sprintf("the target %s lies outside the plausible results of the objective",

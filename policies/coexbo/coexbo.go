@@ -183,7 +183,7 @@ func New(def definition.Campaign) (policies.Policy, error) {
 // Random choice reads a model only to stop at a target, or for the gate.
 func (p *policy) Needs() policies.Needs {
 	gated := p.choose != nil && p.choose.Gate
-	needs := policies.Needs{Objective: p.rule != nil || gated || p.def.Stop.Target != nil}
+	needs := policies.Needs{Objective: p.rule != nil || gated || p.def.Stop.ByModels()}
 	if p.prior != nil {
 		needs.Preference = preference.Needs{Form: events.PreferenceChoice, Spread: p.spread}
 	}

@@ -54,7 +54,7 @@ func New(def definition.Campaign) (policies.Policy, error) {
 }
 
 func (p *policy) Needs() policies.Needs {
-	needs := policies.Needs{Objective: p.def.Stop.Target != nil}
+	needs := policies.Needs{Objective: p.def.Stop.ByModels()}
 	if p.def.Policy.Next.Name == PriorName {
 		needs.Preference.Form = events.PreferenceChoice
 	}

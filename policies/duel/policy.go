@@ -92,7 +92,7 @@ func NewPolicy(def definition.Campaign) (policies.Policy, error) {
 // Needs asks for a utility only where the rule has one, and for a model of the
 // objective only where a target could stop the campaign.
 func (p *policy) Needs() policies.Needs {
-	needs := policies.Needs{Objective: p.def.Stop.Target != nil}
+	needs := policies.Needs{Objective: p.def.Stop.ByModels()}
 	if p.rule.candidates == nil && p.rule.name != RandomName {
 		needs.Preference.Form = events.PreferenceUtility
 	}

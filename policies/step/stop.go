@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -27,6 +28,14 @@ func Stop(def *definition.Campaign, v policies.View, d policies.Decision) polici
 			return d.Stop(policies.RuleTarget, events.CompletedTarget,
 				fmt.Sprintf("The target %g %s is reached: the best composition is expected to give %.4g.",
 					*def.Stop.Target, sought.Unit, best.Value.Mean))
+		}
+	}
+	if def.Stop.Reach != nil {
+		reached, err := outcome.ReachedBy(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		if err == nil && reached != nil {
+			return d.Stop(policies.RuleTarget, events.CompletedTarget,
+				fmt.Sprintf("The target is reached: %s keeps %s with probability %.2f.",
+					reached.Experiment, strings.Join(def.Stop.Reach, " and "), reached.Probability))
 		}
 	}
 	if def.Stop.Window > 0 {

@@ -105,7 +105,7 @@ func New(def definition.Campaign) (policies.Policy, error) {
 }
 
 func (p *policy) Needs() policies.Needs {
-	return policies.Needs{Objective: p.rule != nil || p.def.Stop.Target != nil}
+	return policies.Needs{Objective: p.rule != nil || p.def.Stop.ByModels()}
 }
 
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {

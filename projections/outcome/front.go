@@ -221,7 +221,7 @@ func (p *Problem) Recorded(s *Standing) *events.Tradeoff {
 // bound is a judged constraint that bounds one measured objective of the
 // trade-off alone.
 func (p *Problem) bound(constraint int) (aim int, bound formula.Range, ok bool) {
-	relation, err := formula.RelationOf(p.def.ConstraintsOnOutcomes[constraint].Require)
+	relation, err := formula.RelationOf(p.constraints[constraint].Require)
 	if err != nil {
 		return 0, bound, false
 	}

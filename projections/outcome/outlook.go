@@ -96,14 +96,14 @@ func (w *Predictor) At(x []float64) Outlook {
 		}
 	}
 	predicted := w.mixture.Predict(w.at)
-	if o := p.def.Sought(); o.Computed() && finite(predicted.Mean) {
+	if o := p.def.Sought(); p.problem.Objective != nil && o.Computed() && finite(predicted.Mean) {
 		out.Value = &events.Prediction{Mean: predicted.Mean, SD: predicted.SD, Unit: o.Unit}
 	}
 	if len(p.required) > 0 {
 		out.Feasible = &events.Feasible{Probability: predicted.Feasible}
 		for i, c := range p.required {
 			out.Feasible.Constraints = append(out.Feasible.Constraints, events.ConstraintKept{
-				Require: p.def.ConstraintsOnOutcomes[c].Require, Probability: predicted.Kept[i],
+				Require: p.constraints[c].Require, Probability: predicted.Kept[i],
 			})
 		}
 	}
@@ -136,7 +136,7 @@ func (p *Problem) Confident(f *events.Feasible) bool {
 		return true
 	}
 	for i, c := range p.required {
-		confidence := p.def.ConstraintsOnOutcomes[c].Confidence
+		confidence := p.constraints[c].Confidence
 		least := definition.DefaultConfidence
 		if confidence != nil {
 			least = *confidence

@@ -30,12 +30,13 @@ type Problem struct {
 	// Waiting says which constraints cannot be judged yet, and why.
 	Waiting []Waiting
 
-	def      *definition.Campaign
-	space    *space.Space
-	problem  composite.Problem // its objective is nil where a trade-off is sought, or a quantity of its own
-	required []int             // indices of the constraints that are judged
-	axes     []axis
-	fixed    []float64 // the values at the reference composition
+	def         *definition.Campaign
+	space       *space.Space
+	problem     composite.Problem // its objective is nil where a trade-off is sought, or a quantity of its own
+	constraints []definition.OutcomeConstraint
+	required    []int // indices of the constraints that are judged
+	axes        []axis
+	fixed       []float64 // the values at the reference composition
 }
 
 // Waiting is a constraint on outcomes that is not judged yet.
@@ -74,7 +75,16 @@ func NewProblem(
 	if len(def.ConstraintsOnOutcomes) == 0 && !computed.ByModels(def) && def.Tradeoff() == nil {
 		return nil, nil
 	}
-	p := &Problem{def: def, space: sp}
+	return newProblem(s, sp, sought, others, o, def.ConstraintsOnOutcomes)
+}
+
+// newProblem is the problem of an objective, of none where that is zero, under
+// constraints.
+func newProblem(
+	s *campaign.State, sp *space.Space, sought *objective.Model, others Models,
+	o definition.Objective, constraints []definition.OutcomeConstraint,
+) (*Problem, error) {
+	p := &Problem{def: s.Definition, space: sp, constraints: constraints}
 	p.problem.Maximize = o.Goal == definition.Maximize
 	b := builder{Problem: p, state: s, sought: sought, others: others}
 	if err := b.build(o); err != nil {
@@ -159,8 +169,8 @@ func (b *builder) formulas(o definition.Objective) (sought *formula.Formula, req
 			return nil, nil, fmt.Errorf("the objective: %w", err)
 		}
 	}
-	required = make([]*formula.Formula, len(b.def.ConstraintsOnOutcomes))
-	for i, c := range b.def.ConstraintsOnOutcomes {
+	required = make([]*formula.Formula, len(b.constraints))
+	for i, c := range b.constraints {
 		r, err := formula.RelationOf(c.Require)
 		if err == nil {
 			required[i], err = r.Excess().Inline(b.inline)
@@ -189,16 +199,16 @@ func (b *builder) choose(o definition.Objective, sought *formula.Formula, requir
 		b.need(needed, sought.Names())
 	case len(o.Desirability) > 0:
 		b.need(needed, computed.Names(o))
-	case b.def.Tradeoff() != nil:
-		for _, a := range b.def.Tradeoff() {
+	case o.Tradeoff != nil:
+		for _, a := range o.Tradeoff {
 			b.need(needed, []string{a.Name})
 		}
-	default:
+	case o.Name != "":
 		b.need(needed, []string{o.Name})
 	}
 	for i, f := range required {
 		if because := b.lacks(f.Names()); because != "" {
-			b.Waiting = append(b.Waiting, Waiting{b.def.ConstraintsOnOutcomes[i].Require, because})
+			b.Waiting = append(b.Waiting, Waiting{b.constraints[i].Require, because})
 			continue
 		}
 		b.required = append(b.required, i)
@@ -306,7 +316,7 @@ func (b *builder) bind(o definition.Objective, sought *formula.Formula, required
 		}
 		f, err := required[i].Bind(arguments)
 		if err != nil {
-			return fmt.Errorf("the constraint %s: %w", b.def.ConstraintsOnOutcomes[i].Require, err)
+			return fmt.Errorf("the constraint %s: %w", b.constraints[i].Require, err)
 		}
 		p.Constraints = append(p.Constraints, f)
 	}
@@ -323,9 +333,9 @@ func (b *builder) bind(o definition.Objective, sought *formula.Formula, required
 			return fmt.Errorf("the objective: %w", err)
 		}
 		return b.desire(d, names, arguments)
-	case b.def.Tradeoff() != nil:
+	case o.Tradeoff != nil:
 		return b.aim(arguments)
-	default:
+	case o.Name != "":
 		p.Objective = alone(slices.Index(arguments, o.Name))
 	}
 	return nil

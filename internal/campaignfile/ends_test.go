@@ -1,0 +1,103 @@
+package campaignfile
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
+)
+
+// fileOf is a campaign file of two quantities, with what is sought of them and what
+// else it says.
+func fileOf(objective, further string) string {
+	return `
+name: several
+parameters: [{name: x, unit: K, min: 1, max: 2}, {name: salt, categories: [LiPF6, LiFSI]}]
+quantities:
+  - {name: conductivity, unit: mS/cm, min: 0, max: 30}
+  - {name: viscosity, unit: mPa·s, scale: log, min: 0.1}
+  - {name: price, unit: EUR/kg, from: 3*x}
+objective: ` + objective + `
+instrument: manual
+` + further + "\n"
+}
+
+// What is sought of several quantities.
+const (
+	one   = "{maximize: conductivity}"
+	ratio = "{maximize: conductivity / viscosity}"
+	front = "{tradeoff: [{maximize: conductivity}, {minimize: viscosity}]}"
+)
+
+// written is a case of a campaign file: what it means, or what is wrong with it and where.
+type written struct {
+	objective, further string
+	fault              string // line:column: what is wrong; "" where nothing is
+	remedy             string // a part of it
+}
+
+// check parses a file and finds its fault, or returns what it means.
+func (w written) check(t *testing.T) (def definition.Campaign) {
+	t.Helper()
+	f, err := Parse(builtin.Registry(), "f.yaml", []byte(fileOf(w.objective, w.further)))
+	switch {
+	case w.fault == "" && err != nil:
+		t.Errorf("%s: %v", w.further, err)
+	case w.fault == "":
+		return f.Definition
+	case err == nil || !strings.Contains(err.Error(), w.fault) || !strings.Contains(err.Error(), w.remedy):
+		t.Errorf("%s: %v, want %s, and %s", w.further, err, w.fault, w.remedy)
+	}
+	return def
+}
+
+// Law: a number is the target of what is sought, one text or a list are bounds, in their
+// canonical form, and are explained; what can never be reached, is reached at once, or cannot be
+// read is refused at its place, with a remedy.
+func TestTargetOfBounds(t *testing.T) {
+	const stop = "budget: {experiments: 9}\nstop: {target: "
+	for _, c := range []struct {
+		written
+		bounds []string
+	}{
+		{written{one, stop + "conductivity>=10}", "", ""}, []string{"conductivity >= 10"}},
+		{written{front, stop + "[conductivity >= 10, viscosity <= 5, price <= 4]}", "", ""}, []string{"conductivity >= 10", "viscosity <= 5", "price <= 4"}},
+		{written{ratio, stop + "[conductivity >= 10, viscosity + 0*viscosity <= 5]}", "", ""}, []string{"conductivity >= 10", "viscosity + 0*viscosity <= 5"}},
+		{written{one, stop + "[conductivity >= 31]}", "11:17: stop.target[0]: no plausible value keeps it", "correct it"}, nil},
+		{written{one, stop + "[viscosity <= 5, conductivity >= -1]}", "11:33: stop.target[1]: every plausible value keeps it", "leave it out"}, nil},
+		{written{front, stop + "[conductivity > 10]}", "stop.target[0]: column 14: what is measured cannot tell > from >=", "write a <= b"}, nil},
+		{written{front, stop + "[ph >= 7]}", "stop.target[0]: ph is neither a quantity nor a parameter", "declare it"}, nil},
+		{written{front, stop + "[x <= 1.5, price <= 4]}", "stop.target: nothing in it is measured", "name a quantity"}, nil},
+		{written{front, stop + "[conductivity >= viscosity]}", "stop.target[0]: column 17: a value in mS/cm", "multiply"}, nil},
+		{written{front, stop + "[conductivity >= 10, 5]}", "stop.target[1]: it must be text", ""}, nil},
+		{written{front, stop + "10}", "stop: a trade-off has no single best value", "target: [conductivity >= …, …]"}, nil},
+	} {
+		def := c.check(t)
+		if c.fault != "" {
+			continue
+		}
+		if !slices.Equal(def.Stop.Reach, c.bounds) || def.Stop.Target != nil {
+			t.Errorf("%s: %v, %q", c.further, def.Stop.Target, def.Stop.Reach)
+		}
+		text := "once a measured composition has " + andList(c.bounds) + " with probability 0.9 or more"
+		if said := Explain(builtin.Registry(), def); !strings.Contains(said, text) {
+			t.Errorf("%s is explained as\n%s", c.further, said)
+		}
+	}
+	number := written{one, stop + "10}", "", ""}.check(t)
+	if number.Stop.Target == nil || *number.Stop.Target != 10 || number.Stop.Reach != nil {
+		t.Errorf("a number: %+v", number.Stop)
+	}
+	again := written{one, stop + "[conductivity >= 10]}", "", ""}.check(t)
+	changes, err := Amend(builtin.Registry(), number, again)
+	var places []string
+	for _, c := range changes {
+		places = append(places, c.Path)
+	}
+	if want := []string{"/stop/reach", "/stop/target"}; err != nil || !reflect.DeepEqual(places, want) {
+		t.Errorf("the amendment is %q, %v", places, err)
+	}
+}
