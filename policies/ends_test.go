@@ -1,9 +1,11 @@
 package policies_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/policytest"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // electrolyte is a campaign file on the electrolyte, with what else it says.
@@ -144,5 +147,110 @@ stop: {target: [conductivity >= 0.1, viscosity <= 100]}`)
 	})
 	if !checked {
 		t.Error("nothing was decided")
+	}
+}
+
+// covered is the area that points in two dimensions, both to be great, cover beyond a
+// reference.
+func covered(points [][2]float64, reference []float64) (area float64) {
+	points = slices.Clone(points)
+	slices.SortFunc(points, func(p, q [2]float64) int { return cmp.Compare(q[0], p[0]) }) // the greatest first
+	floor := reference[1]
+	for _, p := range points {
+		if p[0] > reference[0] && p[1] > floor {
+			area += (p[0] - reference[0]) * (p[1] - floor)
+			floor = p[1]
+		}
+	}
+	return area
+}
+
+// Law: a trade-off completes as soon as the latest experiments have increased the
+// hypervolume of posterior means by less than the share that is asked for, all of it by
+// the models of that turn and beyond its reference, and not before.
+func TestFrontThatHardlyGrows(t *testing.T) {
+	const window = 5
+	for _, share := range []float64{0.03, 1} {
+		def := electrolyte(t, 30, both+fmt.Sprintf(`{tradeoff: [{maximize: conductivity}, {minimize: viscosity}]}
+stop: {hypervolume: {window: %d, improvement: %g}}`, window, share))
+		def.Initial.Experiments = ptr(8)
+		ended := hardlyGrows(t, def, window, share)
+		if len(ended) != 1 {
+			t.Errorf("%v: it ends after %v experiments", share, ended)
+		}
+	}
+}
+
+// hardlyGrows checks each decision of a campaign that completes once its front hardly
+// grows, and returns how many experiments there were where one did.
+func hardlyGrows(t *testing.T, def definition.Campaign, window int, share float64) (ended []int) {
+	t.Helper()
+	tooFew := false
+	eachView(t, def, func(v policies.View, d policies.Decision) {
+		problem, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		standing, err := problem.Standing()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var points [][2]float64
+		for _, x := range v.Objective.X {
+			conductivity, _ := v.Objective.Posterior(x)
+			viscosity, _ := v.Outcomes[0].Model.Posterior(x)
+			c, w := v.Objective.Scale(), v.Outcomes[0].Model.Scale()
+			points = append(points, [2]float64{c.Center + c.Spread*conductivity, -(w.Center + w.Spread*viscosity)})
+		}
+		without := covered(points[:max(0, len(points)-window)], standing.Reference)
+		growth := covered(points, standing.Reference)/without - 1
+		want := len(points) >= 2*window && growth < share
+		tooFew = tooFew || len(points) < 2*window && growth < share
+		if got := d.Rule == policies.RuleConverged; got != want {
+			t.Errorf("%d experiments, the last ones increase it by %v: it is to %s by %q", len(points), growth, d.Action, d.Rule)
+		}
+		if d.Rule == policies.RuleConverged {
+			ended = append(ended, len(points))
+			says := fmt.Sprintf("The last %d experiments increased the hypervolume of the front by %.2g %%, less than %g %%.", window, 100*growth, 100*share)
+			if d.Reason != says {
+				t.Errorf("%q, want %q", d.Reason, says)
+			}
+		}
+	})
+	if !tooFew && share == 1 {
+		t.Error("the front never grew so little among the first experiments")
+	}
+	return ended
+}
+
+// Law: a trade-off completes as soon as three experiments in a row were expected to gain
+// less than the share that is asked for, by the decisions to run them; an amendment
+// begins anew.
+func TestLittleToGain(t *testing.T) {
+	def := electrolyte(t, 30, both+`{tradeoff: [{maximize: conductivity}, {minimize: viscosity}]}
+stop: {gain: 1%}`)
+	policy := policyOf(t, def)
+	var gains []float64
+	ended := 0
+	eachView(t, def, func(v policies.View, d policies.Decision) {
+		last := gains[max(0, len(gains)-3):]
+		want := len(last) == 3 && slices.Max(last) < 0.01
+		if got := d.Rule == policies.RuleConverged; got != want {
+			t.Errorf("after gains of %v it is to %s by %q", last, d.Action, d.Rule)
+		}
+		if d.Action == events.ActionRun && d.Tradeoff.Gain != nil {
+			gains = append(gains, *d.Tradeoff.Gain)
+			return
+		}
+		ended++
+		amended := *v.Campaign
+		amended.Gains = amended.Gains[1:]
+		v.Campaign = &amended
+		if again, err := policy.Decide(t.Context(), v, d.Seed); err != nil || again.Action != events.ActionRun {
+			t.Errorf("after two it is to %s, %v", again.Action, err)
+		}
+	})
+	if ended != 1 || len(gains) < 4 {
+		t.Errorf("%d decisions end the campaign, after gains of %v", ended, gains)
 	}
 }

@@ -357,10 +357,22 @@ func shortForms(schema *jsonschema.Schema) {
 		AnyOf:       []*jsonschema.Schema{{Type: "array", Items: reach.Items, MinItems: length(1)}, {Type: "number"}, {Type: "string"}},
 		Description: target.Description + " Texts, one or a list, are bounds: see reach.",
 	})
+	for _, share := range []struct{ of, name string }{{"Stop", "improvement"}, {"Stop", "gain"}, {"Growth", "improvement"}} {
+		perCent(schema, share.of, share.name)
+	}
 	bare("CategoryDef", &jsonschema.Schema{Type: "string", MinLength: length(1)})
 	bare("Instrument", &jsonschema.Schema{Type: "string", Enum: []any{"manual"}})
 	bare("Expert", &jsonschema.Schema{Type: "string", MinLength: length(1), Description: "The name of an expert in lab.yaml."})
 	adapterShortForms(schema)
+}
+
+// perCent lets a share be written as a text such as "2%".
+func perCent(schema *jsonschema.Schema, of, name string) {
+	properties := schema.Definitions[of].Properties
+	number, _ := properties.Get(name)
+	text := &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+(\.[0-9]*)?\s*%$`}
+	properties.Set(name, &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, text}, Description: number.Description})
+	number.Description = ""
 }
 
 // adapterShortForms adds a bare value for the main setting of an instrument or a channel.

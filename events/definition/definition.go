@@ -441,10 +441,32 @@ type Stop struct {
 	// Improvement 0.1; Window 0 (default) switches the rule off.
 	Window      int      `json:"window,omitempty" jsonschema:"minimum=0"`
 	Improvement *float64 `json:"improvement,omitempty" jsonschema:"minimum=0"`
+	// Hypervolume completes a trade-off once its front has hardly grown.
+	Hypervolume Growth `json:"hypervolume,omitzero"`
+	// Gain completes a trade-off once each of the last three experiments that the
+	// policy chose was expected to increase the hypervolume by less than this share
+	// of it: 0.001, in a campaign file also 0.1%.
+	Gain *float64 `json:"gain,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1"`
 }
 
+// Growth is a rule by which a trade-off completes: the last Window experiments have
+// increased the hypervolume of its front by less than Improvement, a share of what
+// it was without them. Both are by the posterior means of today, and beyond
+// today's worst values of interest.
+type Growth struct {
+	// Window is a number of experiments.
+	Window int `json:"window" jsonschema:"required,minimum=1"`
+	// Improvement is a share: 0.01, in a campaign file also 1%. Default 0.01.
+	Improvement *float64 `json:"improvement,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1"`
+}
+
+// GainTurns is of how many experiments in a row the expected gain has to be small.
+const GainTurns = 3
+
 // ByModels reports whether a rule reads the models.
-func (s Stop) ByModels() bool { return s.Target != nil || s.Reach != nil }
+func (s Stop) ByModels() bool {
+	return s.Target != nil || s.Reach != nil || s.Hypervolume.Window > 0
+}
 
 // DurationPattern is a regular expression of a duration as it is written.
 const DurationPattern = `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h|d|w))+$`

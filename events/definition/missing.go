@@ -25,6 +25,9 @@ func (d *Campaign) Missing() []string {
 	if d.Stop.Window > 0 {
 		m.unless(d.Stop.Improvement != nil, "stop/improvement")
 	}
+	if d.Stop.Hypervolume.Window > 0 {
+		m.unless(d.Stop.Hypervolume.Improvement != nil, "stop/hypervolume/improvement")
+	}
 	if !d.Measures() {
 		m.unless(d.Budget.Comparisons > 0, "budget/comparisons")
 		return m

@@ -63,6 +63,7 @@ func TestMissing(t *testing.T) {
 		{both, func(d *definition.Campaign) { d.Experts = append(d.Experts, definition.Expert{}) }, "experts/name"},
 		{both, func(d *definition.Campaign) { d.Stop.Window = 1 }, "stop/improvement"},
 		{both, func(d *definition.Campaign) { d.Stop.Window, d.Stop.Improvement = 1, new(float64) }, ""},
+		{both, func(d *definition.Campaign) { d.Stop.Hypervolume.Window = 1 }, "stop/hypervolume/improvement"},
 
 		{measuring, func(d *definition.Campaign) { d.Budget.Experiments = 0 }, "budget/experiments"},
 		{measuring, func(d *definition.Campaign) { d.Instrument.Driver = definition.Choice{} }, "instrument"},

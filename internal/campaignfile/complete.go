@@ -19,6 +19,7 @@ const (
 	defaultSeed        = 1
 	defaultReplicates  = 1
 	defaultImprovement = 0.1
+	defaultGrowth      = 0.01
 
 	defaultOutlierThreshold = 4
 
@@ -69,6 +70,9 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 	def.Initial = completeInitial(def)
 	if def.Stop.Window > 0 {
 		definition.DefaultTo(&def.Stop.Improvement, defaultImprovement)
+	}
+	if def.Stop.Hypervolume.Window > 0 {
+		definition.DefaultTo(&def.Stop.Hypervolume.Improvement, defaultGrowth)
 	}
 	return def
 }

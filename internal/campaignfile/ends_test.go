@@ -101,3 +101,50 @@ func TestTargetOfBounds(t *testing.T) {
 		t.Errorf("the amendment is %q, %v", places, err)
 	}
 }
+
+// Law: a share is a number or per cent, which are the same; the rules about a front are for
+// trade-offs, and that about what is expected to be gained for the policy that expects it.
+func TestRulesOfFronts(t *testing.T) {
+	const budget = "budget: {experiments: 9}\n"
+	for _, c := range []struct {
+		written
+		window            int
+		improvement, gain float64
+		says              string
+	}{
+		{written{front, budget + "stop: {hypervolume: {window: 4, improvement: 2%}}", "", ""}, 4, 0.02, 0,
+			"once 4 experiments have increased the hypervolume of the front by less than 2 %"},
+		{written{front, budget + "stop: {hypervolume: {window: 4, improvement: 0.02}}", "", ""}, 4, 0.02, 0, "less than 2 %"},
+		{written{front, budget + "stop: {hypervolume: {window: 8}}", "", ""}, 8, 0.01, 0, "less than 1 %"},
+		{written{front, budget + "stop: {gain: 0.1 %}", "", ""}, 0, 0, 0.001,
+			"once 3 experiments in a row were each expected to increase the hypervolume by less than 0.1 %"},
+		{written{front, budget + "stop: {hypervolume: {improvement: 1%}}", `stop.hypervolume: "window" is missing`, ""}, 0, 0, 0, ""},
+		{written{front, budget + "stop: {hypervolume: {window: 4, improvement: little}}", "it must be a number", ""}, 0, 0, 0, ""},
+		{written{front, budget + "stop: {gain: 0%}", "stop.gain: 0 is too small", ""}, 0, 0, 0, ""},
+		{written{front, budget + "stop: {gain: 1%}\npolicy: sobol", "11:14: stop.gain: sobol expects no gain", "lognehvi"}, 0, 0, 0, ""},
+		{written{ratio, budget + "stop: {gain: 1%}", "11:14: stop.gain: without a trade-off there is no front", "write window"}, 0, 0, 0, ""},
+		{written{one, budget + "stop: {hypervolume: {window: 4}}", "stop.hypervolume: without a trade-off there is no front", "write window"}, 0, 0, 0, ""},
+	} {
+		def := c.check(t)
+		if c.fault != "" {
+			continue
+		}
+		number := func(x *float64) float64 {
+			if x == nil {
+				return 0
+			}
+			return *x
+		}
+		s := def.Stop
+		if s.Hypervolume.Window != c.window || number(s.Hypervolume.Improvement) != c.improvement || number(s.Gain) != c.gain {
+			t.Errorf("%s: %+v", c.further, s)
+		}
+		if said := Explain(builtin.Registry(), def); !strings.Contains(said, c.says) {
+			t.Errorf("%s is explained as\n%s", c.further, said)
+		}
+	}
+	share := written{one, budget + "stop: {window: 4, improvement: 5%}", "", ""}.check(t)
+	if share.Stop.Improvement == nil || *share.Stop.Improvement != 0.05 {
+		t.Errorf("the improvement of one value: %+v", share.Stop)
+	}
+}

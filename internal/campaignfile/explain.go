@@ -450,6 +450,14 @@ func expertText(reg registry.Registry, def definition.Campaign, e definition.Exp
 	return text
 }
 
+// shareText writes a share in per cent: "0.1 %".
+func shareText(share *float64) string {
+	if share == nil {
+		return "?"
+	}
+	return format.Setting(100**share) + " %"
+}
+
 // endText says when a campaign ends, and when its experts are asked no more.
 // The budget comes first, since every campaign has one.
 func endText(def definition.Campaign) string {
@@ -473,6 +481,14 @@ func endText(def definition.Campaign) string {
 		ends = append(ends,
 			fmt.Sprintf("once %d experiments have improved the best by less than %s of the interquartile range",
 				def.Stop.Window, format.Optional(def.Stop.Improvement)))
+	}
+	if growth := def.Stop.Hypervolume; growth.Window > 0 {
+		ends = append(ends, fmt.Sprintf("once %d experiments have increased the hypervolume of the front by less than %s",
+			growth.Window, shareText(growth.Improvement)))
+	}
+	if def.Stop.Gain != nil {
+		ends = append(ends, fmt.Sprintf("once %d experiments in a row were each expected to increase the hypervolume by less than %s",
+			definition.GainTurns, shareText(def.Stop.Gain)))
 	}
 	text := strings.Join(ends, ", or ")
 	if len(ends) > 1 {

@@ -3,6 +3,7 @@ package campaignfile
 import (
 	"regexp"
 	"slices"
+	"strconv"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/registry"
@@ -20,6 +21,7 @@ import (
 //	objective: {desirability: […]}          objective: {name: desirability, goal: maximize, desirability: […]}
 //	constraints_on_outcomes: [a <= b]       constraints_on_outcomes: [{require: a <= b}]
 //	stop: {target: [a >= b]}                stop: {reach: [a >= b]}
+//	stop: {gain: 0.1%}                      stop: {gain: 0.001}, and so each share of stop
 //	categories: [LiPF6]                     categories: [{name: LiPF6}]
 //	instrument: manual                      instrument: {manual: {}}
 //	instrument: {simulated: electrolyte}    instrument: {simulated: {task: electrolyte}}
@@ -101,9 +103,14 @@ func expand(reg registry.Registry, tree map[string]any) {
 	}
 }
 
-// expandStop writes out a target of bounds, one or a list: a number is a target of
-// what is sought.
+// expandStop writes out shares, and a target of bounds, one or a list: a number is a
+// target of what is sought.
 func expandStop(stop map[string]any) {
+	expandShare(stop, "improvement")
+	expandShare(stop, "gain")
+	if growth, ok := stop["hypervolume"].(map[string]any); ok {
+		expandShare(growth, "improvement")
+	}
 	bounds, _ := stop["target"].([]any)
 	if bound, one := stop["target"].(string); one {
 		bounds = []any{bound}
@@ -115,6 +122,27 @@ func expandStop(stop map[string]any) {
 	delete(stop, "target")
 	stop["reach"] = bounds
 }
+
+// expandShare writes out a share that is given in per cent.
+func expandShare(in map[string]any, key string) {
+	if share, ok := perCent(in[key]); ok {
+		in[key] = share
+	}
+}
+
+// perCent reads a text such as "2%" as a share. It divides by moving the point, so that
+// 2% is the same number as 0.02.
+func perCent(value any) (share float64, ok bool) {
+	text, _ := value.(string)
+	parts := perCents.FindStringSubmatch(text)
+	if parts == nil {
+		return 0, false
+	}
+	share, err := strconv.ParseFloat(parts[1]+"e-2", 64)
+	return share, err == nil
+}
+
+var perCents = regexp.MustCompile(`^([0-9]+(?:\.[0-9]*)?)\s*%$`)
 
 // expandObjective writes out what an objective is short for.
 func expandObjective(objective map[string]any) {

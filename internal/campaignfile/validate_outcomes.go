@@ -206,7 +206,7 @@ func boundOf(o definition.Objective) string {
 func (v *validator) tradeoffPolicy() {
 	aims := v.def.Tradeoff()
 	p := v.def.Policy
-	if _, known := v.reg.Methods.Rule(policies.Next, p.Next.Name); known && !next.TradesOff(p.Next) {
+	if v.known(policies.Next, p.Next.Name) && !next.TradesOff(p.Next) {
 		v.report(at("policy", "next"), fmt.Sprintf("%s seeks one value, and the objective is a trade-off", p.Next.Name),
 			"write lognehvi, sobol or random, or seek a formula, a desirability or one quantity")
 	}

@@ -199,6 +199,31 @@ func (v *validator) reach() {
 	}
 }
 
+// growth checks the rules that are about the front of a trade-off.
+func (v *validator) growth() {
+	s, next := v.def.Stop, v.def.Policy.Next.Name
+	if v.def.Tradeoff() != nil {
+		if s.Gain != nil && v.known(policies.Next, next) && next != defaultTradeoff {
+			v.report(at("stop", "gain"), fmt.Sprintf("%s expects no gain of an experiment", next),
+				"write next: "+defaultTradeoff+", or use hypervolume")
+		}
+		return
+	}
+	const problem, advice = "without a trade-off there is no front", "write window and improvement, or a target"
+	if s.Hypervolume != (definition.Growth{}) {
+		v.report(at("stop", "hypervolume"), problem, advice)
+	}
+	if s.Gain != nil {
+		v.report(at("stop", "gain"), problem, advice)
+	}
+}
+
+// known reports whether there is a rule of that name.
+func (v *validator) known(part policies.Part, name string) bool {
+	_, known := v.reg.Methods.Rule(part, name)
+	return known
+}
+
 // stop checks the stopping rules against the objective. A rule that can never
 // come true is refused, since its author counts on it.
 func (v *validator) stop() {
@@ -208,6 +233,7 @@ func (v *validator) stop() {
 			"add window, the number of experiments without improvement")
 	}
 	v.reach()
+	v.growth()
 	if s.Target != nil && (o.Min != nil && *s.Target < *o.Min || o.Max != nil && *s.Target > *o.Max) {
 		v.report(at("stop", "target"),
 			fmt.Sprintf("the target %s lies outside the plausible results of the objective",

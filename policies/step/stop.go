@@ -12,40 +12,88 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Stop completes the campaign where its budget is spent or its stopping rule is
-// met. The target is compared with the posterior mean of the best composition,
-// which noise moves less than its best measurement.
+// Stop completes the campaign where its budget is spent or one of its stopping
+// rules is met.
 func Stop(def *definition.Campaign, v policies.View, d policies.Decision) policies.Decision {
 	if v.Campaign.Spent() >= def.Budget.Experiments {
 		return d.Stop(policies.RuleBudget, events.CompletedBudget,
 			fmt.Sprintf("All %d experiments have been run.", def.Budget.Experiments))
 	}
+	if why := reached(def, v); why != "" {
+		return d.Stop(policies.RuleTarget, events.CompletedTarget, why)
+	}
+	if why := converged(def, v); why != "" {
+		return d.Stop(policies.RuleConverged, events.CompletedConverged, why)
+	}
+	return d
+}
+
+// reached says in a sentence how the target is reached; "" where it is not. It is
+// compared with the posterior at measured compositions, which noise moves less than
+// measurements.
+func reached(def *definition.Campaign, v policies.View) string {
 	sought := def.Sought()
 	if def.Stop.Target != nil && v.Objective != nil {
 		best, err := best(def, v)
 		if err == nil && best != nil && best.Confident &&
 			sought.Sign()*best.Value.Mean <= sought.Sign()**def.Stop.Target {
-			return d.Stop(policies.RuleTarget, events.CompletedTarget,
-				fmt.Sprintf("The target %g %s is reached: the best composition is expected to give %.4g.",
-					*def.Stop.Target, sought.Unit, best.Value.Mean))
+			return fmt.Sprintf("The target %g %s is reached: the best composition is expected to give %.4g.",
+				*def.Stop.Target, sought.Unit, best.Value.Mean)
 		}
 	}
 	if def.Stop.Reach != nil {
-		reached, err := outcome.ReachedBy(v.Campaign, v.Space, v.Objective, v.Outcomes)
-		if err == nil && reached != nil {
-			return d.Stop(policies.RuleTarget, events.CompletedTarget,
-				fmt.Sprintf("The target is reached: %s keeps %s with probability %.2f.",
-					reached.Experiment, strings.Join(def.Stop.Reach, " and "), reached.Probability))
+		r, err := outcome.ReachedBy(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		if err == nil && r != nil {
+			return fmt.Sprintf("The target is reached: %s keeps %s with probability %.2f.",
+				r.Experiment, strings.Join(def.Stop.Reach, " and "), r.Probability)
 		}
 	}
-	if def.Stop.Window > 0 {
+	return ""
+}
+
+// converged says in a sentence why no further improvement is expected; "" where
+// that is not so.
+func converged(def *definition.Campaign, v policies.View) string {
+	stop := def.Stop
+	if stop.Window > 0 {
 		if gain, threshold, ok := recentGain(v.Campaign, def); ok && gain <= threshold {
-			return d.Stop(policies.RuleConverged, events.CompletedConverged,
-				fmt.Sprintf("The last %d experiments improved the best result by %.3g %s, less than %.3g.",
-					def.Stop.Window, gain, sought.Unit, threshold))
+			return fmt.Sprintf("The last %d experiments improved the best result by %.3g %s, less than %.3g.",
+				stop.Window, gain, def.Sought().Unit, threshold)
 		}
 	}
-	return d
+	if window := stop.Hypervolume.Window; window > 0 {
+		least := *stop.Hypervolume.Improvement
+		if growth, ok := recentGrowth(v, window); ok && growth < least {
+			return fmt.Sprintf("The last %d experiments increased the hypervolume of the front by %.2g %%, less than %g %%.",
+				window, 100*growth, 100*least)
+		}
+	}
+	gains := v.Campaign.Gains
+	if stop.Gain != nil && len(gains) == definition.GainTurns && slices.Max(gains) < *stop.Gain {
+		return fmt.Sprintf("Each of the last %d experiments was expected to increase the hypervolume of the front by less than %g %%.",
+			len(gains), 100**stop.Gain)
+	}
+	return ""
+}
+
+// recentGrowth returns by what share of it the last experiments that were measured
+// have increased the hypervolume of the front, by the models of today. ok is false
+// while there are fewer than two windows of them, and where the others cover
+// nothing.
+func recentGrowth(v policies.View, window int) (share float64, ok bool) {
+	if v.Objective == nil {
+		return 0, false
+	}
+	p, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	if err != nil || p == nil || p.Aims == nil {
+		return 0, false
+	}
+	s, err := p.Standing()
+	if err != nil || len(s.Measured) < 2*window {
+		return 0, false
+	}
+	before := s.Before(window)
+	return (s.Hypervolume - before) / before, before > 0
 }
 
 // recentGain returns by how much the best of the last Window measurements is

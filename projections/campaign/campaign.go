@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections"
 )
 
@@ -151,6 +152,7 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 			return fmt.Sprintf("decision %s is out of order, %s was next", p.Decision, next)
 		}
 		s.Decisions++
+		s.gain(p)
 	case *events.TrustAdjusted:
 		return s.adjustTrust(p)
 
@@ -165,6 +167,18 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		return row.move(s, e, payload)
 	}
 	return ""
+}
+
+// gain notes what the experiment of a decision is expected to gain.
+func (s *State) gain(d *events.DecisionMade) {
+	switch {
+	case d.Action != events.ActionRun:
+	case d.Tradeoff == nil || d.Tradeoff.Gain == nil:
+		s.Gains = nil
+	default:
+		latest := s.Gains[max(0, len(s.Gains)+1-definition.GainTurns):]
+		s.Gains = append(slices.Clone(latest), *d.Tradeoff.Gain)
+	}
 }
 
 // applyCampaign folds an event about the campaign as a whole. Which of them may
@@ -184,6 +198,7 @@ func (s *State) applyCampaign(e events.Event, payload events.Payload) {
 		s.Definition = &p.Definition
 		s.Source = p.Source
 		s.DefinedBy = e.ID
+		s.Gains = nil
 		if s.Status == Completed {
 			s.Status = Running
 			s.Reason = ""

@@ -235,10 +235,15 @@ type State struct {
 	Exclusions []Exclusion `json:"exclusions,omitempty"`
 	// Decisions counts the decisions made, Turns the turns that are over: see
 	// turn.go.
-	Decisions int     `json:"decisions"`
-	Turns     int     `json:"turns,omitempty"`
-	Trust     []Trust `json:"trust,omitempty"`
-	Notes     []Note  `json:"notes,omitempty"`
+	Decisions int `json:"decisions"`
+	Turns     int `json:"turns,omitempty"`
+	// Gains are what the latest experiments of a trade-off were expected to gain, one
+	// after the other, [definition.GainTurns] of them at most: as shares of the
+	// hypervolume, by the decisions to run them. One whose gain is not known, and
+	// an amendment, begin anew.
+	Gains []float64 `json:"gains,omitempty"`
+	Trust []Trust   `json:"trust,omitempty"`
+	Notes []Note    `json:"notes,omitempty"`
 	// Files in order: Files[i].ID is events.FileID(i+1).
 	Files []File `json:"files,omitempty"`
 	// Failure is the cause of the last fit, if it failed.

@@ -2,6 +2,7 @@ package campaign_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
@@ -94,4 +95,38 @@ func TestTurns(t *testing.T) {
 	if !later("d4") || later("d5") {
 		t.Error("d5 is the latest decision")
 	}
+}
+
+// Law: the gains that are known are those of the latest experiments in a row that a trade-off ran,
+// three at most. A question changes nothing; an experiment whose gain is not known, and an
+// amendment, begin anew.
+func TestGains(t *testing.T) {
+	f := begin(t)
+	n := 0
+	decides := func(action events.Action, gains ...float64) {
+		n++
+		d := &events.DecisionMade{Decision: events.DecisionID(n), Action: action}
+		if len(gains) > 0 {
+			d.Tradeoff = &events.Tradeoff{Gain: &gains[0]}
+		}
+		f.must(d)
+	}
+	holds := func(want ...float64) {
+		t.Helper()
+		if got := f.State().Gains; !slices.Equal(got, want) {
+			t.Errorf("after %d decisions: %v, want %v", n, got, want)
+		}
+	}
+	holds()
+	for _, gain := range []float64{4, 3, 2, 1} {
+		decides(events.ActionRun, gain)
+	}
+	decides(events.ActionAsk)
+	holds(3, 2, 1)
+	decides(events.ActionRun)
+	holds()
+	decides(events.ActionRun, 5)
+	holds(5)
+	f.must(&events.CampaignAmended{Definition: *f.State().Definition})
+	holds()
 }

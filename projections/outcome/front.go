@@ -110,7 +110,7 @@ func (p *Problem) Standing() (*Standing, error) {
 	}
 	s.Reference = pareto.Reference(counting, p.worst(), p.least())
 	p.belowCaps(s.Reference, all)
-	s.front()
+	s.Front, s.Hypervolume = s.front(len(s.Measured))
 	return s, nil
 }
 
@@ -190,20 +190,27 @@ func (p *Problem) least() []float64 {
 	return least
 }
 
-// front sets the front and what it covers.
-func (s *Standing) front() {
+// Before is the hypervolume without the latest experiments, beyond the same
+// reference.
+func (s *Standing) Before(latest int) float64 {
+	_, covered := s.front(len(s.Measured) - latest)
+	return covered
+}
+
+// front returns the front of the first n, and what it covers.
+func (s *Standing) front(n int) (front []int, covered float64) {
 	var points [][]float64
 	var which []int
-	for i, score := range s.Scores {
+	for i, score := range s.Scores[:n] {
 		finite := !slices.ContainsFunc(score, func(y float64) bool { return !finite(y) })
 		if finite && s.Feasible[i] >= ratherFeasible && pareto.Beyond(score, s.Reference) {
 			points, which = append(points, score), append(which, i)
 		}
 	}
 	for _, i := range pareto.NonDominated(points) {
-		s.Front = append(s.Front, which[i])
+		front = append(front, which[i])
 	}
-	s.Hypervolume = pareto.Hypervolume(points, s.Reference)
+	return front, pareto.Hypervolume(points, s.Reference)
 }
 
 // Recorded is the standing as a decision records it.
