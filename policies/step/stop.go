@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Stop completes the campaign where its budget is spent or one of its stopping
