@@ -100,7 +100,7 @@ func TestCloudEventSubject(t *testing.T) {
 		events.KindQuestionAsked: "q2", events.KindQuestionAnswered: "q2", events.KindQuestionSuperseded: "q2", events.KindQuestionContested: "q2",
 		events.KindQuestionExpired: "q2", events.KindQuestionWithdrawn: "q2",
 		events.KindExperimentRequested: "e1", events.KindExperimentDispatched: "e1", events.KindExperimentStarted: "e1",
-		events.KindExperimentMeasured: "e1", events.KindExperimentFailed: "e1", events.KindExperimentCancelled: "e1",
+		events.KindExperimentMeasured: "e1", events.KindQuantityArrived: "e1", events.KindExperimentFailed: "e1", events.KindExperimentCancelled: "e1",
 		events.KindExperimentUnresolved: "e1", events.KindExperimentResolved: "e1", events.KindExperimentInfeasible: "e1",
 		events.KindExperimentCorrected: "e1", events.KindExperimentDeferred: "e1",
 		events.KindRegionExcluded: "n4", events.KindRegionAllowed: "n4",

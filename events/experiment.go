@@ -70,7 +70,8 @@ type Measurement struct {
 	Unread []Unread `json:"unread,omitempty"`
 	// Quantities are the values of the quantities that the campaign declares, in
 	// the order of the definition; with them Objective is empty. At least one is
-	// there. Since version 2 of the payload.
+	// there, or is to arrive later: that is in neither list. Since version 2 of
+	// the payload.
 	Quantities []definition.Quantity `json:"quantities,omitempty"`
 	// Missing are those of them that this measurement did not give.
 	Missing []Missing `json:"missing,omitempty"`
@@ -107,9 +108,10 @@ func (m *Measurement) All() []definition.Quantity {
 
 // version is that of a payload with the measurement: a program that knows
 // version 1 alone looks for the objective, and a campaign that declares no
-// quantities goes on writing it.
+// quantities goes on writing it. Where everything is still to arrive, there is
+// none either.
 func (m *Measurement) version() int {
-	if m == nil || len(m.Quantities) == 0 && len(m.Missing) == 0 {
+	if m == nil || m.Objective != (definition.Quantity{}) {
 		return 1
 	}
 	return 2
@@ -134,6 +136,33 @@ type ExperimentMeasured struct {
 	// Requested is the composition asked for.
 	Requested definition.Point `json:"requested"`
 	Measurement
+}
+
+// QuantityArrived says that a quantity of a measured experiment has come after
+// its end, or that it will not: exactly one of Quantity and Missing is set.
+type QuantityArrived struct {
+	Experiment string `json:"experiment"`
+	Command    string `json:"command,omitempty"`
+	// Instrument is who reported it, "person" for a person; empty where the engine
+	// says that it did not come in time.
+	Instrument string `json:"instrument,omitempty"`
+	// Quantity is the value, in the campaign's unit.
+	Quantity *definition.Quantity `json:"quantity,omitempty"`
+	// Missing names the quantity that has no value, and why.
+	Missing *Missing `json:"missing,omitempty"`
+	// Unread is a value that was reported and cannot be used.
+	Unread []Unread `json:"unread,omitempty"`
+}
+
+// Name is that of the quantity, empty where the event names none.
+func (p *QuantityArrived) Name() string {
+	switch {
+	case p.Quantity != nil:
+		return p.Quantity.Name
+	case p.Missing != nil:
+		return p.Missing.Name
+	}
+	return ""
 }
 
 // ExperimentFailed says that the experiment ended without a usable result.
@@ -371,6 +400,7 @@ type Commanded interface {
 
 func (p ExperimentStarted) CommandID() string    { return p.Command }
 func (p ExperimentMeasured) CommandID() string   { return p.Command }
+func (p QuantityArrived) CommandID() string      { return p.Command }
 func (p ExperimentFailed) CommandID() string     { return p.Command }
 func (p ExperimentInfeasible) CommandID() string { return p.Command }
 func (p ExperimentDeferred) CommandID() string   { return p.Command }
@@ -399,6 +429,7 @@ func (p ExperimentRequested) Subject() string  { return p.Experiment }
 func (p ExperimentDispatched) Subject() string { return p.Experiment }
 func (p ExperimentStarted) Subject() string    { return p.Experiment }
 func (p ExperimentMeasured) Subject() string   { return p.Experiment }
+func (p QuantityArrived) Subject() string      { return p.Experiment }
 func (p ExperimentFailed) Subject() string     { return p.Experiment }
 func (p ExperimentCancelled) Subject() string  { return p.Experiment }
 func (p ExperimentUnresolved) Subject() string { return p.Experiment }

@@ -39,6 +39,7 @@ const (
 	KindExperimentDispatched Kind = "experiment.dispatched"
 	KindExperimentStarted    Kind = "experiment.started"
 	KindExperimentMeasured   Kind = "experiment.measured"
+	KindQuantityArrived      Kind = "quantity.arrived"
 	KindExperimentFailed     Kind = "experiment.failed"
 	KindExperimentCancelled  Kind = "experiment.cancelled"
 	KindExperimentUnresolved Kind = "experiment.unresolved"
@@ -199,6 +200,7 @@ var campaigns = NewVocabulary(
 	RowOf[ExperimentDispatched](KindExperimentDispatched, 1),
 	RowOf[ExperimentStarted](KindExperimentStarted, 1),
 	RowOf[ExperimentMeasured](KindExperimentMeasured, 2),
+	RowOf[QuantityArrived](KindQuantityArrived, 1),
 	RowOf[ExperimentFailed](KindExperimentFailed, 1),
 	RowOf[ExperimentCancelled](KindExperimentCancelled, 1),
 	RowOf[ExperimentUnresolved](KindExperimentUnresolved, 1),

@@ -14,7 +14,8 @@ import (
 // serves a campaign of several quantities unchanged.
 //
 // A declared quantity whose value cannot be used, or that was not reported, is
-// in Missing with the reason; its value, where there was one, is in Unread. What
+// in Missing with the reason; its value, where there was one, is in Unread. One
+// that arrives later, and of which nothing is said yet, is in neither list. What
 // is not declared stays in Further.
 //
 // Where the campaign declares nothing, what it seeks is the objective, wherever
@@ -24,31 +25,27 @@ func Arranged(def *definition.Campaign, m events.Measurement) events.Measurement
 		return objectiveApart(def, m)
 	}
 	reported := m.All()
-	said := m.Missing
+	reasons := m.Missing
 	m.Objective = definition.Quantity{}
 	m.Quantities, m.Missing, m.Further = nil, nil, nil
 	m.Unread = slices.Clone(m.Unread)
 	for _, q := range def.Declared() {
 		i := slices.IndexFunc(reported, func(r definition.Quantity) bool { return r.Name == q.Name })
 		if i < 0 {
-			m.Missing = append(m.Missing, events.Missing{Name: q.Name, Reason: whyMissing(said, q.Name)})
+			if why, is := whyMissing(&q, reasons); is {
+				m.Missing = append(m.Missing, events.Missing{Name: q.Name, Reason: why})
+			}
 			continue
 		}
 		value := reported[i]
 		reported = slices.Delete(reported, i, i+1)
-		if err := usable(&q, value); err != nil {
-			m.Missing = append(m.Missing, events.Missing{Name: q.Name, Reason: err.Error()})
-			m.Unread = append(m.Unread, events.Unread{Field: q.Name, Text: text(value), Reason: err.Error()})
+		is, missing, unread := Arrived(&q, value)
+		m.Unread = append(m.Unread, unread...)
+		if missing != nil {
+			m.Missing = append(m.Missing, *missing)
 			continue
 		}
-		if badSD(value.SD) {
-			m.Unread = append(m.Unread, events.Unread{
-				Field: q.Name + ".sd", Text: text(*value.SD),
-				Reason: fmt.Sprintf("the standard deviation of %s is %s", q.Name, absurd(*value.SD)),
-			})
-			value.SD = nil
-		}
-		m.Quantities = append(m.Quantities, value)
+		m.Quantities = append(m.Quantities, *is)
 	}
 	m.Further = reported
 	return m
@@ -70,19 +67,50 @@ func objectiveApart(def *definition.Campaign, m events.Measurement) events.Measu
 	return m
 }
 
+// NotReported is why a quantity is missing of which the instrument said nothing.
+const NotReported = "it was not reported"
+
 // whyMissing is the reason that an instrument gives for a quantity without a
-// value.
-func whyMissing(said []events.Missing, name string) string {
-	for _, missing := range said {
-		if missing.Name == name && missing.Reason != "" {
-			return Legible(missing.Reason, MaxCause)
-		}
+// value. One that arrives later is missing only where it says so.
+func whyMissing(q *definition.QuantityDef, said []events.Missing) (why string, missing bool) {
+	i := slices.IndexFunc(said, func(m events.Missing) bool { return m.Name == q.Name })
+	switch {
+	case i >= 0 && said[i].Reason != "":
+		return Legible(said[i].Reason, MaxCause), true
+	case i < 0 && q.Later():
+		return "", false
 	}
-	return "it was not reported"
+	return NotReported, true
 }
 
-// usable says why a value is not one of a declared quantity.
-func usable(q *definition.QuantityDef, value definition.Quantity) error {
+// Arrived returns a quantity that came after the end of its experiment as it
+// enters the campaign: its value, or why it is missing, and then what was
+// reported in unread. It is [Arranged] for one quantity.
+func Arrived(
+	q *definition.QuantityDef, value definition.Quantity,
+) (arrived *definition.Quantity, missing *events.Missing, unread []events.Unread) {
+	if err := Usable(q, value); err != nil {
+		return nil, &events.Missing{Name: q.Name, Reason: err.Error()},
+			[]events.Unread{{Field: q.Name, Text: text(value), Reason: err.Error()}}
+	}
+	if badSD(value.SD) {
+		unread = []events.Unread{unreadSD(q, *value.SD)}
+		value.SD = nil
+	}
+	return &value, nil, unread
+}
+
+// unreadSD is a standard deviation that is none.
+func unreadSD(q *definition.QuantityDef, sd float64) events.Unread {
+	return events.Unread{
+		Field: q.Name + ".sd", Text: text(sd),
+		Reason: fmt.Sprintf("the standard deviation of %s is %s", q.Name, absurd(sd)),
+	}
+}
+
+// Usable says why a value is not one of a declared quantity: it is no finite
+// number, in another unit, or out of the range of plausible values.
+func Usable(q *definition.QuantityDef, value definition.Quantity) error {
 	switch v := value.Value; {
 	case !finite(v) || beyond(v):
 		return fmt.Errorf("%s is %s", q.Name, absurd(v))
@@ -99,10 +127,10 @@ func usable(q *definition.QuantityDef, value definition.Quantity) error {
 }
 
 // quantities checks the declared quantities of an arranged measurement: that
-// there is one from which something is learned.
+// there is one from which something is learned, or is to arrive.
 func (f *faults) quantities(def *definition.Campaign, m events.Measurement) {
-	for _, value := range m.Quantities {
-		if q := def.Quantity(value.Name); q != nil && !q.Record {
+	for _, q := range def.Declared() {
+		if !q.Record && (named(m.Quantities, q.Name) || q.Later() && !said(m.Missing, q.Name)) {
 			return
 		}
 	}
@@ -127,11 +155,13 @@ func Recorded(def *definition.Campaign, m events.Measurement) error {
 	for _, q := range def.Declared() {
 		i := slices.IndexFunc(m.Quantities, func(v definition.Quantity) bool { return v.Name == q.Name })
 		if i < 0 {
-			missing = append(missing, q.Name)
+			if !q.Later() || said(m.Missing, q.Name) {
+				missing = append(missing, q.Name)
+			}
 			continue
 		}
 		values = append(values, q.Name)
-		if err := usable(&q, m.Quantities[i]); err != nil {
+		if err := Usable(&q, m.Quantities[i]); err != nil {
 			f.add("%v", err)
 		}
 		if sd := m.Quantities[i].SD; badSD(sd) {
@@ -151,11 +181,22 @@ func Recorded(def *definition.Campaign, m events.Measurement) error {
 	return nil
 }
 
+// named reports whether a quantity is among some.
+func named(list []definition.Quantity, name string) bool {
+	return slices.ContainsFunc(list, func(q definition.Quantity) bool { return q.Name == name })
+}
+
+// said reports whether a quantity is said to be missing.
+func said(list []events.Missing, name string) bool {
+	return slices.ContainsFunc(list, func(q events.Missing) bool { return q.Name == name })
+}
+
 // outputs compares the declared quantities with what the instrument measures.
 func (f *faults) outputs(desc Description, def definition.Campaign) {
 	for _, q := range def.Declared() {
 		i := slices.IndexFunc(desc.Outputs, func(o OutputSpec) bool { return o.Name == q.Name })
 		switch {
+		case i < 0 && q.Later(): // another one may measure it
 		case i < 0:
 			f.add("the campaign declares %s, the instrument measures %s", q.Name, namesOf(desc.Outputs))
 		case desc.Outputs[i].Unit != q.Unit:

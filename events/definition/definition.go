@@ -486,6 +486,15 @@ func (d Duration) String() string {
 	return text
 }
 
+// Days is String in days, where the duration is of whole ones: "3d", not "72h".
+func (d Duration) Days() string {
+	const day = Duration(24 * time.Hour)
+	if d >= day && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
+	return d.String()
+}
+
 // MarshalJSON writes the duration as a string.
 func (d Duration) MarshalJSON() ([]byte, error) {
 	return json.Marshal(time.Duration(d).String())

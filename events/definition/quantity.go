@@ -27,7 +27,21 @@ type QuantityDef struct {
 	From string `json:"from,omitempty" jsonschema:"maxLength=2000"`
 	// Record keeps the quantity and models nothing of it.
 	Record bool `json:"record,omitempty"`
+	// Arrives is "later" where the value comes after its experiment has ended, as
+	// a capacity after 100 cycles does: the experiment counts as measured without
+	// it, and awaits it. Default: it comes with the experiment's result.
+	Arrives string `json:"arrives,omitempty" jsonschema:"enum=later"`
+	// AnswerWithin is how long after the end of its experiment a value that arrives
+	// later is awaited; after that it is missing, until it comes all the same.
+	// Absent: for as long as it takes.
+	AnswerWithin Duration `json:"answer_within,omitempty"`
 }
+
+// ArrivesLater is a quantity whose value comes after its experiment has ended.
+const ArrivesLater = "later"
+
+// Later reports whether the value comes after its experiment has ended.
+func (q *QuantityDef) Later() bool { return q.Arrives == ArrivesLater }
 
 // Several reports whether the campaign declares its quantities one by one. One
 // that does not knows the objective, and takes what else an instrument reports

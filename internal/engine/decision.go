@@ -33,6 +33,11 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 	if last, err := c.lastUnderWay(s); last || err != nil {
 		return Wait{For: waitingForInstrument(s, w), Until: deadline(s, w)}, err
 	}
+	if s.Spent() >= s.Definition.Budget.Experiments {
+		if wait := lastArrivals(s, w); wait != nil {
+			return wait, nil
+		}
+	}
 	if fit, ok := c.nextFit(s); ok {
 		return fit, nil
 	}
@@ -103,20 +108,21 @@ func (c *Core) goesOnBeside(s *campaign.State, q *campaign.Question) bool {
 
 // lastUnderWay reports whether experiments are under way in a finite space in
 // which every composition is, or where each is tried once has been tried: what
-// to do then depends on how they end.
+// to do then depends on how they end. An experiment counts as under way for as
+// long as what is sought is still to arrive of it.
 //
 // Otherwise a policy would find no candidate left and end the campaign as
 // exhausted, though one that is under way may yet be put off.
 func (c *Core) lastUnderWay(s *campaign.State) (bool, error) {
 	points, finite := c.space.Finite()
-	if !finite || underWay(s) == 0 {
+	if !finite || underWay(s) == 0 && s.AllAwaited() == nil {
 		return false, nil
 	}
 	once := len(s.Definition.Candidates) > 0
 	taken := make(map[string]bool)
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if !x.Status.Open() && (!once || x.Status.CalledOff()) {
+		if !x.Status.Open() && !s.AwaitsSought(x) && (!once || x.Status.CalledOff()) {
 			continue
 		}
 		key, err := c.space.Key(x.Parameters)

@@ -164,6 +164,7 @@ func (c *Core) Next(w World) (Step, error) {
 		c.nextWatch,
 		c.nextRecovered,
 		c.nextEnd,
+		c.nextArrival,
 		c.nextQuestion,
 		c.nextExcluded,
 		c.nextCircuitBreak,
@@ -289,6 +290,9 @@ func (c *Core) nextRecovered(s *campaign.State, w World) (Step, error) {
 		if q := &s.Questions[i]; overdue(q, w.Now) {
 			return Record{[]events.Payload{&events.QuestionExpired{Question: q.ID}}}, nil
 		}
+	}
+	if step, err := c.nextArrival(s, w); step != nil || err != nil {
+		return step, err
 	}
 	wait := Wait{
 		For:     "the instrument to say what became of what was under way",
@@ -476,11 +480,14 @@ func AfterPause(s *campaign.State) []problem.Remedy {
 
 // timeIsUp completes the campaign when its time is spent, and is nil before. It
 // is asked only where something new would begin, so that the last experiment is
-// never cut off.
+// never cut off, nor what it is still to give.
 func timeIsUp(s *campaign.State, w World) Step {
 	limit := time.Duration(s.Definition.Budget.Time)
 	if limit == 0 || w.Now.Sub(s.DefinedAt) < limit {
 		return nil
+	}
+	if wait := lastArrivals(s, w); wait != nil {
+		return wait
 	}
 	return Record{[]events.Payload{&events.CampaignCompleted{
 		Reason: events.CompletedTime, Detail: fmt.Sprintf("the campaign has run for its %s", limit),
@@ -519,6 +526,8 @@ func waitingForInstrument(s *campaign.State, w World) string {
 		return rest(s, x, until.In(w.Now.Location()))
 	} else if x != nil && w.Ticket.Place == Waiting {
 		return fmt.Sprintf("its turn to measure %s: %s", x.ID, w.Ticket.Behind)
+	} else if awaited := s.AllAwaited(); x == nil && awaited != nil {
+		return awaitedText(awaited)
 	}
 	return "the instrument"
 }
@@ -551,6 +560,9 @@ func deadline(s *campaign.State, w World) time.Time {
 			}
 			add(giveUp)
 		}
+	}
+	if !s.Status.Ended() {
+		add(awaitedUntil(s))
 	}
 	if until := restsUntil(s, w); until.After(w.Now) && firstRequested(s) != nil {
 		add(until)

@@ -39,7 +39,7 @@ type Tell struct {
 // quantities they know nothing, and there a 0 would be a value.
 func (t Tell) MarshalJSON() ([]byte, error) {
 	type plain Tell
-	if t.Value == nil && t.Quantities == nil {
+	if t.empty() {
 		t.Value = new(float64)
 	}
 	return json.Marshal(plain(t))
@@ -52,6 +52,9 @@ func (t *Tell) received() {
 		t.Value = nil
 	}
 }
+
+// empty reports whether nothing is said of any quantity.
+func (t *Tell) empty() bool { return t.Value == nil && t.Quantities == nil && t.Missing == nil }
 
 // reasons counts the reasons why there is no value.
 func (t *Tell) reasons() (n int) {
@@ -87,7 +90,7 @@ func (t *Tell) CheckOutcome() error {
 		return invalid("give at most one of failed, infeasible and again")
 	case reasons == 1 && (t.Value != nil || t.Quantities != nil):
 		return invalid("an experiment that failed has no value: give one of the two")
-	case reasons == 0 && t.Value == nil && t.Quantities == nil:
+	case reasons == 0 && t.empty():
 		return invalid("give the value, or why there is none: failed, infeasible or again")
 	}
 	return nil
@@ -203,6 +206,8 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 			return nil, noExperiment(id)
 		case x.Status == campaign.Unresolved:
 			return nil, notNow(id, "the fate of %s is unknown", id).With(settle(id))
+		case x.Status == campaign.Measured && s.Definition.Several() && t.reasons() == 0:
+			return c.deliver(x, t)
 		case x.Status == campaign.Measured:
 			return nil, conflict(id, "%s has a result already", id).
 				With(problem.Remedy{Text: "change it", Action: problem.Correct, Subject: id})

@@ -138,6 +138,7 @@ var tellings = map[events.Kind]telling{
 	events.KindExperimentDispatched: routine(tells((*Story).experimentDispatched)),
 	events.KindExperimentStarted:    routine(tells((*Story).experimentStarted)),
 	events.KindExperimentMeasured:   tells((*Story).experimentMeasured),
+	events.KindQuantityArrived:      tells((*Story).quantityArrived),
 	events.KindExperimentFailed:     tells((*Story).experimentFailed),
 	events.KindExperimentInfeasible: tells((*Story).experimentInfeasible),
 	events.KindExperimentDeferred:   tells((*Story).experimentDeferred),

@@ -39,6 +39,15 @@ func (s *Story) experimentMeasured(_ events.Event, p *events.ExperimentMeasured)
 	return Entry{Text: text}
 }
 
+// What came is told by who reported it; that nothing came in time, by no one.
+func (s *Story) quantityArrived(e events.Event, p *events.QuantityArrived) Entry {
+	if p.Missing != nil {
+		return Entry{Who: doer(e), Text: p.Missing.Name + " of " + p.Experiment + " is missing", Reason: p.Missing.Reason}
+	}
+	return Entry{Who: doer(e), Text: fmt.Sprintf("%s of %s has arrived: %s",
+		p.Quantity.Name, p.Experiment, format.Quantity(p.Quantity.Value, p.Quantity.Unit))}
+}
+
 // unreadFields names the first few fields of a result that the program does not
 // know.
 func unreadFields(unread []events.Unread) []string {

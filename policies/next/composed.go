@@ -22,6 +22,10 @@ type Several struct {
 	Objective *objective.Model
 	// Standing is where the trade-off stands; nil where there is none.
 	Standing *outcome.Standing
+	// Awaited are measured points at which a quantity of the problem is still to
+	// arrive, other than the value that is sought: they count as under way, and
+	// each quantity is drawn there from what its own model knows.
+	Awaited [][]float64
 	// Seed is that of all draws.
 	Seed uint64
 }
@@ -65,7 +69,11 @@ func (r logNEI) Composes(p *outcome.Problem, m *objective.Model) bool {
 // whatever keeps them is an improvement.
 func (r logNEI) Compose(s Several) (Composed, error) {
 	m, pending := s.Objective.Expected()
-	b := base{Several: s, problem: s.Problem.Functions(s.Seed), points: slices.Concat(contenders(m), pending)}
+	measured := slices.DeleteFunc(contenders(m), func(x []float64) bool {
+		return slices.ContainsFunc(s.Awaited, func(y []float64) bool { return slices.Equal(x, y) })
+	})
+	pending = slices.Concat(pending, s.Awaited)
+	b := base{Several: s, problem: s.Problem.Functions(s.Seed), points: slices.Concat(measured, pending)}
 	b.measured = len(b.points) - len(pending)
 	return b.compose()
 }

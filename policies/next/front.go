@@ -1,6 +1,8 @@
 package next
 
 import (
+	"slices"
+
 	"github.com/campaignd/campaignd/internal/num/pareto"
 	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/outcome"
@@ -43,7 +45,7 @@ func (logNEHVI) Compose(s Several) (Composed, error) {
 	if four {
 		members = ofFour
 	}
-	n, negLogKept, err := s.Problem.Improvement(s.Standing, pending, members, s.Seed)
+	n, negLogKept, err := s.Problem.Improvement(s.Standing, slices.Concat(pending, s.Awaited), members, s.Seed)
 	if err != nil {
 		return Composed{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/policies"
@@ -20,6 +21,9 @@ import (
 //     (Desautels et al. 2014): their mean stays, what is unknown around them
 //     goes, so that the next candidate is worth an experiment next to them.
 //     A barrier keeps it from being the same composition all the same.
+//   - Experiments that are measured, and whose value of what is sought is still to
+//     arrive: the same, for the model of that value. It is another quantity that
+//     arrives later: see awaiting.
 //   - Compositions that only ever failed: the same barrier.
 //   - Where experiments fail: −ln P(x) of the feasibility model is added to the
 //     acquisition. To −log EI that is exactly constrained expected improvement
@@ -42,6 +46,15 @@ type avoidance struct {
 	points          [][]float64
 	// underWay are the points of pending ones alone.
 	underWay [][]float64
+	// awaited are experiments that are measured, and of which quantities other
+	// than what is sought are still to arrive.
+	awaited []awaited
+}
+
+// awaited is a point of the unit cube at which quantities are still to arrive.
+type awaited struct {
+	x          []float64
+	quantities []string
 }
 
 // avoided returns what candidates keep away from. Without a feasibility model
@@ -58,6 +71,12 @@ func avoided(v policies.View) (avoidance, error) {
 		x := &v.Campaign.Experiments[i]
 		withoutResult := x.Status == campaign.Infeasible || x.Status == campaign.Failed &&
 			v.Feasibility != nil
+		if x.Status == campaign.Measured {
+			if err := a.await(v, x); err != nil {
+				return a, err
+			}
+			continue
+		}
 		if !x.Status.Open() && (!withoutResult || x.Excluded) {
 			continue
 		}
@@ -83,6 +102,48 @@ func avoided(v policies.View) (avoidance, error) {
 		a.underWay = append(a.underWay, u)
 	}
 	return a, nil
+}
+
+// await notes what is still to arrive of a measured experiment. Where that is what
+// is sought, or a quantity that it is computed from, the model of what is sought
+// lacks the experiment, and counts it as under way. Models of the other
+// quantities have it, so that it is not expected of them again.
+func (a *avoidance) await(v policies.View, x *campaign.Experiment) error {
+	late := v.Campaign.Awaited(x)
+	if late == nil {
+		return nil
+	}
+	u, err := v.Space.Encode(x.Measurement.Actual)
+	if err != nil {
+		return err
+	}
+	if !v.Campaign.AwaitsSought(x) {
+		var names []string
+		for _, l := range late {
+			names = append(names, l.Quantity)
+		}
+		a.awaited = append(a.awaited, awaited{u, names})
+		return nil
+	}
+	key, err := v.Space.Key(x.Parameters)
+	if err != nil {
+		return err
+	}
+	a.pending[key] = true
+	a.points = append(a.points, u)
+	a.underWay = append(a.underWay, u)
+	return nil
+}
+
+// awaiting are the points at which one of some quantities is still to arrive,
+// besides those that are under way.
+func (a *avoidance) awaiting(quantities []string) (points [][]float64) {
+	for _, w := range a.awaited {
+		if slices.ContainsFunc(w.quantities, func(name string) bool { return slices.Contains(quantities, name) }) {
+			points = append(points, w.x)
+		}
+	}
+	return points
 }
 
 // Find returns the composition to measure at which an acquisition is smallest:

@@ -59,7 +59,8 @@ func (s *Step) acquisitionOf(m *objective.Model) (next.Acquisition, error) {
 	}
 	if rule, ok := s.Rule.(next.Composer); ok && rule.Composes(p, m) {
 		composed, err := rule.Compose(next.Several{
-			Problem: p, Objective: m, Standing: s.several.standing, Seed: s.unaidedSeed(),
+			Problem: p, Objective: m, Standing: s.several.standing, Awaited: s.avoid.awaiting(p.Quantities),
+			Seed: s.unaidedSeed(),
 		})
 		s.several.composed = &composed
 		return composed.Acquisition, err

@@ -28,11 +28,12 @@ func resolvable(_ *State, _ *Experiment, p *events.ExperimentResolved) (problem 
 }
 
 // resolve folds a person's word on an experiment of unknown fate.
-func resolve(_ *State, x *Experiment, e events.Event, p *events.ExperimentResolved) {
+func resolve(s *State, x *Experiment, e events.Event, p *events.ExperimentResolved) {
 	x.Status = statusOf[p.Resolution]
 	x.end(e)
 	if x.Status == Measured {
 		x.Measurement = p.Measurement
+		s.await(x)
 		return
 	}
 	x.Cause = p.Reason
@@ -136,6 +137,7 @@ func correct(s *State, x *Experiment, e events.Event, p *events.ExperimentCorrec
 	x.Flag = nil
 	x.Elsewhere = false
 	x.Once = false // a person's word is the last
+	s.await(x)
 	if status == Cancelled {
 		s.reopen()
 	}

@@ -99,6 +99,9 @@ type Experiment struct {
 	// Without are the quantities of the measurement that are left out of the
 	// models, where the others count; see [Experiment.Counts].
 	Without []string `json:"without,omitempty"`
+	// Later are the quantities that were to arrive later when it was measured:
+	// see [State.Awaited].
+	Later []string `json:"later,omitempty"`
 	// Elsewhere is set where what was made is not what was asked for.
 	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Flag is the latest verdict on the measurement, nil where nothing is wrong

@@ -75,12 +75,17 @@ var transitions = map[events.Kind]transition{
 			}
 			return ""
 		}),
-		then: then(func(_ *State, x *Experiment, e events.Event, p *events.ExperimentMeasured) {
+		then: then(func(s *State, x *Experiment, e events.Event, p *events.ExperimentMeasured) {
 			m := p.Measurement
 			x.Measurement = &m
 			x.Instrument = p.Instrument
 			x.Simulated = e.Simulated
+			s.await(x)
 		}),
+	},
+	events.KindQuantityArrived: {
+		from:  []ExperimentStatus{Measured},
+		check: check(arrivable), then: then(arrive),
 	},
 	events.KindExperimentFailed: {
 		from: open, to: []ExperimentStatus{Failed},

@@ -32,6 +32,7 @@ func Example_transitions() {
 	// experiment.dispatched: requested → dispatched
 	// experiment.started: dispatched → started
 	// experiment.measured: requested, dispatched, started, unresolved → measured
+	// quantity.arrived: measured
 	// experiment.failed: requested, dispatched, started, unresolved → failed
 	// experiment.cancelled: requested, dispatched, started, unresolved → cancelled
 	// experiment.unresolved: dispatched, started → unresolved

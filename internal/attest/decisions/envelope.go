@@ -57,6 +57,7 @@ var writers = map[events.Kind]author{
 	events.KindExperimentDispatched: byEngine,
 	events.KindExperimentStarted:    byInstrument,
 	events.KindExperimentMeasured:   byInstrument | byPerson,
+	events.KindQuantityArrived:      byInstrument | byPerson | byEngine,
 	events.KindExperimentFailed:     byInstrument | byPerson,
 	events.KindExperimentCancelled:  byInstrument | byEngine | byPerson,
 	events.KindExperimentUnresolved: byInstrument | byEngine,
@@ -152,6 +153,7 @@ func (a *auditor) joins(in *identified) bool {
 var members = map[events.Kind]func(*auditor, *identified) bool{
 	events.KindRegionExcluded:       member((*auditor).joinsExclusion),
 	events.KindMeasurementFlagged:   member((*auditor).joinsWord),
+	events.KindQuantityArrived:      member((*auditor).joinsArrived),
 	events.KindNoteAdded:            member((*auditor).joinsNote),
 	events.KindFileAttached:         member((*auditor).joinsFile),
 	events.KindExperimentUnresolved: member((*auditor).joinsUnresolved),
@@ -195,6 +197,12 @@ func (a *auditor) joinsFile(in *identified, _ *events.FileAttached) bool {
 	return a.event.Actor == a.batch.Actor && in.author == byInstrument
 }
 
+// joinsArrived: it is a further quantity of one report.
+func (a *auditor) joinsArrived(in *identified, p *events.QuantityArrived) bool {
+	_, first := a.opening.(*events.QuantityArrived)
+	return first && in.author != byEngine && a.event.Actor == a.batch.Actor && a.opening.Subject() == p.Experiment
+}
+
 // joinsUnresolved: it is a further command whose fate is unknown.
 func (a *auditor) joinsUnresolved(in *identified, _ *events.ExperimentUnresolved) bool {
 	_, recovery := a.opening.(*events.RecoveryDone)
@@ -230,7 +238,8 @@ func (a *auditor) tells(experiment string) bool {
 	case *events.ExperimentRequested:
 		all := a.core.State().Experiments
 		return experiment == all[len(all)-1].ID
-	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred:
+	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred,
+		*events.QuantityArrived:
 		return experiment == a.opening.Subject()
 	}
 	return false
@@ -403,7 +412,8 @@ func (a *auditor) checkSimulated(in *identified) {
 		want = a.simulatedDevice(in)
 	case *events.ExperimentStarted:
 		want = a.simulatedDevice(in)
-	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred:
+	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred,
+		*events.QuantityArrived:
 		// What is told under another name than the present one is not marked.
 		want = in.author == byInstrument && in.name == in.about.Instrument && a.simulatedDevice(in)
 	case *events.QuestionAnswered:

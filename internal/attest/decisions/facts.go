@@ -40,6 +40,7 @@ var facts = map[events.Kind]func(*auditor, *identified){
 	events.KindExperimentRequested:  of((*auditor).checkRequested),
 	events.KindExperimentDispatched: of((*auditor).checkDispatch),
 	events.KindExperimentMeasured:   of((*auditor).checkMeasured),
+	events.KindQuantityArrived:      of((*auditor).checkArrived),
 	events.KindExperimentFailed:     of((*auditor).checkRejected),
 	events.KindExperimentUnresolved: of((*auditor).checkUnresolved),
 	events.KindInstrumentStalled:    of((*auditor).checkStalled),
@@ -122,6 +123,25 @@ func (a *auditor) checkRequested(in *identified, p *events.ExperimentRequested) 
 // checkMeasured holds a measurement to the definition.
 func (a *auditor) checkMeasured(in *identified, p *events.ExperimentMeasured) {
 	a.checkMeasurement(in, p.Experiment, p.Measurement)
+}
+
+// checkArrived holds a quantity that came after the end of its experiment to the
+// definition. That it did not come in time the engine says, which is made again.
+func (a *auditor) checkArrived(in *identified, p *events.QuantityArrived) {
+	def := a.core.State().Definition
+	q := def.Quantity(p.Name())
+	if q == nil || p.Quantity == nil {
+		if p.Missing != nil && p.Missing.Reason == "" {
+			a.mismatch(p.Experiment, "it does not say why %s is missing", p.Name())
+		}
+		return // the projections refuse what is not declared
+	}
+	value, missing, unread := instruments.Arrived(q, *p.Quantity)
+	if missing != nil {
+		a.mismatch(p.Experiment, "%s", missing.Reason)
+	} else if !reflect.DeepEqual(*value, *p.Quantity) {
+		a.mismatch(p.Experiment, "%s", unread[0].Reason)
+	}
 }
 
 // checkUnresolved holds an experiment that is given up to the instrument's
@@ -226,8 +246,11 @@ func (a *auditor) checkCommand(in *identified) {
 	if in.x != nil && in.author != byPerson {
 		instrument, command = in.x.Instrument, in.x.Command
 	}
+	if in.author == byEngine && a.event.Kind == events.KindQuantityArrived {
+		instrument, command = "", "" // it says that nothing came
+	}
 	switch in.payload.(type) {
-	case *events.ExperimentStarted, *events.ExperimentMeasured, *events.ExperimentFailed,
+	case *events.ExperimentStarted, *events.ExperimentMeasured, *events.QuantityArrived, *events.ExperimentFailed,
 		*events.ExperimentInfeasible,
 		*events.ExperimentDeferred, *events.ExperimentUnresolved, *events.InstrumentStalled:
 		if in.about.Instrument != instrument {

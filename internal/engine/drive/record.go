@@ -75,6 +75,8 @@ func (r *Runner) simulated(p events.Payload) bool {
 	switch p := p.(type) {
 	case *events.ExperimentMeasured:
 		return measures(p.Instrument)
+	case *events.QuantityArrived:
+		return measures(p.Instrument)
 	case *events.ExperimentFailed:
 		return measures(p.Instrument)
 	case *events.ExperimentInfeasible:

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// A quantity can come after its experiment has ended, as a capacity after 100
+// cycles does. The experiment is measured as soon as the others are there: it
+// has no place at the instrument and none among those under way. What is still
+// to come is awaited (see [campaign.State.Awaited]), until it is there, is said
+// to be missing, or its time is over. Whatever is said of it, a value that comes
+// afterwards counts.
+
+// nextArrival says of a quantity that did not arrive in time that it is missing.
+// The event depends on the definition alone, so that an audit can hold it to
+// that. A campaign that has ended awaits nothing, and takes what comes.
+func (c *Core) nextArrival(s *campaign.State, w World) (Step, error) {
+	if s.Status.Ended() {
+		return nil, nil
+	}
+	for _, a := range s.AllAwaited() {
+		if a.Until.IsZero() || w.Now.Before(a.Until) {
+			continue
+		}
+		within := s.Definition.Quantity(a.Quantity).AnswerWithin
+		return Record{[]events.Payload{&events.QuantityArrived{
+			Experiment: a.Experiment,
+			Missing: &events.Missing{
+				Name: a.Quantity, Reason: "it did not arrive within " + within.Days(),
+			},
+		}}}, nil
+	}
+	return nil, nil
+}
+
+// lastArrivals waits, before a campaign ends for want of experiments or of time,
+// for what its experiments are still to give: the last of them count as much as
+// the first. It is nil where nothing is awaited.
+func lastArrivals(s *campaign.State, w World) Step {
+	awaited := s.AllAwaited()
+	if awaited == nil {
+		return nil
+	}
+	return Wait{
+		For:      awaitedText(awaited),
+		Remedies: []problem.Remedy{{Text: "tell it", Action: problem.Tell, Subject: awaited[0].Experiment}},
+		Until:    deadline(s, w),
+	}
+}
+
+// awaitedText names what is awaited: "capacity_100 of e7 and 2 more".
+func awaitedText(awaited []campaign.Awaited) string {
+	text := fmt.Sprintf("%s of %s", awaited[0].Quantity, awaited[0].Experiment)
+	if more := len(awaited) - 1; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// deliver records what a person says of quantities of an experiment that has
+// been measured: one that arrives later, or that had no value so far. What has a
+// value is corrected, not told again.
+func (c *Core) deliver(x *campaign.Experiment, t Tell) ([]events.Payload, error) {
+	def := c.State().Definition
+	values, err := c.delivered(t)
+	if err != nil {
+		return nil, err
+	}
+	var payloads []events.Payload
+	seen := make(map[string]bool)
+	add := func(name string, p *events.QuantityArrived) error {
+		q := def.Quantity(name)
+		switch {
+		case q == nil || q.From != "":
+			return notPossible("the campaign measures no quantity %q", name).About(x.ID)
+		case seen[name]:
+			return notPossible("%s is given twice", name).About(x.ID)
+		}
+		if had, ok := x.Measurement.Of(name); ok {
+			return conflict(x.ID, "%s of %s is there already: %s", name, x.ID, written(had)).
+				With(problem.Remedy{Text: "change it", Action: problem.Correct, Subject: x.ID})
+		}
+		seen[name] = true
+		p.Experiment, p.Instrument = x.ID, "person"
+		payloads = append(payloads, p)
+		return nil
+	}
+	for _, value := range values {
+		if q := def.Quantity(value.Name); q != nil {
+			definition.Default(&value.Unit, q.Unit)
+			if err := instruments.Usable(q, value); err != nil {
+				return nil, notPossible("%w", err).About(x.ID)
+			}
+		}
+		if err := add(value.Name, &events.QuantityArrived{Quantity: &value}); err != nil {
+			return nil, err
+		}
+	}
+	for _, missing := range t.Missing {
+		if strings.TrimSpace(missing.Reason) == "" {
+			return nil, notPossible("it does not say why %s has no value", missing.Name).About(x.ID)
+		}
+		if err := add(missing.Name, &events.QuantityArrived{Missing: &missing}); err != nil {
+			return nil, err
+		}
+	}
+	return payloads, nil
+}
+
+// delivered are the values that a person tells of an experiment that has been
+// measured; nothing else can be told of it.
+func (c *Core) delivered(t Tell) ([]definition.Quantity, error) {
+	sought := c.sought()
+	values := t.Quantities
+	switch {
+	case t.Actual != nil || t.Further != nil:
+		return nil, conflict(t.Experiment, "%s has a result already, of which no more than a quantity is told later",
+			t.Experiment).
+			With(problem.Remedy{Text: "change it", Action: problem.Correct, Subject: t.Experiment})
+	case t.Value != nil && sought.Computed():
+		return nil, c.computed()
+	case t.Value != nil:
+		value := sought.Quantity(*t.Value, t.SD)
+		if t.Unit != "" {
+			value.Unit = t.Unit
+		}
+		values = append([]definition.Quantity{value}, values...)
+	}
+	return values, nil
+}
+
+// written writes a value with its unit.
+func written(q definition.Quantity) string {
+	return strings.TrimSpace(fmt.Sprintf("%.4g %s", q.Value, q.Unit))
+}
+
+// awaitedUntil is when the first of the awaited quantities counts as missing;
+// zero for never.
+func awaitedUntil(s *campaign.State) (first time.Time) {
+	for _, a := range s.AllAwaited() {
+		if !a.Until.IsZero() && (first.IsZero() || a.Until.Before(first)) {
+			first = a.Until
+		}
+	}
+	return first
+}

@@ -1,0 +1,169 @@
+package drive_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/policies/next"
+)
+
+// later declares a capacity that comes after its experiment has ended, within three days.
+func later(def *definition.Campaign) {
+	def.Quantities = append(def.Quantities, definition.QuantityDef{
+		Name: "capacity", Unit: "mAh", Arrives: definition.ArrivesLater, AnswerWithin: definition.Duration(72 * time.Hour),
+	})
+}
+
+// awaited writes what a campaign awaits: "capacity of e1".
+func awaited(core *engine.Core) string {
+	var texts []string
+	for _, a := range core.State().AllAwaited() {
+		texts = append(texts, a.Quantity+" of "+a.Experiment)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Law: what arrives later counts from when it is told, in its own model alone; told again, in
+// another unit, of what there is not or of what has no result, it is refused with what can be done
+// instead. What a person says to be missing, leaves out or corrects is as they say. The log
+// replays to the same, and its audit is clean.
+func TestPeopleTellWhatArrivesLater(t *testing.T) {
+	def := electrolyte(t, 4, 20, unaided, later, func(def *definition.Campaign) {
+		def.Policy.Next = next.Sobol{}.Choice()
+		def.Initial.Experiments = ptr(0)
+		def.Quantities = append(def.Quantities, definition.QuantityDef{Name: "viscosity", Unit: "mPa·s"})
+		def.Instrument = definition.Instrument{Driver: manual.Choose(manual.Settings{})}
+	})
+	log, core, ask := asked(t, def)
+	tell := func(r engine.Tell) error { return ask(engine.Request{Tell: &r}) }
+	capacity := func(id string, value float64) engine.Tell {
+		return engine.Tell{Experiment: id, Quantities: []definition.Quantity{quantity("capacity", value)}}
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(why string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("it is not refused for %q: %v", why, err)
+		}
+	}
+	is := func(waiting string, want ...string) {
+		t.Helper()
+		if got := learned(core); got != strings.Join(want, "\n") {
+			t.Errorf("the models learn from\n%s\nand should from\n%s", got, strings.Join(want, "\n"))
+		}
+		if got := awaited(core); got != waiting {
+			t.Errorf("it awaits %q, and should %q", got, waiting)
+		}
+		coherent(t, log, core)
+	}
+
+	viscosity := []definition.Quantity{quantity("viscosity", 3)}
+	must(tell(engine.Tell{Parameters: at(1, 0.35, 0.5), Value: ptr(9.0), Quantities: viscosity}))
+	must(tell(engine.Tell{Parameters: at(1.2, 0.4, 0.8), Value: ptr(8.0)}))
+	must(tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Failed: "it froze"}))
+	must(tell(engine.Tell{Parameters: at(0.6, 0.5, 0.3), Value: ptr(7.0), Quantities: append(viscosity, quantity("capacity", 140))}))
+	must(tell(engine.Tell{Parameters: at(0.7, 0.4, 0.3), Missing: []events.Missing{{Name: "conductivity", Reason: "the probe broke"}}}))
+	is("capacity of e1, capacity of e2, capacity of e5",
+		"objective: e1 9, e2 8, e4 7", "quantity capacity: e4 140", "quantity viscosity: e1 3, e4 3")
+
+	must(tell(capacity("e1", 150)))
+	is("capacity of e2, capacity of e5",
+		"objective: e1 9, e2 8, e4 7", "quantity capacity: e1 150, e4 140", "quantity viscosity: e1 3, e4 3")
+	refused("capacity of e1 is there already: 150 mAh", tell(capacity("e1", 151)))
+	refused("no experiment e9", tell(capacity("e9", 1)))
+	refused("e3 is failed already", tell(capacity("e3", 1)))
+	refused("capacity is in Ah, the campaign's in mAh", tell(engine.Tell{Experiment: "e2",
+		Quantities: []definition.Quantity{{Name: "capacity", Value: 0.15, Unit: "Ah"}}}))
+	refused(`measures no quantity "colour"`, tell(engine.Tell{Experiment: "e2", Quantities: []definition.Quantity{quantity("colour", 1)}}))
+	refused("given twice", tell(engine.Tell{Experiment: "e2", Quantities: []definition.Quantity{quantity("capacity", 1), quantity("capacity", 2)}}))
+	refused("does not say why capacity", tell(engine.Tell{Experiment: "e2", Missing: []events.Missing{{Name: "capacity"}}}))
+	refused("conductivity of e2 is there already", tell(engine.Tell{Experiment: "e2", Value: ptr(8.1)}))
+
+	// Two at once, of which one was not to come later; then it was lost, and came after all.
+	must(tell(engine.Tell{Experiment: "e2", Quantities: viscosity, Notes: []string{"measured on Monday"},
+		Missing: []events.Missing{{Name: "capacity", Reason: "the cell was lost"}}}))
+	is("capacity of e5", "objective: e1 9, e2 8, e4 7", "quantity capacity: e1 150, e4 140", "quantity viscosity: e1 3, e2 3, e4 3")
+	must(tell(capacity("e2", 145)))
+	must(ask(engine.Request{Correct: &engine.Correct{Experiment: "e1", Quantities: []definition.Quantity{quantity("capacity", 151)}, Reason: "a digit"}}))
+	must(ask(engine.Request{Correct: &engine.Correct{Experiment: "e5", Exclude: true, Reason: "contaminated"}}))
+	is("", "objective: e1 9, e2 8, e4 7", "quantity capacity: e1 151, e2 145, e4 140", "quantity viscosity: e1 3, e2 3, e4 3")
+	must(tell(capacity("e5", 120))) // and is left out, like the experiment
+	is("", "objective: e1 9, e2 8, e4 7", "quantity capacity: e1 151, e2 145, e4 140", "quantity viscosity: e1 3, e2 3, e4 3")
+	must(ask(engine.Request{Correct: &engine.Correct{Experiment: "e5", Reason: "it was not"}}))
+	is("", "objective: e1 9, e2 8, e4 7", "quantity capacity: e1 151, e2 145, e4 140, e5 120", "quantity viscosity: e1 3, e2 3, e4 3")
+
+	// A failure that was none awaits it, as it would have.
+	must(ask(engine.Request{Correct: &engine.Correct{Experiment: "e3", Value: ptr(5.0), Reason: "it thawed"}}))
+	is("capacity of e3", "objective: e1 9, e2 8, e3 5, e4 7", "quantity capacity: e1 151, e2 145, e4 140, e5 120", "quantity viscosity: e1 3, e2 3, e4 3")
+	must(ask(engine.Request{Stop: &events.CampaignStopped{Reason: "enough"}}))
+	must(tell(capacity("e3", 100)))
+	is("", "objective: e1 9, e2 8, e3 5, e4 7", "quantity capacity: e1 151, e2 145, e3 100, e4 140, e5 120", "quantity viscosity: e1 3, e2 3, e4 3")
+}
+
+// Law: an experiment that awaits a quantity has neither a place at the instrument nor one among
+// those under way. A campaign whose budget is spent awaits what its experiments are still to give,
+// and ends when it is there, or when its time is over; what comes after that counts all the same.
+func TestCampaignAwaitsWhatArrivesLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sleepUntilDefined()
+		def := electrolyte(t, 1, 3, unaided, later, func(def *definition.Campaign) { def.Parallel = 1 })
+		log := memlog.New()
+		r, waiting := start(t, log, def, &bench{acts: make(map[string]int)})
+		r.Now = time.Now
+		ended := run(t, r)
+		until(t, waiting, "capacity of e1 and 2 more")
+		if n := r.Core().State().Count("measured"); n != 3 {
+			t.Fatalf("%d experiments are measured", n)
+		}
+		sound(t, log)
+		tell := func(id string, value float64) {
+			t.Helper()
+			_, err := r.Submit(t.Context(), engine.Request{Actor: "person:eve", Tell: &engine.Tell{Experiment: id,
+				Quantities: []definition.Quantity{quantity("capacity", value)}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(24 * time.Hour)
+		tell("e2", 150)
+		until(t, waiting, "capacity of e1 and 1 more")
+		time.Sleep(48 * time.Hour)
+		if err := ended(); err != nil {
+			t.Fatal(err)
+		}
+		s := r.Core().State()
+		if s.Reason != events.CompletedBudget || s.EndedAt.Sub(s.DefinedAt) < 72*time.Hour {
+			t.Errorf("it ended for %q, after %s", s.Reason, s.EndedAt.Sub(s.DefinedAt))
+		}
+		missing := events.Missing{Name: "capacity", Reason: "it did not arrive within 3d"}
+		for _, id := range []string{"e1", "e3"} {
+			if m := s.Experiment(id).Measurement.Missing; !slices.Equal(m, []events.Missing{missing}) {
+				t.Errorf("of %s is missing %v", id, m)
+			}
+		}
+		sound(t, log)
+		core := r.Core()
+		_, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:eve", Tell: &engine.Tell{Experiment: "e3",
+			Quantities: []definition.Quantity{quantity("capacity", 140)}}}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := learned(core); !strings.HasSuffix(got, "quantity capacity: e2 150, e3 140") {
+			t.Errorf("the models learn from\n%s", got)
+		}
+		sound(t, log)
+	})
+}
