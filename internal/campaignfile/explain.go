@@ -53,6 +53,9 @@ func Explain(reg registry.Registry, def definition.Campaign) string {
 		for _, c := range def.ConstraintsOnOutcomes {
 			line("feasible", requirementText(&def, c))
 		}
+		if text := laterText(&def); text != "" {
+			line("meanwhile", text)
+		}
 		line("begins", initialText(def))
 		line("next", ruleText(reg, def, policies.Next))
 		line("trust", ruleText(reg, def, policies.Trust))
@@ -245,21 +248,55 @@ func equalityRank(def definition.Campaign) int {
 	return rank
 }
 
-// quantityText says what a declared quantity is, and what is done with it.
+// quantityText says what a declared quantity is, what is done with it, and when
+// it comes.
 func quantityText(q *definition.QuantityDef) string {
 	text := q.Name
 	if q.Unit != "" {
 		text += " (" + q.Unit + ")"
 	}
+	return text + ": " + treatmentText(q) + arrivalText(q)
+}
+
+// arrivalText says that a quantity comes after its experiment has ended; "" where
+// it does not.
+func arrivalText(q *definition.QuantityDef) string {
+	switch {
+	case q == nil || !q.Later():
+		return ""
+	case q.AnswerWithin > 0:
+		return "; arrives later, within " + q.AnswerWithin.Days() + ", else it is missing"
+	}
+	return "; arrives later, however long that takes"
+}
+
+// laterText says what happens while quantities are still to arrive; "" where all
+// come with the results.
+func laterText(def *definition.Campaign) string {
+	var names []string
+	for _, q := range def.Quantities {
+		if q.Later() {
+			names = append(names, q.Name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "experiments go on while " + andList(names) + " of others are still to arrive; " +
+		"once the budget is spent, the campaign ends when they are there or missing"
+}
+
+// treatmentText says what is done with a declared quantity.
+func treatmentText(q *definition.QuantityDef) (text string) {
 	switch {
 	case q.From != "":
-		return text + ": " + q.From + ", exactly; never measured"
+		return q.From + ", exactly; never measured"
 	case q.Record:
-		return text + ": recorded, and not modelled"
+		return "recorded, and not modelled"
 	case q.Scale == definition.ScaleLog:
-		text += ": modelled by its logarithm"
+		text = "modelled by its logarithm"
 	default:
-		text += ": modelled"
+		text = "modelled"
 	}
 	if q.Noise != nil {
 		text += ", with a known standard deviation of " + format.SettingIn(*q.Noise, q.Unit)
@@ -301,6 +338,7 @@ func objectiveText(def definition.Campaign) string {
 	case o.Max != nil:
 		text += fmt.Sprintf("; a result above %s is %s", format.SettingIn(*o.Max, o.Unit), fate)
 	}
+	text += arrivalText(def.Quantity(o.Name))
 	if def.Replicates > 1 {
 		text += fmt.Sprintf("; each composition is measured %d times", def.Replicates)
 	}

@@ -42,6 +42,7 @@ func (v *validator) quantities() {
 			v.report(here.To("max"), fmt.Sprintf("max %s has no logarithm", format.Setting(*q.Max)),
 				"what is modelled by its logarithm is greater than 0")
 		}
+		v.arrives(here, &q)
 		if q.Name != o.Name {
 			continue
 		}
@@ -52,6 +53,17 @@ func (v *validator) quantities() {
 		if q.Record {
 			v.report(here.To("record"), "what the campaign seeks is modelled", "leave record out")
 		}
+	}
+}
+
+// arrives checks what is said of when a quantity comes.
+func (v *validator) arrives(here path, q *definition.QuantityDef) {
+	switch {
+	case q.Later() && q.From != "":
+		v.report(here.To("arrives"), "what follows from the parameters is known at once", "leave arrives out")
+	case !q.Later() && q.AnswerWithin > 0:
+		v.report(here.To("answer_within"), "it is of what comes after its experiment has ended",
+			"write `arrives: later` too, or leave it out")
 	}
 }
 
