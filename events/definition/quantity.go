@@ -65,6 +65,11 @@ func (c *Campaign) Declared() []QuantityDef {
 	return append([]QuantityDef{sought}, given...)
 }
 
+// Awaits reports whether quantities arrive after their experiments have ended.
+func (c *Campaign) Awaits() bool {
+	return slices.ContainsFunc(c.Quantities, func(q QuantityDef) bool { return q.Later() })
+}
+
 // Quantity returns the declared quantity of a name, one that follows from the
 // parameters among them; nil where there is none.
 func (c *Campaign) Quantity(name string) *QuantityDef {

@@ -195,7 +195,7 @@ func (c *Core) corrected(
 ) (*events.Measurement, error) {
 	if base == nil {
 		base = &events.Measurement{Actual: x.Parameters}
-		if !r.hasValue() {
+		if !r.hasValue() && !c.State().Definition.Awaits() {
 			return nil, conflict(x.ID, "%s never had a result", x.ID).With(sayMeasured(x))
 		}
 	}

@@ -133,7 +133,7 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]e
 	}
 	switch r.Resolution {
 	case events.ResolvedMeasured:
-		if r.Value == nil && r.Quantities == nil {
+		if r.Value == nil && r.Quantities == nil && !c.State().Definition.Awaits() {
 			return nil, notPossible("%s cannot be resolved as measured without a value", x.ID).About(x.ID).
 				With(problem.Remedy{
 					Text: "give its value", Action: problem.Complete,

@@ -30,6 +30,7 @@ type Tell struct {
 	Further    []definition.Quantity `json:"further,omitempty" doc:"Other quantities that were measured."`
 	Quantities []definition.Quantity `json:"quantities,omitempty" doc:"Of a campaign that declares its quantities: their values, without a unit in the campaign's."`
 	Missing    []events.Missing      `json:"missing,omitempty" doc:"Declared quantities that have no value, and why."`
+	Later      bool                  `json:"later,omitempty" doc:"It has ended, and all that it gives arrives later."`
 	Notes      []string              `json:"notes,omitempty" doc:"Remarks on it, recorded together with it."`
 	Anyway     bool                  `json:"anyway,omitempty" doc:"Take a composition that the campaign could not ask for."`
 }
@@ -54,7 +55,9 @@ func (t *Tell) received() {
 }
 
 // empty reports whether nothing is said of any quantity.
-func (t *Tell) empty() bool { return t.Value == nil && t.Quantities == nil && t.Missing == nil }
+func (t *Tell) empty() bool {
+	return t.Value == nil && t.Quantities == nil && t.Missing == nil && !t.Later
+}
 
 // reasons counts the reasons why there is no value.
 func (t *Tell) reasons() (n int) {
@@ -88,7 +91,7 @@ func (t *Tell) CheckOutcome() error {
 	switch reasons := t.reasons(); {
 	case reasons > 1:
 		return invalid("give at most one of failed, infeasible and again")
-	case reasons == 1 && (t.Value != nil || t.Quantities != nil):
+	case reasons == 1 && (t.Value != nil || t.Quantities != nil || t.Later):
 		return invalid("an experiment that failed has no value: give one of the two")
 	case reasons == 0 && t.empty():
 		return invalid("give the value, or why there is none: failed, infeasible or again")

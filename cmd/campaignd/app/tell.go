@@ -20,7 +20,9 @@ type reportedResult struct {
 	unit, parameters, values string
 	// failed, cannot and again say why there is no value. At most one is given.
 	failed, cannot, again string
-	comment               string
+	// later says that the experiment has ended, and gives all later.
+	later   bool
+	comment string
 	// files are paths or URIs of files that belong to the experiment.
 	files []string
 }
@@ -42,6 +44,10 @@ chose yourself, or answer a question.
 The value is in the objective's unit; with --unit it is checked. A negative
 value is written --value=-3.2.
 
+A quantity that arrives later is told in the same way once it is there, of an
+experiment that has been measured; --missing says that it will not come. Where an
+experiment gives nothing before, --later says that it has ended.
+
 An experiment of your own (--parameters) counts against the budget, one taken over
 with ` + "`campaignd import`" + ` does not. What was reported by mistake is corrected with
 ` + "`campaignd correct`" + `.
@@ -62,6 +68,8 @@ be named any more once something else was chosen in its place.`,
   campaignd tell e4 12.3 --sd 0.2 --further viscosity=3.1mPas
   campaignd tell e4 12.3 --comment "cloudy, filtered twice"
   campaignd tell e4 --quantity conductivity=9.3 --quantity viscosity=3.1 --missing capacity="the cell leaked"
+  campaignd tell e4 --later
+  campaignd tell e4 --quantity capacity_100=148.2
   campaignd tell e4 12.3 --file spectrum.csv --file photo.jpg
   campaignd tell e4 --failed "the cell leaked"
   campaignd tell e4 --cannot "the salt does not dissolve"
@@ -92,6 +100,7 @@ be named any more once something else was chosen in its place.`,
 	flags.StringVar(&f.cannot, "cannot", "",
 		"can't: why the composition, and others like it, cannot be made or measured")
 	flags.StringVar(&f.again, "again", "", "try again: why nothing took place; the same is asked for again")
+	flags.BoolVar(&f.later, "later", false, "it has ended, and all that it gives arrives later")
 	flags.StringArrayVar(&f.files, "file", nil,
 		"a `file`, or URI, that belongs to the experiment, to be attached to it; may be repeated")
 	flags.StringVar(&f.comment, "comment", "", "a remark, with an answer or on an experiment")
@@ -170,7 +179,7 @@ func (a *app) readArguments(
 	}
 	// With quantities there need be no value: the last argument is one where it
 	// is a number, as no experiment and no store is called.
-	given := f.quantities == nil || len(args) > 0 && quantityValue.MatchString(args[len(args)-1])
+	given := f.quantities == nil && f.missing == nil && !f.later || len(args) > 0 && quantityValue.MatchString(args[len(args)-1])
 	if f.without() == "" && f.value == "" && given {
 		n++ // the value
 	}
@@ -210,6 +219,7 @@ func (f reportedResult) result(id string) (*engine.Tell, error) {
 		Failed:     f.failed,
 		Infeasible: f.cannot,
 		Again:      f.again,
+		Later:      f.later,
 		Anyway:     f.anyway,
 	}
 	// Two of the three were given: then their concatenation equals none of

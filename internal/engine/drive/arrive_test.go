@@ -167,3 +167,35 @@ func TestCampaignAwaitsWhatArrivesLater(t *testing.T) {
 		sound(t, log)
 	})
 }
+
+// Law: where all that is learned arrives later, an experiment has ended when a person, or an
+// instrument, says so, and the policy expects what it will give: it asks for another composition.
+func TestAllArrivesLater(t *testing.T) {
+	def := electrolyte(t, 4, 20, unaided, func(def *definition.Campaign) {
+		def.Initial.Experiments = ptr(0)
+		def.Quantities = []definition.QuantityDef{
+			{Name: "conductivity", Unit: "mS/cm", Arrives: definition.ArrivesLater}, {Name: "colour", Record: true},
+		}
+		def.Objective = definition.Objective{Name: "conductivity", Goal: definition.Maximize}
+		def.Instrument = definition.Instrument{Driver: manual.Choose(manual.Settings{})}
+	})
+	log, core, ask := asked(t, def)
+	tell := func(r engine.Tell) {
+		t.Helper()
+		if err := ask(engine.Request{Tell: &r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, value := range []float64{9, 8, 7.5, 10} {
+		tell(engine.Tell{Parameters: at(0.6+0.2*float64(i), 0.3, 0.5), Later: true})
+		tell(engine.Tell{Experiment: events.ExperimentID(i + 1), Value: ptr(value)})
+	}
+	tell(engine.Tell{Parameters: at(1.6, 0.5, 0.8), Later: true})
+	if err := ask(engine.Request{Tell: &engine.Tell{Parameters: at(1, 0.2, 0.2), Missing: []events.Missing{{Name: "conductivity", Reason: "broken"}}}}); err == nil {
+		t.Error("nothing is learned from it, and it is measured")
+	}
+	if got := awaited(core); got != "conductivity of e5" {
+		t.Errorf("it awaits %q", got)
+	}
+	coherent(t, log, core)
+}
