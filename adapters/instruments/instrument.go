@@ -34,8 +34,9 @@
 //
 // # Optional capabilities
 //
-// [Recoverer] for instruments whose memory outlives the process, [Candidates]
-// for those that can only measure a list, [Killer], [Redeliverer] and [Watched]
+// [Recoverer] for instruments whose memory outlives the process, [Deliverer] for
+// those that give quantities after an experiment has ended, [Candidates] for those
+// that can only measure a list, [Killer], [Redeliverer] and [Watched]
 // for those that run a program, io.Closer for those that hold resources.
 // adapters/instruments/instrumenttest holds the suite every instrument passes;
 // `campaignd instrument check` runs it.

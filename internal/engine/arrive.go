@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +12,9 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
+
+// person is who reports what no instrument does.
+const person = "person"
 
 // A quantity can come after its experiment has ended, as a capacity after 100
 // cycles does. The experiment is measured as soon as the others are there: it
@@ -37,6 +41,21 @@ func (c *Core) nextArrival(s *campaign.State, w World) (Step, error) {
 				Name: a.Quantity, Reason: "it did not arrive within " + within.Days(),
 			},
 		}}}, nil
+	}
+	return nil, nil
+}
+
+// nextCollect asks the instrument for what its experiments are still to give. It
+// is asked for each of them, and again by the next process.
+func (c *Core) nextCollect(s *campaign.State, w World) (Step, error) {
+	if !w.Delivers || s.Status.Ended() {
+		return nil, nil
+	}
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if x.Command != "" && x.Instrument != person && !w.Collecting[x.ID] && s.Awaited(x) != nil {
+			return Collect{Experiment: x.ID}, nil
+		}
 	}
 	return nil, nil
 }
@@ -89,7 +108,7 @@ func (c *Core) deliver(x *campaign.Experiment, t Tell) ([]events.Payload, error)
 				With(problem.Remedy{Text: "change it", Action: problem.Correct, Subject: x.ID})
 		}
 		seen[name] = true
-		p.Experiment, p.Instrument = x.ID, "person"
+		p.Experiment, p.Instrument = x.ID, person
 		payloads = append(payloads, p)
 		return nil
 	}
@@ -113,6 +132,72 @@ func (c *Core) deliver(x *campaign.Experiment, t Tell) ([]events.Payload, error)
 		}
 	}
 	return payloads, nil
+}
+
+// Delivered returns what is recorded of quantities that an instrument gives after
+// the end of an experiment. What cannot be used is missing, with the reason, and
+// kept unread. What comes where there is a value already, or no result, is kept as
+// a note, from which a person can correct it.
+func (c *Core) Delivered(experiment string, d instruments.Delivery) []events.Payload {
+	x := c.State().Experiment(experiment)
+	var payloads, notes []events.Payload
+	seen := make(map[string]bool)
+	for _, value := range d.Quantities {
+		q := c.arrivable(x, value.Name, seen)
+		if q == nil {
+			if had, ok := given(x, value.Name); !ok || had.Value != value.Value || had.Unit != value.Unit {
+				notes = append(notes, tooLate(x, fmt.Sprintf("%s = %s", value.Name, written(value))))
+			}
+			continue
+		}
+		seen[value.Name] = true
+		p := &events.QuantityArrived{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument}
+		p.Quantity, p.Missing, p.Unread = instruments.Arrived(q, value)
+		payloads = append(payloads, p)
+	}
+	for _, missing := range d.Missing {
+		if c.arrivable(x, missing.Name, seen) == nil {
+			continue // there is a value, or nothing new is said
+		}
+		seen[missing.Name] = true
+		payloads = append(payloads, &events.QuantityArrived{
+			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+			Missing: &events.Missing{
+				Name:   missing.Name,
+				Reason: cmp.Or(instruments.Legible(missing.Reason, instruments.MaxCause), instruments.NotReported),
+			},
+		})
+	}
+	for _, part := range d.Unread {
+		notes = append(notes, &events.NoteAdded{About: x.ID,
+			Text: instruments.Legible("the instrument delivered what cannot be read: "+part.Text, instruments.MaxCause)})
+	}
+	return append(payloads, notes...)
+}
+
+// arrivable is the declared quantity of a name that can still arrive of an
+// experiment; nil where it cannot.
+func (c *Core) arrivable(x *campaign.Experiment, name string, seen map[string]bool) *definition.QuantityDef {
+	q := c.State().Definition.Quantity(name)
+	if _, ok := given(x, name); ok || q == nil || q.From != "" || seen[name] || x.Status != campaign.Measured {
+		return nil
+	}
+	return q
+}
+
+// given is the value of a quantity that an experiment has.
+func given(x *campaign.Experiment, name string) (q definition.Quantity, ok bool) {
+	if x.Measurement == nil {
+		return q, false
+	}
+	return x.Measurement.Of(name)
+}
+
+// tooLate keeps what an instrument delivers that does not count.
+func tooLate(x *campaign.Experiment, what string) *events.NoteAdded {
+	return &events.NoteAdded{About: x.ID, Text: instruments.Legible(fmt.Sprintf(
+		"the instrument delivered %s, which does not count; if that is right, %s has to be corrected", what, x.ID,
+	), instruments.MaxCause)}
 }
 
 // delivered are the values that a person tells of an experiment that has been

@@ -39,6 +39,11 @@ type World struct {
 	// ByHand is set where people run the experiments (see Suggest of drive.Runner).
 	// Questions record it.
 	ByHand bool
+	// Delivers is set where the instrument gives quantities after an experiment has
+	// ended, and is asked for them; Collecting names the experiments of which it
+	// is.
+	Delivers   bool
+	Collecting map[string]bool
 	// Lost says why the campaign does not have its instrument any more, the
 	// device Device; empty while it has.
 	Lost, Device string
@@ -89,6 +94,9 @@ type (
 	Unqueue struct{}
 	// Dispatch hands an experiment to the instrument.
 	Dispatch struct{ Experiment string }
+	// Collect asks the instrument for what an experiment that has ended is still to
+	// give.
+	Collect struct{ Experiment string }
 	// Ask puts a question to its expert.
 	Ask struct{ Question string }
 	// Examples asks an expert for initial examples: labels, or comparisons of
@@ -135,6 +143,7 @@ func (Describe) step() {}
 func (Queue) step()    {}
 func (Unqueue) step()  {}
 func (Dispatch) step() {}
+func (Collect) step()  {}
 func (Ask) step()      {}
 func (Examples) step() {}
 func (Fit) step()      {}
@@ -165,6 +174,7 @@ func (c *Core) Next(w World) (Step, error) {
 		c.nextRecovered,
 		c.nextEnd,
 		c.nextArrival,
+		c.nextCollect,
 		c.nextQuestion,
 		c.nextExcluded,
 		c.nextCircuitBreak,

@@ -238,6 +238,8 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 		})
 	}
 	switch {
+	case t.Later && !s.Definition.Awaits():
+		return nil, notPossible("nothing that this campaign measures arrives later: give the value")
 	case t.Again != "" && t.Experiment == "":
 		return nil, notPossible("there is nothing to record: the experiment was not planned, and did not run")
 	case t.Again != "":

@@ -42,7 +42,7 @@ const (
 // as a question that expires.
 func keepsTicket(step Step) bool {
 	switch step.(type) {
-	case Record, Dispatch, Ask:
+	case Record, Dispatch, Collect, Ask:
 		return true
 	}
 	return false

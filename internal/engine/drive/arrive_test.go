@@ -1,12 +1,14 @@
 package drive_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -198,4 +200,98 @@ func TestAllArrivesLater(t *testing.T) {
 		t.Errorf("it awaits %q", got)
 	}
 	coherent(t, log, core)
+}
+
+// cycler is an instrument that gives a capacity after its experiments have ended.
+type cycler struct {
+	*bench
+	deliver func(cmd instruments.Command, asked int) (instruments.Delivery, error)
+	asked   map[string]int
+}
+
+func (c *cycler) Deliver(ctx context.Context, cmd instruments.Command, quantities []string) (instruments.Delivery, error) {
+	c.mu.Lock()
+	c.asked[cmd.Experiment]++
+	n := c.asked[cmd.Experiment]
+	c.mu.Unlock()
+	select {
+	case <-time.After(24 * time.Hour):
+	case <-ctx.Done():
+		return instruments.Delivery{}, ctx.Err()
+	}
+	return c.deliver(cmd, n)
+}
+
+// Law: an instrument is asked for what arrives later until it delivers it, and again by the next
+// process; what it delivers counts as a measurement does: in another unit or out of range it is
+// missing and kept, and what comes twice is kept as a note. It is asked for nothing that is there.
+func TestInstrumentDeliversLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sleepUntilDefined()
+		def := electrolyte(t, 1, 5, unaided, later)
+		capacity := func(value float64, unit string) instruments.Delivery {
+			return instruments.Delivery{Quantities: []definition.Quantity{{Name: "capacity", Value: value, Unit: unit}}}
+		}
+		device := &cycler{bench: &bench{acts: make(map[string]int)}, asked: make(map[string]int)}
+		device.deliver = func(cmd instruments.Command, n int) (instruments.Delivery, error) {
+			switch cmd.Experiment {
+			case "e2":
+				return capacity(0.15, "Ah"), nil
+			case "e3":
+				d := capacity(150, "mAh")
+				d.Quantities = append(d.Quantities, definition.Quantity{Name: "capacity", Value: 151, Unit: "mAh"})
+				return d, nil
+			case "e4":
+				return instruments.Delivery{Missing: []events.Missing{{Name: "capacity", Reason: "a short circuit"}}}, nil
+			case "e5":
+				return instruments.Delivery{}, context.DeadlineExceeded
+			}
+			return capacity(140, "mAh"), nil
+		}
+		log := memlog.New()
+		r, waiting := start(t, log, def, device)
+		r.Now = time.Now
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- r.Run(ctx) }()
+		until(t, waiting, "capacity of e1 and 4 more")
+		time.Sleep(time.Hour)
+		stop()
+		<-ended
+
+		r, waiting = start(t, log, def, device) // another process
+		r.Now = time.Now
+		done := run(t, r)
+		time.Sleep(25 * time.Hour)
+		until(t, waiting, "capacity of e5")
+		sound(t, log)
+		time.Sleep(72 * time.Hour)
+		if err := done(); err != nil {
+			t.Fatal(err)
+		}
+		core := r.Core()
+		if got := learned(core); !strings.HasSuffix(got, "quantity capacity: e1 140, e3 150") {
+			t.Errorf("the models learn from\n%s", got)
+		}
+		for id, reason := range map[string]string{
+			"e2": "capacity is in Ah, the campaign's in mAh", "e4": "a short circuit", "e5": "it did not arrive within 3d",
+		} {
+			if m := core.State().Experiment(id).Measurement.Missing; len(m) != 1 || m[0].Reason != reason {
+				t.Errorf("of %s is missing %v", id, m)
+			}
+		}
+		if u := core.State().Experiment("e2").Measurement.Unread; len(u) != 1 || !strings.Contains(u[0].Text, "0.15") {
+			t.Errorf("what cannot be used is kept as %v", u)
+		}
+		notes := core.State().Notes
+		if len(notes) != 1 || notes[0].About != "e3" || !strings.Contains(notes[0].Text, "capacity = 151 mAh, which does not count") {
+			t.Errorf("the notes are %v", notes)
+		}
+		for id, n := range device.asked {
+			if id != "e5" && n != 2 {
+				t.Errorf("of %s it was asked %d times", id, n)
+			}
+		}
+		coherent(t, log, core)
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -26,6 +28,8 @@ type couriers struct {
 
 	inFlight   map[string]context.CancelFunc // experiments and questions waited for
 	recovery   *recovery                     // nil unless one is under way
+	collecting map[string]bool               // experiments of which it is asked what arrives later
+	noDelivery bool                          // it gives nothing later
 	describing bool                          // the instrument is asked what it is
 	prompted   string                        // the expert who is asked for examples
 	examples   *examples                     // that were given and not recorded yet
@@ -67,6 +71,9 @@ func (c *couriers) world(w *engine.World, s *campaign.State) {
 		w.AskedSince = c.recovery.since
 	}
 	w.Describing = c.describing
+	_, delivers := c.instrument.(instruments.Deliverer)
+	w.Delivers = delivers && !c.noDelivery
+	w.Collecting = maps.Clone(c.collecting)
 	w.Prompted = c.prompted
 	w.InFlight = make(map[string]bool, len(c.inFlight))
 	for id := range c.inFlight {
@@ -125,6 +132,36 @@ func (c *couriers) await(
 		outcome, err := sent.startAndAwait(ctx, fate, announce)
 		if ctx.Err() == nil {
 			t.send(ctx, concluded{cmd.Experiment, outcome, err})
+		}
+	})
+}
+
+// Between two attempts to hear what arrives later from an instrument that has
+// failed to say it.
+const (
+	firstCollectPause   = time.Second
+	longestCollectPause = time.Minute
+)
+
+// collect asks the instrument for quantities of an experiment that has ended,
+// until it delivers one of them.
+func (c *couriers) collect(t *team, cmd instruments.Command, quantities []string) {
+	deliverer := c.instrument.(instruments.Deliverer) // what Collect calls for
+	if c.collecting == nil {
+		c.collecting = make(map[string]bool)
+	}
+	c.collecting[cmd.Experiment] = true
+	t.consult(func() {
+		for wait := firstCollectPause; ; wait = min(2*wait, longestCollectPause) {
+			d, err := deliverer.Deliver(t.awaiting, cmd, quantities)
+			wanted := func(name string) bool { return slices.Contains(quantities, name) }
+			if errors.Is(err, instruments.ErrNoDelivery) || err == nil && slices.ContainsFunc(d.Names(), wanted) {
+				t.send(t.awaiting, delivered{cmd.Experiment, d, err})
+				return
+			}
+			if !pause(t.awaiting, wait) {
+				return
+			}
 		}
 	})
 }

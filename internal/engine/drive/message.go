@@ -135,6 +135,28 @@ func (m concluded) apply(ctx context.Context, r *Runner) error {
 	return r.appendTraced(ctx, r.actor(), x.LastEvent, trace, payloads...)
 }
 
+// delivered is what came after the end of an experiment, or that the instrument
+// gives nothing then.
+type delivered struct {
+	experiment string
+	delivery   instruments.Delivery
+	none       error
+}
+
+func (m delivered) apply(ctx context.Context, r *Runner) error {
+	delete(r.couriers.collecting, m.experiment)
+	if m.none != nil {
+		r.couriers.noDelivery = true
+		return nil
+	}
+	x := r.core.State().Experiment(m.experiment)
+	payloads := r.core.Delivered(m.experiment, m.delivery)
+	if payloads == nil {
+		return nil
+	}
+	return r.appendTraced(ctx, r.actor(), x.LastEvent, x.Trace, payloads...)
+}
+
 // replied is a reviewer's reply to a question, or why there is none.
 type replied struct {
 	question string

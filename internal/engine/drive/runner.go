@@ -377,6 +377,8 @@ func (r *Runner) perform(ctx context.Context, step engine.Step) error {
 		r.device.unqueue()
 	case engine.Dispatch:
 		return r.dispatch(ctx, s.Experiment(step.Experiment))
+	case engine.Collect:
+		r.collect(s.Experiment(step.Experiment))
 	case engine.Ask:
 		return r.ask(ctx, s.Question(step.Question))
 	case engine.Examples:
@@ -429,6 +431,16 @@ func (r *Runner) await(x *campaign.Experiment, fate instruments.Fate, e evidence
 	guard := r.device.guard(s.Definition, r.describeNow)
 	announce := x.Status == campaign.Dispatched
 	r.couriers.await(r.team, engine.CommandOf(s, x), fate, e, guard, announce)
+}
+
+// collect has the instrument asked for what an experiment is still to give.
+func (r *Runner) collect(x *campaign.Experiment) {
+	s := r.core.State()
+	var names []string
+	for _, a := range s.Awaited(x) {
+		names = append(names, a.Quantity)
+	}
+	r.couriers.collect(r.team, engine.CommandOf(s, x), names)
 }
 
 // describeNow is called by the goroutines of commands; Instrument does not

@@ -1,0 +1,45 @@
+package instruments
+
+import (
+	"context"
+	"errors"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+)
+
+// Deliverer is an Instrument whose experiments give quantities after they have
+// ended: those that the campaign declares to arrive later.
+type Deliverer interface {
+	// Deliver waits until at least one of the named quantities of a command that
+	// was measured is there, or it is known that it will not be, and returns what
+	// is. It has no effect on the experiment, and may be called any number of
+	// times, also from a new process on an instrument that can recover. An error
+	// that wraps [ErrNoDelivery] says that this instrument never gives anything
+	// later; after any other one it is asked again.
+	Deliver(ctx context.Context, cmd Command, quantities []string) (Delivery, error)
+}
+
+// ErrNoDelivery is wrapped by the error of an instrument that gives nothing after
+// an experiment has ended.
+var ErrNoDelivery = errors.New("the instrument gives nothing after an experiment has ended")
+
+// Delivery is what came after the end of an experiment, as it was reported: the
+// engine checks it as it does a measurement.
+type Delivery struct {
+	Quantities []definition.Quantity `json:"quantities,omitempty"`
+	Missing    []events.Missing      `json:"missing,omitempty"`
+	// Unread is what was reported and is no quantity.
+	Unread []events.Unread `json:"unread,omitempty"`
+}
+
+// Names are those of the quantities that it says something of.
+func (d Delivery) Names() (names []string) {
+	for _, q := range d.Quantities {
+		names = append(names, q.Name)
+	}
+	for _, m := range d.Missing {
+		names = append(names, m.Name)
+	}
+	return names
+}
