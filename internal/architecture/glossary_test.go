@@ -15,7 +15,7 @@ import (
 var dialect = map[string]int{
 	"whoever": 5, "nobody": 53, "somebody": 13, "everybody": 10, "beside": 20, "aside": 43, "told": 57,
 	"door": 6, "trail": 49, "moot": 15, "desk": 18, "book": 6, "tidy": 0,
-	"legible": 47, "stretch": 19,
+	"legible": 50, "stretch": 19,
 }
 
 // Law: no new word of a dialect comes in.

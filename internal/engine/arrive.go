@@ -86,7 +86,7 @@ func awaitedText(awaited []campaign.Awaited) string {
 
 // deliver records what a person says of quantities of an experiment that has
 // been measured: one that arrives later, or that had no value so far. What has a
-// value is corrected, not told again.
+// value is corrected, not reported again.
 func (c *Core) deliver(x *campaign.Experiment, t Tell) ([]events.Payload, error) {
 	def := c.State().Definition
 	values, err := c.delivered(t)
@@ -201,13 +201,13 @@ func tooLate(x *campaign.Experiment, what string) *events.NoteAdded {
 }
 
 // delivered are the values that a person tells of an experiment that has been
-// measured; nothing else can be told of it.
+// measured; nothing else can be reported of it.
 func (c *Core) delivered(t Tell) ([]definition.Quantity, error) {
 	sought := c.sought()
 	values := t.Quantities
 	switch {
 	case t.Actual != nil || t.Further != nil:
-		return nil, conflict(t.Experiment, "%s has a result already, of which no more than a quantity is told later",
+		return nil, conflict(t.Experiment, "%s has a result already, of which no more than a quantity is reported later",
 			t.Experiment).
 			With(problem.Remedy{Text: "change it", Action: problem.Correct, Subject: t.Experiment})
 	case t.Value != nil && sought.Computed():

@@ -39,7 +39,7 @@ func (s *Story) experimentMeasured(_ events.Event, p *events.ExperimentMeasured)
 	return Entry{Text: text}
 }
 
-// What came is told by who reported it; that nothing came in time, by no one.
+// What came stands with who reported it; that nothing came in time, by no one.
 func (s *Story) quantityArrived(e events.Event, p *events.QuantityArrived) Entry {
 	if p.Missing != nil {
 		return Entry{Who: doer(e), Text: p.Missing.Name + " of " + p.Experiment + " is missing", Reason: p.Missing.Reason}

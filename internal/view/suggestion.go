@@ -164,7 +164,7 @@ func (s *Suggestion) Write(w io.Writer, by Showing) error {
 	return p.err
 }
 
-// TellOf is how the result of an experiment is told: with its quantities by name,
+// TellOf is how the result of an experiment is reported: with its quantities by name,
 // where no single one is sought.
 func TellOf(def *definition.Campaign, experiment string) problem.Remedy {
 	r := problem.Remedy{Action: problem.Tell, Subject: experiment}

@@ -33,7 +33,7 @@ func awaited(core *engine.Core) string {
 	return strings.Join(texts, ", ")
 }
 
-// Law: what arrives later counts from when it is told, in its own model alone; told again, in
+// Law: what arrives later counts from when it is reported, in its own model alone; reported again, in
 // another unit, of what there is not or of what has no result, it is refused with what can be done
 // instead. What a person says to be missing, leaves out or corrects is as they say. The log
 // replays to the same, and its audit is clean.

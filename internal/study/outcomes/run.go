@@ -50,8 +50,8 @@ func (t Task) Definition(seed int, start [][]float64) definition.Campaign {
 		def.Objective.Tradeoff = append(def.Objective.Tradeoff,
 			definition.Aim{Name: o.Name, Goal: o.Goal, Worst: &worst})
 	}
-	first := def.Objective.Tradeoff[0]
-	def.Objective.Name, def.Objective.Goal = first.Name, first.Goal
+	first, aims := def.Objective.Tradeoff[0], def.Objective.Tradeoff
+	def.Objective = definition.Objective{Name: first.Name, Goal: first.Goal, Tradeoff: aims}
 	for _, name := range t.Problem.Slacks {
 		def.Quantities = append(def.Quantities, definition.QuantityDef{Name: name})
 		def.ConstraintsOnOutcomes = append(def.ConstraintsOnOutcomes,
