@@ -8,7 +8,8 @@
 // (outliers.go), noise against repetitions (noise.go), results that are those
 // of the experiment before (lag.go), the end of the search for hyperparameters
 // (fit.go), lengthscales and slices (parameters.go, slices.go), labels against
-// measurements (experts.go). findings.go reads them: each [Finding] says in
+// measurements (experts.go), several quantities
+// (several.go). findings.go reads them: each [Finding] says in
 // plain words what is wrong (wording.go), with what a person can do as data,
 // and the worst of them is the [Verdict].
 package diagnose
@@ -18,6 +19,7 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Verdict is how far a model can be trusted. The levels of findings are
@@ -78,6 +80,15 @@ type Diagnosis struct {
 	Parameters []Parameter `json:"parameters"`
 	Slices     []Slice     `json:"slices"`
 
+	// Quantities are the other declared ones. Feasibility compares probabilities to
+	// keep the constraints on outcomes with what came, Correlations name models whose
+	// errors go together, Reference how far a front depends on what was inferred. They
+	// are absent where one quantity is measured.
+	Quantities   []Quantity    `json:"quantities,omitempty"`
+	Feasibility  *Calibration  `json:"feasibility,omitempty"`
+	Correlations []Correlation `json:"correlations,omitempty"`
+	Reference    *Reference    `json:"reference,omitempty"`
+
 	// Experts of the campaign, in its order.
 	Experts []Expert `json:"experts"`
 }
@@ -107,7 +118,7 @@ func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 	r := reader{d: &d, v: v}
 	if m := v.Objective; m != nil && v.ObjectiveError == nil && len(m.Observations) > 0 {
 		frame := NewFrame(def, v.Space)
-		best, _ := m.Best()
+		best := bestOf(v)
 		d.Best = m.Observations[best].Experiment
 		d.Fit, d.Noise = fitOf(def, m), noiseOf(sought, m)
 		var err error
@@ -135,6 +146,22 @@ func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 			}
 		}
 	}
+	if def.Several() {
+		if err := d.several(ctx, v); err != nil {
+			return Diagnosis{}, fmt.Errorf("diagnose: %w", err)
+		}
+	}
 	r.read()
 	return d, nil
+}
+
+// bestOf is the observation of the best composition by the models: of a trade-off
+// that in the first objective.
+func bestOf(v policies.View) int {
+	best, err := outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	if err != nil || best == nil { // a quantity has no model yet, or there is no best
+		i, _ := v.Objective.Best()
+		return i
+	}
+	return best.Index
 }

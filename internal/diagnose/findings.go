@@ -56,6 +56,9 @@ const (
 	Stale           = "stale"            // measurements since the fit
 	Logarithm       = "logarithm"        // the logarithm would be easier to model
 	Misleading      = "misleading"       // an expert's answers are worse than guessing
+	Uncalibrated    = "uncalibrated"     // probabilities to be feasible say nothing
+	Together        = "together"         // errors of two models go together
+	OpenReference   = "open_reference"   // the compromise depends on a worst value that was inferred
 )
 
 // Thresholds of the verdict.
@@ -114,6 +117,7 @@ func (r *reader) read() {
 	default:
 		r.model()
 	}
+	r.several()
 	for i := range d.Experts {
 		r.expert(&d.Experts[i])
 	}

@@ -146,6 +146,33 @@ var (
 		text:  "The model is more cautious than it need be: %s.",
 		next:  "Nothing needs to be done; the campaign explores a little more than it must.",
 	}
+	sayQuantity = wording{
+		code:  LowR2,
+		title: "%s is predicted badly",
+		text: "Left-out values of %s are predicted badly (R² %.2f, over %d compositions): what the models say of it, " +
+			"and with it whether constraints on it are kept, is worth little.",
+		next: "Look for wrong values of it, and for a scale that suits it: values of several orders of magnitude want scale: log.",
+	}
+	sayUncalibrated = wording{
+		code:  Uncalibrated,
+		title: "the probability to be feasible says nothing",
+		text: "Of %d experiments %d kept the constraints, and the probabilities that the others gave them were no better " +
+			"than that share for all (Brier score %.3f, of the share %.3f).",
+		next: "Judge by what was measured until more is known near the bounds.",
+	}
+	sayTogether = wording{
+		code:  Together,
+		title: "what %s and %s do unexpectedly goes together",
+		text: "Where %s is greater than expected, %s is %s (r %.2f over %d compositions). The models take the two for " +
+			"independent: %s",
+	}
+	sayReference = wording{
+		code:  OpenReference,
+		title: "the compromise depends on what was not given",
+		text: "The compromise is %s, and %s where the worst value that is of interest lies farther away in %s. " +
+			"It was inferred from what was measured.",
+		next: "Say in the campaign file what is still of interest (worst:), and amend.",
+	}
 	sayMisleading = wording{
 		code:  Misleading,
 		title: "the %s of %s are worse than guessing",

@@ -24,6 +24,7 @@ func WriteDiagnosis(w io.Writer, d diagnose.Diagnosis, next func(diagnose.Findin
 		p.paragraph("    → ", "      ", next(f))
 	}
 	writeCheck(p, d.LeaveOneOut)
+	writeSeveral(p, d)
 	writeNoise(p, d)
 	writeParameters(p, d)
 	writeSlices(p, d)

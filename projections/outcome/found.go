@@ -131,10 +131,9 @@ func (p *Problem) Front(state *campaign.State, s *Standing) (*Front, error) {
 		Hypervolume: s.Hypervolume, Waiting: p.Waiting,
 	}
 	for k, a := range p.Aims {
-		_, bounded := p.ownBound(a)
 		f.Objectives = append(f.Objectives, Traded{
 			Quantity: a.Name, Unit: a.Unit, Goal: a.Goal, Log: a.Model >= 0 && p.Models[a.Model].Scale().Log,
-			Reference: p.Value(k, s.Reference[k]), Given: a.Worst != nil || bounded,
+			Reference: p.Value(k, s.Reference[k]), Given: p.Given(a),
 		})
 	}
 	distinct := s.distinct()
@@ -154,6 +153,34 @@ func (p *Problem) Front(state *campaign.State, s *Standing) (*Front, error) {
 	}
 	f.Curve = s.curve(distinct, drawn)
 	return f, nil
+}
+
+// Given reports whether the worst value of an objective that is of interest is given
+// by the definition: as such, or as a bound on it in its own direction.
+func (p *Problem) Given(a Aim) bool {
+	_, bounded := p.ownBound(a)
+	return a.Worst != nil || bounded
+}
+
+// Compromise is the experiment of the front, by posterior means, with the greatest
+// least satisfaction, where the reference lies so many ranges of the front farther
+// away in the marked objectives; "" where the front is empty.
+func (s *Standing) Compromise(farther float64, marked []bool) string {
+	if len(s.Front) == 0 {
+		return ""
+	}
+	points, reference := make([][]float64, len(s.Front)), slices.Clone(s.Reference)
+	for i, at := range s.Front {
+		points[i] = s.Scores[at]
+	}
+	for k, moves := range marked {
+		of := func(a, b []float64) int { return cmp.Compare(a[k], b[k]) }
+		if moves {
+			reference[k] -= farther * (slices.MaxFunc(points, of)[k] - slices.MinFunc(points, of)[k])
+		}
+	}
+	best, _ := pareto.Compromise(points, reference)
+	return s.Measured[s.Front[best]].Experiment
 }
 
 // distinct are the indices of what was measured, composition by composition: those

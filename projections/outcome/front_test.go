@@ -58,7 +58,7 @@ func taste(heat, sugar float64, rng *rand.Rand) (crust, minutes float64) {
 // it is read: with all of its models.
 func baked(t testing.TB, file string, n int) (*engine.Core, *outcome.Problem) {
 	t.Helper()
-	core := sought(t, file, n)
+	core := afterwards(t, file, n)
 	models := core.Clone()
 	for _, name := range []string{"", "minutes"} {
 		p := models.Objective()
@@ -92,8 +92,8 @@ func baked(t testing.TB, file string, n int) (*engine.Core, *outcome.Problem) {
 	return core, p
 }
 
-// sought is the campaign itself.
-func sought(t testing.TB, file string, n int, missing ...int) *engine.Core {
+// afterwards is the campaign itself.
+func afterwards(t testing.TB, file string, n int, missing ...int) *engine.Core {
 	t.Helper()
 	parsed, err := campaignfile.Parse(builtin.Registry(), "pie.yaml", []byte(file))
 	if err != nil {
@@ -293,7 +293,7 @@ func TestNothingFeasible(t *testing.T) {
 // Law: a measurement without a quantity is not one that breaks a bound on it: whether it
 // keeps the bound is unknown. What is known to keep all comes first.
 func TestUnknownIsNotFailed(t *testing.T) {
-	core := sought(t, bounded("minutes <= 7"), 6, 2)
+	core := afterwards(t, bounded("minutes <= 7"), 6, 2)
 	s := core.State()
 	for i := range s.Experiments {
 		x := &s.Experiments[i]

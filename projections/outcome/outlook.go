@@ -110,6 +110,17 @@ func (w *Predictor) At(x []float64) Outlook {
 	return out
 }
 
+// FeasibleGiven returns how probably the constraints are kept at a point where the
+// problem's quantities have the given standardized means and standard deviations, in
+// its order: 1 where there are none.
+func (w *Predictor) FeasibleGiven(x, means, sds []float64) float64 {
+	w.problem.ParametersAt(w.at.Parameters, x)
+	for k, mean := range means {
+		w.at.Means[k][0], w.at.SDs[k] = mean, sds[k]
+	}
+	return w.mixture.Predict(w.at).Feasible
+}
+
 // interval is the central 90 % of the objective at a point.
 func (w *Predictor) interval(x []float64) *events.Interval {
 	w.set(x, false)
