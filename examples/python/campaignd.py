@@ -373,6 +373,19 @@ class Campaign:
         """The experiments as flat rows, as pandas.DataFrame takes them: parameters, value, status and more."""
         return list(self.client._pages(self._path + "/rows", "rows"))
 
+    def front(self) -> list[JSON]:
+        """The compositions on the front of a trade-off, as flat rows for pandas.DataFrame: the experiment, parameters, of each
+        quantity what is believed (NAME) with its standard deviation (NAME_sd) and what was measured (NAME_measured), on_front and
+        feasible, which are probabilities, and the share that it alone holds. Empty before there are models, and of other campaigns."""
+        rows = []
+        for m in (self.status().get("tradeoff") or {}).get("members", []):
+            row = {"experiment": m["experiment"], **m["parameters"]}
+            for q in m["quantities"]:
+                row |= {q["quantity"]: q["mean"], q["quantity"] + "_sd": q["sd"], q["quantity"] + "_measured": q.get("measured")}
+            row |= {"on_front": m["on_front"], "feasible": m.get("feasible", {}).get("probability"), "share": m["share"]}
+            rows.append(row)
+        return rows
+
     def questions(self, *, status: str | None = None) -> list[JSON]:
         """The questions with their answers, of a status ("asked", "answered", …) or all."""
         return list(self.client._pages(self._path + "/questions", "questions", {"status": status} if status else None))
