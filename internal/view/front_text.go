@@ -40,6 +40,9 @@ func (c *Campaign) AroundFront() (rows []Row) {
 			Row{"", format.CompositionsOf(c.Definition).LineWithUnits(best.Parameters)},
 			Row{"best in", bestIn(f)})
 	}
+	if f.Closest != nil && len(f.Members) > 0 {
+		rows = append(rows, Row{"", noFront(f)})
+	}
 	rows = append(rows, Row{"of interest", ofInterest(f)})
 	if text := grown(f.Curve); text != "" {
 		rows = append(rows, Row{"covered", text})

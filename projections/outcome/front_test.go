@@ -219,7 +219,7 @@ func TestOnTheFront(t *testing.T) {
 // and today's reference; what was found is never lost again; and its end is where the
 // trade-off stands. The compromise has the greatest least satisfaction.
 func TestCurveAndCompromise(t *testing.T) {
-	core, p := baked(t, bounded("minutes <= 7"), 20)
+	core, p := baked(t, bounded("crust*minutes <= 30"), 20)
 	f, s := front(t, core, p)
 	if len(f.Curve) != 20 || f.Curve[0].Hypervolume == f.Curve[19].Hypervolume {
 		t.Fatalf("the curve is %+v", f.Curve)
@@ -266,7 +266,7 @@ func TestCurveAndCompromise(t *testing.T) {
 // where all are far from the bound.
 func TestNothingFeasible(t *testing.T) {
 	for _, bound := range []float64{3, 0.5} {
-		core, p := baked(t, bounded(fmt.Sprintf("minutes <= %v", bound)), 12)
+		core, p := baked(t, bounded(fmt.Sprintf("minutes <= %v", bound)), 15)
 		f, s := front(t, core, p)
 		closest, nearest := "", math.Inf(-1)
 		for i, m := range s.Measured {
@@ -275,16 +275,17 @@ func TestNothingFeasible(t *testing.T) {
 				closest, nearest = s.Measured[i].Experiment, z
 			}
 		}
-		if len(f.Members) > 0 || f.Compromise != nil || f.Objectives[0].Best != "" || f.Hypervolume != 0 || len(f.Others) != 12 {
+		if f.Compromise != nil || f.Objectives[0].Best != "" || f.Hypervolume != 0 || len(f.Members)+len(f.Others) != 15 ||
+			bound < 1 && len(f.Members) > 0 {
 			t.Errorf("nothing is feasible within %v, and %+v", bound, f)
 		}
 		want := 0.5 * math.Erfc(-nearest/math.Sqrt2)
 		if c := f.Closest; c == nil || c.Experiment != closest || math.Abs(c.Probability-want) > 0.02 {
 			t.Errorf("within %v %+v comes closest, and should %s with probability %.3f", bound, c, closest, want)
 		}
-		for _, m := range f.Others {
-			if m.Keeps != campaign.KeepsNot {
-				t.Errorf("%s keeps the bound: %q", m.Experiment, m.Keeps)
+		for _, m := range slices.Concat(f.Members, f.Others) {
+			if m.Keeps != campaign.KeepsNot || m.OnFront > m.Feasible.Probability+0.05 {
+				t.Errorf("%s keeps the bound: %q, with probability %v on the front", m.Experiment, m.Keeps, m.OnFront)
 			}
 		}
 	}
@@ -375,6 +376,47 @@ func BenchmarkFront(b *testing.B) {
 		}
 		if _, err := p.Front(core.State(), s); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// Law: for whose sake a composition is worth an experiment is how much the logarithm of
+// the expected gain changes with a quantity's mean, in its standard deviations: by
+// sampling. What is known exactly has no share.
+func TestWorth(t *testing.T) {
+	core, p := baked(t, bounded("minutes <= 99"), 12)
+	_, s := front(t, core, p)
+	models := outcome.Models{{Quantity: "minutes", Model: p.Models[1]}}
+	var points [][]float64
+	for _, i := range s.Front {
+		points = append(points, s.Scores[i])
+	}
+	before := pareto.Hypervolume(points, s.Reference)
+	for _, x := range [][]float64{{0.9, 0.9}, {0.1, 0.8}} {
+		w, err := outcome.WorthOf(core.State(), core.Space(), p.Models[0], models, x)
+		if err != nil || w == nil || len(w.Gain) != 3 {
+			t.Fatalf("%+v, %v", w, err)
+		}
+		var mean, sd [2]float64
+		for k, m := range p.Models {
+			z, s := m.Posterior(x)
+			scale := m.Scale()
+			mean[k], sd[k] = scale.Center+scale.Spread*z, math.Abs(scale.Spread)*s
+		}
+		logGain := func(shift0, shift1 float64) float64 {
+			rng := rand.New(rand.NewPCG(9, 9))
+			sum := 0.0
+			for range 20000 {
+				y := []float64{mean[0] + shift0 + sd[0]*rng.NormFloat64(), -(mean[1] + shift1 + sd[1]*rng.NormFloat64()), -(2 + 3*x[1])}
+				sum += pareto.Hypervolume(append(slices.Clone(points), y), s.Reference) - before
+			}
+			return math.Log(sum)
+		}
+		const h = 0.2
+		crust := math.Abs(logGain(h*sd[0], 0)-logGain(-h*sd[0], 0)) / (2 * h)
+		minutes := math.Abs(logGain(0, h*sd[1])-logGain(0, -h*sd[1])) / (2 * h)
+		if want := crust / (crust + minutes); math.Abs(w.Gain[0].Share-want) > 0.03 || w.Gain[2].Share > 1e-4 {
+			t.Errorf("at %v the shares are %+v, by sampling %.3f of the crust", x, w.Gain, want)
 		}
 	}
 }
