@@ -146,7 +146,7 @@ func front(t testing.TB, core *engine.Core, p *outcome.Problem) (*outcome.Front,
 // the constraints, is better than the reference in every objective, and is worse in
 // all than no other one that does; all of it in the user's units.
 func TestOnTheFront(t *testing.T) {
-	core, p := baked(t, bounded("minutes <= 5"), 24)
+	core, p := baked(t, bounded("minutes <= 5, crust*minutes <= 30"), 24)
 	f, s := front(t, core, p)
 	x := make([][]float64, len(s.Measured))
 	for i, m := range s.Measured {
@@ -173,7 +173,7 @@ func TestOnTheFront(t *testing.T) {
 			sugar, _ := m.Point["sugar"].Float()
 			v := [3]float64{p.Models[0].Untransform(crusts[i]), p.Models[1].Untransform(minutes[i]), 2 + 3*sugar}
 			values[i] = v
-			counts[i] = v[1] <= 5 && v[0] > f.Objectives[0].Reference && v[1] < f.Objectives[1].Reference && v[2] < 4.9
+			counts[i] = v[1] <= 5 && v[0]*v[1] <= 30 && v[0] > f.Objectives[0].Reference && v[1] < f.Objectives[1].Reference && v[2] < 4.9
 		}
 		for i, v := range values {
 			worse := func(j int) bool {
@@ -266,7 +266,7 @@ func TestCurveAndCompromise(t *testing.T) {
 // where all are far from the bound.
 func TestNothingFeasible(t *testing.T) {
 	for _, bound := range []float64{3, 0.5} {
-		core, p := baked(t, bounded(fmt.Sprintf("minutes <= %v", bound)), 15)
+		core, p := baked(t, bounded(fmt.Sprintf("minutes <= %v", bound)), 17)
 		f, s := front(t, core, p)
 		closest, nearest := "", math.Inf(-1)
 		for i, m := range s.Measured {
@@ -275,7 +275,7 @@ func TestNothingFeasible(t *testing.T) {
 				closest, nearest = s.Measured[i].Experiment, z
 			}
 		}
-		if f.Compromise != nil || f.Objectives[0].Best != "" || f.Hypervolume != 0 || len(f.Members)+len(f.Others) != 15 ||
+		if f.Compromise != nil || f.Objectives[0].Best != "" || f.Hypervolume != 0 || len(f.Members)+len(f.Others) != 17 ||
 			bound < 1 && len(f.Members) > 0 {
 			t.Errorf("nothing is feasible within %v, and %+v", bound, f)
 		}
