@@ -146,7 +146,7 @@ func front(t testing.TB, core *engine.Core, p *outcome.Problem) (*outcome.Front,
 // the constraints, is better than the reference in every objective, and is worse in
 // all than no other one that does; all of it in the user's units.
 func TestOnTheFront(t *testing.T) {
-	core, p := baked(t, bounded("minutes <= 5, crust*minutes <= 30"), 24)
+	core, p := baked(t, bounded("minutes <= 5, crust*minutes <= 20"), 24)
 	f, s := front(t, core, p)
 	x := make([][]float64, len(s.Measured))
 	for i, m := range s.Measured {
@@ -173,7 +173,7 @@ func TestOnTheFront(t *testing.T) {
 			sugar, _ := m.Point["sugar"].Float()
 			v := [3]float64{p.Models[0].Untransform(crusts[i]), p.Models[1].Untransform(minutes[i]), 2 + 3*sugar}
 			values[i] = v
-			counts[i] = v[1] <= 5 && v[0]*v[1] <= 30 && v[0] > f.Objectives[0].Reference && v[1] < f.Objectives[1].Reference && v[2] < 4.9
+			counts[i] = v[1] <= 5 && v[0]*v[1] <= 20 && v[0] > f.Objectives[0].Reference && v[1] < f.Objectives[1].Reference && v[2] < 4.9
 		}
 		for i, v := range values {
 			worse := func(j int) bool {
