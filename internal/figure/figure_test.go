@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"html/template"
 	"image"
 	"image/color"
 	"io"
@@ -74,7 +75,45 @@ func draw(on figure.Page, labels int) string {
 	d.Text(look, "end", 3, 3, "<a> & b")
 	d.Path(look, plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}, {X: 2, Y: math.NaN()}, {X: 3, Y: 1}})
 	return "<div>" + string(c.SVG("a <chart>")+d.SVG()+on.Glyph(figure.Star, "star")+
-		on.Swatch(figure.Orange, 2, 2)) + "</div>"
+		on.Swatch(figure.Orange, 2, 2)+pair().draw(on)+on.Ternary(ternary(), "a <map>")) + "</div>"
+}
+
+// drawnPair is a pair with all that one can have.
+type drawnPair figure.Pair
+
+func pair() drawnPair {
+	worst := 1.0
+	p := drawnPair{
+		X:        figure.Aim{Name: "<x>", Unit: "m", Log: true, Less: true, Bounds: []figure.Bound{{At: 3, Above: true, Text: "x <= 3"}}},
+		Y:        figure.Aim{Name: "y", Worst: &worst, Bounds: []figure.Bound{{At: 0.7, Text: "y >= 0.7"}}},
+		Expected: plotter.XYs{{X: 1, Y: 2.5}, {X: 2, Y: 4.5}},
+	}
+	places := plotter.XYs{{X: 1, Y: 2}, {X: 2, Y: 4}, {X: 2, Y: 3}, {X: 4, Y: 1}, {X: 3, Y: 0.5}, {X: math.NaN(), Y: 1}}
+	kinds := []figure.Kind{figure.OnFront, figure.OnFront, figure.Perhaps, figure.Infeasible, figure.Beaten, figure.OnFront}
+	for i, at := range places {
+		p.Tried = append(p.Tried, figure.Tried{
+			X: at.X, Y: at.Y, SDX: 0.1, SDY: 9, Kind: kinds[i], Suggested: i == 1, ID: "e<" + strconv.Itoa(i), Text: "<&>",
+		})
+	}
+	return p
+}
+
+func (p drawnPair) draw(on figure.Page) (all template.HTML) {
+	all = on.Pair(figure.Pair(p), "a <pair>")
+	for _, s := range figure.Pair(p).Legend(on) {
+		all += s.Symbol + template.HTML(template.HTMLEscapeString(s.Text))
+	}
+	return all
+}
+
+func ternary() figure.Ternary {
+	return figure.Ternary{
+		Corners: [3]figure.Corner{{Name: "<a>", Unit: "%", Low: 10, High: 70}, {Name: "b", High: 1}, {Name: "c", High: 1}},
+		Value:   func(shares [3]float64) (float64, bool) { return shares[0], shares[1] < 0.9 },
+		Bands:   figure.Tenths(figure.Probabilities, true), Unit: "m",
+		Points: []figure.Mixture{{Shares: [3]float64{0.2, 0.3, 0.5}, ID: "e<1", Text: "<&>"}},
+		Best:   &[3]float64{1, 0, 0},
+	}
 }
 
 // elements reads a drawing, which must be well-formed.

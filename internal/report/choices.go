@@ -336,7 +336,7 @@ func (h *history) figurePlane(
 	for _, par := range h.def.Parameters {
 		units[par.Name] = par.Unit
 	}
-	figures, err := h.figuresOver(grid, d.Decision, func() *figure.Chart {
+	figures := h.figuresOver(grid, d.Decision, func() *figure.Chart {
 		c := h.target.Chart(380, 280, format.Heading(p.X, units[p.X]), format.Heading(p.Y, units[p.Y]))
 		c.X.Min, c.X.Max = p.Xs[0], p.Xs[n-1]
 		c.Y.Min, c.Y.Max = p.Ys[0], p.Ys[n-1]
@@ -363,9 +363,6 @@ func (h *history) figurePlane(
 			mark(o.Parameters, figure.Filled(optionColor(k), 4.6, 0), text, d.Decision)
 		}
 	})
-	if err != nil {
-		return nil, "", err
-	}
 	var names []string
 	for k, o := range candidates {
 		color, _ := h.target.Palette.Word(optionColor(k))

@@ -3,15 +3,9 @@ package report
 import (
 	"fmt"
 	"image"
-	"image/color"
-	"math"
 	"slices"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/palette/brewer"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/figure"
@@ -130,16 +124,13 @@ func (h *history) figureHeat() ([]Figure, string, error) {
 		return nil, "", err
 	}
 	f := diagnose.NewFrame(h.def, h.core.Space())
-	figures, err := h.figuresOver(m, "heat", func() *figure.Chart {
+	figures := h.figuresOver(m, "heat", func() *figure.Chart {
 		p, q := h.def.Parameters[m.i], h.def.Parameters[m.j]
 		c := h.target.Chart(380, 300, format.Heading(p.Name, p.Unit), format.Heading(q.Name, q.Unit))
 		c.X.Min, c.X.Max = f.Low(m.i), f.Low(m.i)+f.Range(m.i)
 		c.Y.Min, c.Y.Max = f.Low(m.j), f.Low(m.j)+f.Range(m.j)
 		return c
 	}, func(c *figure.Chart) { h.heatPoints(c, f, m) })
-	if err != nil {
-		return nil, "", err
-	}
 	caption := fmt.Sprintf("The model over %s and %s, the two parameters to which it is most sensitive, "+
 		"through the best composition (star). Left: posterior mean, darker is better. "+
 		"Right: its standard deviation, darker is less sure. "+
@@ -165,29 +156,26 @@ func (h *history) figureHeat() ([]Figure, string, error) {
 // function, because each of the two figures needs a chart of its own.
 func (h *history) figuresOver(
 	m heat, id string, axes func() *figure.Chart, marks func(*figure.Chart),
-) (figures []Figure, err error) {
+) (figures []Figure) {
 	deviation := format.Heading("Standard deviation of that", h.sought.Unit)
 	for _, of := range []struct {
-		id, title, palette string
-		darkIsHigh         bool
-		values             [][]float64
+		id, title  string
+		scheme     figure.Scheme
+		darkIsHigh bool
+		values     [][]float64
 	}{
-		{"-mean", "Expected " + format.HeadingOf(h.sought), "YlGnBu", h.sought.Better(1, 0), m.mean},
-		{"-sd", deviation, "Purples", true, m.sd},
+		{"-mean", "Expected " + format.HeadingOf(h.sought), figure.Values, h.sought.Better(1, 0), m.mean},
+		{"-sd", deviation, figure.Deviations, true, m.sd},
 	} {
 		c := axes()
-		bands, err := newBands(m, of.values, of.palette, of.darkIsHigh)
-		if err != nil {
-			return nil, err
-		}
-		img := bands.image(m, of.values)
-		c.Add(plotter.NewImage(img, c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
+		bands := bandsOf(m, of.values, of.scheme, of.darkIsHigh)
+		c.Add(plotter.NewImage(imageOf(bands, m, of.values), c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
 		marks(c)
-		c.Right = 64
-		c.After = bands.key(h.sought.Unit)
+		c.Right = figure.KeyWidth
+		c.After = bands.Key(h.sought.Unit)
 		figures = append(figures, Figure{ID: id + of.id, Title: of.title, SVG: c.SVG(of.title)})
 	}
-	return figures, nil
+	return figures
 }
 
 // heatPoints draws the measurements, and the best composition on top of them.
@@ -208,111 +196,34 @@ func (h *history) heatPoints(c *figure.Chart, f *diagnose.Frame, m heat) {
 	c.Points(plotter.XYs{{X: m.best[0], Y: m.best[1]}}, figure.Star)
 }
 
-// bands are the levels and colors of a filled contour map; levels are in the
-// unit of the values and lie step apart. There are few colors on purpose: a
-// reader finds a band's color in the key, which a continuous scale would not
-// allow.
-type bands struct {
-	levels []float64 // ascending; band k lies between levels k and k+1
-	colors []color.NRGBA
-	step   float64
-}
-
-// newBands chooses about ten bands for the values and colors them with a
-// palette of ColorBrewer by its name. darkIsHigh says which end is dark.
-func newBands(m heat, values [][]float64, name string, darkIsHigh bool) (bands, error) {
-	// Only what is allowed sets the levels: beyond it the model reaches values
-	// that cannot be measured, and the allowed ones would share one color.
-	low, high := math.Inf(1), math.Inf(-1)
+// bandsOf are the bands for the values of a map. Only what is allowed sets the
+// levels: beyond it the model reaches values that cannot be measured, and the
+// allowed ones would share one color.
+func bandsOf(m heat, values [][]float64, scheme figure.Scheme, darkIsHigh bool) figure.Bands {
+	var shown []float64
 	for r, row := range values {
 		for c, v := range row {
 			if m.inside(float64(c)/float64(m.n-1), float64(r)/float64(m.n-1)) {
-				low, high = min(low, v), max(high, v)
+				shown = append(shown, v)
 			}
 		}
 	}
-	if low > high { // no node is allowed: the image stays blank
-		low, high = 0, 1
-	}
-	// A constant model, before anything was learned: bands need a range,
-	// whatever it is, and the constant lies in its middle.
-	if high-low < 1e-9*max(math.Abs(low), math.Abs(high), 1e-300) {
-		low, high = low-0.5*max(math.Abs(low), 1e-6), high+0.5*max(math.Abs(high), 1e-6)
-	}
-	var b bands
-	// Bands end at round numbers, so that the key can be read without decimals.
-	// One level before the first tick and one behind the last cover all values.
-	inner := figure.Ticks{Want: 10}.Ticks(low, high)
-	if len(inner) < 2 {
-		inner = []plot.Tick{{Value: low}, {Value: high}}
-	}
-	b.step = inner[1].Value - inner[0].Value
-	for v := inner[0].Value - b.step; v < high; v += b.step {
-		b.levels = append(b.levels, v)
-	}
-	b.levels = append(b.levels, b.levels[len(b.levels)-1]+b.step)
-	scheme, err := brewer.GetPalette(brewer.TypeSequential, name, 9)
-	if err != nil {
-		return b, fmt.Errorf("report: %w", err)
-	}
-	n := len(b.levels) - 1
-	for k := range n {
-		// Dark is what is looked for: good in the mean, unsure in the
-		// deviation.
-		t := (float64(k) + 0.5) / float64(n)
-		if !darkIsHigh {
-			t = 1 - t
-		}
-		b.colors = append(b.colors, mix(scheme.Colors(), t))
-	}
-	return b, nil
+	return figure.NewBands(shown, scheme, darkIsHigh)
 }
 
-// mix returns the color at t ∈ [0, 1] of a list of colors. The colors are opaque
-// and evenly spaced; between two of them it mixes linearly. RGBA returns 16 bits
-// a channel: 257 brings them to 8.
-func mix(colors []color.Color, t float64) color.NRGBA {
-	place := t * float64(len(colors)-1)
-	k := min(int(place), len(colors)-2)
-	w := place - float64(k)
-	r0, g0, b0, _ := colors[k].RGBA()
-	r1, g1, b1, _ := colors[k+1].RGBA()
-	blend := func(a, b uint32) uint8 { return uint8(math.Round(((1-w)*float64(a) + w*float64(b)) / 257)) }
-	return color.NRGBA{blend(r0, r1), blend(g0, g1), blend(b0, b1), 0xff}
-}
-
-// band returns the index of the band a value lies in. Values beyond the levels,
-// which only places that are not allowed have, get the band at that end.
-func (b bands) band(v float64) int {
-	k := int(math.Floor((v - b.levels[0]) / b.step))
-	return min(max(k, 0), len(b.colors)-1)
-}
-
-// image paints the values, interpolated between the nodes, and leaves out what
-// is not allowed. It is a paletted image, which compresses to a few kilobytes.
-func (b bands) image(m heat, values [][]float64) image.Image {
-	// Index 0 is transparent: the pixels that are never set.
-	palette := color.Palette{color.NRGBA{}}
+// imageOf paints the values, interpolated between the nodes, and leaves out what
+// is not allowed.
+func imageOf(b figure.Bands, m heat, values [][]float64) image.Image {
 	const hatch = 8 // pixels from one stripe over an excluded region to the next
-	for _, c := range b.colors {
-		palette = append(palette, c)
-	}
-	img := image.NewPaletted(image.Rect(0, 0, heatPixels, heatPixels), palette)
-	for y := range heatPixels {
-		for x := range heatPixels {
-			u, v := (float64(x)+0.5)/heatPixels, 1-(float64(y)+0.5)/heatPixels
-			if !m.inside(u, v) {
-				continue
-			}
-			// Stripes let the model show between them: an exclusion is a
-			// person's, and says nothing about the model.
-			if (x+y)%hatch < 2 && m.excluded(u, v) {
-				continue
-			}
-			img.SetColorIndex(x, y, uint8(1+b.band(bilinear(values, u*float64(m.n-1), v*float64(m.n-1)))))
+	return b.Image(heatPixels, heatPixels, func(x, y int) (float64, bool) {
+		u, v := (float64(x)+0.5)/heatPixels, 1-(float64(y)+0.5)/heatPixels
+		// Stripes let the model show between them: an exclusion is a person's,
+		// and says nothing about the model.
+		if !m.inside(u, v) || (x+y)%hatch < 2 && m.excluded(u, v) {
+			return 0, false
 		}
-	}
-	return img
+		return bilinear(values, u*float64(m.n-1), v*float64(m.n-1)), true
+	})
 }
 
 // bilinear interpolates between nodes: a posterior at each pixel would cost far
@@ -322,37 +233,4 @@ func bilinear(values [][]float64, x, y float64) float64 {
 	c, r := min(int(x), len(values[0])-2), min(int(y), len(values)-2)
 	wx, wy := x-float64(c), y-float64(r)
 	return (1-wy)*((1-wx)*values[r][c]+wx*values[r][c+1]) + wy*((1-wx)*values[r+1][c]+wx*values[r+1][c+1])
-}
-
-// key draws the colors with their levels at the right of the chart: as an
-// image, like the map itself, since it has colors that no palette names. It is
-// drawn after the chart, in the margin that figuresOver has left for it. With
-// more than twelve bands every second level has a number.
-func (b bands) key(unit string) func(whole *draw.Canvas, data draw.Canvas) {
-	return func(whole *draw.Canvas, data draw.Canvas) {
-		const width = 12
-		img := image.NewNRGBA(image.Rect(0, 0, width, heatPixels))
-		for y := range heatPixels {
-			for x := range width {
-				img.SetNRGBA(x, y, b.colors[(heatPixels-1-y)*len(b.colors)/heatPixels])
-			}
-		}
-		x0, x1 := data.Max.X+12, data.Max.X+12+width
-		whole.DrawImage(vg.Rectangle{
-			Min: vg.Point{X: x0, Y: data.Min.Y},
-			Max: vg.Point{X: x1, Y: data.Max.Y},
-		}, img)
-		height := (data.Max.Y - data.Min.Y) / vg.Length(len(b.colors))
-		decimals := max(0, -int(math.Floor(math.Log10(b.step)+1e-9)))
-		for k := 1; k < len(b.colors); k++ {
-			if len(b.colors) <= 12 || k%2 == 0 {
-				at := vg.Point{X: x1 + 4, Y: data.Min.Y + height*vg.Length(k)}
-				label := figure.Typeset(format.Fixed(b.levels[k], decimals))
-				whole.FillText(figure.Style(8, figure.Muted), at, label)
-			}
-		}
-		if unit != "" {
-			whole.FillText(figure.Style(8, figure.Muted), vg.Point{X: x0, Y: data.Max.Y + 8}, unit)
-		}
-	}
 }
