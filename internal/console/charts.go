@@ -27,12 +27,14 @@ type figureCache struct {
 	known map[*lab.Campaign]*drawnFigures
 }
 
-// drawnFigures are a campaign's figures as of an event. They belong to the log
+// drawnFigures are a campaign's figures as of an event, with the components of a
+// mixture that a reader chose last. They belong to the log
 // alone and not to a visitor, so that all share them: rights are asked for
 // before they are looked up. Their links lead to pages that ask again.
 type drawnFigures struct {
 	mu       sync.Mutex // held while they are drawn: other requests wait for them
 	sequence events.Sequence
+	triangle [3]string
 	groups   []report.FigureGroup
 }
 
@@ -61,13 +63,17 @@ func (f *figureCache) of(c *lab.Campaign) *drawnFigures {
 	return d
 }
 
-// charts serves the report's figures.
+// charts serves the report's figures. ?top=, ?left= and ?right= choose the
+// components of a mixture that maps are drawn over; a name that it does not have
+// gives those that vary most.
 func (c *Console) charts(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, See)
 	if of == nil {
 		return
 	}
-	groups, err := c.drawn(r.Context(), of)
+	query := r.URL.Query()
+	triangle := [3]string{query.Get("top"), query.Get("left"), query.Get("right")}
+	groups, err := c.drawn(r.Context(), of, triangle)
 	if err != nil {
 		c.fail(w, r, err)
 		return
@@ -82,12 +88,12 @@ func (c *Console) charts(w http.ResponseWriter, r *http.Request) {
 // in them already, and they are drawn once more than needed, never too seldom.
 // Drawing that fails or is cut off is not kept. No lock is held while they are
 // sent: a visitor who reads slowly holds up no other.
-func (c *Console) drawn(ctx context.Context, of *lab.Campaign) ([]report.FigureGroup, error) {
+func (c *Console) drawn(ctx context.Context, of *lab.Campaign, triangle [3]string) ([]report.FigureGroup, error) {
 	d := c.figures.of(of)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	at := of.Sequence()
-	if d.groups != nil && d.sequence == at {
+	if d.groups != nil && d.sequence == at && d.triangle == triangle {
 		return d.groups, nil
 	}
 	log, err := of.Log()
@@ -95,13 +101,13 @@ func (c *Console) drawn(ctx context.Context, of *lab.Campaign) ([]report.FigureG
 		return nil, err
 	}
 	groups, err := report.Figures(ctx, report.Input{
-		Registry: c.lab.Registry(), Log: log, Campaign: of.Name(), Store: of.Store(),
+		Registry: c.lab.Registry(), Log: log, Campaign: of.Name(), Store: of.Store(), Triangle: triangle,
 	}, figure.Page{
 		Palette: figure.Classes,
 		Link:    func(id string) string { return subjectPath(of.Name(), id) },
 	})
 	if err == nil {
-		d.groups, d.sequence = groups, at
+		d.groups, d.sequence, d.triangle = groups, at, triangle
 	}
 	return groups, err
 }

@@ -107,7 +107,7 @@ func (t Ternary) axes(c draw.Canvas) {
 	line := draw.LineStyle{Color: Faded(Muted, 0.35), Width: 0.6}
 	for k, corner := range t.Corners {
 		after, before := (k+1)%3, (k+2)%3 // what makes up the rest at the line's two ends
-		for _, tick := range (Ticks{Want: 4}).Ticks(corner.Low, corner.High) {
+		for _, tick := range (Ticks{Want: 6}).Ticks(corner.Low, corner.High) {
 			share := (tick.Value - corner.Low) / (corner.High - corner.Low)
 			if share < 0.02 || share > 0.98 {
 				continue // it is at the edge, or in the corner

@@ -153,7 +153,7 @@ func (h *history) drawResults(c *figure.Chart, results []result) (legend []Symbo
 		}
 		c.Points(points, k.glyph(radius))
 		if n := len(points); n > 0 {
-			legend = append(legend, Symbol{h.symbol(k), fmt.Sprintf("%s (%d)", classNames[k], n)})
+			legend = append(legend, Symbol{Symbol: h.symbol(k), Text: fmt.Sprintf("%s (%d)", classNames[k], n)})
 		}
 	}
 	return legend
@@ -202,10 +202,15 @@ func leading(results []result) int {
 func (h *history) spotText(x *campaign.Experiment) string {
 	text := x.ID + ": "
 	point := x.Parameters
-	if value, ok := h.state.Value(x); ok {
+	value, ok := h.state.Value(x)
+	switch {
+	case h.def.Several() && x.Measurement != nil:
+		text += h.quantitiesText(x)
+		point = x.Measurement.Actual
+	case ok:
 		text += h.value(value.Value) + " " + h.sought.Unit
 		point = x.Measurement.Actual
-	} else {
+	default:
 		text += string(x.Status)
 	}
 	return text + "\n" + h.format.line(point)

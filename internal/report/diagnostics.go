@@ -203,7 +203,7 @@ func (h *history) figureLeaveOneOut() (Figure, bool) {
 		SVG:   c.SVG("Leave-one-out predictions against measurements"),
 	}
 	if outliers != nil {
-		f.Legend = []Symbol{{h.target.Glyph(contradicts, "contradicts all others"), "contradicts all others"}}
+		f.Legend = []Symbol{{Symbol: h.target.Glyph(contradicts, "contradicts all others"), Text: "contradicts all others"}}
 	}
 	f.Caption = "Each composition predicted from all others, ± 1 sd with noise"
 	if check.Refitted {

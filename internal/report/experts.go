@@ -25,16 +25,16 @@ import (
 type askedLabel struct {
 	spot     float64
 	question *campaign.Question
-	outcome  outcome
+	outcome  labelOutcome
 }
 
-// outcome is what came of a question for a label. It is an index into
+// labelOutcome is what came of a question for a label. It is an index into
 // outcomeNames and into the arrays that are counted with; outcomes is their
 // number.
-type outcome int
+type labelOutcome int
 
 const (
-	accepted outcome = iota
+	accepted labelOutcome = iota
 	rejected
 	noAnswer // can't tell, expired, withdrawn
 	open
@@ -45,7 +45,7 @@ var outcomeNames = [outcomes]string{"accepted", "rejected", "no answer", "open"}
 
 // outcomeOf classifies a question for a label. What gave no information counts
 // as no answer, whatever the reason.
-func outcomeOf(q *campaign.Question) outcome {
+func outcomeOf(q *campaign.Question) labelOutcome {
 	switch {
 	case q.Status == campaign.Asked:
 		return open
@@ -145,8 +145,8 @@ func (h *history) figureLabels() (Figure, bool) {
 	for k := range outcomes {
 		if len(points[k]) > 0 {
 			f.Legend = append(f.Legend, Symbol{
-				h.target.Glyph(styles[k], outcomeNames[k]),
-				fmt.Sprintf("%s (%d)", outcomeNames[k], len(points[k])),
+				Symbol: h.target.Glyph(styles[k], outcomeNames[k]),
+				Text:   fmt.Sprintf("%s (%d)", outcomeNames[k], len(points[k])),
 			})
 		}
 	}
@@ -429,8 +429,8 @@ func (h *history) figureWidths() (Figure, bool) {
 		c.Points(points[k], kinds[k].style)
 		if n := len(points[k]); n > 0 {
 			f.Legend = append(f.Legend, Symbol{
-				h.target.Glyph(kinds[k].style, kinds[k].name),
-				fmt.Sprintf("%s (%d)", kinds[k].name, n),
+				Symbol: h.target.Glyph(kinds[k].style, kinds[k].name),
+				Text:   fmt.Sprintf("%s (%d)", kinds[k].name, n),
 			})
 		}
 	}

@@ -24,11 +24,8 @@ type Figure struct {
 	Caption string
 }
 
-// Symbol is an entry of a legend: a drawn mark, and what it stands for.
-type Symbol struct {
-	Symbol template.HTML
-	Text   string
-}
+// Symbol is an entry of a legend.
+type Symbol = figure.Symbol
 
 // Figures draws the figures of a campaign's report for a page, in the report's
 // order, in groups by section; empty sections are left out. It computes all
@@ -36,14 +33,14 @@ type Symbol struct {
 // experiments: callers keep what it returns until the log has grown. Errors are
 // those of [Write].
 //
-// It reads Registry, Log, Campaign and Store of the input alone.
+// It reads Registry, Log, Campaign, Store and Triangle of the input alone.
 func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, error) {
 	h, err := read(ctx, in.Registry, in.Log, in.Campaign)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	h.advise = inWords
-	h.target = target
+	h.target, h.triangle = target, in.Triangle
 	d, err := h.page(ctx, in.Store)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
@@ -61,12 +58,20 @@ func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, 
 		return []Figure{*f}
 	}
 	// Tables and texts of the report are on other pages of the console.
+	add("The front", d.FrontCaption, append(d.Front, one(d.Hypervolume)...)...)
 	add("Course", "", one(d.Convergence)...)
 	add("What was compared", "", append(d.Compared, one(d.Kept)...)...)
 	add("What is preferred", "", d.Utility...)
 	add("Experts", "", append(d.Experts, one(d.Reviews)...)...)
-	add("The model over two parameters", d.HeatCaption, d.Heat...)
+	add("The models over a mixture of three", d.TernaryCaption, d.Ternary...)
+	if d.Mixture != nil && len(d.Ternary) > 0 {
+		groups[len(groups)-1].Mixture = d.Mixture
+	}
+	add("The model over two parameters", d.HeatCaption, append(d.Heat, d.Maps...)...)
 	add("The model along each parameter", d.SliceCaption, d.Slices...)
+	for _, q := range d.Others {
+		add(sentenceOf(q.Name)+" along each parameter", "", q.Figures...)
+	}
 	add("How far the model can be trusted", d.NoModel, append(one(d.LeaveOneOut), one(d.Calibration)...)...)
 	return groups, nil
 }
@@ -76,4 +81,6 @@ func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, 
 type FigureGroup struct {
 	Title, Caption string
 	Figures        []Figure
+	// Mixture is set of maps over a mixture.
+	Mixture *Mixture
 }

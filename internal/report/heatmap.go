@@ -23,7 +23,9 @@ type heat struct {
 	// inside reports whether a place on the axes, both in [0, 1], keeps bounds
 	// and constraints; excluded whether it lies in an excluded region.
 	inside, excluded func(u, v float64) bool
-	best             [2]float64 // in the user's units
+	// at is the point of the unit cube at a place; nil where it is not known.
+	at   func(u, v float64) []float64
+	best [2]float64 // in the user's units
 }
 
 // A posterior costs time quadratic in the number of measurements, a bilinear
@@ -90,27 +92,40 @@ func (h *history) heatOver(
 	f *diagnose.Frame, best []float64, i, j int, how diagnose.Exchange, first, second []float64,
 ) heat {
 	out := heat{i: i, j: j, how: how, n: heatNodes, best: [2]float64{f.Value(i, best), f.Value(j, best)}}
-	at := func(u, v float64) []float64 { // u, v in [0, 1]: places on the axes
+	out.at = func(u, v float64) []float64 {
 		return diagnose.Along(diagnose.Along(best, first, u-best[f.Coordinate(i)]), second,
 			v-best[f.Coordinate(j)])
 	}
-	out.inside = func(u, v float64) bool { return f.Feasible(at(u, v)) }
+	out.inside = func(u, v float64) bool { return f.Feasible(out.at(u, v)) }
 	out.excluded = func(float64, float64) bool { return false }
 	if h.barred() {
 		out.excluded = func(u, v float64) bool {
-			_, ok := h.core.Space().Excluded(h.core.Space().Decode(at(u, v)))
+			_, ok := h.core.Space().Excluded(h.core.Space().Decode(out.at(u, v)))
 			return ok
 		}
 	}
-	for r := range out.n {
-		means, sds := make([]float64, out.n), make([]float64, out.n)
-		for c := range out.n {
-			p := h.model.PredictAt(at(float64(c)/float64(out.n-1), float64(r)/float64(out.n-1)))
-			means[c], sds[c] = p.Mean, p.SD
-		}
-		out.mean, out.sd = append(out.mean, means), append(out.sd, sds)
+	var sds []float64
+	out.mean = out.grid(func(x []float64) float64 {
+		p := h.model.PredictAt(x)
+		sds = append(sds, p.SD)
+		return p.Mean
+	})
+	for row := range slices.Chunk(sds, out.n) {
+		out.sd = append(out.sd, row)
 	}
 	return out
+}
+
+// grid evaluates something at the nodes.
+func (m *heat) grid(of func(x []float64) float64) (values [][]float64) {
+	for r := range m.n {
+		row := make([]float64, m.n)
+		for c := range row {
+			row[c] = of(m.at(float64(c)/float64(m.n-1), float64(r)/float64(m.n-1)))
+		}
+		values = append(values, row)
+	}
+	return values
 }
 
 // figureHeat draws the posterior mean and its standard deviation over the two
@@ -118,27 +133,18 @@ func (h *history) heatOver(
 //
 // The caption says what the plane cannot show: what the other parameters do
 // when these two move, and that the circles are projections.
-func (h *history) figureHeat() ([]Figure, string, error) {
-	m, ok, err := h.heat()
-	if err != nil || !ok {
-		return nil, "", err
-	}
+func (h *history) figureHeat(m heat) ([]Figure, string) {
 	f := diagnose.NewFrame(h.def, h.core.Space())
-	figures := h.figuresOver(m, "heat", func() *figure.Chart {
-		p, q := h.def.Parameters[m.i], h.def.Parameters[m.j]
-		c := h.target.Chart(380, 300, format.Heading(p.Name, p.Unit), format.Heading(q.Name, q.Unit))
-		c.X.Min, c.X.Max = f.Low(m.i), f.Low(m.i)+f.Range(m.i)
-		c.Y.Min, c.Y.Max = f.Low(m.j), f.Low(m.j)+f.Range(m.j)
-		return c
-	}, func(c *figure.Chart) { h.heatPoints(c, f, m) })
+	figures := h.figuresOver(m, "heat", func() *figure.Chart { return h.heatAxes(f, m) },
+		func(c *figure.Chart) { h.heatPoints(c, f, m) })
 	caption := fmt.Sprintf("The model over %s and %s, the two parameters to which it is most sensitive, "+
-		"through the best composition (star). Left: posterior mean, darker is better. "+
+		"through the %s (star). Left: posterior mean, darker is better. "+
 		"Right: its standard deviation, darker is less sure. "+
 		"Circles are measurements, whatever their other parameters.",
-		h.def.Parameters[m.i].Name, h.def.Parameters[m.j].Name)
+		h.def.Parameters[m.i].Name, h.def.Parameters[m.j].Name, h.middle())
 	switch m.how {
 	case diagnose.Proportionally:
-		caption += " The remaining components make up the sum in the ratio they have in the best composition."
+		caption += " The remaining components make up the sum in the ratio they have in the " + h.middle() + "."
 	case diagnose.Least:
 		caption += " The other parameters move as little as the equality constraints allow."
 	}
@@ -146,7 +152,35 @@ func (h *history) figureHeat() ([]Figure, string, error) {
 		caption += " Striped: excluded regions."
 	}
 	caption += " Blank: not allowed by bounds or constraints."
-	return figures, caption, nil
+	return figures, caption
+}
+
+// heatAxes makes an empty chart over the two parameters.
+func (h *history) heatAxes(f *diagnose.Frame, m heat) *figure.Chart {
+	p, q := h.def.Parameters[m.i], h.def.Parameters[m.j]
+	c := h.target.Chart(380, 300, format.Heading(p.Name, p.Unit), format.Heading(q.Name, q.Unit))
+	c.X.Min, c.X.Max = f.Low(m.i), f.Low(m.i)+f.Range(m.i)
+	c.Y.Min, c.Y.Max = f.Low(m.j), f.Low(m.j)+f.Range(m.j)
+	return c
+}
+
+// figuresMaps draws what the models of several quantities say over the same two
+// parameters, apart from the quantity whose map there is.
+func (h *history) figuresMaps(m heat, layers []layer) (figures []Figure) {
+	f := diagnose.NewFrame(h.def, h.core.Space())
+	for _, l := range layers {
+		if l.id == h.sought.Name {
+			continue
+		}
+		values := m.grid(l.at)
+		c := h.heatAxes(f, m)
+		bands := l.bands(m.shown(values))
+		c.Add(plotter.NewImage(imageOf(bands, m, values), c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
+		h.heatPoints(c, f, m)
+		c.Right, c.After = figure.KeyWidth, bands.Key(l.unit)
+		figures = append(figures, Figure{ID: "map-" + l.id, Title: l.title, SVG: c.SVG(l.title), Caption: l.dark})
+	}
+	return figures
 }
 
 // figuresOver draws the posterior mean and its standard deviation over two
@@ -168,7 +202,7 @@ func (h *history) figuresOver(
 		{"-sd", deviation, figure.Deviations, true, m.sd},
 	} {
 		c := axes()
-		bands := bandsOf(m, of.values, of.scheme, of.darkIsHigh)
+		bands := figure.NewBands(m.shown(of.values), of.scheme, of.darkIsHigh)
 		c.Add(plotter.NewImage(imageOf(bands, m, of.values), c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
 		marks(c)
 		c.Right = figure.KeyWidth
@@ -196,11 +230,10 @@ func (h *history) heatPoints(c *figure.Chart, f *diagnose.Frame, m heat) {
 	c.Points(plotter.XYs{{X: m.best[0], Y: m.best[1]}}, figure.Star)
 }
 
-// bandsOf are the bands for the values of a map. Only what is allowed sets the
-// levels: beyond it the model reaches values that cannot be measured, and the
-// allowed ones would share one color.
-func bandsOf(m heat, values [][]float64, scheme figure.Scheme, darkIsHigh bool) figure.Bands {
-	var shown []float64
+// shown are the values of a map that set its levels: those that are allowed.
+// Beyond them the model reaches values that cannot be measured, and the allowed
+// ones would share one color.
+func (m *heat) shown(values [][]float64) (shown []float64) {
 	for r, row := range values {
 		for c, v := range row {
 			if m.inside(float64(c)/float64(m.n-1), float64(r)/float64(m.n-1)) {
@@ -208,7 +241,7 @@ func bandsOf(m heat, values [][]float64, scheme figure.Scheme, darkIsHigh bool) 
 			}
 		}
 	}
-	return figure.NewBands(shown, scheme, darkIsHigh)
+	return shown
 }
 
 // imageOf paints the values, interpolated between the nodes, and leaves out what

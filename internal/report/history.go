@@ -20,13 +20,14 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // history is everything the report shows, folded from the log in one pass.
 //
 // The core holds where the campaign stands; the other fields keep what it does
 // not: the course, in the order of events. It is built by [read] and not
-// changed afterwards, but for diagnosis, advise and target, which the caller
+// changed afterwards, but for diagnosis, advise, target and triangle, which the caller
 // sets before the page is made.
 type history struct {
 	core    *engine.Core
@@ -35,6 +36,11 @@ type history struct {
 	sought  definition.Objective // the quantity that the campaign optimizes
 	model   *objective.Model     // nil before the first fit, or where it cannot be rebuilt
 	summary engine.Summary
+	// others are the models of declared quantities besides what is sought.
+	others outcome.Models
+	// triangle are the components of a mixture to be drawn against each other;
+	// those that vary most where they are none.
+	triangle [3]string
 	// diagnosis says how far the model and the experts can be trusted.
 	diagnosis diagnose.Diagnosis
 	// advise writes a finding's next step, with commands or without.
@@ -173,7 +179,7 @@ func read(ctx context.Context, reg registry.Registry, log events.Log, name strin
 	if err != nil {
 		return nil, err
 	}
-	h.model, h.modelError = v.Objective, v.ObjectiveError
+	h.model, h.modelError, h.others = v.Objective, v.ObjectiveError, v.Outcomes
 	h.summary = h.core.Counts()
 	if h.modelError != nil {
 		h.summary.NoModel = h.modelError.Error()

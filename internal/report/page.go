@@ -55,6 +55,17 @@ type pageData struct {
 	Numbers  []number
 	Warnings []warning
 
+	// Several quantities.
+
+	Front          []Figure
+	FrontCaption   string
+	Hypervolume    *Figure
+	Ternary        []Figure // over the mixtures of three components
+	Maps           []Figure // over the plane of Heat
+	TernaryCaption string
+	Mixture        *Mixture
+	Others         []quantitySlices
+
 	// The figures, and how far they can be trusted.
 
 	Convergence  *Figure
@@ -191,7 +202,8 @@ func (h *history) figures(ctx context.Context, d *pageData) (err error) {
 	if f, ok := h.figureReviews(); ok {
 		d.Reviews = &f
 	}
-	if f, ok := h.figureConvergence(); ok {
+	h.figuresOfFront(d)
+	if f, ok := h.figureConvergence(); ok && h.def.Tradeoff() == nil {
 		d.Convergence = &f
 	}
 	for _, draw := range []func() (Figure, bool){h.figureLabels, h.figureTrust, h.figureWorth,
@@ -208,8 +220,12 @@ func (h *history) figures(ctx context.Context, d *pageData) (err error) {
 		d.NoModel = "There is no model of the objective yet: it needs two measurements."
 		return nil
 	}
-	if d.Heat, d.HeatCaption, err = h.figureHeat(); err != nil {
+	plane, mapped, err := h.heat()
+	if err != nil {
 		return err
+	}
+	if mapped {
+		d.Heat, d.HeatCaption = h.figureHeat(plane)
 	}
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
@@ -218,6 +234,19 @@ func (h *history) figures(ctx context.Context, d *pageData) (err error) {
 		return err
 	}
 	d.SlicesInPairs = inPairs(len(d.Slices))
+	layers, err := h.layers()
+	if err != nil {
+		return err
+	}
+	if mapped {
+		d.Maps = h.figuresMaps(plane, layers)
+	}
+	if d.Ternary, d.Mixture, d.TernaryCaption, err = h.figuresTernary(layers); err != nil {
+		return err
+	}
+	if d.Others, err = h.slicesOfOthers(); err != nil {
+		return err
+	}
 	if f, ok := h.figureLeaveOneOut(); ok {
 		d.LeaveOneOut = &f
 	}
@@ -226,6 +255,18 @@ func (h *history) figures(ctx context.Context, d *pageData) (err error) {
 	}
 	d.Sensitivity, d.Hyper = h.sensitivities(), h.hyperparameters()
 	return nil
+}
+
+// figuresOfFront draws what is known of the front of a trade-off.
+func (h *history) figuresOfFront(d *pageData) {
+	t := h.summary.Tradeoff
+	if t == nil {
+		return
+	}
+	d.Front, d.FrontCaption = FrontFigures(h.def, t, h.target), FrontCaption(t)
+	if f, ok := h.figureHypervolume(); ok {
+		d.Hypervolume = &f
+	}
 }
 
 // figuresOfDuels draws a campaign that measures nothing: what was compared,

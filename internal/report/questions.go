@@ -170,8 +170,8 @@ func (h *history) figureReviews() (Figure, bool) {
 		c.Points(points, style)
 		if len(points) > 0 {
 			f.Legend = append(f.Legend, Symbol{
-				h.target.Glyph(style, e.Name),
-				fmt.Sprintf("%s (%d)", e.Name, len(points)),
+				Symbol: h.target.Glyph(style, e.Name),
+				Text:   fmt.Sprintf("%s (%d)", e.Name, len(points)),
 			})
 		}
 	}

@@ -73,6 +73,9 @@ type Input struct {
 	// Checkpoint is the text of a checkpoint of the log, which is printed;
 	// empty for none.
 	Checkpoint string
+	// Triangle names the three components of a mixture that maps are drawn over.
+	// Default: those that vary most.
+	Triangle [3]string
 }
 
 //go:embed report.html

@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// slices computes the model along every parameter that can be varied, through
-// the best composition by the model; none where there is no model.
+// slices computes the model of what is sought along every parameter that can be
+// varied, through the composition to go by; none where there is no model.
 func (h *history) slices() ([]diagnose.Slice, error) {
 	best := h.through()
 	if h.model == nil || best == nil {
@@ -35,19 +35,23 @@ func (h *history) through() definition.Point {
 	return nil
 }
 
-// figureSlices draws the slices, all on one scale so that their heights can be
-// compared, and writes the caption for all of them.
-//
-// The common scale covers the measurements as well as the bands.
+// figureSlices draws the slices of what is sought, and writes the caption for all
+// of them.
 func (h *history) figureSlices() ([]Figure, string, error) {
 	all, err := h.slices()
 	if err != nil || len(all) == 0 {
 		return nil, "", err
 	}
+	return h.drawSlices(all, h.sought, "slice"), h.slicesCaption(all), nil
+}
+
+// drawSlices draws slices of one quantity, all on one scale so that their heights
+// can be compared. id is the prefix of the figures' identifiers.
+//
+// The common scale covers the measurements as well as the bands.
+func (h *history) drawSlices(all []diagnose.Slice, of definition.Objective, id string) (figures []Figure) {
 	var values []float64
-	var used [3]bool
 	for _, s := range all {
-		used[s.Exchange] = used[s.Exchange] || len(h.def.Parameters[s.Index].Categories) == 0
 		for k := range s.X {
 			values = append(values, s.Mean[k]-s.SD[k], s.Mean[k]+s.SD[k])
 		}
@@ -55,10 +59,9 @@ func (h *history) figureSlices() ([]Figure, string, error) {
 			values = append(values, p.Value)
 		}
 	}
-	var figures []Figure
 	for _, s := range all {
 		p := h.def.Parameters[s.Index]
-		c := h.small(len(all), format.Heading(p.Name, p.Unit), format.HeadingOf(h.sought))
+		c := h.small(len(all), format.Heading(p.Name, p.Unit), format.HeadingOf(of))
 		figure.Limits(&c.Y, 0.05, values...)
 		if len(p.Categories) > 0 {
 			h.drawCategories(c, s)
@@ -70,18 +73,27 @@ func (h *history) figureSlices() ([]Figure, string, error) {
 			name += ": " + p.Description
 		}
 		figures = append(figures, Figure{
-			ID:    fmt.Sprintf("slice-%d", s.Index+1),
+			ID:    fmt.Sprintf("%s-%d", id, s.Index+1),
 			Title: name,
 			SVG:   c.SVG("Model along " + p.Name),
 		})
 	}
+	return figures
+}
+
+// slicesCaption says what slices show.
+func (h *history) slicesCaption(all []diagnose.Slice) string {
+	var used [3]bool
+	for _, s := range all {
+		used[s.Exchange] = used[s.Exchange] || len(h.def.Parameters[s.Index].Categories) == 0
+	}
 	caption := "Posterior mean (blue) ± 1 sd (band), without noise, " +
-		"along each parameter through the best composition (dashed line). " +
+		"along each parameter through the " + h.middle() + " (dashed line). " +
 		"Circles are measurements seen along the same parameter: " +
 		"the fainter, the farther they lie from the slice (by the model's own correlation). All on one scale."
 	if used[diagnose.Proportionally] {
 		caption += " Where parameters must sum to a constant, " +
-			"the one on the axis is exchanged against the others in the ratio they have in the best composition, " +
+			"the one on the axis is exchanged against the others in the ratio they have in the " + h.middle() + ", " +
 			"as far as the constraints allow."
 	}
 	if used[diagnose.Least] {
@@ -90,7 +102,7 @@ func (h *history) figureSlices() ([]Figure, string, error) {
 	if h.barred() {
 		caption += " Shaded: excluded regions."
 	}
-	return figures, caption, nil
+	return caption
 }
 
 // inPairs reports whether n figures fill rows of two better than rows of three.

@@ -1,0 +1,156 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/outcome"
+)
+
+// middle is what the composition to go by is called.
+func (h *history) middle() string {
+	if h.def.Tradeoff() != nil {
+		return "suggested compromise"
+	}
+	return "best composition"
+}
+
+// quantitiesText lists what an experiment gave.
+func (h *history) quantitiesText(x *campaign.Experiment) string {
+	var texts []string
+	for _, q := range x.Measurement.All() {
+		texts = append(texts, q.Name+" "+figure.Typeset(format.Result(q)))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// quantitySlices are the slices of one further quantity.
+type quantitySlices struct {
+	Name    string
+	Figures []Figure
+	InPairs bool
+}
+
+// slicesOfOthers draws the slices of every modelled quantity besides that which
+// is sought.
+func (h *history) slicesOfOthers() (all []quantitySlices, err error) {
+	through := h.through()
+	if through == nil {
+		return nil, nil
+	}
+	for _, q := range h.others {
+		if q.Model == nil {
+			continue
+		}
+		slices, err := diagnose.Slices(h.def, h.core.Space(), q.Model, through)
+		if err != nil {
+			return nil, err
+		}
+		of := h.quantity(q.Quantity)
+		all = append(all, quantitySlices{
+			Name: q.Quantity, Figures: h.drawSlices(slices, of, "slice-"+q.Quantity), InPairs: inPairs(len(slices)),
+		})
+	}
+	return all, nil
+}
+
+// quantity is a declared quantity as an objective; without a goal where none is
+// sought of it.
+func (h *history) quantity(name string) definition.Objective {
+	for _, a := range h.def.Tradeoff() {
+		if a.Name == name {
+			return h.def.ObjectiveOf(a)
+		}
+	}
+	if h.sought.Name == name {
+		return h.sought
+	}
+	o := definition.Objective{Name: name}
+	if q := h.def.Quantity(name); q != nil {
+		o.Unit = q.Unit
+	}
+	return o
+}
+
+// layer is something that models say of every composition, to be drawn as a map.
+type layer struct {
+	id, title, unit string
+	scheme          figure.Scheme
+	darkIsHigh      bool
+	// dark says what is dark.
+	dark string
+	// share is set of a probability.
+	share bool
+	at    func(x []float64) float64 // x of the unit cube
+}
+
+// layers are what the models of several quantities say: the mean of each, the
+// objective where it is computed from them, and the probability that the
+// constraints are kept. They hold workspaces.
+func (h *history) layers() (all []layer, err error) {
+	if !h.def.Several() {
+		return nil, nil
+	}
+	problem, err := outcome.NewProblem(h.state, h.core.Space(), h.model, h.others)
+	if err != nil {
+		return nil, nil // a quantity has no model yet; the page says so
+	}
+	if !h.sought.Computed() {
+		all = append(all, h.layerOf(h.sought, func(x []float64) float64 { return h.model.PredictAt(x).Mean }))
+	}
+	for _, q := range h.others {
+		if q.Model != nil && q.Quantity != h.sought.Name {
+			all = append(all, h.layerOf(h.quantity(q.Quantity), func(x []float64) float64 { return q.Model.PredictAt(x).Mean }))
+		}
+	}
+	if problem == nil {
+		return all, nil
+	}
+	predictor, err := problem.NewPredictor()
+	if err != nil {
+		return nil, fmt.Errorf("the maps: %w", err)
+	}
+	if problem.Computed() {
+		objective := h.layerOf(h.sought, func(x []float64) float64 {
+			if value := predictor.At(x).Value; value != nil {
+				return value.Mean
+			}
+			return math.NaN()
+		})
+		all = append([]layer{objective}, all...)
+	}
+	if problem.Requires() {
+		all = append(all, layer{
+			id: "feasible", title: "Probability that the constraints are kept", scheme: figure.Probabilities,
+			darkIsHigh: true, dark: "Darker is more probable.", share: true,
+			at: func(x []float64) float64 { return predictor.At(x).Feasible.Probability },
+		})
+	}
+	return all, nil
+}
+
+// layerOf is the map of a quantity: dark where it is better, where that is said.
+func (h *history) layerOf(of definition.Objective, at func(x []float64) float64) layer {
+	l := layer{
+		id: of.Name, title: "Expected " + format.HeadingOf(of), unit: of.Unit, scheme: figure.Values,
+		darkIsHigh: true, dark: "Darker is more.", at: at,
+	}
+	if of.Goal != "" {
+		l.darkIsHigh, l.dark = of.Better(1, 0), "Darker is "+of.Pick("more", "less")+", which is better."
+	}
+	return l
+}
+
+// bands are those of a map's values.
+func (l *layer) bands(values []float64) figure.Bands {
+	if l.share {
+		return figure.Tenths(l.scheme, l.darkIsHigh)
+	}
+	return figure.NewBands(values, l.scheme, l.darkIsHigh)
+}
