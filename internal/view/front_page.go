@@ -1,0 +1,91 @@
+package view
+
+import (
+	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/projections/outcome"
+)
+
+// FrontWords is what is said of the front of a trade-off besides its table.
+type FrontWords struct {
+	// None is why it has no member; empty where it has some.
+	None string
+	// BestIn names what is best in each objective, OfInterest from where on a value
+	// is of interest, Grown how much the last experiments brought.
+	BestIn, OfInterest, Grown string
+	// Waiting are the constraints that cannot be judged yet.
+	Waiting []Row
+}
+
+// WordsOf returns what is said of a front.
+func WordsOf(f *outcome.Front) FrontWords {
+	w := FrontWords{OfInterest: ofInterest(f), Grown: grown(f.Curve), Waiting: waiting(f.Waiting)}
+	if len(f.Members) == 0 {
+		w.None = noFront(f)
+	} else if f.Compromise != nil {
+		w.BestIn = bestIn(f)
+	}
+	return w
+}
+
+// Feasibly says how probably the best composition by the model keeps the
+// constraints on outcomes; empty where there are none.
+func (c *Campaign) Feasibly() string {
+	best := c.BestByModel
+	switch {
+	case best == nil || best.Feasible == nil:
+		return ""
+	case best.Doubtful:
+		return "nothing measured is feasible with probability " + confidence(c.Definition) + "; " + best.Experiment +
+			" comes closest (" + format.Fixed(best.Feasible.Probability, 2) + ")"
+	}
+	return "feasible with probability " + format.Fixed(best.Feasible.Probability, 2)
+}
+
+// KeptInWords says of the best measured value that the constraints are not kept,
+// or that this is not known; empty where they are.
+func (c *Campaign) KeptInWords() string {
+	if c.BestMeasured == nil {
+		return ""
+	}
+	return strings.TrimPrefix(kept(c.BestMeasured.Keeps), "; ")
+}
+
+// Requirements are the constraints on outcomes, as people write them: "viscosity ≤
+// 5 with probability 0.95". What is required with the default's confidence says
+// only what.
+func Requirements(def *definition.Campaign) (texts []string) {
+	for _, c := range def.ConstraintsOnOutcomes {
+		text := Compared(c.Require)
+		if c.Confidence != nil {
+			text += " with probability " + format.Setting(*c.Confidence)
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// Compared writes the comparison of a constraint with the signs of print.
+func Compared(require string) string {
+	return strings.NewReplacer("<=", "≤", ">=", "≥").Replace(require)
+}
+
+// Sought says what a campaign of several quantities seeks: "maximize conductivity
+// (mS/cm)".
+func Sought(def *definition.Campaign) (texts []string) {
+	for _, a := range def.Tradeoff() {
+		o := def.ObjectiveOf(a)
+		text := o.Goal + " " + format.HeadingOf(o)
+		if a.Worst != nil {
+			text += ", worst of interest " + format.SettingIn(*a.Worst, o.Unit)
+		}
+		texts = append(texts, text)
+	}
+	if texts == nil {
+		sought := def.Sought()
+		texts = append(texts, sought.Goal+" "+format.HeadingOf(sought))
+	}
+	return texts
+}
