@@ -44,8 +44,10 @@ type campaignPage struct {
 	At, Count int
 	Devices   []device
 	World     string // simulated, or empty
-	Backtest  string // how a backtest found the best row of its table
-	Can       allowed
+	// Sought and Required are what is sought and required of several quantities.
+	Sought, Required []string
+	Backtest         string // how a backtest found the best row of its table
+	Can              allowed
 }
 
 // underWay is an experiment that has no outcome yet.
@@ -67,6 +69,7 @@ func (x underWay) Since() time.Time {
 type findings struct {
 	Leading   []cardRow
 	Preferred []view.Row
+	Front     *frontPart // of a trade-off
 }
 
 // drawings are what is drawn of the experiments. X and Y are the numbers of the
@@ -87,6 +90,7 @@ type tables struct {
 	Experiments []experimentRow
 	More        int // rows that are not shown
 	Objective   string
+	Quantities  []string // columns of further declared quantities
 	Duels       []duelRow
 	Notes       []noteRow
 	Exclusions  []exclusionRow
@@ -97,7 +101,7 @@ type experimentRow struct {
 	campaign.Experiment
 	Class, Predicted, Measured, Why string
 	Best                            string // in which way it is the best
-	Cells                           []string
+	Cells, Quantities               []string
 }
 
 // duelRow is a comparison in the table of a campaign that measures nothing.
@@ -231,14 +235,16 @@ func (p *campaignPage) fill(core *engine.Core, s *view.Campaign, log *view.Timel
 	state := core.State()
 	p.Stands = s
 	p.World = worldOf(state)
+	if s.Definition.Several() {
+		p.Sought, p.Required = view.Sought(s.Definition), view.Requirements(s.Definition)
+	}
 	write := format.CompositionsOf(s.Definition)
 	for _, x := range s.UnderWay {
 		device := instrumentName(s.Definition, &x)
 		p.Under = append(p.Under, underWay{x, write.LineWithUnits(x.Parameters), device})
 	}
 	p.Found = foundIn(s)
-	best, _ := s.Leading()
-	p.Drawn.draw(state, best)
+	p.Drawn.draw(state, s.Bests)
 	p.Tables.list(state, log)
 	if s.Definition.Measures() {
 		p.Tables.experiments(state, log, s.Bests, all)
@@ -254,6 +260,7 @@ func foundIn(s *view.Campaign) (f findings) {
 	if _, leading := s.Leading(); leading != nil {
 		f.Leading = cardRows(def, write, leading)
 	}
+	f.Front = frontOf(def, s.Tradeoff, drawingsFor(s.Campaign))
 	for _, preferred := range s.Preferred {
 		f.Preferred = append(f.Preferred,
 			view.Row{Name: preferred.Expert, Text: write.LineWithUnits(preferred.Parameters)})
@@ -273,19 +280,21 @@ func axesOf(query url.Values) (d drawings) {
 }
 
 // draw draws the experiments, and highlights the best. With one parameter there
-// is nothing to draw it against.
-func (d *drawings) draw(s *campaign.State, best string) {
+// is nothing to draw it against. The course of a trade-off is that of its front.
+func (d *drawings) draw(s *campaign.State, bests engine.Bests) {
 	for _, par := range s.Definition.Parameters {
 		d.Axes = append(d.Axes, par.Name)
 	}
 	last := len(d.Axes) - 1
 	d.X = min(max(d.X, 0), last)
 	d.Y = min(max(d.Y, 0), last)
-	d.Curve = convergence(s)
-	if len(d.Axes) > 1 {
-		d.Scatter = scatter(s, d.X, d.Y, best)
+	if s.Definition.Tradeoff() == nil {
+		d.Curve = convergence(s)
 	}
-	d.Parallel = parallel(s, best)
+	if len(d.Axes) > 1 {
+		d.Scatter = scatter(s, d.X, d.Y, bests)
+	}
+	d.Parallel = parallel(s, bests)
 }
 
 // list lists the last events, the notes and the exclusions, and names the
@@ -296,6 +305,9 @@ func (t *tables) list(s *campaign.State, log *view.Timeline) {
 	t.Objective = format.HeadingOf(s.Definition.Sought())
 	for _, par := range s.Definition.Parameters {
 		t.Columns = append(t.Columns, format.Heading(par.Name, par.Unit))
+	}
+	for _, q := range shownQuantities(s.Definition) {
+		t.Quantities = append(t.Quantities, format.Heading(q.Name, q.Unit))
 	}
 	for _, n := range slices.Backward(s.Notes) {
 		t.Notes = append(t.Notes, noteRow{n, events.ActorName(n.Actor)})
@@ -351,6 +363,7 @@ func experimentRowOf(
 	if value, ok := s.Value(x); ok {
 		row.Measured = format.Short(value.Value)
 	}
+	row.Quantities = quantityCells(s, x, shownQuantities(s.Definition))
 	why, expected := reasonOf(s, x, log)
 	row.Why = why
 	if expected != nil {

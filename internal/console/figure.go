@@ -313,6 +313,8 @@ func bestOf(bests engine.Bests, id string) string {
 	byModel := bests.BestByModel != nil && bests.BestByModel.Experiment == id
 	measured := bests.BestMeasured != nil && bests.BestMeasured.Experiment == id
 	switch {
+	case bests.Tradeoff != nil:
+		return onFront(bests.Tradeoff, id)
 	case byModel && measured:
 		return "best by the model, and measured"
 	case byModel:
@@ -375,9 +377,9 @@ func valueOf(s *campaign.State, x *campaign.Experiment) float64 {
 // toned by what was measured. It shows what was asked for, as does [parallel]:
 // open experiments have nothing else, and one mark must not jump when its
 // result comes.
-func scatter(s *campaign.State, i, j int, best string) template.HTML {
+func scatter(s *campaign.State, i, j int, bests engine.Bests) template.HTML {
 	def := s.Definition
-	sought := def.Sought()
+	best, _ := bests.Leading()
 	all := drawn(s)
 	if len(all) == 0 || i >= len(def.Parameters) || j >= len(def.Parameters) {
 		return ""
@@ -395,14 +397,29 @@ func scatter(s *campaign.State, i, j int, best string) template.HTML {
 		f.horizontal(t.Value, t.Label)
 	}
 	f.headings(format.Heading(px.Name, px.Unit), format.Heading(py.Name, py.Unit), squareHeight-3)
-	values := figure.SpanOf(0, measuredValues(s)...)
+	tones := tonesOf(s, bests)
 	write := format.CompositionsOf(def)
 	for _, e := range all {
-		standing := toned(classOf(e, best), tone(valueOf(s, e), values, sought))
+		standing := toned(classOf(e, best), tones(e))
 		dot(f.Canvas, standing, e.ID, e.ID+": "+write.Line(e.Parameters),
 			f.X(positionOf(px, e.Parameters[px.Name])), f.Y(positionOf(py, e.Parameters[py.Name])))
 	}
 	return f.SVG()
+}
+
+// tonesOf returns in which tone an experiment is drawn: by what was measured of
+// what is sought, or, of a trade-off, whether it is on the front.
+func tonesOf(s *campaign.State, bests engine.Bests) func(x *campaign.Experiment) int {
+	if t := bests.Tradeoff; t != nil {
+		return func(x *campaign.Experiment) int {
+			if t.Member(x.ID) != nil {
+				return 5
+			}
+			return 1
+		}
+	}
+	values := figure.SpanOf(0, measuredValues(s)...)
+	return func(x *campaign.Experiment) int { return tone(valueOf(s, x), values, s.Definition.Sought()) }
 }
 
 // toned is the role of a class in one of the tones.
@@ -456,19 +473,16 @@ func endsOf(par *definition.Parameter) (ticks []plot.Tick) {
 // value, on parallel axes from each parameter's lower to its upper bound. It is
 // the one figure of the page that shows all parameters at once, and is as wide
 // as their axes need. Where nothing is measured, there is no last axis.
-func parallel(s *campaign.State, best string) template.HTML {
+func parallel(s *campaign.State, bests engine.Bests) template.HTML {
 	def := s.Definition
-	sought := def.Sought()
+	best, _ := bests.Leading()
 	all := drawn(s)
 	if len(all) == 0 {
 		return ""
 	}
 	const h, top, bottom = 300.0, 30.0, 22.0
-	axes := len(def.Parameters)
-	measures := def.Measures()
-	if measures {
-		axes++
-	}
+	objectives := axesOfValues(def)
+	axes := len(def.Parameters) + len(objectives)
 	w := max(360, float64(axes)*110)
 	at := func(k int) float64 {
 		if axes == 1 {
@@ -491,15 +505,17 @@ func parallel(s *campaign.State, best string) template.HTML {
 		}
 		draw(k, par.Name, low, high)
 	}
-	measured := measuredValues(s)
-	values := figure.SpanOf(0, measured...)
-	if measures {
+	spans := make([]figure.Span, len(objectives))
+	for k, o := range objectives {
+		measured := countedOf(s, o)
+		spans[k] = figure.SpanOf(0, measured...)
 		low, high := "", ""
 		if len(measured) > 0 {
-			low, high = rounded(values.Low), rounded(values.High)
+			low, high = rounded(spans[k].Low), rounded(spans[k].High)
 		}
-		draw(axes-1, sought.Name, low, high)
+		draw(len(def.Parameters)+k, o.Name, low, high)
 	}
+	tones := tonesOf(s, bests)
 	write := format.CompositionsOf(def)
 	for _, e := range all {
 		var line plotter.XYs
@@ -507,12 +523,13 @@ func parallel(s *campaign.State, best string) template.HTML {
 			line = append(line, plotter.XY{X: at(k), Y: h - bottom - share*(h-bottom-top)})
 		}
 		title := e.ID + ": " + write.Line(e.Parameters)
-		v := valueOf(s, e)
-		if measures && !math.IsNaN(v) {
-			line = append(line, plotter.XY{X: at(axes - 1), Y: values.To(v, h-bottom, top)})
-			title += ", " + format.ValueOf(sought, v)
+		for k, o := range objectives {
+			if v, ok := valueFor(s, e, o); ok {
+				line = append(line, plotter.XY{X: at(len(def.Parameters) + k), Y: spans[k].To(v.Value, h-bottom, top)})
+				title += ", " + format.ValueOf(o, v.Value)
+			}
 		}
-		standing := toned("thread "+classOf(e, best), tone(v, values, sought))
+		standing := toned("thread "+classOf(e, best), tones(e))
 		d.Group(standing, e.ID, title, func() { d.Path(figure.Role(""), line) })
 	}
 	return d.SVG()

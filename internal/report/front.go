@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/plotter"
@@ -12,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/formula"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/outcome"
 )
 
@@ -138,7 +140,7 @@ func aimOf(def *definition.Campaign, t *outcome.Traded) figure.Aim {
 		if !ok || name != t.Quantity {
 			continue
 		}
-		text := strings.NewReplacer("<=", "≤", ">=", "≥").Replace(c.Require)
+		text := view.Compared(c.Require)
 		if !math.IsInf(bound.Upper, 0) {
 			a.Bounds = append(a.Bounds, figure.Bound{At: bound.Upper, Above: true, Text: text})
 		}
@@ -172,25 +174,24 @@ func memberText(m *outcome.Member, write format.Compositions) string {
 	return text + "\n" + write.LineWithUnits(m.Parameters)
 }
 
-// figureHypervolume draws how much the front has covered after each experiment, in
-// percent of what it covers today; ok is false where it covers nothing.
-func (h *history) figureHypervolume() (f Figure, ok bool) {
-	t := h.summary.Tradeoff
-	if t == nil || len(t.Curve) == 0 || !(t.Hypervolume > 0) {
+// HypervolumeFigure draws how much the front has covered after each experiment, in
+// percent of what it covers today, for any page; ok is false where it covers
+// nothing. It computes nothing.
+func HypervolumeFigure(t *outcome.Front, target figure.Page) (f Figure, ok bool) {
+	if len(t.Curve) == 0 || !(t.Hypervolume > 0) {
 		return Figure{}, false
 	}
 	percent := func(v float64) float64 { return 100 * v / t.Hypervolume }
-	c := h.target.Chart(330, 290, "experiment, in order of request", "covered by the front (% of today)")
+	c := target.Chart(330, 290, "experiment, in order of request", "covered by the front (% of today)")
 	var at, means, lower, upper []float64
 	for _, covered := range t.Curve {
 		x := float64(events.ExperimentNumber(covered.Experiment))
-		at, means = append(at, x), append(means, percent(covered.Hypervolume))
-		lower, upper = append(lower, percent(covered.Lower)), append(upper, percent(covered.Upper))
-		c.Spot(x, percent(covered.Hypervolume), fmt.Sprintf("after %s: %s %%, with probability 0.8 between %s and %s %%",
-			covered.Experiment, format.Fixed(percent(covered.Hypervolume), 0), format.Fixed(percent(covered.Lower), 0),
-			format.Fixed(percent(covered.Upper), 0)), covered.Experiment)
+		mean, low, high := percent(covered.Hypervolume), percent(covered.Lower), percent(covered.Upper)
+		at, means, lower, upper = append(at, x), append(means, mean), append(lower, low), append(upper, high)
+		c.Spot(x, mean, fmt.Sprintf("after %s: %s %%, with probability 0.8 between %s and %s %%", covered.Experiment,
+			format.Fixed(mean, 0), format.Fixed(low, 0), format.Fixed(high, 0)), covered.Experiment)
 	}
-	figure.Limits(&c.Y, 0.05, append(append([]float64{0, 100}, lower...), upper...)...)
+	figure.Limits(&c.Y, 0.05, slices.Concat([]float64{0, 100}, lower, upper)...)
 	c.X.Min, c.X.Max = 0.5, max(at[len(at)-1]+0.5, 3.5)
 	c.X.Tick.Marker = figure.Ticks{Want: 6, Whole: true}
 	c.Band(at, lower, upper, figure.Faded(figure.Green, 0.16))
@@ -200,8 +201,7 @@ func (h *history) figureHypervolume() (f Figure, ok bool) {
 		ID: "hypervolume", Title: "How far the front has come",
 		SVG: c.SVG(fmt.Sprintf("How much the front covers after each experiment, in percent of today: %s %% after %s, 100 %% after %s",
 			format.Fixed(means[0], 0), t.Curve[0].Experiment, t.Curve[len(t.Curve)-1].Experiment)),
-		Caption: "Line: the hypervolume that the posterior means of what was measured cover, by today's models and " +
-			"against today's reference, so that all of it can be compared. Band: where it is with a probability of " +
-			"80 %. A new point of the front raises it; where it stays level, nothing better was found.",
+		Caption: "What was measured covers so much (the hypervolume of its posterior means), by today's models and against " +
+			"today's reference. Band: where it is with a probability of 80 %. Where the line stays level, nothing better was found.",
 	}, true
 }

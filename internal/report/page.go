@@ -264,7 +264,7 @@ func (h *history) figuresOfFront(d *pageData) {
 		return
 	}
 	d.Front, d.FrontCaption = FrontFigures(h.def, t, h.target), FrontCaption(t)
-	if f, ok := h.figureHypervolume(); ok {
+	if f, ok := HypervolumeFigure(t, h.target); ok {
 		d.Hypervolume = &f
 	}
 }

@@ -1,0 +1,169 @@
+package console
+
+import (
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/report"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/outcome"
+)
+
+// frontPart is what a page shows of the front of a trade-off.
+type frontPart struct {
+	view.FrontWords
+	// Suggested is the experiment of the compromise, with what is expected of it;
+	// empty where there is none. Satisfied is how far it goes from the worst to the
+	// best in each objective.
+	Suggested string
+	Expected  []view.Row
+	Satisfied string
+	// Head and Rows are the table.
+	Head    []string
+	Rows    []frontRow
+	Caption string
+	Figures []report.Figure
+}
+
+// frontRow is a composition of the front in the table.
+type frontRow struct {
+	Experiment, Name string
+	Marks            []string // what it is best in
+	Suggested        bool
+	Cells            []string
+	Line             string
+}
+
+// frontOf writes and draws a front for a page of the campaign; nil for none.
+func frontOf(def *definition.Campaign, f *outcome.Front, target figure.Page) *frontPart {
+	if f == nil {
+		return nil
+	}
+	p := &frontPart{FrontWords: view.WordsOf(f), Caption: report.FrontCaption(f)}
+	if c := f.Compromise; c != nil {
+		p.Suggested, p.Satisfied = c.Experiment, format.Percent(c.Satisfaction)
+		if m := f.Member(c.Experiment); m != nil {
+			p.Expected = believed(m)
+		}
+	}
+	write := format.CompositionsOf(def)
+	for i, cells := range view.FrontTable(f, f.Members) {
+		if i == 0 {
+			p.Head = cells[1:]
+			continue
+		}
+		m := &f.Members[i-1]
+		row := frontRow{
+			Experiment: m.Experiment, Name: cells[0], Cells: cells[1:], Line: write.Line(m.Parameters),
+			Suggested: m.Experiment == p.Suggested,
+		}
+		for _, o := range f.Objectives {
+			if o.Best == m.Experiment {
+				row.Marks = append(row.Marks, "best "+o.Quantity)
+			}
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	p.Figures = report.FrontFigures(def, f, target)
+	if h, ok := report.HypervolumeFigure(f, target); ok {
+		p.Figures = append(p.Figures, h)
+	}
+	return p
+}
+
+// believed are the quantities of a composition, as they are expected.
+func believed(m *outcome.Member) (rows []view.Row) {
+	for _, q := range m.Quantities {
+		text := format.Quantity(q.Mean, q.Unit)
+		if q.SD > 0 {
+			text = format.PlusMinus(q.Mean, q.SD, q.Unit)
+		}
+		rows = append(rows, view.Row{Name: q.Quantity, Text: figure.Typeset(text)})
+	}
+	return rows
+}
+
+// drawingsFor are drawings in classes of the stylesheet, whose marks lead to the
+// pages of a campaign.
+func drawingsFor(campaign string) figure.Page {
+	return figure.Page{Palette: figure.Classes, Link: func(id string) string { return subjectPath(campaign, id) }}
+}
+
+// shownQuantities are those of which a table of experiments has a column besides
+// that of what is sought: all others that are declared, those that follow from the
+// parameters among them.
+func shownQuantities(def *definition.Campaign) (all []definition.QuantityDef) {
+	sought := def.Sought().Name
+	for _, q := range def.Quantities {
+		if q.Name != sought {
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
+// quantityCells are what an experiment gave of some quantities; a dash for what is
+// missing of a measurement.
+func quantityCells(s *campaign.State, x *campaign.Experiment, quantities []definition.QuantityDef) (cells []string) {
+	for _, q := range quantities {
+		text := ""
+		if value, ok := s.Quantity(x, q.Name); ok {
+			text = format.Short(value.Value)
+		} else if x.Measurement != nil {
+			text = "–"
+		}
+		cells = append(cells, text)
+	}
+	return cells
+}
+
+// axesOfValues are the objectives that a drawing of compositions shows: those of a
+// trade-off, or the one that is sought; none where nothing is measured.
+func axesOfValues(def *definition.Campaign) (all []definition.Objective) {
+	if !def.Measures() {
+		return nil
+	}
+	for _, a := range def.Tradeoff() {
+		all = append(all, def.ObjectiveOf(a))
+	}
+	if all == nil {
+		all = append(all, def.Sought())
+	}
+	return all
+}
+
+// valueFor is the value of one of those objectives that an experiment gave.
+func valueFor(s *campaign.State, x *campaign.Experiment, o definition.Objective) (definition.Quantity, bool) {
+	if s.Definition.Tradeoff() != nil {
+		return s.Quantity(x, o.Name)
+	}
+	return s.Value(x)
+}
+
+// countedOf are its values that count, in the order of experiments.
+func countedOf(s *campaign.State, o definition.Objective) (values []float64) {
+	if s.Definition.Tradeoff() == nil {
+		return measuredValues(s)
+	}
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if value, ok := s.Quantity(x, o.Name); ok && x.Counts(o.Name) {
+			values = append(values, value.Value)
+		}
+	}
+	return values
+}
+
+// onFront says of an experiment how it stands in a trade-off: empty where it is not
+// on the front.
+func onFront(f *outcome.Front, id string) string {
+	m := f.Member(id)
+	switch {
+	case f.Compromise != nil && f.Compromise.Experiment == id:
+		return "suggested compromise"
+	case m != nil:
+		return "on the front with probability " + format.Fixed(m.OnFront, 2)
+	}
+	return ""
+}
