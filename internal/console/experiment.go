@@ -29,14 +29,19 @@ type experimentPage struct {
 	Cause, Instrument      string
 	Doubt                  string // why it is in doubt
 	Why, Predicted         string
-	Scale                  [1]card     // the prediction among what was measured
-	Lines                  []view.Line // events about it
-	ByHand, CanResolve     bool
-	CanRepeat              bool
-	Also                   string // other experiments whose fate is unknown too
-	Measured               measuredFields
-	Files                  []fileView
-	MoreFiles              int // how many are not shown; none below 1
+	Tradeoff               bool
+	// Quantities are what several quantities were, and were expected to be;
+	// Required is how probably the constraints were expected to be kept.
+	Quantities         []quantityOutcome
+	Required           []view.Row
+	Scale              [1]card     // the prediction among what was measured
+	Lines              []view.Line // events about it
+	ByHand, CanResolve bool
+	CanRepeat          bool
+	Also               string // other experiments whose fate is unknown too
+	Measured           measuredFields
+	Files              []fileView
+	MoreFiles          int // how many are not shown; none below 1
 }
 
 // experiment serves the page of an experiment.
@@ -126,6 +131,7 @@ func (p *experimentPage) fill(
 		p.Value = format.Short(*value)
 	}
 	p.compose(def)
+	p.several(s, log)
 	p.Measured = p.measuredFieldsOf("", s, x, p.WasTyped("resolve") || p.WasTyped("correct"))
 	p.describe(s)
 	var expected *events.Prediction
@@ -221,6 +227,7 @@ func (p *experimentPage) describeResult(s *campaign.State, add func(name, text s
 			text = format.PlusMinus(q.Value, *q.SD, q.Unit)
 		}
 		switch {
+		case p.Quantities != nil && s.Definition.Quantity(q.Name) != nil: // it is in the table
 		case q.Name != sought.Name && !p.Counts(q.Name) && !p.Excluded:
 			add(q.Name, text+", left out of the models")
 		case q.Name != sought.Name:
@@ -230,6 +237,9 @@ func (p *experimentPage) describeResult(s *campaign.State, add func(name, text s
 		}
 	}
 	for _, missing := range m.Missing {
+		if p.Quantities != nil && s.Definition.Quantity(missing.Name) != nil {
+			continue
+		}
 		add(missing.Name, "missing: "+missing.Reason)
 	}
 }

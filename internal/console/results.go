@@ -198,7 +198,9 @@ func measureOf(
 	}
 	if made, ok := log.Decision(x.Decision); ok {
 		t.Why = made.Reason
-		if made.Prediction != nil {
+		if made.Outcomes != nil {
+			t.Predicted = format.List(view.Expects(made.Outcomes)...)
+		} else if made.Prediction != nil {
 			t.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, made.Prediction.Unit)
 		}
 	}

@@ -41,6 +41,7 @@ func frontOf(def *definition.Campaign, f *outcome.Front, target figure.Page) *fr
 		return nil
 	}
 	p := &frontPart{FrontWords: view.WordsOf(f), Caption: report.FrontCaption(f)}
+	p.Grown = sentence(p.Grown)
 	if c := f.Compromise; c != nil {
 		p.Suggested, p.Satisfied = c.Experiment, format.Percent(c.Satisfaction)
 		if m := f.Member(c.Experiment); m != nil {
@@ -166,4 +167,72 @@ func onFront(f *outcome.Front, id string) string {
 		return "on the front with probability " + format.Fixed(m.OnFront, 2)
 	}
 	return ""
+}
+
+// quantityOutcome is a declared quantity of an experiment: what was measured, or
+// why it is missing, and what was expected when it was chosen.
+type quantityOutcome struct {
+	Name, Measured, Expected string
+	Missing                  bool
+}
+
+// several writes what an experiment gave of a campaign's quantities, with what was
+// expected of each; nothing where the campaign declares none.
+func (p *experimentPage) several(s *campaign.State, log *view.Timeline) {
+	def := s.Definition
+	p.Tradeoff = def.Tradeoff() != nil
+	if !def.Several() {
+		return
+	}
+	made, _ := log.Decision(p.Decision)
+	for _, q := range append(def.Declared(), followed(def)...) {
+		o := quantityOutcome{Name: q.Name}
+		o.Measured, o.Missing = p.gave(s, &q)
+		for _, e := range made.Outcomes {
+			if e.Quantity == q.Name && e.SD > 0 {
+				o.Expected = format.PlusMinus(e.Mean, e.SD, e.Unit)
+			}
+		}
+		p.Quantities = append(p.Quantities, o)
+	}
+	if made.Feasible == nil {
+		return
+	}
+	for _, k := range made.Feasible.Constraints {
+		p.Required = append(p.Required, view.Row{Name: view.Compared(k.Require),
+			Text: "expected to be kept with probability " + format.Fixed(k.Probability, 2)})
+	}
+}
+
+// followed are the quantities that follow from the parameters.
+func followed(def *definition.Campaign) (all []definition.QuantityDef) {
+	for _, q := range def.Quantities {
+		if q.From != "" {
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
+// gave writes what the experiment gave of a quantity, or why that is missing.
+func (p *experimentPage) gave(s *campaign.State, q *definition.QuantityDef) (text string, missing bool) {
+	if value, ok := s.Quantity(&p.Experiment, q.Name); ok {
+		text = format.Result(value)
+		if value.SD != nil {
+			text = format.PlusMinus(value.Value, *value.SD, value.Unit)
+		}
+		if !p.Counts(q.Name) && !p.Excluded {
+			text += ", left out of the models"
+		}
+		return text, false
+	}
+	if p.Measurement == nil {
+		return "", false
+	}
+	for _, m := range p.Measurement.Missing {
+		if m.Name == q.Name {
+			return "missing: " + m.Reason, true
+		}
+	}
+	return "missing", true
 }

@@ -58,7 +58,7 @@ func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, 
 		return []Figure{*f}
 	}
 	// Tables and texts of the report are on other pages of the console.
-	add("The front", d.FrontCaption, append(d.Front, one(d.Hypervolume)...)...)
+	add("The front", d.FrontCaption, append(d.FrontFigures, one(d.Hypervolume)...)...)
 	add("Course", "", one(d.Convergence)...)
 	add("What was compared", "", append(d.Compared, one(d.Kept)...)...)
 	add("What is preferred", "", d.Utility...)

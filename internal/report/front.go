@@ -128,9 +128,6 @@ func predicted(all []events.QuantityPrediction, name string) float64 {
 // alone.
 func aimOf(def *definition.Campaign, t *outcome.Traded) figure.Aim {
 	a := figure.Aim{Name: t.Quantity, Unit: t.Unit, Log: t.Log, Less: t.Goal == definition.Minimize}
-	if t.Given {
-		a.Worst = &t.Reference
-	}
 	for _, c := range def.ConstraintsOnOutcomes {
 		relation, err := formula.RelationOf(c.Require)
 		if err != nil {
@@ -147,6 +144,10 @@ func aimOf(def *definition.Campaign, t *outcome.Traded) figure.Aim {
 		if !math.IsInf(bound.Lower, 0) {
 			a.Bounds = append(a.Bounds, figure.Bound{At: bound.Lower, Text: text})
 		}
+	}
+	bounded := func(b figure.Bound) bool { return b.At == t.Reference }
+	if t.Given && !slices.ContainsFunc(a.Bounds, bounded) { // a bound in the objective's direction is drawn as one
+		a.Worst = &t.Reference
 	}
 	return a
 }

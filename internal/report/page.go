@@ -57,7 +57,7 @@ type pageData struct {
 
 	// Several quantities.
 
-	Front          []Figure
+	FrontFigures   []Figure
 	FrontCaption   string
 	Hypervolume    *Figure
 	Ternary        []Figure // over the mixtures of three components
@@ -263,7 +263,7 @@ func (h *history) figuresOfFront(d *pageData) {
 	if t == nil {
 		return
 	}
-	d.Front, d.FrontCaption = FrontFigures(h.def, t, h.target), FrontCaption(t)
+	d.FrontFigures, d.FrontCaption = FrontFigures(h.def, t, h.target), FrontCaption(t)
 	if f, ok := HypervolumeFigure(t, h.target); ok {
 		d.Hypervolume = &f
 	}

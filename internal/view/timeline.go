@@ -51,6 +51,10 @@ type Decided struct {
 	Reason string
 	// Prediction is that of the chosen candidate, nil without a model.
 	Prediction *events.Prediction
+	// Outcomes and Feasible are what was expected of several quantities there, and
+	// how probably the constraints would be kept.
+	Outcomes []events.QuantityPrediction
+	Feasible *events.Feasible
 	// Review is its look back at an earlier choice, nil for none.
 	Review *events.ChoiceReview
 }
@@ -91,7 +95,7 @@ func (t *Timeline) Take(e events.Event, payload events.Payload) Line {
 	case *events.DecisionMade:
 		d := Decided{Reason: p.Reason, Review: p.Review}
 		if chosen := p.Candidate(p.Chosen); chosen != nil {
-			d.Prediction = chosen.Prediction
+			d.Prediction, d.Outcomes, d.Feasible = chosen.Prediction, chosen.Outcomes, chosen.Feasible
 		}
 		t.decisions = append(t.decisions, d)
 	case *events.ExperimentRequested:
