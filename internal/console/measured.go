@@ -66,6 +66,8 @@ type measuredFields struct {
 type quantityField struct {
 	Index                 int
 	Name, Value, Unit, Of string // Of is the value that is recorded
+	// Declared is set where the unit is the declared one, and not asked for.
+	Declared bool
 }
 
 // declaredField says of a declared quantity why it has no value, or that its
@@ -146,6 +148,7 @@ func (s *shell) measuredFieldsOf(
 		if q, is := recorded[q.Name]; is {
 			f.Of, f.Unit = format.Short(q.Value), q.Unit
 		}
+		f.Declared = declaredIn(def, f.Name, f.Unit)
 		m.Known = append(m.Known, f)
 	}
 	if typed {
@@ -154,6 +157,7 @@ func (s *shell) measuredFieldsOf(
 			switch {
 			case i >= 0 && row.Value != "":
 				m.Known[i].Value, m.Known[i].Unit = row.Value, row.Unit
+				m.Known[i].Declared = m.Known[i].Declared && declaredIn(def, row.Name, row.Unit)
 			case i < 0 && row.Name+row.Value+row.Unit != "":
 				m.Other = append(m.Other, row)
 			}
@@ -175,6 +179,12 @@ func (s *shell) measuredFieldsOf(
 		m.Fields = append(m.Fields, f)
 	}
 	return m
+}
+
+// declaredIn reports whether a campaign declares a quantity in that unit.
+func declaredIn(def *definition.Campaign, name, unit string) bool {
+	return def.Several() && slices.ContainsFunc(def.Declared(),
+		func(q definition.QuantityDef) bool { return q.Name == name && q.Unit == unit })
 }
 
 // resultIn is the result of an experiment that counts, or one that was

@@ -92,6 +92,25 @@ func Rehearse(
 	return core, core.Apply(first[0])
 }
 
+// Amended returns the core as it would be if the campaign were amended now, for
+// readers: nothing is recorded, and the core stays as it is. It fails where the
+// definition does not fit what was recorded; whether the campaign would take the
+// amendment it does not judge.
+func (c *Core) Amended(a events.CampaignAmended) (*Core, error) {
+	s := c.State()
+	e, err := events.New(s.Name, &a)
+	if err != nil {
+		return nil, err
+	}
+	e.Time = c.last
+	next, err := events.Assign(s.Name, s.Sequence, []events.Event{e})
+	if err != nil {
+		return nil, err
+	}
+	own := c.Clone()
+	return own, own.Apply(next[0])
+}
+
 // NewInstance returns a random word for [events.CampaignDefined], or for an
 // epoch. Fifty random bits: enough that no two copies of a campaign in one lab
 // have the same. Nothing is decided from it.

@@ -59,8 +59,8 @@ type pen struct {
 
 var _ vg.CanvasSizer = (*Canvas)(nil)
 
-// Canvas returns an empty image. title is what a screen reader says; role may
-// be empty.
+// Canvas returns an empty image. title is what a screen reader says, empty for an
+// image that only repeats what a text next to it says; role may be empty.
 func (p Page) Canvas(w, h float64, role Role, title string) *Canvas {
 	c := &Canvas{page: p, w: w, h: h, role: role, title: title, pens: make([]pen, 1)}
 	vg.Initialize(c)
@@ -78,8 +78,11 @@ func (c *Canvas) SVG() template.HTML {
 		limit = fmt.Sprintf(` style="max-width:%gpx"`, math.Round(c.w*4/3))
 	}
 	role := c.role.attributes(c.page.Palette)
-	head := fmt.Sprintf(`<svg viewBox="0 0 %s %s"%s%s role="%s" aria-label="%s">`,
-		number(c.w), number(c.h), role, limit, kind, escape(c.title))
+	said := fmt.Sprintf(`role="%s" aria-label="%s"`, kind, escape(c.title))
+	if c.title == "" {
+		said = `aria-hidden="true"`
+	}
+	head := fmt.Sprintf(`<svg viewBox="0 0 %s %s"%s%s %s>`, number(c.w), number(c.h), role, limit, said)
 	return template.HTML(head + "\n" + c.body.String() + "</svg>")
 }
 

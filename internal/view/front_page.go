@@ -30,6 +30,24 @@ func WordsOf(f *outcome.Front) FrontWords {
 	return w
 }
 
+// FoundInShort is what a campaign has found by the models, in a few rows: the front,
+// or the best composition.
+func (c *Campaign) FoundInShort() []Row {
+	switch best := c.BestByModel; {
+	case c.Definition.Tradeoff() != nil:
+		return c.FrontInShort()
+	case best == nil:
+		return []Row{{"best by the model", c.NoModel}}
+	default:
+		rows := []Row{{"best by the model", best.Experiment + ": " + c.Definition.Sought().Name + " " + ByModel(best)},
+			{"its composition", format.CompositionsOf(c.Definition).LineWithUnits(best.Parameters)}}
+		if text := c.Feasibly(); text != "" {
+			rows = append(rows, Row{"constraints", text})
+		}
+		return rows
+	}
+}
+
 // Feasibly says how probably the best composition by the model keeps the
 // constraints on outcomes; empty where there are none.
 func (c *Campaign) Feasibly() string {
