@@ -349,6 +349,11 @@ func shortForms(schema *jsonschema.Schema) {
 		aims = append(aims, &jsonschema.Schema{Type: "object", Properties: properties, Required: []string{goal},
 			AdditionalProperties: jsonschema.FalseSchema})
 	}
+	for _, share := range []struct{ of, name string }{
+		{"Stop", "improvement"}, {"Stop", "gain"}, {"Growth", "improvement"}, {"QuantityDef", "noise"}, {"Objective", "noise"},
+	} {
+		perCent(schema, share.of, share.name)
+	}
 	bare("Objective", aims...)
 	stop := schema.Definitions["Stop"].Properties
 	target, _ := stop.Get("target")
@@ -357,9 +362,6 @@ func shortForms(schema *jsonschema.Schema) {
 		AnyOf:       []*jsonschema.Schema{{Type: "array", Items: reach.Items, MinItems: length(1)}, {Type: "number"}, {Type: "string"}},
 		Description: target.Description + " Texts, one or a list, are bounds: see reach.",
 	})
-	for _, share := range []struct{ of, name string }{{"Stop", "improvement"}, {"Stop", "gain"}, {"Growth", "improvement"}} {
-		perCent(schema, share.of, share.name)
-	}
 	bare("CategoryDef", &jsonschema.Schema{Type: "string", MinLength: length(1)})
 	bare("Instrument", &jsonschema.Schema{Type: "string", Enum: []any{"manual"}})
 	bare("Expert", &jsonschema.Schema{Type: "string", MinLength: length(1), Description: "The name of an expert in lab.yaml."})

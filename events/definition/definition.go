@@ -3,6 +3,7 @@ package definition
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -81,7 +82,7 @@ func (c *Campaign) Sought() Objective {
 	o := c.Objective
 	for i := range c.Quantities {
 		if q := &c.Quantities[i]; q.Name == o.Name {
-			o.Unit, o.Noise = q.Unit, q.Noise
+			o.Unit, o.Noise, o.RelativeNoise = q.Unit, q.Noise, q.RelativeNoise
 			o.Min, o.Max = q.Min, q.Max
 		}
 	}
@@ -195,6 +196,9 @@ type Objective struct {
 	// Noise is the standard deviation of one measurement, in Unit, where it is
 	// known. Absent: inferred from the measurements.
 	Noise *float64 `json:"noise,omitempty" jsonschema:"minimum=0"`
+	// RelativeNoise is that as a part of each measured value. In a campaign file it
+	// stands as noise, in per cent: noise: 2%.
+	RelativeNoise *float64 `json:"relative_noise,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1"`
 	// Min and Max are the range of plausible results: a measurement outside is
 	// refused and the experiment counts as failed. Absent: no limit.
 	Min *float64 `json:"min,omitempty"`
@@ -235,6 +239,16 @@ func (o Objective) Pick(maximized, minimized string) string {
 		return maximized
 	}
 	return minimized
+}
+
+// SD is the standard deviation of one measurement of a value, in Unit, where it is
+// known beforehand; nil where it is not.
+func (o Objective) SD(value float64) *float64 {
+	if o.RelativeNoise == nil {
+		return o.Noise
+	}
+	sd := *o.RelativeNoise * math.Abs(value)
+	return &sd
 }
 
 // Quantity is a value of it, with its standard deviation where that is known.

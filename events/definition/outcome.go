@@ -65,7 +65,7 @@ func (o Objective) Computed() bool { return o.Formula != "" || len(o.Desirabilit
 func (c *Campaign) ObjectiveOf(a Aim) Objective {
 	o := Objective{Name: a.Name, Goal: a.Goal}
 	if q := c.Quantity(a.Name); q != nil {
-		o.Unit, o.Noise = q.Unit, q.Noise
+		o.Unit, o.Noise, o.RelativeNoise = q.Unit, q.Noise, q.RelativeNoise
 		o.Min, o.Max = q.Min, q.Max
 	}
 	return o

@@ -18,6 +18,10 @@ type QuantityDef struct {
 	// Noise is the standard deviation of one measurement, in Unit, where it is
 	// known. Absent: inferred from the measurements.
 	Noise *float64 `json:"noise,omitempty" jsonschema:"minimum=0"`
+	// RelativeNoise is that as a part of each measured value, which is the standard
+	// deviation of the logarithm where Scale is "log". In a campaign file it stands
+	// as noise, in per cent: noise: 2%.
+	RelativeNoise *float64 `json:"relative_noise,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1"`
 	// Min and Max are the range of plausible results: a value outside is missing
 	// from its experiment, with the reason; the others count. Absent: no limit.
 	Min *float64 `json:"min,omitempty"`
@@ -61,7 +65,9 @@ func (c *Campaign) Declared() []QuantityDef {
 	if o.Computed() || slices.ContainsFunc(c.Quantities, func(q QuantityDef) bool { return q.Name == o.Name }) {
 		return given
 	}
-	sought := QuantityDef{Name: o.Name, Unit: o.Unit, Noise: o.Noise, Min: o.Min, Max: o.Max}
+	sought := QuantityDef{
+		Name: o.Name, Unit: o.Unit, Noise: o.Noise, RelativeNoise: o.RelativeNoise, Min: o.Min, Max: o.Max,
+	}
 	return append([]QuantityDef{sought}, given...)
 }
 

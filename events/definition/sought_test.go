@@ -33,3 +33,29 @@ func TestSought(t *testing.T) {
 		}
 	}
 }
+
+// Law: what is known of a quantity's noise is known of it as an objective, whether it is declared,
+// sought or one of a trade-off; a part of the value gives each value its standard deviation.
+func TestNoiseOfQuantities(t *testing.T) {
+	part := 0.02
+	c := definition.Campaign{
+		Objective:  definition.Objective{Name: "a", Goal: definition.Maximize},
+		Quantities: []definition.QuantityDef{{Name: "a", RelativeNoise: &part}, {Name: "b", RelativeNoise: &part}},
+	}
+	alone := definition.Campaign{Objective: definition.Objective{Name: "a", RelativeNoise: &part}}
+	for name, o := range map[string]definition.Objective{
+		"sought": c.Sought(), "traded off": c.ObjectiveOf(definition.Aim{Name: "b"}), "alone": alone.Sought(),
+		"declared": {RelativeNoise: alone.Declared()[0].RelativeNoise},
+	} {
+		if sd := o.SD(-50); sd == nil || *sd != 1 {
+			t.Errorf("%s: the standard deviation of -50 is %v", name, sd)
+		}
+	}
+	in := 3.0
+	if sd := (definition.Objective{Noise: &in}).SD(-50); sd != &in {
+		t.Errorf("in the unit it is %v", sd)
+	}
+	if sd := (definition.Objective{}).SD(-50); sd != nil {
+		t.Errorf("not known it is %v", *sd)
+	}
+}

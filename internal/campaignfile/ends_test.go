@@ -148,3 +148,43 @@ func TestRulesOfFronts(t *testing.T) {
 		t.Errorf("the improvement of one value: %+v", share.Stop)
 	}
 }
+
+// Law: a noise in per cent is a part of each value, of a quantity and of an objective that is
+// written out, and is explained as that; two of it are refused.
+func TestNoiseInPerCent(t *testing.T) {
+	noise := func(of, text string) (definition.Campaign, error) {
+		file := strings.Replace(fileOf(one, "budget: {experiments: 9}"), of, of+", "+text, 1)
+		f, err := Parse(builtin.Registry(), "f.yaml", []byte(file))
+		if err != nil {
+			return definition.Campaign{}, err
+		}
+		return f.Definition, nil
+	}
+	def, err := noise("unit: mPa·s", "noise: 2%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := def.Quantities[1]
+	if q.Noise != nil || q.RelativeNoise == nil || *q.RelativeNoise != 0.02 {
+		t.Errorf("2%% of a quantity is %v, %v", q.Noise, q.RelativeNoise)
+	}
+	if said := Explain(builtin.Registry(), def); !strings.Contains(said, "viscosity (mPa·s): modelled by its logarithm, with a known standard deviation of 2 % of each value") {
+		t.Errorf("it is explained as\n%s", said)
+	}
+	if def, err = noise("unit: mPa·s", "noise: 2"); err != nil || *def.Quantities[1].Noise != 2 || def.Quantities[1].RelativeNoise != nil {
+		t.Errorf("2 is %+v, %v", def.Quantities[1], err)
+	}
+	if _, err = noise("unit: mPa·s", "noise: 2%, relative_noise: 0.1"); err == nil || !strings.Contains(err.Error(), "quantities[1].noise: there are two of it") {
+		t.Errorf("two: %v", err)
+	}
+	if _, err = noise("name: price, unit: EUR/kg", "noise: 2%"); err == nil || !strings.Contains(err.Error(), "never measured") {
+		t.Errorf("of a price: %v", err)
+	}
+	sole := parsed(t, strings.Replace(minimal, "goal: minimize", "goal: minimize, noise: 1.5 %", 1)+"instrument: manual\n")
+	if o := sole.Sought(); o.RelativeNoise == nil || *o.RelativeNoise != 0.015 {
+		t.Errorf("of an objective it is %v", o.RelativeNoise)
+	}
+	if said := objectiveText(sole); !strings.Contains(said, "one measurement has a known standard deviation of 1.5 % of its value") {
+		t.Errorf("it is explained as %q", said)
+	}
+}

@@ -298,7 +298,10 @@ func treatmentText(q *definition.QuantityDef) (text string) {
 	default:
 		text = "modelled"
 	}
-	if q.Noise != nil {
+	switch {
+	case q.RelativeNoise != nil:
+		text += ", with a known standard deviation of " + format.Share(*q.RelativeNoise) + " of each value"
+	case q.Noise != nil:
 		text += ", with a known standard deviation of " + format.SettingIn(*q.Noise, q.Unit)
 	}
 	switch {
@@ -322,7 +325,10 @@ func objectiveText(def definition.Campaign) string {
 		return text
 	}
 	text := "measurement noise is inferred from the results"
-	if o.Noise != nil {
+	switch {
+	case o.RelativeNoise != nil:
+		text = "one measurement has a known standard deviation of " + format.Share(*o.RelativeNoise) + " of its value"
+	case o.Noise != nil:
 		text = "one measurement has a known standard deviation of " + format.SettingIn(*o.Noise, o.Unit)
 	}
 	fate := "refused"
@@ -493,7 +499,7 @@ func shareText(share *float64) string {
 	if share == nil {
 		return "?"
 	}
-	return format.Setting(100**share) + " %"
+	return format.Share(*share)
 }
 
 // endText says when a campaign ends, and when its experts are asked no more.

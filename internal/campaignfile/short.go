@@ -21,6 +21,7 @@ import (
 //	objective: {desirability: […]}          objective: {name: desirability, goal: maximize, desirability: […]}
 //	constraints_on_outcomes: [a <= b]       constraints_on_outcomes: [{require: a <= b}]
 //	stop: {target: [a >= b]}                stop: {reach: [a >= b]}
+//	noise: 2%                               relative_noise: 0.02, of the objective and of quantities
 //	stop: {gain: 0.1%}                      stop: {gain: 0.001}, and so each share of stop
 //	categories: [LiPF6]                     categories: [{name: LiPF6}]
 //	instrument: manual                      instrument: {manual: {}}
@@ -47,6 +48,14 @@ func expand(reg registry.Registry, tree map[string]any) {
 	}
 	if objective, ok := tree["objective"].(map[string]any); ok {
 		expandObjective(objective)
+		expandNoise(objective)
+	}
+	if quantities, ok := tree["quantities"].([]any); ok {
+		for _, q := range quantities {
+			if q, ok := q.(map[string]any); ok {
+				expandNoise(q)
+			}
+		}
 	}
 	if constraints, ok := tree["constraints_on_outcomes"].([]any); ok {
 		for i, c := range constraints {
@@ -127,6 +136,19 @@ func expandStop(stop map[string]any) {
 func expandShare(in map[string]any, key string) {
 	if share, ok := perCent(in[key]); ok {
 		in[key] = share
+	}
+}
+
+// expandNoise writes out a noise in per cent: it is relative.
+func expandNoise(of map[string]any) {
+	share, ok := perCent(of["noise"])
+	_, there := of["relative_noise"]
+	switch {
+	case there && ok: // two of it, which Validate reports
+		of["noise"] = share
+	case ok:
+		delete(of, "noise")
+		of["relative_noise"] = share
 	}
 }
 

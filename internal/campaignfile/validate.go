@@ -341,7 +341,7 @@ func (v *validator) objective() {
 		v.report(at("objective", "name"), fmt.Sprintf("a parameter is called %q too", o.Name),
 			"give the objective a name of its own")
 	}
-	v.plausible(at("objective"), o.Noise, o.Min, o.Max)
+	v.plausible(at("objective"), o.Noise, o.RelativeNoise, o.Min, o.Max)
 	if o.Goal != definition.Maximize && o.Goal != definition.Minimize {
 		v.report(at("objective", "goal"), fmt.Sprintf("the goal is %q", o.Goal), "write maximize or minimize")
 	}

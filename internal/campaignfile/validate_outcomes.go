@@ -66,7 +66,7 @@ func (v *validator) follows(i int) {
 			v.report(here.To("from"), fmt.Sprintf("%s is no number", name), "leave it out of the formula")
 		}
 	}
-	if q.Noise != nil || q.Scale != "" || q.Record || q.Min != nil || q.Max != nil {
+	if q.Noise != nil || q.RelativeNoise != nil || q.Scale != "" || q.Record || q.Min != nil || q.Max != nil {
 		v.report(here, fmt.Sprintf("%s follows from the parameters, and is never measured", q.Name),
 			"leave noise, scale, record, min and max out; a bound on it is one on its parameters, or worst in a trade-off")
 	}
@@ -106,7 +106,7 @@ func (v *validator) few(here path, names []string) {
 // something is worth more, within what is plausible.
 func (v *validator) desirability() {
 	o := v.def.Objective
-	if o.Noise != nil || o.Min != nil || o.Max != nil || o.Unit != "" {
+	if noiseGiven(o) || o.Min != nil || o.Max != nil || o.Unit != "" {
 		v.report(at("objective"), "a desirability is a pure number from 0 to 1", "leave unit, noise, min and max out; say them of its quantities")
 	}
 	if o.Goal != definition.Maximize {
@@ -147,7 +147,7 @@ func outside(q *definition.QuantityDef, from, to float64) bool {
 // tradeoff checks the aims of a trade-off, and that the policy can work on one.
 func (v *validator) tradeoff() {
 	aims, here := v.def.Tradeoff(), at("objective", "tradeoff")
-	if o := v.def.Objective; o.Noise != nil || o.Min != nil || o.Max != nil || o.Unit != "" {
+	if o := v.def.Objective; noiseGiven(o) || o.Min != nil || o.Max != nil || o.Unit != "" {
 		v.report(at("objective"), "a trade-off has no unit, noise and range of its own", "say them of its quantities")
 	}
 	if !v.def.Several() {

@@ -37,7 +37,7 @@ func (v *validator) quantities() {
 		if slices.ContainsFunc(v.def.Quantities[:i], func(p definition.QuantityDef) bool { return p.Name == q.Name }) {
 			v.report(here.To("name"), fmt.Sprintf("there are two quantities %q", q.Name), "remove one of them")
 		}
-		v.plausible(here, q.Noise, q.Min, q.Max)
+		v.plausible(here, q.Noise, q.RelativeNoise, q.Min, q.Max)
 		if q.Scale == definition.ScaleLog && q.Max != nil && *q.Max <= 0 {
 			v.report(here.To("max"), fmt.Sprintf("max %s has no logarithm", format.Setting(*q.Max)),
 				"what is modelled by its logarithm is greater than 0")
@@ -46,7 +46,7 @@ func (v *validator) quantities() {
 		if q.Name != o.Name {
 			continue
 		}
-		if o.Unit != "" || o.Noise != nil || o.Min != nil || o.Max != nil {
+		if o.Unit != "" || noiseGiven(o) || o.Min != nil || o.Max != nil {
 			v.report(at("objective"), fmt.Sprintf("%s is among the quantities, which say its unit, noise and range", o.Name),
 				fmt.Sprintf("write objective: {%s: %s}", o.Goal, o.Name))
 		}
@@ -76,7 +76,7 @@ func (v *validator) formula() {
 		v.formulaFault(here, err)
 		return
 	}
-	if o.Noise != nil || o.Min != nil || o.Max != nil {
+	if noiseGiven(o) || o.Min != nil || o.Max != nil {
 		v.report(at("objective"), "a formula has no noise and no range of its own", "say them of its quantities")
 	}
 	measured := false
@@ -104,14 +104,20 @@ func (v *validator) formulaFault(here path, err error) {
 	v.report(here, err.Error(), "")
 }
 
+// noiseGiven reports whether the noise of what is sought is given.
+func noiseGiven(o definition.Objective) bool { return o.Noise != nil || o.RelativeNoise != nil }
+
 // plausible checks noise and range of what is measured, where they stand.
-func (v *validator) plausible(here path, noise, lo, hi *float64) {
+func (v *validator) plausible(here path, noise, relative, lo, hi *float64) {
+	if noise != nil && relative != nil {
+		v.report(here.To("noise"), "there are two of it", "write noise in the unit or in per cent, and leave relative_noise out")
+	}
 	if lo != nil && hi != nil && *lo >= *hi {
 		v.report(here.To("max"),
 			fmt.Sprintf("max %s is not greater than min %s", format.Setting(*hi), format.Setting(*lo)),
 			"they bound plausible results: a measurement outside is refused")
 	}
-	if !finite(noise) || !finite(lo) || !finite(hi) {
+	if !finite(noise) || !finite(relative) || !finite(lo) || !finite(hi) {
 		v.report(here, "noise, min and max must be finite", "")
 	}
 }

@@ -52,17 +52,23 @@ type Replicates struct {
 func noiseOf(sought definition.Objective, m *objective.Model) *Noise {
 	n := &Noise{Source: NoiseInferred, SD: math.Sqrt(m.Fit.Noise) * m.Fit.Scale}
 	values := make([]float64, len(m.Observations))
-	known, squares := 0, 0.0
+	known, squares, declared := 0, 0.0, 0.0
 	for k, o := range m.Observations {
 		values[k] = o.Value
 		if o.SD != nil {
 			known++
 			squares += *o.SD * *o.SD
 		}
+		if sd := sought.SD(o.Value); sd != nil {
+			declared += *sd * *sd
+		}
 	}
+	all := float64(len(m.Observations))
 	switch {
 	case known == len(m.Observations):
-		n.Source, n.SD = NoiseInstrument, math.Sqrt(squares/float64(known))
+		n.Source, n.SD = NoiseInstrument, math.Sqrt(squares/all)
+	case sought.RelativeNoise != nil:
+		n.Source, n.SD = NoiseDeclared, math.Sqrt(declared/all)
 	case sought.Noise != nil:
 		n.Source, n.SD = NoiseDeclared, *sought.Noise
 	}

@@ -52,7 +52,7 @@ func (s sample) inUnit(mean, sd, measured float64) (float64, float64) {
 // knownNoise is the noise of an observation, in the objective's unit: as the
 // instrument says, else as the campaign says, else NaN.
 func knownNoise(def *definition.Campaign, o objective.Observation) float64 {
-	if sd := cmp.Or(o.SD, def.Sought().Noise); sd != nil {
+	if sd := cmp.Or(o.SD, def.Sought().SD(o.Value)); sd != nil {
 		return *sd
 	}
 	return math.NaN()

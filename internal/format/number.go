@@ -73,6 +73,9 @@ func Percent(share float64) string {
 	return strconv.FormatFloat(100*share, 'f', 0, 64) + " %"
 }
 
+// Share writes a share of 1 as it was set: "0.1 %".
+func Share(share float64) string { return Setting(100*share) + " %" }
+
 // MeanSD writes a mean and its standard deviation to the same decimals: those
 // of two significant digits of the deviation, "12.35" and "0.43".
 func MeanSD(mean, sd float64) (m, s string) {

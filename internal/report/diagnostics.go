@@ -338,6 +338,9 @@ func (h *history) hyperparameters() [][2]string {
 	if o.Noise != nil {
 		noise = "known: " + unit(*o.Noise)
 	}
+	if o.RelativeNoise != nil {
+		noise = "known: " + format.Share(*o.RelativeNoise) + " of each value"
+	}
 	repetitions := "no composition has two measurements that count"
 	if n := h.diagnosis.Noise; n != nil && n.Replicates != nil {
 		r := n.Replicates

@@ -341,7 +341,7 @@ func (h *history) prediction(x *campaign.Experiment) (p *events.Prediction, nois
 		return nil, 0
 	}
 	measured, _ := h.state.Value(x)
-	given := cmp.Or(measured.SD, h.sought.Noise)
+	given := cmp.Or(measured.SD, h.sought.SD(measured.Value))
 	switch {
 	case given != nil:
 		noise = *given

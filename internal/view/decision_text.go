@@ -420,6 +420,8 @@ func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 // measurement has a standard deviation of its own.
 func noiseText(sought definition.Objective, f *events.ObjectiveFit) string {
 	switch {
+	case sought.RelativeNoise != nil:
+		return format.Share(*sought.RelativeNoise) + " of each value (given)"
 	case sought.Noise != nil:
 		return format.ValueOf(sought, *sought.Noise) + " (given)"
 	case f.Noise == 0:

@@ -53,19 +53,13 @@ func (p *Projection) sought() definition.Objective {
 	if p.state.Quantity == "" {
 		return p.state.Definition.Sought()
 	}
-	q := p.state.Definition.Quantity(p.state.Quantity)
-	if q == nil {
-		return definition.Objective{Goal: definition.Minimize}
-	}
-	return definition.Objective{
-		Name: q.Name, Unit: q.Unit, Goal: definition.Minimize, Noise: q.Noise, Min: q.Min, Max: q.Max,
-	}
+	return p.state.Definition.ObjectiveOf(definition.Aim{Name: p.state.Quantity, Goal: definition.Minimize})
 }
 
 // data returns the observations as the model sees them.
 func (p *Projection) data(observations []Observation, std standard) (gp.Data, error) {
 	var data gp.Data
-	noise := p.sought().Noise
+	sought := p.sought()
 	for _, o := range observations {
 		x, err := p.space.Encode(o.Point)
 		if err != nil {
@@ -73,7 +67,7 @@ func (p *Projection) data(observations []Observation, std standard) (gp.Data, er
 		}
 		data.X = append(data.X, x)
 		data.Y = append(data.Y, std.transform(o.Value))
-		data.NoiseVar = append(data.NoiseVar, noiseVariance(o.SD, noise, std.at(o.Value)))
+		data.NoiseVar = append(data.NoiseVar, noiseVariance(o.SD, sought.SD(o.Value), std.at(o.Value)))
 	}
 	return data, nil
 }

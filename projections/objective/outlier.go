@@ -276,7 +276,7 @@ func (p *Projection) predictFrom(
 	if err != nil {
 		return e, false, nil
 	}
-	noise := noiseVariance(o.SD, p.sought().Noise, std.at(o.Value))
+	noise := noiseVariance(o.SD, p.sought().SD(o.Value), std.at(o.Value))
 	if math.IsNaN(noise) {
 		noise = h.Noise
 	}

@@ -3,6 +3,7 @@ package simulated
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -43,6 +44,10 @@ type Settings struct {
 	// Noises are the standard deviations added to the further quantities of the
 	// task, by their names, in their units. Default 0.
 	Noises map[string]float64 `json:"noises,omitempty"`
+	// RelativeNoises are standard deviations that are added as parts of the value,
+	// 0.02 for 2 per cent, by the names of quantities, the objective among them.
+	// Default 0.
+	RelativeNoises map[string]float64 `json:"relative_noises,omitempty"`
 	// Latency of each measurement, for example "50ms". Default 0.
 	Latency definition.Duration `json:"latency,omitempty"`
 	// FailureRate is the probability that an experiment fails. Default 0.
@@ -158,6 +163,9 @@ func (s *Settings) Words(def *definition.Campaign) string {
 	if s.Noise > 0 {
 		text += fmt.Sprintf(" with noise of standard deviation %s",
 			format.SettingIn(s.Noise, def.Sought().Unit))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.RelativeNoises)) {
+		text += fmt.Sprintf("; noise of %s of the value of %s", format.Share(s.RelativeNoises[name]), name)
 	}
 	if s.FailureRate > 0 {
 		text += fmt.Sprintf("; %s%% of the experiments fail", format.Setting(100*s.FailureRate))

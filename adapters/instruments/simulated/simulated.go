@@ -93,10 +93,12 @@ func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 				ErrConfig, rate.name, rate.value))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(cfg.Noises)) {
-		if sd := cfg.Noises[name]; !(sd >= 0 && !math.IsInf(sd, 1)) {
-			faults = append(faults, fmt.Errorf("%w: the noise of %s is %g and must be a standard deviation, at least 0",
-				ErrConfig, name, sd))
+	for _, noises := range []map[string]float64{cfg.Noises, cfg.RelativeNoises} {
+		for _, name := range slices.Sorted(maps.Keys(noises)) {
+			if sd := noises[name]; !(sd >= 0 && !math.IsInf(sd, 1)) {
+				faults = append(faults, fmt.Errorf("%w: the noise of %s is %g and must be a standard deviation, at least 0",
+					ErrConfig, name, sd))
+			}
 		}
 	}
 	for _, region := range cfg.Infeasible {
@@ -302,7 +304,7 @@ func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, erro
 		return instruments.Outcome{Status: instruments.Failed,
 			Cause: "simulated failure: the cell did not fill"}, nil
 	}
-	value += i.cfg.Noise * math.Sqrt2 * math.Erfinv(2*u[2]-1)
+	value += i.sd(i.task.Objective.Name, i.cfg.Noise, value) * math.Sqrt2 * math.Erfinv(2*u[2]-1)
 	if u[1] < i.cfg.OutlierRate {
 		value *= OutlierFactor
 	}
@@ -319,6 +321,16 @@ func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, erro
 			Identity:  i.identity(),
 		},
 	}, nil
+}
+
+// sd is the standard deviation of the noise of a value: the given one and the one
+// that is a part of the value, as of independent causes.
+func (i *Instrument) sd(quantity string, given, value float64) float64 {
+	part := i.cfg.RelativeNoises[quantity]
+	if part == 0 {
+		return given
+	}
+	return math.Hypot(given, part*value)
 }
 
 // further are the other quantities of the task that the campaign declares, each
@@ -338,7 +350,7 @@ func (i *Instrument) further(cmd instruments.Command) (list []definition.Quantit
 			continue
 		}
 		u := draws(i.seed, cmd.Campaign+"/"+cmd.Experiment+"/"+o.Name)
-		noise := i.cfg.Noises[o.Name] * math.Sqrt2 * math.Erfinv(2*u[2]-1)
+		noise := i.sd(o.Name, i.cfg.Noises[o.Name], values[k]) * math.Sqrt2 * math.Erfinv(2*u[2]-1)
 		list = append(list, definition.Quantity{Name: o.Name, Value: values[k] + noise, Unit: o.Unit})
 	}
 	return list, nil

@@ -157,6 +157,23 @@ func TestDistributions(t *testing.T) {
 	within("noise", math.Sqrt(squares/float64(good)), 0.27, 0.27/math.Sqrt(2*float64(good)))
 }
 
+// Law: noise that is a part of the value comes on top of the other, as of an independent cause.
+func TestRelativeNoise(t *testing.T) {
+	cfg := simulated.Settings{Task: "electrolyte", Noise: 0.3, RelativeNoises: map[string]float64{"conductivity": 0.05}}
+	i := instrument(t, cfg, 1)
+	k, _ := tasks.Lookup("electrolyte")
+	const n = 4000
+	squares := 0.0
+	for c := range n {
+		e := perform(t, i, command("electrolyte", c)).Measurement.Objective.Value - k.Best.Value
+		squares += e * e
+	}
+	want := math.Hypot(0.3, 0.05*k.Best.Value)
+	if got := math.Sqrt(squares / n); math.Abs(got-want) > 4*want/math.Sqrt(2*n) {
+		t.Errorf("the noise is %v, want %v", got, want)
+	}
+}
+
 // Latency is honored by Await, which obeys its context; only Cancel ends a
 // command early, and its outcome is final.
 func TestLatencyAndCancel(t *testing.T) {

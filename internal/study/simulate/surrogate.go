@@ -90,7 +90,7 @@ func (t *Task) everywhere(
 // projection as the measurements of a campaign, so that the fit is the one that
 // campaigns have.
 func fitRows(ctx context.Context, def definition.Campaign, rows []table.Row) (*objective.Model, error) {
-	def.Objective.Noise = nil
+	def.Objective.Noise, def.Objective.RelativeNoise = nil, nil
 	sought := def.Sought()
 	p := objective.New()
 	if err := p.Apply(events.Event{}, &events.CampaignDefined{Definition: def}); err != nil {
