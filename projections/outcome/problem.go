@@ -344,7 +344,7 @@ func (b *builder) bind(o definition.Objective, sought *formula.Formula, required
 // limit is a constraint that bounds one quantity alone whose model is of the
 // logarithm: a bound of the logarithm then, of which the probability is exact.
 func (b *builder) limit(constraint int) (limit *composite.Limit, ok bool) {
-	relation, err := formula.RelationOf(b.def.ConstraintsOnOutcomes[constraint].Require)
+	relation, err := formula.RelationOf(b.constraints[constraint].Require)
 	if err != nil {
 		return nil, false
 	}
