@@ -151,6 +151,9 @@ type Candidate struct {
 	Value    *Prediction          `json:"value,omitempty"`
 	// Feasible is how probably it keeps the constraints on outcomes.
 	Feasible *Feasible `json:"feasible,omitempty"`
+	// Cost is what the experiment is expected to cost, where the campaign says what one
+	// costs and the decision weighs it.
+	Cost *Prediction `json:"cost,omitempty"`
 	// Informed is what the objective's model predicts once experts' answers are
 	// counted as measurements.
 	Informed *Prediction `json:"informed,omitempty"`

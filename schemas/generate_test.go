@@ -362,6 +362,7 @@ func shortForms(schema *jsonschema.Schema) {
 		AnyOf:       []*jsonschema.Schema{{Type: "array", Items: reach.Items, MinItems: length(1)}, {Type: "number"}, {Type: "string"}},
 		Description: target.Description + " Texts, one or a list, are bounds: see reach.",
 	})
+	bare("Cost", &jsonschema.Schema{Type: "string", MinLength: length(1), Description: "A formula of parameters, or a declared quantity."})
 	bare("CategoryDef", &jsonschema.Schema{Type: "string", MinLength: length(1)})
 	bare("Instrument", &jsonschema.Schema{Type: "string", Enum: []any{"manual"}})
 	bare("Expert", &jsonschema.Schema{Type: "string", MinLength: length(1), Description: "The name of an expert in lab.yaml."})

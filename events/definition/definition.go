@@ -49,6 +49,8 @@ type Campaign struct {
 	Initial Initial `json:"initial,omitzero"`
 	// Policy that chooses the next step.
 	Policy Policy `json:"policy,omitzero"`
+	// Cost of an experiment: of what it takes, not of what it makes.
+	Cost Cost `json:"cost,omitzero"`
 	// Budget after which the campaign completes.
 	Budget Budget `json:"budget" jsonschema:"required"`
 	// Stop is a rule by which the campaign completes before its budget is
@@ -431,6 +433,10 @@ type Budget struct {
 	// Comparisons is the number of comparisons after which a campaign without
 	// an instrument completes. Required there.
 	Comparisons int `json:"comparisons,omitempty" jsonschema:"minimum=1"`
+	// Cost is what all experiments may cost, in the unit of the campaign's cost. None
+	// is chosen that is expected to cost more than is left, and the campaign
+	// completes once nothing is left that could be chosen. Absent: no limit.
+	Cost float64 `json:"cost,omitempty" jsonschema:"exclusiveMinimum=0"`
 	// Labels is the number of questions after which no one is asked any more.
 	// Absent: no limit.
 	Labels *int `json:"labels,omitempty" jsonschema:"minimum=0"`

@@ -56,6 +56,20 @@ type Aim struct {
 	Worst *float64 `json:"worst,omitempty"`
 }
 
+// Cost says what an experiment costs: hours, or money, or anything that it takes. Where
+// it counts, cheap experiments come first. A price of what is made is a quantity, and
+// may be sought or bounded. In a campaign file a bare text stands for Of.
+type Cost struct {
+	// Of is a formula of numeric parameters, "2 + 0.5*temperature/100", or the name of
+	// a declared quantity that is the cost.
+	Of string `json:"of" jsonschema:"required,maxLength=2000"`
+	// Unit of the cost, "h". That of a declared quantity is the quantity's.
+	Unit string `json:"unit,omitempty"`
+}
+
+// IsZero reports whether nothing is said of the cost.
+func (c Cost) IsZero() bool { return c.Of == "" }
+
 // Computed reports whether the value that is sought is computed from several
 // quantities: a formula, or a desirability.
 func (o Objective) Computed() bool { return o.Formula != "" || len(o.Desirability) > 0 }

@@ -323,7 +323,7 @@ var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_take
 // Amend returns the changes that lead from one completed definition of a
 // campaign to another, if all of them are allowed while it is under way:
 //
-//   - budget, stop, policy and model, with all their settings;
+//   - budget, cost, stop, policy and model, with all their settings;
 //   - further quantities, whose values count from what was reported before; all
 //     of a quantity but its name and unit; and what is sought of them, and under
 //     which constraints on outcomes;
@@ -425,7 +425,7 @@ func pointer(p path) string {
 func refuse(c events.Change, steps []string, follow map[string]bool) string {
 	last := steps[len(steps)-1]
 	switch steps[0] {
-	case "budget", "stop", "policy", "model", "description":
+	case "budget", "cost", "stop", "policy", "model", "description":
 		return ""
 	case "parameters":
 		return refuseParameter(c, steps)

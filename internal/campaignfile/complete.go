@@ -96,8 +96,8 @@ func completeFormula(def *definition.Campaign) {
 }
 
 // completeOutcomes writes formulas in their canonical form: those that quantities
-// follow from, constraints, with their confidence, and bounds of the target. What
-// cannot be read is left for Validate.
+// follow from, constraints, with their confidence, the cost, and bounds of the
+// target. What cannot be read is left for Validate.
 func completeOutcomes(def *definition.Campaign) {
 	def.Quantities = slices.Clone(def.Quantities)
 	for i := range def.Quantities {
@@ -113,6 +113,12 @@ func completeOutcomes(def *definition.Campaign) {
 			c.Require = r.String()
 		}
 		definition.DefaultTo(&c.Confidence, definition.DefaultConfidence)
+	}
+	if f, err := formula.Parse(def.Cost.Of); def.Cost.Of != "" && err == nil {
+		def.Cost.Of = f.String()
+	}
+	if q := def.Quantity(def.Cost.Of); q != nil {
+		definition.Default(&def.Cost.Unit, q.Unit)
 	}
 	def.Stop.Reach = slices.Clone(def.Stop.Reach)
 	for i, bound := range def.Stop.Reach {

@@ -68,6 +68,9 @@ func Explain(reg registry.Registry, def definition.Campaign) string {
 	for _, e := range def.Experts {
 		line("expert", expertText(reg, def, e))
 	}
+	if !def.Cost.IsZero() {
+		line("costs", costText(&def))
+	}
 	line("ends", endText(def))
 	line("seed", fmt.Sprintf("%d; the same seed makes the same decisions from the same results", def.Seed))
 	return b.String()
@@ -508,6 +511,10 @@ func endText(def definition.Campaign) string {
 	ends := []string{"after " + format.Count(def.Budget.Experiments, "experiment")}
 	if !def.Measures() {
 		ends = []string{"after " + format.Count(def.Budget.Comparisons, "comparison")}
+	}
+	if def.Budget.Cost > 0 {
+		ends = append(ends, "once no experiment can be chosen that costs no more than is left of "+
+			format.SettingIn(def.Budget.Cost, def.Cost.Unit))
 	}
 	if def.Budget.Time > 0 {
 		ends = append(ends, "after "+def.Budget.Time.String())

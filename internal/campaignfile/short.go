@@ -20,6 +20,7 @@ import (
 //	objective: {tradeoff: […]}              objective: {name: …, goal: …, tradeoff: […]}, those of the first aim
 //	objective: {desirability: […]}          objective: {name: desirability, goal: maximize, desirability: […]}
 //	constraints_on_outcomes: [a <= b]       constraints_on_outcomes: [{require: a <= b}]
+//	cost: 2 + t/100                         cost: {of: 2 + t/100}
 //	stop: {target: [a >= b]}                stop: {reach: [a >= b]}
 //	noise: 2%                               relative_noise: 0.02, of the objective and of quantities
 //	stop: {gain: 0.1%}                      stop: {gain: 0.001}, and so each share of stop
@@ -63,6 +64,9 @@ func expand(reg registry.Registry, tree map[string]any) {
 				constraints[i] = map[string]any{"require": text}
 			}
 		}
+	}
+	if cost, ok := tree["cost"].(string); ok {
+		tree["cost"] = map[string]any{"of": cost}
 	}
 	if stop, ok := tree["stop"].(map[string]any); ok {
 		expandStop(stop)

@@ -39,6 +39,7 @@ func Validate(reg registry.Registry, def definition.Campaign) []yamltree.Fault {
 	}
 	v.initial()
 	v.policy()
+	v.cost()
 	v.budget()
 	v.stop()
 	v.instrument()

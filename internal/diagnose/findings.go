@@ -483,7 +483,7 @@ func (r *reader) headline() string {
 func (r *reader) more(n int) []problem.Remedy {
 	s := r.v.Campaign
 	n = max(n, 1)
-	left := s.Definition.Budget.Experiments - s.Spent()
+	left := s.Left()
 	measure := problem.Remedy{Text: fmt.Sprintf("let the campaign measure %d more", n), Action: problem.Run}
 	if s.Definition.ByHand() {
 		measure = problem.Remedy{

@@ -28,7 +28,7 @@ const failuresInARow = 4
 // since the campaign was resumed, failingRow also what the instrument keeps
 // putting off, which costs time alone.
 func (c *Core) nextCircuitBreak(s *campaign.State, w World) (Step, error) {
-	left := s.Definition.Budget.Experiments - s.Spent()
+	left := s.Left()
 	if s.Status == campaign.Paused || left <= 0 && w.Eager {
 		return nil, nil
 	}

@@ -27,13 +27,13 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 		return Wait{For: q.Expert + " to answer " + q.ID + c.andMore(s, q), Until: deadline(s, w)}, nil
 	}
 	if open := underWay(s); open > 0 &&
-		(open >= s.Definition.Parallel || s.Spent() >= s.Definition.Budget.Experiments || initialOpen(s)) {
+		(open >= s.Definition.Parallel || s.Left() <= 0 || initialOpen(s)) {
 		return Wait{For: waitingForInstrument(s, w), Until: deadline(s, w)}, nil
 	}
 	if last, err := c.lastUnderWay(s); last || err != nil {
 		return Wait{For: waitingForInstrument(s, w), Until: deadline(s, w)}, err
 	}
-	if s.Spent() >= s.Definition.Budget.Experiments {
+	if s.Left() <= 0 {
 		if wait := lastArrivals(s, w); wait != nil {
 			return wait, nil
 		}
@@ -41,7 +41,7 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 	if fit, ok := c.nextFit(s); ok {
 		return fit, nil
 	}
-	if s.Spent() < s.Definition.Budget.Experiments || !s.Definition.Measures() {
+	if s.Left() > 0 || !s.Definition.Measures() {
 		if step := timeIsUp(s, w); step != nil {
 			return step, nil
 		}

@@ -196,7 +196,7 @@ func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 	if err != nil || due != nil {
 		return nil, err
 	}
-	if runs+known >= *def.Initial.Experiments || s.Spent() >= def.Budget.Experiments {
+	if runs+known >= *def.Initial.Experiments || s.Left() <= 0 {
 		return nil, nil
 	}
 	points, err := c.initialDesign()
@@ -244,7 +244,7 @@ func (c *Core) initialDesign() ([]definition.Point, error) {
 
 // nextReplicate repeats a composition as often as the definition asks for.
 func (c *Core) nextReplicate(s *campaign.State, w World) (Step, error) {
-	if s.Definition.Replicates == 1 || s.Spent() >= s.Definition.Budget.Experiments ||
+	if s.Definition.Replicates == 1 || s.Left() <= 0 ||
 		underWay(s) >= s.Definition.Parallel {
 		return nil, nil
 	}

@@ -473,7 +473,7 @@ func (c *Core) nextPause(s *campaign.State, w World) (Step, error) {
 // back first.
 func AfterPause(s *campaign.State) []problem.Remedy {
 	resume := problem.Remedy{Text: "let the campaign go on", Action: problem.Resume}
-	spent := s.Spent() >= s.Definition.Budget.Experiments
+	spent := s.Left() <= 0
 	lost := func(x campaign.Experiment) bool { return withoutResult(&x) }
 	if !spent || !slices.ContainsFunc(s.Experiments, lost) {
 		return []problem.Remedy{resume}

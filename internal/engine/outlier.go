@@ -185,7 +185,7 @@ func (c *Core) flagOutlier(
 		flag.Reason += "it was made elsewhere than was asked for, so that asking again says nothing of it; it is left out until a person decides."
 		return []events.Payload{flag}
 	}
-	if s.Spent() >= s.Definition.Budget.Experiments || c.space.Contains(x.Parameters) != nil {
+	if s.Left() <= 0 || c.space.Contains(x.Parameters) != nil {
 		flag.Reason += "it cannot be repeated any more, and is left out until a person decides."
 		return []events.Payload{flag}
 	}

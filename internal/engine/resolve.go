@@ -119,8 +119,8 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]e
 	case r.Repeat && s.Status.Ended():
 		return nil, problem.New(problem.Gone, "the campaign is %s: nothing is repeated", s.Status)
 	case r.Repeat && r.Resolution == events.ResolvedFailed &&
-		s.Spent()+repeated >= s.Definition.Budget.Experiments:
-		return nil, notNow(x.ID, "the budget of %d experiments is spent", s.Definition.Budget.Experiments).
+		s.Left() <= repeated:
+		return nil, notNow(x.ID, "the budget of %s is spent", budgetText(s)).
 			With(problem.Remedy{Text: fmt.Sprintf("to repeat %s, raise it", x.ID), Action: problem.Amend})
 	}
 	if r.Repeat {
@@ -172,4 +172,13 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]e
 		payloads = append(payloads, retry)
 	}
 	return payloads, nil
+}
+
+// budgetText is the budget that is spent: "25 experiments", or "80 h".
+func budgetText(s *campaign.State) string {
+	b := s.Definition.Budget
+	if s.Spent() < b.Experiments {
+		return strings.TrimSpace(fmt.Sprintf("%g %s", b.Cost, s.Definition.Cost.Unit))
+	}
+	return fmt.Sprintf("%d experiments", b.Experiments)
 }

@@ -81,8 +81,10 @@ func New(c definition.Choice) (Rule, error) {
 
 // Logarithm reports whether the acquisition of a rule is −log of something that
 // is to be great.
-func Logarithm(r Rule) bool {
-	return slices.Contains([]string{LogEIName, LogNEIName, LogNEHVIName}, r.Name())
+func Logarithm(r Rule) bool { return logarithm(r.Name()) }
+
+func logarithm(rule string) bool {
+	return slices.Contains([]string{LogEIName, LogNEIName, LogNEHVIName}, rule)
 }
 
 // Constants of Lemma 3.1 as the reference implementation of Xu et al. 2024 sets

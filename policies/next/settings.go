@@ -213,6 +213,10 @@ func Searches(c definition.Choice) bool {
 	return slices.Contains([]string{LCBName, LogEIName, LogNEIName, LogNEHVIName, ThompsonName}, c.Name)
 }
 
+// Weighs reports whether a rule of next weighs what an experiment is worth against what
+// it costs.
+func Weighs(c definition.Choice) bool { return logarithm(c.Name) }
+
 // ByQuantities reports whether a campaign is decided by the models of its
 // quantities: where it has a trade-off or constraints on outcomes, and where the
 // rule is to seek a formula or a desirability by them. Others are decided by the

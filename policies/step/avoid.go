@@ -155,7 +155,7 @@ func (a *avoidance) awaiting(quantities []string) (points [][]float64) {
 func (s *Step) Find(
 	ctx context.Context, f next.Acquisition, which Search, starts ...[]float64,
 ) (search.Result, error) {
-	f, screen := s.withFeasibility(f), s.withFeasibility(s.screen(which))
+	f, screen := s.withCost(s.withFeasibility(f)), s.withCost(s.withFeasibility(s.screen(which)))
 	a := s.avoid
 	if len(a.points) == 0 {
 		return s.minimize(ctx, f, screen, which, s.tried, starts)

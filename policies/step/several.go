@@ -114,21 +114,30 @@ func (s *Step) outlook(c *events.Candidate, x []float64) {
 
 // traded adds to a decision what was known of the front, and what the candidate
 // is expected to add to it.
-func (s *Step) traded(d policies.Decision) policies.Decision {
+func (s *Step) traded(d policies.Decision) (policies.Decision, error) {
 	if s.several == nil || s.several.standing == nil {
-		return d
+		return d, nil
 	}
 	d.Tradeoff = s.several.problem.Recorded(s.several.standing)
 	if s.several.composed == nil {
-		return d
+		return d, nil
 	}
 	d.Tradeoff.Members = s.several.composed.Members
 	c, covered := d.Candidate(), d.Tradeoff.Hypervolume
-	if c != nil && c.Acquisition != nil && covered > 0 {
-		gain := math.Exp(-*c.Acquisition) * s.several.problem.Volume(s.several.standing) / covered
-		d.Tradeoff.Gain = &gain
+	if c == nil || c.Acquisition == nil || !(covered > 0) {
+		return d, nil
 	}
-	return d
+	negLog := *c.Acquisition
+	if s.weighing != nil { // a gain is one whatever it costs
+		x, err := s.View.Space.Encode(c.Parameters)
+		if err != nil {
+			return d, err
+		}
+		negLog -= s.weighing.added(x, nil)
+	}
+	gain := math.Exp(-negLog) * s.several.problem.Volume(s.several.standing) / covered
+	d.Tradeoff.Gain = &gain
+	return d, nil
 }
 
 // feasibly says how probably the chosen candidate keeps the constraints on outcomes,

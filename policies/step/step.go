@@ -59,6 +59,8 @@ type Step struct {
 	avoid avoidance
 	// several is nil where the campaign seeks one quantity and requires nothing.
 	several *several
+	// weighing is nil where the campaign says nothing of costs.
+	weighing *weighing
 	// rougher is a model with shorter lengthscales by which the unaided
 	// candidate is chosen, since nothing has improved for idle turns; nil where
 	// it is chosen by that of the view.
@@ -108,7 +110,13 @@ func (m Modeled) decide(
 	if d, err = m.Choose(ctx, s, d); err != nil {
 		return d, err
 	}
-	return s.likelihood(s.feasibly(s.traded(d)))
+	if d, err = s.traded(d); err != nil {
+		return d, err
+	}
+	if d, err = s.costs(s.feasibly(d)); err != nil {
+		return d, err
+	}
+	return s.likelihood(d)
 }
 
 // open begins a step. The order matters: the model first learns of failures,
@@ -130,6 +138,9 @@ func open(ctx context.Context, m Modeled, v policies.View, seed uint64) (*Step, 
 		return nil, err
 	}
 	if err = s.openSeveral(); err != nil {
+		return nil, err
+	}
+	if err = s.openCost(); err != nil {
 		return nil, err
 	}
 	if s.Beta, err = next.Beta(m.Rule, s.View.Objective); err != nil {

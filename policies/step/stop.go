@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/outcome"
@@ -19,6 +20,11 @@ func Stop(def *definition.Campaign, v policies.View, d policies.Decision) polici
 	if v.Campaign.Spent() >= def.Budget.Experiments {
 		return d.Stop(policies.RuleBudget, events.CompletedBudget,
 			fmt.Sprintf("All %d experiments have been run.", def.Budget.Experiments))
+	}
+	if v.Campaign.Left() <= 0 {
+		c := v.Campaign.Cost()
+		return d.Stop(policies.RuleBudget, events.CompletedBudget, fmt.Sprintf("The budget of %s is spent: the experiments cost %s.",
+			format.Quantity(c.Budget, c.Unit), format.Quantity(c.Spent, c.Unit)))
 	}
 	if why := reached(def, v); why != "" {
 		return d.Stop(policies.RuleTarget, events.CompletedTarget, why)

@@ -293,7 +293,7 @@ func (s *State) Question(id string) *Question {
 func (s *State) Spent() int {
 	n := 0
 	for i := range s.Experiments {
-		if e := &s.Experiments[i]; e.Origin != events.OriginImport && !e.Status.CalledOff() {
+		if s.Experiments[i].counted() {
 			n++
 		}
 	}
@@ -305,7 +305,7 @@ func (s *State) Spent() int {
 // person stopped, or that reached what it sought, stays as it is.
 func (s *State) reopen() {
 	done := s.Reason == events.CompletedBudget || s.Reason == events.CompletedExhausted
-	if s.Status == Completed && done && s.Spent() < s.Definition.Budget.Experiments {
+	if s.Status == Completed && done && s.Left() > 0 {
 		s.Status = Running
 		s.Reason = ""
 		s.EndedAt = time.Time{}

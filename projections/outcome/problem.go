@@ -35,7 +35,7 @@ type Problem struct {
 	problem     composite.Problem // its objective is nil where a trade-off is sought, or a quantity of its own
 	constraints []definition.OutcomeConstraint
 	required    []int // indices of the constraints that are judged
-	axes        []axis
+	axes        axes
 	fixed       []float64 // the values at the reference composition
 }
 
@@ -52,14 +52,6 @@ type Aim struct {
 	Model int
 	// function is what it follows by; nil of a quantity that is modelled.
 	function composite.Function
-}
-
-// axis is a numeric parameter: its coordinate in the unit cube, and the values
-// that 0 and 1 stand for.
-type axis struct {
-	name        string
-	coordinate  int
-	lower, span float64
 }
 
 // NewProblem returns the problem of a campaign whose sought quantity has the given
@@ -104,7 +96,7 @@ type builder struct {
 }
 
 func (b *builder) build(o definition.Objective) error {
-	b.measureAxes()
+	b.axes = axesOf(b.def, b.space)
 	b.inline = make(map[string]*formula.Formula)
 	for i := range b.def.Quantities {
 		q := &b.def.Quantities[i]
@@ -137,24 +129,6 @@ func (b *builder) atReference(f *formula.Formula) map[string]*formula.Formula {
 		}
 	}
 	return of
-}
-
-// measureAxes finds the numeric parameters in the unit cube.
-func (b *builder) measureAxes() {
-	coordinates := b.space.Coordinates()
-	for i, d := range b.def.Parameters {
-		lower := d.Min
-		if len(d.Values) > 0 {
-			least := slices.Min(d.Values)
-			lower = &least
-		}
-		if lower == nil { // it has categories
-			continue
-		}
-		b.axes = append(b.axes, axis{
-			name: d.Name, coordinate: coordinates[i][0], lower: *lower, span: b.space.Span(i),
-		})
-	}
 }
 
 // formulas reads what is sought, nil where it is no formula, and what is
@@ -289,10 +263,7 @@ func (b *builder) atReferenceValue(name string) (float64, error) {
 
 // bind makes functions of the arguments of all that is sought and required.
 func (b *builder) bind(o definition.Objective, sought *formula.Formula, required []*formula.Formula) error {
-	arguments := slices.Clone(b.Quantities)
-	for _, a := range b.axes {
-		arguments = append(arguments, a.name)
-	}
+	arguments := slices.Concat(b.Quantities, b.axes.names())
 	for _, name := range b.references {
 		value, err := b.atReferenceValue(name)
 		if err != nil {
@@ -389,18 +360,14 @@ func (p *Problem) Functions(seed uint64) composite.Problem {
 // ParametersAt fills dst with the arguments after the quantities at a point of the
 // unit cube.
 func (p *Problem) ParametersAt(dst, x []float64) {
-	for i, a := range p.axes {
-		dst[i] = a.lower + float64(a.span*x[a.coordinate])
-	}
+	p.axes.at(dst, x)
 	copy(dst[len(p.axes):], p.fixed)
 }
 
 // AddGrad adds to a gradient in the unit cube what follows from derivatives by the
 // parameters, times a factor.
 func (p *Problem) AddGrad(grad, byParameter []float64, factor float64) {
-	for i, a := range p.axes {
-		grad[a.coordinate] += float64(factor*byParameter[i]) * a.span
-	}
+	p.axes.addGrad(grad, byParameter, factor)
 }
 
 // alone is the function that is one of its arguments.

@@ -115,7 +115,7 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 	if !ended && !state.Status.Ended() {
 		return nil
 	}
-	left := state.Definition.Budget.Experiments - state.Spent()
+	left := state.Left()
 	if !state.Status.Ended() && left > 0 && !a.json {
 		a.printf("The budget has room for %s: `campaignd run %s` goes on.\n",
 			format.Count(left, "experiment"), t)

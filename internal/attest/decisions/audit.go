@@ -353,7 +353,7 @@ func (a *auditor) next(now time.Time) engine.Step { return nextAttended(a.core, 
 // last of the budget, a campaign in memory goes on to its end.
 func nextAttended(core *engine.Core, now time.Time) engine.Step {
 	s := core.State()
-	eager := s.Definition != nil && s.Spent() >= s.Definition.Budget.Experiments
+	eager := s.Definition != nil && s.Left() <= 0
 	return nextIn(core, engine.World{Now: now, Eager: eager})
 }
 

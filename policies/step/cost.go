@@ -1,0 +1,116 @@
+package step
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/num/acquisition"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/outcome"
+)
+
+// What an experiment costs is weighed against what is expected of it: to an
+// acquisition −ln a is added α ln c, with the expected cost c, and α the share of the
+// budget of cost that is left (cost cooling: Lee et al. 2020, §4), ½ without one. So
+// cheap experiments come first. What costs more than is left is kept away from.
+
+// weighing is what a step knows of costs.
+type weighing struct {
+	cost  *outcome.Cost
+	spent *campaign.Cost
+	alpha float64
+	// limit is ln of what is left; infinite where there is no budget.
+	limit float64
+}
+
+const (
+	// steepness of the penalty on what costs more than is left, by the logarithm of
+	// the cost: an experiment would have to promise e^1000 times as much for twice
+	// the cost.
+	steepness = 1000
+	// short of what is left the penalty begins, as a share, so that a search that ends
+	// at the limit ends within it.
+	short = 1e-3
+)
+
+// openCost reads what experiments cost; nothing where the campaign does not say, or
+// where that is not known yet.
+func (s *Step) openCost() error {
+	if s.Rule == nil || !next.Logarithm(s.Rule) {
+		return nil
+	}
+	cost, err := outcome.NewCost(s.View.Campaign, s.View.Space, s.Measured, s.View.Outcomes)
+	if err != nil || cost == nil {
+		return err
+	}
+	spent := s.View.Campaign.Cost()
+	s.weighing = &weighing{
+		cost: cost, spent: spent, alpha: acquisition.Cooling(spent.Spent, spent.Budget),
+		limit: math.Log(spent.Left()),
+	}
+	return nil
+}
+
+// added is what the cost adds to an acquisition at a point of the unit cube; where
+// grad is not nil it is filled.
+func (w *weighing) added(x, grad []float64) float64 {
+	log := w.cost.Log(x, grad)
+	weight, value := w.alpha, w.alpha*log
+	if over := log - (w.limit - short); over > 0 {
+		weight += steepness
+		value += steepness * over
+	}
+	for i := range grad {
+		grad[i] *= weight
+	}
+	return value
+}
+
+// withCost adds to an acquisition what its experiment costs; nil stays nil.
+func (s *Step) withCost(f next.Acquisition) next.Acquisition {
+	if f == nil || s.weighing == nil {
+		return f
+	}
+	return sum(f, s.weighing.added)
+}
+
+// costs says in a decision what its experiment is expected to cost, and completes
+// the campaign instead where that is more than is left.
+func (s *Step) costs(d policies.Decision) (policies.Decision, error) {
+	c := d.Candidate()
+	if s.weighing == nil || c == nil || d.Action != events.ActionRun {
+		return d, nil
+	}
+	x, err := s.View.Space.Encode(c.Parameters)
+	if err != nil {
+		return d, err
+	}
+	spent, expected := s.weighing.spent, s.weighing.cost.At(x)
+	if left := spent.Left(); expected.Mean > left {
+		d.Chosen = ""
+		return d.Stop(policies.RuleBudget, events.CompletedBudget,
+			fmt.Sprintf("%s of %s are left, and the best experiment that was found would cost %s.",
+				format.Quantity(left, spent.Unit), format.Quantity(spent.Budget, spent.Unit),
+				format.Quantity(expected.Mean, spent.Unit))), nil
+	}
+	c.Cost = &expected
+	verb := "It costs"
+	if s.weighing.cost.Measured() {
+		verb = "It is expected to cost"
+	}
+	d.Reason += fmt.Sprintf(" %s %s; %s.", verb, format.Quantity(expected.Mean, spent.Unit), spentText(spent))
+	return d, nil
+}
+
+// spentText says what has been spent: "31.5 h of 80 h were spent before".
+func spentText(c *campaign.Cost) string {
+	text := format.Quantity(c.Spent, c.Unit)
+	if c.Budget > 0 {
+		text += " of " + format.Quantity(c.Budget, c.Unit)
+	}
+	return text + " were spent before"
+}
