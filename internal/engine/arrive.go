@@ -62,10 +62,11 @@ func (c *Core) nextCollect(s *campaign.State, w World) (Step, error) {
 
 // lastArrivals waits, before a campaign ends for want of experiments or of time,
 // for what its experiments are still to give: the last of them count as much as
-// the first. It is nil where nothing is awaited.
+// the first. It is nil where nothing is awaited, and for campaigns in memory, to
+// which no one delivers.
 func lastArrivals(s *campaign.State, w World) Step {
 	awaited := s.AllAwaited()
-	if awaited == nil {
+	if awaited == nil || w.Eager {
 		return nil
 	}
 	return Wait{

@@ -32,6 +32,9 @@ type command struct {
 	outcome  *instruments.Outcome // the first one, which stands; nil while open
 	done     chan struct{}        // closed when outcome is set
 
+	collecting *collecting               // the request for what is to come, nil for none
+	deliveries chan instruments.Delivery // that came, and were not taken yet
+
 	filing chan struct{} // holds one while filed is worked out
 	filed  *filing       // what became of the outcome's files; nil before
 }
@@ -72,7 +75,8 @@ func (i *Instrument) known(cmd instruments.Command) (*command, error) {
 	c := i.commands[cmd.ID]
 	if c == nil {
 		cmd.Parameters = maps.Clone(cmd.Parameters)
-		c = &command{Command: cmd, done: make(chan struct{}), filing: make(chan struct{}, 1)}
+		c = &command{Command: cmd, done: make(chan struct{}), filing: make(chan struct{}, 1),
+			deliveries: make(chan instruments.Delivery, maxDeliveries)}
 		i.commands[cmd.ID] = c
 	}
 	if !maps.Equal(c.Parameters, cmd.Parameters) {
@@ -404,6 +408,10 @@ func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 	expected := c != nil && (c.sent || c.outcome != nil || c.awaiting != nil)
 	settled := expected && c.outcome != nil
 	i.mu.Unlock()
+	if len(reply.Delivered) > 0 {
+		i.deliveredUnasked(c, reply, line)
+		return
+	}
 	switch {
 	case !expected:
 		i.logf("%s: a result for command %q, which was not started, is dropped: %s",

@@ -161,6 +161,7 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 			"use matching versions (docs/process-instrument.md)", i.program(), reply.Protocol, wire.Version)
 	}
 	p.recovers = reply.Recover
+	p.delivers = reply.Delivers
 	p.finishes = reply.Finishes
 	reply, err = p.call(i.life, wire.Request{Op: wire.OpDescribe}, nil)
 	switch {

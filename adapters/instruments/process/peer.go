@@ -30,6 +30,7 @@ type peer struct {
 	// What the handshake and describe gave; set before the peer is used.
 	recovers    bool // it can say what became of earlier commands
 	finishes    bool // it finishes its work when campaignd is gone
+	delivers    bool // it gives quantities after an experiment has ended
 	description instruments.Description
 
 	writing  chan struct{} // holds a token: one line is written at a time

@@ -82,6 +82,16 @@ type Filer interface {
 	Files(ctx context.Context, cmd instruments.Command) []instruments.File
 }
 
+// Deliverer is an [Instrument] whose experiments give quantities after they have
+// ended, such as a capacity after 100 cycles.
+type Deliverer interface {
+	// Deliver waits until one of the named quantities of a command that was
+	// measured is there, or will not be, and returns what is. It has no effect, and
+	// is called again after a restart of either side: what it returns has to be
+	// remembered where a restart does not reach it. ctx ends with the program.
+	Deliver(ctx context.Context, cmd instruments.Command, quantities []string) (instruments.Delivery, error)
+}
+
 // Campaign is what the handshake tells an instrument.
 type Campaign struct {
 	Name       string

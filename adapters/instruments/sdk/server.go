@@ -118,15 +118,20 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 			reply.Protocol = wire.Version
 			reply.Recover = true
 			reply.Finishes = true
+			_, reply.Delivers = s.inst.(Deliverer)
 		}
 		s.say(reply)
 		return err
 	case wire.OpDescribe:
 		s.say(s.describe(reply))
-	case wire.OpStart, wire.OpAwait, wire.OpCancel, wire.OpRecover:
+	case wire.OpStart, wire.OpAwait, wire.OpCancel, wire.OpRecover, wire.OpDeliver:
 		if err := s.ready(ctx, ended, req); err != nil {
 			reply.Error = err.Error()
 			s.say(reply)
+			return nil
+		}
+		if req.Op == wire.OpDeliver {
+			s.deliver(awaits, req, reply)
 			return nil
 		}
 		s.command(ctx, awaits, req.Op, *req.Command, reply)
@@ -242,6 +247,38 @@ func (s *server) answerAwait(awaits context.Context, id string, reply wire.Reply
 		reply.Error = err.Error()
 	}
 	s.say(reply)
+}
+
+// deliver waits for what a command is still to give and answers with it. Of an ID
+// that was used for other parameters nothing is told.
+func (s *server) deliver(awaits context.Context, req wire.Request, reply wire.Reply) {
+	deliverer, ok := s.inst.(Deliverer)
+	other, err := s.other(*req.Command)
+	switch {
+	case !ok:
+		reply.Error = "this instrument delivers nothing after an experiment has ended"
+	case err != nil:
+		reply.Error = err.Error()
+	case other != nil:
+		reply.Error = other.Error()
+	}
+	if reply.Error != "" {
+		s.say(reply)
+		return
+	}
+	s.waiting.Go(func() {
+		d, err := deliverer.Deliver(awaits, *req.Command, req.Awaited)
+		if awaits.Err() != nil {
+			return
+		}
+		if err == nil {
+			reply.Delivered, err = json.Marshal(d)
+		}
+		if err != nil {
+			reply.Error = err.Error()
+		}
+		s.say(reply)
+	})
 }
 
 // introduce handles the handshake: it configures and describes the instrument.

@@ -161,6 +161,7 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 	}
 	var m events.Measurement
 	objective := fields.take("objective")
+	_, given := fields["quantities"] // of which all may arrive later
 	m.Quantities = fields.list(&m, "quantities", "quantity")
 	fields.missing(&m)
 	switch {
@@ -170,7 +171,7 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 			return nil, fmt.Errorf("the objective %w", err)
 		}
 		m.Unread = append(rest, m.Unread...)
-	case m.Quantities == nil:
+	case m.Quantities == nil && !given:
 		return nil, errors.New("there is no objective")
 	}
 	// A copy, since the command's own map belongs to the engine.
@@ -200,6 +201,20 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 	}
 	m.Unread = append(m.Unread, fields.unknown("")...)
 	return &m, nil
+}
+
+// DecodeDelivery reads what came after the end of an experiment. What is faulty
+// costs nothing else.
+func DecodeDelivery(raw json.RawMessage) (instruments.Delivery, error) {
+	fields, err := object(raw)
+	if err != nil {
+		return instruments.Delivery{}, fmt.Errorf("what is delivered: %w", err)
+	}
+	var m events.Measurement
+	m.Quantities = fields.list(&m, "quantities", "quantity")
+	fields.missing(&m)
+	m.Unread = append(m.Unread, fields.unknown("")...)
+	return instruments.Delivery{Quantities: m.Quantities, Missing: m.Missing, Unread: m.Unread}, nil
 }
 
 // list reads a list of quantities, each by itself. One that cannot be read costs

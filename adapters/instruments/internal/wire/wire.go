@@ -28,6 +28,7 @@ const (
 	OpAwait     = "await"
 	OpCancel    = "cancel"
 	OpRecover   = "recover"
+	OpDeliver   = "deliver"
 )
 
 // Request is a line from campaignd to the program. All fields but ID and Op are
@@ -47,8 +48,10 @@ type Request struct {
 	Objective  *definition.Objective    `json:"objective,omitempty"`
 	Quantities []definition.QuantityDef `json:"quantities,omitempty"`
 	Settings   map[string]any           `json:"settings,omitempty"`
-	// Command comes with start, await, cancel and recover.
+	// Command comes with start, await, cancel, recover and deliver.
 	Command *instruments.Command `json:"command,omitempty"`
+	// Awaited comes with deliver: the quantities that are still to arrive.
+	Awaited []string `json:"awaited,omitempty"`
 }
 
 // Reply is a line from the program to campaignd: the answer to a request, or,
@@ -60,13 +63,16 @@ type Reply struct {
 	// Without ID and Command it is a remark of the program's own, which is
 	// logged.
 	Error string `json:"error,omitempty"`
-	// Protocol, Recover and Finishes answer the handshake.
+	// Protocol, Recover, Finishes and Delivers answer the handshake.
 	Protocol int `json:"protocol,omitempty"`
 	// Recover: the program knows commands of its earlier runs.
 	Recover bool `json:"recover,omitempty"`
 	// Finishes: at the end of its input the program finishes what it is doing,
 	// keeps the result and ends by itself.
 	Finishes bool `json:"finishes,omitempty"`
+	// Delivers: quantities come after an experiment has ended, and the program
+	// answers deliver.
+	Delivers bool `json:"delivers,omitempty"`
 	// Description answers describe.
 	Description *instruments.Description `json:"description,omitempty"`
 	// Later answers describe where the device cannot be described yet: why.
@@ -79,7 +85,9 @@ type Reply struct {
 	Fate instruments.Fate `json:"fate,omitempty"`
 	// Outcome answers await, or comes with Command unasked.
 	Outcome json.RawMessage `json:"outcome,omitempty"`
-	// Command names the command of an unasked outcome.
+	// Delivered answers deliver, or comes with Command unasked.
+	Delivered json.RawMessage `json:"delivered,omitempty"`
+	// Command names the command of an unasked outcome or delivery.
 	Command string `json:"command,omitempty"`
 
 	// NonFinite is why the outcome holds null where Line, the reply as it was

@@ -1,0 +1,122 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
+)
+
+// maxDeliveries is how many deliveries of one command are kept that no one has
+// taken yet.
+const maxDeliveries = 16
+
+// collecting is the request for what a command is still to give, put to one run of
+// the program. What it answers goes where what is sent unasked goes, so that
+// nothing is lost whoever waits.
+type collecting struct {
+	peer   *peer
+	failed chan error // has room for why there is no answer
+}
+
+// Deliver implements [instruments.Deliverer]. It waits through exits and restarts
+// of the program, and asks each run of it; what a program sends unasked counts
+// too. A program that did not declare that it delivers is not asked.
+func (i *Instrument) Deliver(
+	ctx context.Context, cmd instruments.Command, quantities []string,
+) (instruments.Delivery, error) {
+	c, err := i.known(cmd)
+	if err != nil {
+		return instruments.Delivery{}, err
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return instruments.Delivery{}, err
+		}
+		p, err := i.connect(ctx)
+		switch {
+		case errors.Is(err, ErrClosed):
+			return instruments.Delivery{}, err
+		case err != nil:
+			continue // logged where it was tried; the next attempt waits longer
+		case !p.delivers:
+			return instruments.Delivery{}, fmt.Errorf("%w: %s does not declare that it delivers",
+				instruments.ErrNoDelivery, i.program())
+		}
+		select {
+		case d := <-c.deliveries:
+			return d, nil
+		case err := <-i.collect(p, c, quantities).failed:
+			if !errors.Is(err, errExited) {
+				return instruments.Delivery{}, err
+			}
+		case <-ctx.Done():
+		case <-i.life.Done():
+			return instruments.Delivery{}, ErrClosed
+		}
+	}
+}
+
+// collect asks a run of the program for what a command is still to give, once
+// until it answers. There is no time limit.
+func (i *Instrument) collect(p *peer, c *command, quantities []string) *collecting {
+	i.mu.Lock()
+	asked := c.collecting
+	if asked != nil && asked.peer == p {
+		i.mu.Unlock()
+		return asked
+	}
+	asked = &collecting{peer: p, failed: make(chan error, 1)}
+	c.collecting = asked
+	i.mu.Unlock()
+	// Over before it is kept: who takes what is kept may ask again at once.
+	over := func(reply wire.Reply, err error) {
+		i.mu.Lock()
+		if c.collecting == asked {
+			c.collecting = nil
+		}
+		i.mu.Unlock()
+		if err == nil {
+			err = i.keepDelivery(c, reply)
+		}
+		if err != nil {
+			asked.failed <- err
+		}
+	}
+	request := wire.Request{Op: wire.OpDeliver, Command: &c.Command, Awaited: quantities}
+	if _, err := p.ask(i.life, request, over); err != nil {
+		over(wire.Reply{}, err)
+	}
+	return asked
+}
+
+// keepDelivery keeps what the program says of a command that has ended, for
+// whoever calls Deliver.
+func (i *Instrument) keepDelivery(c *command, reply wire.Reply) error {
+	d, err := wire.DecodeDelivery(reply.Delivered)
+	if err != nil {
+		return fmt.Errorf("%s: a delivery for command %s cannot be read: %w", i.program(), c.ID, err)
+	}
+	select {
+	case c.deliveries <- d:
+	default:
+		i.logf("%s: a further delivery for command %s is dropped", i.program(), c.ID)
+	}
+	return nil
+}
+
+// deliveredUnasked is keepDelivery for what the program was not asked for.
+func (i *Instrument) deliveredUnasked(c *command, reply wire.Reply, line []byte) {
+	if c == nil {
+		i.logf("%s: a delivery for command %q, of which nothing is awaited, is dropped: %s",
+			i.program(), reply.Command, wire.Clip(line))
+		return
+	}
+	if err := i.keepDelivery(c, reply); err != nil {
+		i.logf("%v: %s", err, wire.Clip(line))
+	}
+}
+
+var _ instruments.Deliverer = (*Instrument)(nil)
