@@ -73,7 +73,9 @@ func (r logNEI) Compose(s Several) (Composed, error) {
 		return slices.ContainsFunc(s.Awaited, func(y []float64) bool { return slices.Equal(x, y) })
 	})
 	pending = slices.Concat(pending, s.Awaited)
-	b := base{Several: s, problem: s.Problem.Functions(s.Seed), points: slices.Concat(measured, pending)}
+	// Points of the mixtures are a sequence of their own: they have to be independent
+	// of the members' values.
+	b := base{Several: s, problem: s.Problem.Functions(s.Seed ^ 0x6d697874757265), points: slices.Concat(measured, pending)}
 	b.measured = len(b.points) - len(pending)
 	return b.compose()
 }
@@ -105,7 +107,7 @@ func (b *base) compose() (Composed, error) {
 		b.tolerances = append(b.tolerances, leastVariance*known.OutputScale())
 	}
 	chosen := b.choose()
-	worst := b.worst()
+	worst := b.beyondCap(b.worst())
 	draws := gp.NewSeveral(b.joints, chosen, b.tolerances)
 	members := 1
 	var normals [][]float64
@@ -194,6 +196,21 @@ func (b *base) worst() float64 {
 		out = b.worse(out, value)
 	}
 	return out
+}
+
+// beyondCap takes the worst value to a standard deviation of what was measured behind
+// a limit of the objective against its direction. It is beyond the limit where
+// nothing keeps it, and then what does would be no improvement.
+func (b *base) beyondCap(worst float64) float64 {
+	at, ok := b.problem.Cap()
+	if !ok {
+		return worst
+	}
+	spread := math.Abs(b.Objective.Scale().Spread)
+	if b.problem.Maximize {
+		spread = -spread
+	}
+	return b.worse(worst, at+spread)
 }
 
 // worse is the worse of two values; what is not finite does not count.

@@ -9,7 +9,6 @@ import (
 	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/formula"
 	"github.com/campaignd/campaignd/internal/num/composite"
-	"github.com/campaignd/campaignd/internal/num/jet"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/space"
@@ -307,13 +306,13 @@ func (b *builder) bind(o definition.Objective, sought *formula.Formula, required
 	case o.Tradeoff != nil:
 		return b.aim(arguments)
 	case o.Name != "":
-		p.Objective = alone(slices.Index(arguments, o.Name))
+		p.Objective = composite.Alone(slices.Index(arguments, o.Name))
 	}
 	return nil
 }
 
-// limit is a constraint that bounds one quantity alone whose model is of the
-// logarithm: a bound of the logarithm then, of which the probability is exact.
+// limit is a constraint that bounds one measured quantity alone: of one whose model
+// is of the logarithm a bound of that, if it is greater than 0.
 func (b *builder) limit(constraint int) (limit *composite.Limit, ok bool) {
 	relation, err := formula.RelationOf(b.constraints[constraint].Require)
 	if err != nil {
@@ -321,14 +320,14 @@ func (b *builder) limit(constraint int) (limit *composite.Limit, ok bool) {
 	}
 	name, bound, ok := relation.Bound()
 	k := slices.Index(b.Quantities, name)
-	if !ok || k < 0 || !b.Models[k].Scale().Log {
+	if !ok || k < 0 {
 		return nil, false
 	}
 	limit = &composite.Limit{Argument: k, At: bound.Upper}
 	if !finite(bound.Upper) {
 		limit.At, limit.Least = bound.Lower, true
 	}
-	return limit, limit.At > 0
+	return limit, true
 }
 
 // aim sets the objectives of a trade-off.
@@ -369,18 +368,3 @@ func (p *Problem) ParametersAt(dst, x []float64) {
 func (p *Problem) AddGrad(grad, byParameter []float64, factor float64) {
 	p.axes.addGrad(grad, byParameter, factor)
 }
-
-// alone is the function that is one of its arguments.
-type alone int
-
-// Value implements [composite.Function].
-func (a alone) Value(arguments []float64) float64 { return arguments[a] }
-
-// Jet implements [composite.Function].
-func (a alone) Jet(_ *jet.Space, arguments []jet.Jet) jet.Jet { return arguments[a] }
-
-// Uses implements [composite.Function].
-func (a alone) Uses(argument int) bool { return argument == int(a) }
-
-// Affine implements [composite.Function].
-func (a alone) Affine([]bool) bool { return true }

@@ -26,7 +26,7 @@ func (m *Mixture) addParts(
 	at Posterior, member int, best []float64, point []float64, share float64, dst *Gradient,
 ) {
 	for i, q := range m.parts {
-		if q.exact != (point == nil) || i == 0 && m.problem.Objective == nil {
+		if q.exact != (point == nil) || q.within || i == 0 && m.problem.Objective == nil {
 			continue
 		}
 		j := m.jet(q, at, member, point)

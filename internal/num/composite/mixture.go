@@ -35,6 +35,7 @@ type Gradient struct {
 type Mixture struct {
 	problem Problem
 	parts   []*part // the objective, then the constraints
+	cap     float64 // the least value of the objective, minimized, that keeps them
 	members int
 	each    int // components of a member
 	points  [][]float64
@@ -54,9 +55,13 @@ func New(problem Problem, members int) (*Mixture, error) {
 		return nil, err
 	}
 	for _, q := range m.parts {
-		if !q.exact {
+		if !q.exact && !q.within {
 			m.each = max(1, Points/members)
 		}
+	}
+	m.cap = math.Inf(-1)
+	if at, ok := problem.Cap(); ok {
+		m.cap = problem.sign() * at
 	}
 	m.logs = make([]float64, members*m.each)
 	m.points, err = normals(len(m.logs), len(problem.Quantities), problem.Seed)
@@ -180,7 +185,7 @@ func (m *Mixture) prepare(at Posterior, gradient bool) {
 func (m *Mixture) factors(at Posterior, member int, best []float64, point []float64, least float64) float64 {
 	log := 0.0
 	for i, q := range m.parts {
-		if q.exact != (point == nil) || i == 0 && m.problem.Objective == nil {
+		if q.exact != (point == nil) || q.within || i == 0 && m.problem.Objective == nil {
 			continue
 		}
 		q.moments(m.jet(q, at, member, point), spread(point))
@@ -243,13 +248,20 @@ func (q *part) moments(j jet.Jet, spread float64) {
 	q.sd = spread * math.Sqrt(variance)
 }
 
-// improvement returns ln EI of the objective's component; −Inf where it is below
-// least.
+// improvement returns ln EI of the objective's component, on values within its cap;
+// −Inf where it is below least.
 func (m *Mixture) improvement(q *part, best, least float64) float64 {
 	mean, best := m.problem.sign()*q.mean, m.problem.sign()*best
 	// h(z) < φ(z) where z < 0, and a tail costs more than a look at it.
 	if z := (best - mean) / q.sd; z < 0 && math.Log(q.sd)-0.5*z*z < least {
 		return math.Inf(-1)
+	}
+	if !math.IsInf(m.cap, -1) {
+		if best <= m.cap {
+			return math.Inf(-1)
+		}
+		log, _, _ := acquisition.LogCappedEI(mean, q.sd, best, m.cap)
+		return log
 	}
 	return acquisition.LogEI(nil, mean, q.sd, best, nil, nil)
 }
@@ -262,8 +274,13 @@ var (
 
 // improvementGrad sets the derivatives of ln EI of the objective's component.
 func (m *Mixture) improvementGrad(q *part, best float64) {
-	var p [2]float64
 	sign := m.problem.sign()
+	if !math.IsInf(m.cap, -1) {
+		_, byMean, bySD := acquisition.LogCappedEI(sign*q.mean, q.sd, sign*best, m.cap)
+		q.byMean, q.bySD = sign*byMean, bySD
+		return
+	}
+	var p [2]float64
 	acquisition.LogEI(p[:], sign*q.mean, q.sd, sign*best, alongMean, alongSD)
 	q.byMean, q.bySD = sign*p[0], p[1]
 }

@@ -68,6 +68,43 @@ const (
 	epsilon = 0.1
 )
 
+// Alone is the function that is one of its arguments.
+type Alone int
+
+// Value implements [Function].
+func (a Alone) Value(arguments []float64) float64 { return arguments[a] }
+
+// Jet implements [Function].
+func (a Alone) Jet(_ *jet.Space, arguments []jet.Jet) jet.Jet { return arguments[a] }
+
+// Uses implements [Function].
+func (a Alone) Uses(argument int) bool { return argument == int(a) }
+
+// Affine implements [Function].
+func (a Alone) Affine([]bool) bool { return true }
+
+// caps reports whether a constraint limits the objective against its direction,
+// where that is a quantity itself: the improvement within the limit then has a
+// closed form (see [acquisition.LogCappedEI]), and neither is taken for independent
+// of the other.
+func (p *Problem) caps(c Function) bool {
+	limit, ok := c.(*Limit)
+	sought, alone := p.Objective.(Alone)
+	return ok && alone && limit.Argument == int(sought) && int(sought) < len(p.Quantities) &&
+		!p.Quantities[sought].Log && limit.Least != p.Maximize
+}
+
+// Cap is the strictest limit of the objective against its direction, where that is
+// a quantity itself.
+func (p *Problem) Cap() (at float64, ok bool) {
+	for _, c := range p.Constraints {
+		if limit, is := c.(*Limit); is && p.caps(c) && (!ok || p.sign()*limit.At > p.sign()*at) {
+			at, ok = limit.At, true
+		}
+	}
+	return at, ok
+}
+
 // Limit is the constraint that one argument is at most At, or with Least at least
 // At. It says the same as the affine function of that argument, and more of a
 // quantity whose model is of the logarithm: it is a limit of the logarithm, if At is
@@ -120,6 +157,7 @@ type part struct {
 	logarithm   jet.Jet // of a quantity whose model is of that
 	exact       bool    // affine, of quantities that no other part uses
 	logarithmic bool    // a limit of a logarithm, of which it is affine
+	within      bool    // a constraint that is part of the improvement
 	weights     []float64
 	mean, sd    float64 // of the component at hand
 	byMean      float64 // derivatives of ln of its factor
@@ -165,6 +203,9 @@ func newParts(p *Problem) ([]*part, error) {
 		}
 		parts = append(parts, q)
 	}
+	for i, c := range p.Constraints {
+		parts[1+i].within = p.caps(c)
+	}
 	for _, q := range parts {
 		q.exact = q.isExact(p.Quantities, parts)
 	}
@@ -191,7 +232,7 @@ func (q *part) isExact(scales []Scale, all []*part) bool {
 			return false
 		}
 		for _, other := range all {
-			if other != q && other.Uses(a) {
+			if other != q && !other.within && other.Uses(a) {
 				return false
 			}
 		}
