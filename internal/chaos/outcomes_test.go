@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/yamltree"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 )
@@ -211,7 +212,14 @@ func (w World) outcomes(def *definition.Campaign, method policies.Method) {
 	}
 	s.complete()
 	for range r.IntN(3) {
+		before := *copied(s.def)
 		s.require()
+		contradicts := func(f yamltree.Fault) bool {
+			return fmt.Sprint(f.Path[0]) == "constraints_on_outcomes" || fmt.Sprint(f.Path[0]) == "objective"
+		}
+		if slices.ContainsFunc(campaignfile.Validate(builtin.Registry(), *s.def), contradicts) {
+			*s.def = before
+		}
 	}
 }
 

@@ -159,14 +159,14 @@ func TestConstrainedImprovementIsItsDefinition(t *testing.T) {
 		kept  func(r row) bool
 	}{
 		{"objective: {maximize: a}\nconstraints_on_outcomes: [b <= 3.4]", func(r row) float64 { return r.a }, func(r row) bool { return r.b <= 3.4 }},
-		{"objective: {minimize: a}\nconstraints_on_outcomes: [v <= 4]", func(r row) float64 { return -r.a }, func(r row) bool { return r.v <= 4 }},
+		{"objective: {minimize: b}\nconstraints_on_outcomes: [v >= 2]", func(r row) float64 { return -r.b }, func(r row) bool { return r.v >= 2 }},
 		{"objective: {maximize: a}\nconstraints_on_outcomes: [a <= 6.2]", func(r row) float64 { return r.a }, func(r row) bool { return r.a <= 6.2 }},
 		{"objective: {maximize: a}\nconstraints_on_outcomes: [b >= 2, v <= 5, b*(1 + x) >= 4]", func(r row) float64 { return r.a },
 			func(r row) bool { return r.b >= 2 && r.v <= 5 && r.b*(1+r.x) >= 4 }},
 		{"objective: {maximize: a/v}", func(r row) float64 { return r.a / r.v }, everything},
 		{"objective: {minimize: a*b}\nconstraints_on_outcomes: [a >= 4]", func(r row) float64 { return -r.a * r.b }, func(r row) bool { return r.a >= 4 }},
 		{"objective: {maximize: a}\nconstraints_on_outcomes: [b*v <= 9]", func(r row) float64 { return r.a }, func(r row) bool { return r.b*r.v <= 9 }},
-		{"objective: {maximize: a}\nconstraints_on_outcomes: [a <= 0.5*b]", func(r row) float64 { return r.a }, func(r row) bool { return r.a <= 0.5*r.b }},
+		{"objective: {maximize: a}\nconstraints_on_outcomes: [a <= 2.2*b]", func(r row) float64 { return r.a }, func(r row) bool { return r.a <= 2.2*r.b }},
 		{"objective: {desirability: [{quantity: a, from: 4, to: 8}, {quantity: price, from: 2, to: 1, weight: 0.5}]}",
 			func(r row) float64 {
 				u := min(max((r.a-4)/4, 0), 1)
@@ -193,14 +193,14 @@ func TestConstrainedImprovementIsItsDefinition(t *testing.T) {
 
 const (
 	seeds    = 16
-	sampling = 10_000 // joint draws of a definition
+	sampling = 6_000 // joint draws of a definition
 )
 
 // compare holds the mean of an acquisition over its seeds to its definition at some points: the members of one seed are
 // few. What one stands for is unit of the definition.
 func compare(t *testing.T, name string, all []next.Acquisition, unit float64, definition func(x []float64) (mean, se float64)) {
 	t.Helper()
-	greatest := 0.0
+	greatest, uncertain := 0.0, 0.0
 	for _, x := range [][]float64{{0.2}, {0.4}, {0.47}, {0.65}, {0.85}} {
 		want, se := definition(x)
 		mean, squares, n := 0.0, 0.0, float64(len(all))
@@ -208,14 +208,16 @@ func compare(t *testing.T, name string, all []next.Acquisition, unit float64, de
 			got := math.Exp(-f(x, nil)) * unit
 			mean, squares = mean+got/n, squares+got*got/n
 		}
-		greatest = max(greatest, want)
 		spread := math.Sqrt((squares - mean*mean) / (n - 1))
 		if math.Abs(mean-want) > 0.08*want+4*(se+spread)+1e-6 {
 			t.Errorf("%s at %v: %v ± %v, want %v ± %v", name, x, mean, spread, want, se)
 		}
-		if se > 0.05*greatest || spread > 0.1*greatest {
-			t.Errorf("%s at %v: ± %v and %v, of %v: the test tells nothing", name, x, se, spread, greatest)
+		if want > greatest {
+			greatest, uncertain = want, se+spread
 		}
+	}
+	if uncertain > 0.15*greatest {
+		t.Errorf("%s: %v ± %v: the test tells nothing", name, greatest, uncertain)
 	}
 }
 
@@ -266,7 +268,7 @@ func TestHypervolumeImprovementIsItsDefinition(t *testing.T) {
 			func(r row) bool { return r.v <= 4 }},
 		{"objective: {tradeoff: [{maximize: a}, {minimize: b}]}\nconstraints_on_outcomes: [v <= 4]", func(r row) [2]float64 { return [2]float64{r.a, -r.b} },
 			func(r row) bool { return r.v <= 4 }},
-		{"objective: {tradeoff: [{maximize: a, worst: 7.6}, {minimize: b, worst: 4}]}", func(r row) [2]float64 { return [2]float64{r.a, -r.b} }, everything},
+		{"objective: {tradeoff: [{maximize: a, worst: 7.2}, {minimize: b, worst: 4.5}]}", func(r row) [2]float64 { return [2]float64{r.a, -r.b} }, everything},
 	} {
 		for _, underWay := range [][]float64{nil, {0.45, 0.62}} {
 			v, m := benchOf(t, c.text, 0.05, underWay...)

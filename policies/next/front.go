@@ -45,40 +45,32 @@ func (logNEHVI) Compose(s Several) (Composed, error) {
 	if four {
 		members = ofFour
 	}
-	n, negLogKept, err := s.Problem.Improvement(s.Standing, slices.Concat(pending, s.Awaited), members, s.Seed)
+	improvement, err := s.Problem.Improvement(s.Standing, slices.Concat(pending, s.Awaited), members, s.Seed)
 	if err != nil {
 		return Composed{}, err
 	}
-	out := Composed{Starts: nearTheFront(s), Searches: searches, Members: n.Members()}
-	of := func(value func(x []float64) float64, slope func(x, grad []float64) float64) Acquisition {
-		var part []float64
-		return func(x, grad []float64) float64 {
-			if grad == nil {
-				f := -value(x)
-				if negLogKept != nil {
-					f += negLogKept(x, nil)
-				}
-				return f
-			}
-			f := -slope(x, grad)
-			for j := range grad {
-				grad[j] = -grad[j]
-			}
-			if negLogKept != nil {
-				part = append(part[:0], grad...)
-				f += negLogKept(x, part)
-				for j := range grad {
-					grad[j] += part[j]
-				}
-			}
-			return f
-		}
+	out := Composed{
+		Starts: nearTheFront(s), Searches: searches, Members: improvement.Members(), Acquisition: negative(improvement),
 	}
-	out.Acquisition = of(n.Log, n.LogGrad)
-	if few := n.First(screening); four && few.Members() < n.Members() {
-		out.Screen = of(few.Log, few.LogGrad)
+	if four && improvement.Members() > screening {
+		few, err := improvement.First(screening)
+		if err != nil {
+			return Composed{}, err
+		}
+		out.Screen = negative(few)
 	}
 	return out, nil
+}
+
+// negative is −log of an improvement.
+func negative(improvement *outcome.Improvement) Acquisition {
+	return func(x, grad []float64) float64 {
+		value := improvement.Log(x, grad)
+		for j := range grad {
+			grad[j] = -grad[j]
+		}
+		return -value
+	}
 }
 
 // nearTheFront are points at several distances from compositions of the front, and

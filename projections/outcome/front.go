@@ -279,46 +279,6 @@ func (p *Problem) strictest(
 	return value, ok
 }
 
-// Improvement returns the noisy expected improvement of the hypervolume on what
-// was measured and what is under way, and −ln of the probability that those
-// constraints are kept that are not bounds on one objective, nil where there are
-// none: such bounds are part of the improvement, exactly.
-func (p *Problem) Improvement(
-	s *Standing, underWay [][]float64, members int, seed uint64,
-) (n *ehvi.Noisy, negLogKept func(x, grad []float64) float64, err error) {
-	t := ehvi.Tradeoff{UnderWay: underWay, Members: members, Seed: seed}
-	for _, m := range s.Measured {
-		t.Measured = append(t.Measured, m.X)
-	}
-	order := make([]int, 0, len(p.Models)) // of the quantities, as the trade-off has them
-	for k, a := range p.Aims {
-		t.Objectives = append(t.Objectives, p.objective(k, a, s))
-		if a.Model >= 0 {
-			order = append(order, a.Model)
-		}
-	}
-	var apart []composite.Function
-	for i, c := range p.required {
-		if _, _, on := p.bound(c); !on {
-			apart = append(apart, p.problem.Constraints[i])
-		}
-	}
-	if len(apart) > 0 {
-		for k, m := range p.Models {
-			if !slices.Contains(order, k) {
-				t.Further = append(t.Further, m.Conditioned())
-				order = append(order, k)
-			}
-		}
-		t.Feasible = p.kept(apart, order)
-		if negLogKept, err = p.negLogKept(apart); err != nil {
-			return nil, nil, err
-		}
-	}
-	n, err = ehvi.NewNoisy(t)
-	return n, negLogKept, err
-}
-
 // objective is one of a trade-off as its improvement takes it: in the standardized
 // values of its model.
 func (p *Problem) objective(k int, a Aim, s *Standing) ehvi.Objective {
@@ -403,30 +363,6 @@ func (p *Problem) known(a Aim, s *Standing) func(x, grad []float64) float64 {
 		}
 		p.AddGrad(grad, slopes, 1/spread)
 		return value
-	}
-}
-
-// kept says whether a draw keeps some constraints: values are standardized ones of
-// the quantities in an order, among those that follow from the parameters.
-func (p *Problem) kept(constraints []composite.Function, order []int) func(x, values []float64) bool {
-	arguments := make([]float64, len(p.Quantities)+p.problem.Parameters)
-	return func(x, values []float64) bool {
-		p.ParametersAt(arguments[len(p.Quantities):], x)
-		next := 0
-		for i, v := range values {
-			if i < len(p.Aims) && p.Aims[i].Model < 0 {
-				continue
-			}
-			k := order[next]
-			arguments[k] = p.problem.Quantities[k].Value(v)
-			next++
-		}
-		for _, c := range constraints {
-			if !(c.Value(arguments) <= 0) {
-				return false
-			}
-		}
-		return true
 	}
 }
 

@@ -63,15 +63,23 @@ func (p *Problem) posterior() composite.Posterior {
 	}
 }
 
+// leastSD is the standard deviation, relative to the prior's, that is taken for
+// none: a smaller one is rounding, and has no gradient.
+const leastSD = 1e-7
+
+// spreadOf is the standard deviation of a model's prior, standardized.
+func (p *Problem) spreadOf(model int) float64 { return math.Sqrt(p.Models[model].Fit.OutputScale) }
+
 // set reads the models at a point, with slopes where they are asked for.
 func (w *Predictor) set(x []float64, slopes bool) {
 	w.problem.ParametersAt(w.at.Parameters, x)
 	for k, p := range w.predictors {
 		if slopes {
 			w.at.Means[k][0], w.at.SDs[k] = p.PosteriorGrad(x, w.dMean[k], w.dSD[k])
-			continue
+		} else {
+			w.at.Means[k][0], w.at.SDs[k] = p.Posterior(x)
 		}
-		w.at.Means[k][0], w.at.SDs[k] = p.Posterior(x)
+		w.at.SDs[k] = max(w.at.SDs[k], leastSD*w.problem.spreadOf(k))
 	}
 }
 
@@ -162,13 +170,8 @@ func (p *Problem) Confident(f *events.Feasible) bool {
 // NegLogFeasible returns −ln of the probability that all judged constraints are
 // kept, as a function of the unit cube. It is a workspace.
 func (p *Problem) NegLogFeasible() (func(x, grad []float64) float64, error) {
-	return p.negLogKept(p.problem.Constraints)
-}
-
-// negLogKept is [Problem.NegLogFeasible] of some constraints.
-func (p *Problem) negLogKept(constraints []composite.Function) (func(x, grad []float64) float64, error) {
 	of := p.problem
-	of.Objective, of.Constraints = nil, constraints
+	of.Objective = nil
 	w, err := p.predictor(of)
 	if err != nil {
 		return nil, err

@@ -97,6 +97,53 @@ func (m *Mixture) LogEIGrad(at Posterior, best []float64, dst *Gradient) float64
 	return value
 }
 
+// LogKept fills logs with ln of the probability of each member that all constraints
+// are kept. It is for problems without an objective.
+func (m *Mixture) LogKept(at Posterior, logs []float64) {
+	m.prepare(at, false)
+	for s := range m.members {
+		terms := m.logs[s*m.each : (s+1)*m.each]
+		common, greatest := m.factors(at, s, nil, nil, math.Inf(-1)), math.Inf(-1)
+		for i := range terms {
+			if terms[i] = common; !math.IsInf(common, -1) {
+				terms[i] += m.factors(at, s, nil, m.points[s*m.each+i], math.Inf(-1))
+			}
+			greatest = math.Max(greatest, terms[i])
+		}
+		if logs[s] = greatest; math.IsInf(greatest, -1) {
+			clear(terms)
+			continue
+		}
+		sum := 0.0
+		for i, v := range terms {
+			terms[i] = math.Exp(v - greatest)
+			sum += terms[i]
+		}
+		for i := range terms {
+			terms[i] /= sum
+		}
+		logs[s] += math.Log(sum / float64(m.each))
+	}
+}
+
+// LogKeptGrad writes the derivatives of Σ_s weight_s·logs_s, where LogKept was asked
+// last.
+func (m *Mixture) LogKeptGrad(at Posterior, weights []float64, dst *Gradient) {
+	dst.reset(at)
+	m.prepare(at, true)
+	for s, weight := range weights {
+		if !(weight > 0) {
+			continue
+		}
+		for i := s * m.each; i < (s+1)*m.each; i++ {
+			if share := weight * m.logs[i]; share > 0 {
+				m.addParts(at, s, nil, m.points[i], share, dst)
+			}
+		}
+		m.addParts(at, s, nil, nil, weight, dst)
+	}
+}
+
 // reset makes the gradient one of zeros in the shape of a posterior.
 func (g *Gradient) reset(at Posterior) {
 	if len(g.Means) != len(at.Means) {

@@ -26,12 +26,14 @@ type Tradeoff struct {
 	// model.
 	Objectives []Objective
 	// Further are the posteriors of further quantities of which it depends
-	// whether a point is feasible, of one member each.
+	// whether a point is feasible, of one member each. Members suppose values of
+	// these too: see [Noisy.Given].
 	Further []*gp.Conditioned
 	// Feasible reports whether a point counts, where the quantities have the
 	// given values, in their own units: those of the objectives, then the
 	// further ones; it keeps neither. Nil means that all do. What is beyond the
-	// bound of an objective never does.
+	// bound of an objective never does. It says what fronts are; how probably the new
+	// point counts is for [Noisy.LogWeighed].
 	Feasible func(x, values []float64) bool
 	// Measured and UnderWay are points of the unit cube.
 	Measured, UnderWay [][]float64

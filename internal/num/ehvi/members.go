@@ -72,18 +72,30 @@ func (m *Members) Len() int { return len(m.regions) }
 // finite, and −Inf without a slope where no front leaves anything within the
 // limits.
 func (m *Members) Log(means [][]float64, sd []float64) float64 {
-	value, _ := m.evaluate(means, sd, false)
+	value, _ := m.evaluate(means, sd, nil, false)
 	return value
 }
 
 // LogGrad is Log, and fills dMeans, of the shape of means, and dSD with its
 // derivatives.
 func (m *Members) LogGrad(means [][]float64, sd []float64, dMeans [][]float64, dSD []float64) float64 {
-	value, sum := m.evaluate(means, sd, true)
+	return m.weighedGrad(means, sd, nil, dMeans, dSD, nil)
+}
+
+// weighedGrad is LogGrad with ln of a factor of each member's EHVI, nil for none, and
+// fills shares, unless nil, with what part of the sum each member has: the
+// derivatives by those logarithms.
+func (m *Members) weighedGrad(
+	means [][]float64, sd, factors []float64, dMeans [][]float64, dSD, shares []float64,
+) float64 {
+	value, sum := m.evaluate(means, sd, factors, true)
 	objectives := len(sd)
 	clear(dSD)
 	for s, share := range m.logs {
 		share /= sum
+		if shares != nil {
+			shares[s] = share
+		}
 		for k := range objectives {
 			dMeans[k][s] = share * m.slopes[s*objectives+k]
 			dSD[k] += share * m.growth[s*objectives+k]
@@ -97,14 +109,21 @@ const negligible = -45
 
 // evaluate returns ln NEHVI, and the sum whose logarithm it takes: that of the
 // members' EHVI, each divided by the greatest. It leaves the terms of the sum in
-// logs. Members that are negligible next to another one are not computed.
-func (m *Members) evaluate(means [][]float64, sd []float64, grad bool) (value, sum float64) {
+// logs. Members that are negligible next to another one are not computed. factors
+// are ln of a factor of each, nil for none.
+func (m *Members) evaluate(means [][]float64, sd, factors []float64, grad bool) (value, sum float64) {
+	factor := func(s int) float64 {
+		if factors == nil {
+			return 0
+		}
+		return factors[s]
+	}
 	for k, v := range sd {
 		m.inverse[k] = 1 / v
 	}
 	for s := range m.regions {
 		m.gather(s, means)
-		m.most[s] = m.regions[s].most(m.reference, m.mean, m.inverse)
+		m.most[s] = m.regions[s].most(m.reference, m.mean, m.inverse) + factor(s)
 	}
 	likely := 0
 	for s, most := range m.most {
@@ -113,6 +132,7 @@ func (m *Members) evaluate(means [][]float64, sd []float64, grad bool) (value, s
 		}
 	}
 	m.member(likely, means, sd, grad)
+	m.logs[likely] += factor(likely)
 	greatest := m.logs[likely]
 	for s, most := range m.most {
 		switch {
@@ -121,6 +141,7 @@ func (m *Members) evaluate(means [][]float64, sd []float64, grad bool) (value, s
 			m.logs[s] = math.Inf(-1)
 		default:
 			m.member(s, means, sd, grad)
+			m.logs[s] += factor(s)
 			greatest = max(greatest, m.logs[s])
 		}
 	}

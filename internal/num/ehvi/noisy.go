@@ -44,6 +44,7 @@ const leastSD = 1e-7
 // goroutine uses it at a time.
 type Noisy struct {
 	objectives []objective
+	further    []*gp.Conditioned
 	members    *Members
 	points     [][]float64
 	dim        int
@@ -93,6 +94,10 @@ func (n *Noisy) First(members int) *Noisy {
 			out.objectives[k].given = o.given.First(out.members.Len())
 		}
 	}
+	out.further = slices.Clone(n.further)
+	for k, given := range out.further {
+		out.further[k] = given.First(out.members.Len())
+	}
 	out.prepare()
 	return &out
 }
@@ -105,8 +110,21 @@ func (n *Noisy) Members() int { return n.members.Len() }
 // those measured that may be on the front.
 func (n *Noisy) Points() [][]float64 { return n.points }
 
+// Given returns the posterior of a quantity given what the members suppose: of an
+// objective, nil where it is known, or of a further one, which come after those.
+func (n *Noisy) Given(quantity int) *gp.Conditioned {
+	if k := quantity - len(n.objectives); k >= 0 {
+		return n.further[k]
+	}
+	return n.objectives[quantity].given
+}
+
 // Log returns ln NEHVI at x. It is finite.
-func (n *Noisy) Log(x []float64) float64 {
+func (n *Noisy) Log(x []float64) float64 { return n.LogWeighed(x, nil) }
+
+// LogWeighed is Log with ln of a factor of each member's improvement: that of its
+// probability to be feasible at x. Nil: of none.
+func (n *Noisy) LogWeighed(x, factors []float64) float64 {
 	for k := range n.objectives {
 		o := &n.objectives[k]
 		if o.predictor == nil {
@@ -117,11 +135,17 @@ func (n *Noisy) Log(x []float64) float64 {
 		means, sd := o.predictor.Means(x)
 		n.take(k, means, sd)
 	}
-	return n.members.Log(n.means, n.sd)
+	value, _ := n.members.evaluate(n.means, n.sd, factors, false)
+	return value
 }
 
 // LogGrad is Log and fills grad with the gradient.
-func (n *Noisy) LogGrad(x, grad []float64) float64 {
+func (n *Noisy) LogGrad(x, grad []float64) float64 { return n.LogWeighedGrad(x, nil, grad, nil) }
+
+// LogWeighedGrad is LogWeighed and fills grad with the gradient for factors that do
+// not depend on x, and shares, of each member and unless nil, with the derivatives by
+// the factors.
+func (n *Noisy) LogWeighedGrad(x, factors, grad, shares []float64) float64 {
 	for k := range n.objectives {
 		o := &n.objectives[k]
 		if o.predictor == nil {
@@ -132,7 +156,7 @@ func (n *Noisy) LogGrad(x, grad []float64) float64 {
 		means, sd := o.predictor.MeansGrad(x, o.slope)
 		n.take(k, means, sd)
 	}
-	value := n.members.LogGrad(n.means, n.sd, n.dMeans, n.dSD)
+	value := n.members.weighedGrad(n.means, n.sd, factors, n.dMeans, n.dSD, shares)
 	clear(grad)
 	for k := range n.objectives {
 		n.objectives[k].addGrad(grad, n.part, n.dMeans[k], n.dSD[k])

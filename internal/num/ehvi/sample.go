@@ -67,17 +67,17 @@ func (s *sample) draw(z []float64) (counting []int, objectives [][]float64) {
 // suppose makes a member of each row of standard normal values, with posteriors
 // conditioned on its values at so many of the points.
 func (s *sample) suppose(normals [][]float64, conditioned int) (*Noisy, error) {
-	free := make([]int, len(s.Objectives)) // at how many of these points each objective is
-	for k := range free {
-		free[k] = s.free(k, conditioned)
+	free := make([]int, len(s.models)) // at how many of these points each quantity is
+	for q := range free {
+		free[q] = s.free(q, conditioned)
 	}
 	fronts := make([][][]float64, len(normals))
-	supposed := make([][][]float64, len(s.Objectives)) // of each the members' values there
+	supposed := make([][][]float64, len(s.models)) // of each the members' values there
 	for i, z := range normals {
 		_, fronts[i] = s.draw(z)
-		for k, n := range free {
+		for q, n := range free {
 			if n > 0 {
-				supposed[k] = append(supposed[k], s.AtFree(k)[:n])
+				supposed[q] = append(supposed[q], s.AtFree(q)[:n])
 			}
 		}
 	}
@@ -85,30 +85,33 @@ func (s *sample) suppose(normals [][]float64, conditioned int) (*Noisy, error) {
 	for _, i := range s.chosen {
 		n.points = append(n.points, s.points[i])
 	}
-	for k, o := range s.Objectives {
-		model := o.Model
+	for q, model := range s.models {
 		if model != nil {
 			n.dim = model.Dim()
 		}
-		if free[k] > 0 {
+		if free[q] > 0 {
 			var points [][]float64
-			for _, i := range s.Free(k)[:free[k]] {
+			for _, i := range s.Free(q)[:free[q]] {
 				points = append(points, s.points[i])
 			}
 			var err error
-			if model, err = model.Given(points, supposed[k], 0); err != nil {
-				return nil, fmt.Errorf("the model of objective %d given what has been tried: %w", k, err)
+			if model, err = model.Given(points, supposed[q], 0); err != nil {
+				return nil, fmt.Errorf("the model of quantity %d given what has been tried: %w", q, err)
 			}
 		}
-		n.objectives = append(n.objectives, objective{Objective: o, given: model})
+		if q >= len(s.Objectives) {
+			n.further = append(n.further, model)
+			continue
+		}
+		n.objectives = append(n.objectives, objective{Objective: s.Objectives[q], given: model})
 	}
 	n.prepare()
 	return n, nil
 }
 
-// free returns at how many of the first points an objective is free.
-func (s *sample) free(k, points int) (n int) {
-	free := s.Free(k)
+// free returns at how many of the first points a quantity is free.
+func (s *sample) free(q, points int) (n int) {
+	free := s.Free(q)
 	for _, i := range s.chosen[:points] {
 		if n < len(free) && free[n] == i {
 			n++
