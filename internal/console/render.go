@@ -63,7 +63,10 @@ var templates = func() map[string]*template.Template {
 		"backtest": func() string { return view.BacktestMeaning },
 		"bymodel":  view.ByModel,
 		"measured": view.Measured,
-		"list":     func(items ...any) []any { return items },
+		// What they say of several quantities; nothing of one.
+		"modelsays":    view.ModelSays,
+		"measuredsays": view.MeasuredSays,
+		"list":         func(items ...any) []any { return items },
 		"row": func(prefix string, f quantityField, known bool) quantityRow {
 			return quantityRow{prefix, f, known}
 		},

@@ -41,34 +41,11 @@ func (c *Campaign) FoundInShort() []Row {
 	default:
 		rows := []Row{{"best by the model", best.Experiment + ": " + c.Definition.Sought().Name + " " + ByModel(best)},
 			{"its composition", format.CompositionsOf(c.Definition).LineWithUnits(best.Parameters)}}
-		if text := c.Feasibly(); text != "" {
-			rows = append(rows, Row{"constraints", text})
+		for _, line := range ModelSays(c.Definition, best) {
+			rows = append(rows, Row{"", line})
 		}
 		return rows
 	}
-}
-
-// Feasibly says how probably the best composition by the model keeps the
-// constraints on outcomes; empty where there are none.
-func (c *Campaign) Feasibly() string {
-	best := c.BestByModel
-	switch {
-	case best == nil || best.Feasible == nil:
-		return ""
-	case best.Doubtful:
-		return "nothing measured is feasible with probability " + confidence(c.Definition) + "; " + best.Experiment +
-			" comes closest (" + format.Fixed(best.Feasible.Probability, 2) + ")"
-	}
-	return "feasible with probability " + format.Fixed(best.Feasible.Probability, 2)
-}
-
-// KeptInWords says of the best measured value that the constraints are not kept,
-// or that this is not known; empty where they are.
-func (c *Campaign) KeptInWords() string {
-	if c.BestMeasured == nil {
-		return ""
-	}
-	return strings.TrimPrefix(kept(c.BestMeasured.Keeps), "; ")
 }
 
 // Requirements are the constraints on outcomes, as people write them: "viscosity ≤
