@@ -40,9 +40,13 @@ var Driver = instruments.Driver{
 		if err != nil {
 			return instruments.Foregone{}, err
 		}
-		rows := i.Rows()
+		if def.Tradeoff() != nil {
+			return instruments.Foregone{}, fmt.Errorf("no row of %s is the best: it is a trade-off", i.name)
+		}
+		rows := slices.DeleteFunc(i.Rows(), func(r Row) bool { return !r.Keeps })
 		if len(rows) == 0 {
-			return instruments.Foregone{}, fmt.Errorf("no row of %s has %s", i.name, i.sought.Name)
+			return instruments.Foregone{}, fmt.Errorf("no row of %s has %s, or none keeps the constraints",
+				i.name, i.sought.Name)
 		}
 		best := rows[0]
 		for _, r := range rows {

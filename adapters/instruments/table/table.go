@@ -22,6 +22,7 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -60,9 +61,25 @@ type row struct {
 
 // value is that of what the campaign seeks; ok is false where it is missing.
 func (i *Instrument) value(p definition.Point, r row) (value float64, ok bool) {
-	m := instruments.Arranged(&i.def, events.Measurement{Actual: p, Quantities: r.values})
+	m := i.measurement(p, r)
 	q, ok := computed.Value(&i.def, &m)
 	return q.Value, ok
+}
+
+// measurement is what a row answers, as the campaign reads it.
+func (i *Instrument) measurement(p definition.Point, r row) events.Measurement {
+	return instruments.Arranged(&i.def, events.Measurement{Actual: p, Quantities: r.values})
+}
+
+// keeps reports whether a row is known to keep the constraints on outcomes. One that
+// is relative to a reference is not: what is expected there is a model's.
+func (i *Instrument) keeps(p definition.Point, r row) bool {
+	m := i.measurement(p, r)
+	broken := func(c definition.OutcomeConstraint) bool {
+		kept, known := computed.Kept(&i.def, c, &m, nil)
+		return !kept || !known
+	}
+	return !slices.ContainsFunc(i.def.ConstraintsOnOutcomes, broken)
 }
 
 // MaxSize is how large a table may be, in bytes. Far more rows than a list of
@@ -126,6 +143,8 @@ func (i *Instrument) Replicates(p definition.Point) int {
 type Row struct {
 	Point definition.Point
 	Value float64
+	// Keeps says that the row is known to keep the constraints on outcomes.
+	Keeps bool
 }
 
 // Rows returns every row: the compositions in the order of
@@ -137,7 +156,7 @@ func (i *Instrument) Rows() []Row {
 		k, _ := i.key(p) // it was read with one
 		for _, r := range i.rows[k] {
 			if value, ok := i.value(p, r); ok {
-				list = append(list, Row{Point: maps.Clone(p), Value: value})
+				list = append(list, Row{Point: maps.Clone(p), Value: value, Keeps: i.keeps(p, r)})
 			}
 		}
 	}
