@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -42,7 +44,7 @@ func (l *Life) handful(ctx context.Context, f *fuse) (err error) {
 			l.waiting.Store(engine.Wait{For: "device: a person's hands, for " + x.ID})
 			if !seen[x.ID] {
 				seen[x.ID] = true
-				l.measure(x, r)
+				l.measure(x, l.core.State().Definition, r)
 			}
 		}
 		for _, q := range suggestion.Questions {
@@ -60,9 +62,13 @@ func (l *Life) handful(ctx context.Context, f *fuse) (err error) {
 	}
 }
 
-// measure has a person run an experiment, who may put it off and mistype.
-func (l *Life) measure(x campaign.Experiment, r *rand.Rand) {
+// measure has a person run an experiment, who may put it off and mistype. Where quantities are declared they give each.
+func (l *Life) measure(x campaign.Experiment, def *definition.Campaign, r *rand.Rand) {
 	request := engine.Request{Actor: "person:op", Tell: &engine.Tell{Experiment: x.ID, Value: new(truth(x.Parameters) + r.Float64()*1e-3)}}
+	if def.Several() {
+		request.Tell.Quantities = gave(def, *request.Tell.Value, r)
+		request.Tell.Value = nil
+	}
 	delay := time.Duration(r.Float64() * float64(3*time.Hour))
 	if !l.honest.Load() {
 		sentence := fmt.Sprintf("%s of seed %d", x.ID, l.world.Seed)
@@ -74,16 +80,31 @@ func (l *Life) measure(x campaign.Experiment, r *rand.Rand) {
 		case 2:
 			request.Tell.Again = sentence
 		case 3:
-			request.Tell.Unit = "furlong" // refused; they try again
-			again := request
+			again := request // the first is refused; they try again
 			told := *request.Tell
-			told.Unit, again.Tell = "%", &told
+			again.Tell = &told
+			if request.Tell.Unit = "furlong"; def.Several() {
+				told.Quantities = slices.Clone(told.Quantities)
+				request.Tell.Unit, request.Tell.Quantities[0].Unit = "", "furlong"
+			}
 			l.submitLater(delay+time.Hour, again)
 		case 4:
 			delay *= 30
 		}
 	}
 	l.submitLater(delay, request)
+}
+
+// gave are values of all quantities that an experiment gives.
+func gave(def *definition.Campaign, yield float64, r *rand.Rand) (values []definition.Quantity) {
+	for _, q := range def.Declared() {
+		value := definition.Quantity{Name: q.Name, Unit: q.Unit, Value: 1 + 5*r.Float64()}
+		if q.Name == "yield" {
+			value.Value = yield
+		}
+		values = append(values, value)
+	}
+	return values
 }
 
 // consider has an expert answer an open question by the command line.

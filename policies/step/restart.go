@@ -3,8 +3,10 @@ package step
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // A model whose lengthscales are too long is sure of a space that it has hardly
@@ -44,18 +46,21 @@ func (s *Step) restart(ctx context.Context) error {
 }
 
 // stale returns the latest turn that improved the best posterior mean, 0 for
-// none, and how many turns have been measured since. What was measured in no
+// none, and how many turns have been measured since. What measurably breaks
+// constraints on outcomes improves nothing. What was measured in no
 // turn, such as the initial design, counts as known before. Observations come in
 // the order of their measurement.
 func (s *Step) stale() (last, turns int) {
 	best, latest := 0.0, 0
 	for i, mean := range s.Measured.Means() {
-		turn := 0
+		turn, counts := 0, true
 		if x := s.View.Campaign.Experiment(s.Measured.Observations[i].Experiment); x != nil {
-			turn = x.Turn
+			turn, counts = x.Turn, s.View.Campaign.Keeps(x) != campaign.KeepsNot
 		}
 		switch {
-		case i == 0 || mean < best-improvement:
+		case i == 0 && !counts:
+			best = math.Inf(1)
+		case counts && (i == 0 || mean < best-improvement):
 			best = mean
 			last = max(last, turn)
 			turns = 0

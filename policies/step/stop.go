@@ -105,13 +105,16 @@ func recentGrowth(v policies.View, window int) (share float64, ok bool) {
 
 // recentGain returns by how much the best of the last Window measurements is
 // better than the best before them, and the least gain at which the campaign
-// goes on: Improvement times the interquartile range. ok is false while there
-// are fewer than two windows of measurements.
+// goes on: Improvement times the interquartile range. Measurements that break
+// constraints on outcomes do not count. ok is false while there are fewer than two
+// windows of them.
 func recentGain(s *campaign.State, def *definition.Campaign) (gain, threshold float64, ok bool) {
 	sign := def.Sought().Sign()
 	var values []float64 // smaller is better
-	for _, value := range s.Results() {
-		values = append(values, sign*value.Value)
+	for x, value := range s.Results() {
+		if s.Keeps(x) != campaign.KeepsNot { // it is no result that is sought
+			values = append(values, sign*value.Value)
+		}
 	}
 	window := def.Stop.Window
 	if len(values) < 2*window {
