@@ -67,20 +67,26 @@ func objectiveApart(def *definition.Campaign, m events.Measurement) events.Measu
 	return m
 }
 
-// NotReported is why a quantity is missing of which the instrument said nothing.
-const NotReported = "it was not reported"
-
 // whyMissing is the reason that an instrument gives for a quantity without a
 // value. One that arrives later is missing only where it says so.
 func whyMissing(q *definition.QuantityDef, said []events.Missing) (why string, missing bool) {
 	i := slices.IndexFunc(said, func(m events.Missing) bool { return m.Name == q.Name })
 	switch {
-	case i >= 0 && said[i].Reason != "":
-		return Legible(said[i].Reason, MaxCause), true
-	case i < 0 && q.Later():
+	case i >= 0:
+		return WhyMissing(said[i].Reason), true
+	case q.Later():
 		return "", false
 	}
-	return NotReported, true
+	return WhyMissing(""), true
+}
+
+// WhyMissing is the reason that an instrument gives for a quantity without a
+// value, as it is recorded: clipped, and never empty.
+func WhyMissing(reason string) string {
+	if reason == "" {
+		return "it was not reported"
+	}
+	return Legible(reason, MaxCause)
 }
 
 // Arrived returns a quantity that came after the end of its experiment as it

@@ -343,6 +343,12 @@ func openNeeds(s *view.Campaign, base string) (needs []need) {
 	if s.Status.Ended() {
 		return needs
 	}
+	if def.ByHand() && s.Awaited != nil {
+		for _, text := range view.AwaitedTexts(s.Awaited, time.Now()) {
+			needs = append(needs, need{"Still to arrive: " + text + ".",
+				base + "/results?experiment=" + s.Awaited[0].Experiment, "", "Enter it", false})
+		}
+	}
 	for _, q := range s.Questions {
 		if view.IsPerson(def, q.Expert) {
 			needs = append(needs, need{fmt.Sprintf("%s asks %s: %s", q.ID, q.Expert, headingOf(def, &q)),

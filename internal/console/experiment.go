@@ -242,6 +242,13 @@ func (p *experimentPage) describeResult(s *campaign.State, add func(name, text s
 		}
 		add(missing.Name, "missing: "+missing.Reason)
 	}
+	for _, a := range s.Awaited(&p.Experiment) {
+		text := "still to arrive"
+		if !a.Until.IsZero() {
+			text += "; missing from " + format.Time(a.Until) + " UTC on"
+		}
+		add(a.Quantity, text)
+	}
 }
 
 // Ongoing reports whether it has no outcome yet.

@@ -298,7 +298,8 @@ func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typed
 	}
 	t.LeaveOut = r.PostForm[fieldLeaveOut]
 	for _, row := range quantityRows(r.PostForm) {
-		asked := slices.ContainsFunc(known, func(q definition.Quantity) bool { return q.Name == row.Name })
+		asked := slices.ContainsFunc(known, func(q definition.Quantity) bool { return q.Name == row.Name }) ||
+			row.Name == def.Sought().Name
 		switch {
 		case row.Value == "" && (asked || row.Name == "" && row.Unit == ""):
 			continue

@@ -60,7 +60,7 @@ func TestFormsTakeWhatRequestsCarry(t *testing.T) {
 		"text": {"text"}, "about": {"about"}, "region": {"min.x", "max.x", "is.salt"}, "exclusion": {"exclusion"},
 		"point": nil, // a composition is excluded by the experiment that it was made in
 		// Those of a campaign that declares its quantities are in a test of their own, below.
-		"quantities": {"further.name", "further.value", "further.unit"}, "missing": nil, "leave_out": nil,
+		"quantities": {"further.name", "further.value", "further.unit"}, "missing": nil, "leave_out": nil, "later": nil,
 		"unit": nil, // it stands beside the field, and the terminal has its own checked against it
 	}
 	measured := url.Values{
@@ -196,6 +196,46 @@ func TestFormsOfDeclaredQuantities(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
+	}
+}
+
+// Law: the form of an experiment that has ended asks for what is still to arrive, and for nothing
+// else; what is typed arrives, or is missing with the reason, and is awaited no longer. Its page and
+// that of the campaign say what is.
+func TestWhatArrivesLaterIsAskedFor(t *testing.T) {
+	s := serve(t, time.Hour)
+	c := s.begin("name: bench" + space + "quantities: [{name: capacity, unit: mAh, arrives: later, answer_within: 3d}, {name: swelling, unit: mm, arrives: later}]\n" +
+		"initial: {experiments: 1}\nbudget: {experiments: 1}\ninstrument: manual\n")
+	s.until(c, "measures", func(st *campaign.State) bool { return len(st.Experiments) > 0 })
+	s.sent("/campaigns/bench/tell", url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "later": {"on"}})
+	says := func(path string, wants ...string) string {
+		t.Helper()
+		_, page := s.get(path)
+		for _, want := range wants {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s does not say %q", path, want)
+			}
+		}
+		return page
+	}
+	says("/campaigns/bench", "Still to arrive: capacity of e1, the first missing from", "Still to arrive: swelling of e1.")
+	says("/campaigns/bench/experiments/e1", "still to arrive; missing from")
+	page := says("/campaigns/bench/results?experiment=e1", "what is still to arrive", "It counts as missing from")
+	there := s.fieldsOf(page, "/campaigns/bench/tell")
+	for _, field := range []string{"experiment", "further.value", "missing.capacity", "missing.swelling"} {
+		if !slices.Contains(there, field) {
+			t.Errorf("the form has no field %s: %v", field, there)
+		}
+	}
+	late := url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "missing.swelling": {"it leaked"},
+		"further.name": {"capacity", "swelling"}, "further.value": {"150,5", ""}, "further.unit": {"mAh", "mm"}}
+	s.sent("/campaigns/bench/tell", late)
+	all := s.events(c, events.KindQuantityArrived)
+	if len(all) != 2 || !strings.Contains(string(all[0].Data), `"value":150.5`) || !strings.Contains(string(all[1].Data), "it leaked") {
+		t.Errorf("recorded is %v", all)
+	}
+	if status, _, page := s.post("/campaigns/bench/tell", late); status < 400 || !strings.Contains(page, "is there already") {
+		t.Errorf("sent again: %d %s", status, page)
 	}
 }
 

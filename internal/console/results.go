@@ -26,7 +26,9 @@ type resultsPage struct {
 	Batch   string // size of the batch, as typed
 	CanTell bool
 	Ended   bool
-	Own     []pointField // of an experiment that the person chose
+	// Awaits is set where an experiment may give everything later.
+	Awaits bool
+	Own    []pointField // of an experiment that the person chose
 	// Measured and OwnMeasured are the fields for further quantities: of the
 	// experiment that is shown, and of the person's own.
 	Measured, OwnMeasured measuredFields
@@ -43,7 +45,14 @@ type toMeasure struct {
 	Shares    bool
 	Sum       string
 	Replicate int
+	// Late are quantities of an experiment that has ended, which are still to
+	// arrive; empty for one that is to be measured.
+	Late []lateField
 }
+
+// lateField is a quantity that arrives after its experiment has ended. Value and
+// Why, that there is none, are as they were typed.
+type lateField struct{ Name, Unit, Until, Value, Why string }
 
 // amount is a parameter of a composition; Amount is what to weigh in for the
 // batch, empty where that does not follow.
@@ -137,6 +146,14 @@ func (c *Console) showResults(
 				p.To = append(p.To, measureOf(def, &x, log, batch))
 			}
 		}
+		p.Awaits = def.Awaits()
+		for i := range s.Experiments {
+			if x := &s.Experiments[i]; s.Awaited(x) != nil {
+				t := measureOf(def, x, log, 0)
+				t.Late = p.lateOf(s, x)
+				p.To = append(p.To, t)
+			}
+		}
 		p.own(s, p.WasTyped("tell") && wanted == "")
 		for i := range p.To {
 			if p.To[i].ID == wanted || p.Shown == nil {
@@ -156,6 +173,29 @@ func (c *Console) showResults(
 		}
 	}
 	c.write(w, status, "results", p)
+}
+
+// lateOf are the fields for what an experiment is still to give, with what was
+// typed of it.
+func (p *resultsPage) lateOf(s *campaign.State, x *campaign.Experiment) (fields []lateField) {
+	var typed map[string]string
+	if p.Typed("tell", "experiment") == x.ID {
+		typed = make(map[string]string)
+		for _, row := range quantityRows(p.form) {
+			typed[row.Name] = row.Value
+		}
+	}
+	for _, a := range s.Awaited(x) {
+		f := lateField{Name: a.Quantity, Unit: s.Definition.Quantity(a.Quantity).Unit, Value: typed[a.Quantity]}
+		if !a.Until.IsZero() {
+			f.Until = format.Time(a.Until)
+		}
+		if typed != nil {
+			f.Why = p.Typed("tell", prefixMissing+a.Quantity)
+		}
+		fields = append(fields, f)
+	}
+	return fields
 }
 
 // own fills in the form of an experiment that the person chose; typed says
@@ -244,6 +284,7 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 		tell.Missing = typed.Missing
 		tell.Further = typed.Further
 		tell.Actual = typed.Actual
+		tell.Later = text(r, "later") != ""
 	case "failed", "infeasible", "again":
 		switch {
 		case typed.any():

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -87,10 +86,10 @@ func awaitedText(awaited []campaign.Awaited) string {
 
 // deliver records what a person says of quantities of an experiment that has
 // been measured: one that arrives later, or that had no value so far. What has a
-// value is corrected, not reported again.
+// value is corrected, not given again.
 func (c *Core) deliver(x *campaign.Experiment, t Tell) ([]events.Payload, error) {
 	def := c.State().Definition
-	values, err := c.delivered(t)
+	values, err := c.valuesIn(t)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +146,7 @@ func (c *Core) Delivered(experiment string, d instruments.Delivery) []events.Pay
 		q := c.arrivable(x, value.Name, seen)
 		if q == nil {
 			if had, ok := given(x, value.Name); !ok || had.Value != value.Value || had.Unit != value.Unit {
-				notes = append(notes, tooLate(x, fmt.Sprintf("%s = %s", value.Name, written(value))))
+				notes = append(notes, delivered(x, fmt.Sprintf("%s = %s", value.Name, written(value))))
 			}
 			continue
 		}
@@ -165,13 +164,12 @@ func (c *Core) Delivered(experiment string, d instruments.Delivery) []events.Pay
 			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
 			Missing: &events.Missing{
 				Name:   missing.Name,
-				Reason: cmp.Or(instruments.Legible(missing.Reason, instruments.MaxCause), instruments.NotReported),
+				Reason: instruments.WhyMissing(missing.Reason),
 			},
 		})
 	}
 	for _, part := range d.Unread {
-		notes = append(notes, &events.NoteAdded{About: x.ID,
-			Text: instruments.Legible("the instrument delivered what cannot be read: "+part.Text, instruments.MaxCause)})
+		notes = append(notes, delivered(x, "what cannot be read: "+part.Text))
 	}
 	return append(payloads, notes...)
 }
@@ -194,21 +192,20 @@ func given(x *campaign.Experiment, name string) (q definition.Quantity, ok bool)
 	return x.Measurement.Of(name)
 }
 
-// tooLate keeps what an instrument delivers that does not count.
-func tooLate(x *campaign.Experiment, what string) *events.NoteAdded {
-	return &events.NoteAdded{About: x.ID, Text: instruments.Legible(fmt.Sprintf(
-		"the instrument delivered %s, which does not count; if that is right, %s has to be corrected", what, x.ID,
-	), instruments.MaxCause)}
+// delivered keeps what an instrument delivered and does not count.
+func delivered(x *campaign.Experiment, what string) *events.NoteAdded {
+	text := "the instrument delivered what does not count; if it should, " + x.ID + " has to be corrected: " + what
+	return &events.NoteAdded{About: x.ID, Text: instruments.WhyMissing(text)}
 }
 
-// delivered are the values that a person tells of an experiment that has been
-// measured; nothing else can be reported of it.
-func (c *Core) delivered(t Tell) ([]definition.Quantity, error) {
+// valuesIn are the values that a person gives of an experiment that has been
+// measured; nothing else can be said of it here.
+func (c *Core) valuesIn(t Tell) ([]definition.Quantity, error) {
 	sought := c.sought()
 	values := t.Quantities
 	switch {
 	case t.Actual != nil || t.Further != nil:
-		return nil, conflict(t.Experiment, "%s has a result already, of which no more than a quantity is reported later",
+		return nil, conflict(t.Experiment, "%s has a result already, to which quantities can be added and nothing else",
 			t.Experiment).
 			With(problem.Remedy{Text: "change it", Action: problem.Correct, Subject: t.Experiment})
 	case t.Value != nil && sought.Computed():

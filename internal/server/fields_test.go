@@ -53,6 +53,7 @@ var (
 	manually  = sampled + "initial: {experiments: 4}\nbudget: {experiments: 9}\ninstrument: manual\npolicy: sobol\n"
 	unknown   = sampled + "initial: {experiments: 1}\nbudget: {experiments: 1}\ninstrument: forgetful\npolicy: sobol\n"
 	several   = manually + declared
+	arriving  = manually + "quantities: [{name: capacity, unit: mAh, arrives: later, answer_within: 3d}]\n"
 	forgotten = unknown + declared
 	inPairs   = sampled + "initial: {experiments: 2, comparisons: 1}\n" + asksAda + "policy: {trust: coexbo}\n"
 	inWords   = sampled + "initial: {experiments: 2, labels: 2}\n" + asksAda + "policy: cobol\n"
@@ -95,8 +96,10 @@ var samples = map[string][]sample{
 		{campaign: manually, body: `{"experiment": "e1", "again": "the door was open"}`},
 		{campaign: several, body: `{"experiment": "e1", "quantities": [{"name": "loss", "value": 2.5, "unit": "mL/s", "sd": 0.25}],
 			"missing": [{"name": "ph", "reason": "the electrode broke"}, {"name": "flow", "reason": "it was clogged"}]}`},
+		{campaign: arriving, body: `{"experiment": "e1", "later": true}`},
 	},
-	"import": {{campaign: several, body: `[{"parameters": {"x": 0.125, "y": 0.375, "k": "a"},
+	"import": {{campaign: arriving, body: `[{"parameters": {"x": 0.125, "y": 0.375, "k": "a"}, "later": true}]`},
+		{campaign: several, body: `[{"parameters": {"x": 0.125, "y": 0.375, "k": "a"},
 		"quantities": [{"name": "loss", "value": 2.5, "unit": "mL/s", "sd": 0.25}],
 		"missing": [{"name": "ph", "reason": "the electrode broke"}, {"name": "flow", "reason": "it was clogged"}]}]`},
 		{campaign: manually, body: `[

@@ -61,7 +61,10 @@ type Campaign struct {
 	UnderWay   []campaign.Experiment
 	Unresolved []string
 	Doubtful   []campaign.Experiment
-	Values     []float64 // what was measured, in order
+	// Awaited are the quantities that experiments which have ended are still to
+	// give.
+	Awaited []campaign.Awaited
+	Values  []float64 // what was measured, in order
 
 	// WaitingFor says what a run waits for, Computing what it has been
 	// computing for a while.
@@ -95,6 +98,7 @@ func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 		Failure:    s.Failure,
 		Backtest:   IsBacktest(core),
 		Doubtful:   doubtful(s),
+		Awaited:    s.AllAwaited(),
 		WaitingFor: waitingFor,
 	}
 	shown.Fill(&c.Summary)

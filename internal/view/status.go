@@ -77,8 +77,11 @@ type StatusDocument struct {
 	// answer.
 	Open      []campaign.Experiment `json:"open"`
 	Questions []campaign.Question   `json:"questions"`
-	Expired   []campaign.Question   `json:"expired"`
-	Excluded  []campaign.Exclusion  `json:"excluded"`
+	// Awaited are the quantities that experiments which have ended are still to
+	// give.
+	Awaited  []campaign.Awaited   `json:"awaited,omitempty"`
+	Expired  []campaign.Question  `json:"expired"`
+	Excluded []campaign.Exclusion `json:"excluded"`
 	// Model says how far the model can be trusted, Experts how each expert's
 	// labels have held against what was measured; a diagnosis says more.
 	Model    ModelStatus       `json:"model"`
@@ -111,6 +114,7 @@ func (st *Status) Document() *StatusDocument {
 		Trust:     append([]campaign.Trust{}, st.Trust...),
 		Open:      append([]campaign.Experiment{}, st.UnderWay...),
 		Questions: append([]campaign.Question{}, st.Questions...),
+		Awaited:   st.Awaited,
 		Expired:   st.Expired,
 		Excluded:  st.Excluded,
 		Model:     ModelStatus{d.Verdict, d.Headline, d.Findings},

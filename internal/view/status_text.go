@@ -147,6 +147,9 @@ func (st *Status) pending(how How, now time.Time) (rows []Row) {
 		rows = append(rows, rowf("under way", "%s is %s%s (%s)",
 			x.ID, x.Status, stalled, write.Line(x.Parameters)))
 	}
+	for _, text := range AwaitedTexts(st.Awaited, now) {
+		rows = append(rows, Row{"awaited", text})
+	}
 	for i := range st.Questions {
 		q := &st.Questions[i]
 		question, lines := Asks(def, q)
@@ -162,6 +165,38 @@ func (st *Status) pending(how How, now time.Time) (rows []Row) {
 		}
 	}
 	return rows
+}
+
+// AwaitedTexts say which quantities are still to arrive, of which experiments, and
+// when the first of them counts as missing: "capacity_100 of e7 and e8, …".
+func AwaitedTexts(awaited []campaign.Awaited, now time.Time) (texts []string) {
+	of := make(map[string][]campaign.Awaited)
+	var names []string
+	for _, a := range awaited {
+		if of[a.Quantity] == nil {
+			names = append(names, a.Quantity)
+		}
+		of[a.Quantity] = append(of[a.Quantity], a)
+	}
+	for _, name := range names {
+		var ids []string
+		var first time.Time
+		for _, a := range of[name] {
+			ids = append(ids, a.Experiment)
+			if first.IsZero() || a.Until.Before(first) {
+				first = a.Until
+			}
+		}
+		if n := len(ids) - fewIDs; n > 0 {
+			ids = append(ids[:fewIDs], fmt.Sprintf("%d more", n))
+		}
+		text := name + " of " + format.List(ids...)
+		if !first.IsZero() {
+			text += ", the first missing from " + Clock(first, now) + " on"
+		}
+		texts = append(texts, text)
+	}
+	return texts
 }
 
 // fewIDs is how many identifiers a line lists. The others are counted.

@@ -39,13 +39,16 @@ func (s *Story) experimentMeasured(_ events.Event, p *events.ExperimentMeasured)
 	return Entry{Text: text}
 }
 
-// What came stands with who reported it; that nothing came in time, by no one.
-func (s *Story) quantityArrived(e events.Event, p *events.QuantityArrived) Entry {
-	if p.Missing != nil {
-		return Entry{Who: doer(e), Text: p.Missing.Name + " of " + p.Experiment + " is missing", Reason: p.Missing.Reason}
+// It is a result, so that it has no who, like one.
+func (s *Story) quantityArrived(_ events.Event, p *events.QuantityArrived) Entry {
+	of := p.Name() + " of " + p.Experiment
+	switch {
+	case p.Quantity != nil:
+		return Entry{Text: of + " has arrived: " + format.Result(*p.Quantity)}
+	case p.Missing != nil:
+		return Entry{Text: of + " is missing", Reason: p.Missing.Reason}
 	}
-	return Entry{Who: doer(e), Text: fmt.Sprintf("%s of %s has arrived: %s",
-		p.Quantity.Name, p.Experiment, format.Quantity(p.Quantity.Value, p.Quantity.Unit))}
+	return Entry{Text: of + " is neither there nor missing"}
 }
 
 // unreadFields names the first few fields of a result that the program does not

@@ -15,7 +15,7 @@ const maxDeliveries = 16
 
 // collecting is the request for what a command is still to give, put to one run of
 // the program. What it answers goes where what is sent unasked goes, so that
-// nothing is lost whoever waits.
+// nothing is lost.
 type collecting struct {
 	peer   *peer
 	failed chan error // has room for why there is no answer
@@ -93,7 +93,7 @@ func (i *Instrument) collect(p *peer, c *command, quantities []string) *collecti
 }
 
 // keepDelivery keeps what the program says of a command that has ended, for
-// whoever calls Deliver.
+// the next call of Deliver.
 func (i *Instrument) keepDelivery(c *command, reply wire.Reply) error {
 	d, err := wire.DecodeDelivery(reply.Delivered)
 	if err != nil {

@@ -250,7 +250,7 @@ func (s *server) answerAwait(awaits context.Context, id string, reply wire.Reply
 }
 
 // deliver waits for what a command is still to give and answers with it. Of an ID
-// that was used for other parameters nothing is told.
+// that was used for other parameters nothing is delivered.
 func (s *server) deliver(awaits context.Context, req wire.Request, reply wire.Reply) {
 	deliverer, ok := s.inst.(Deliverer)
 	other, err := s.other(*req.Command)

@@ -44,7 +44,7 @@ chose yourself, or answer a question.
 The value is in the objective's unit; with --unit it is checked. A negative
 value is written --value=-3.2.
 
-A quantity that arrives later is entered in the same way once it is there, of an
+A quantity that arrives later is given in the same way once it is there, of an
 experiment that has been measured; --missing says that it will not come. Where an
 experiment gives nothing before, --later says that it has ended.
 

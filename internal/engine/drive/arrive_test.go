@@ -33,7 +33,7 @@ func awaited(core *engine.Core) string {
 	return strings.Join(texts, ", ")
 }
 
-// Law: what arrives later counts from when it is reported, in its own model alone; reported again, in
+// Law: what arrives later counts from when it is given, in its own model alone; given again, in
 // another unit, of what there is not or of what has no result, it is refused with what can be done
 // instead. What a person says to be missing, leaves out or corrects is as they say. The log
 // replays to the same, and its audit is clean.
@@ -124,7 +124,7 @@ func TestCampaignAwaitsWhatArrivesLater(t *testing.T) {
 		def := electrolyte(t, 1, 3, unaided, later, func(def *definition.Campaign) { def.Parallel = 1 })
 		log := memlog.New()
 		r, waiting := start(t, log, def, &bench{acts: make(map[string]int)})
-		r.Now = time.Now
+		r.Now, r.Eager = time.Now, false
 		ended := run(t, r)
 		until(t, waiting, "capacity of e1 and 2 more")
 		if n := r.Core().State().Count("measured"); n != 3 {
@@ -250,7 +250,7 @@ func TestInstrumentDeliversLater(t *testing.T) {
 		}
 		log := memlog.New()
 		r, waiting := start(t, log, def, device)
-		r.Now = time.Now
+		r.Now, r.Eager = time.Now, false
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- r.Run(ctx) }()
@@ -260,7 +260,7 @@ func TestInstrumentDeliversLater(t *testing.T) {
 		<-ended
 
 		r, waiting = start(t, log, def, device) // another process
-		r.Now = time.Now
+		r.Now, r.Eager = time.Now, false
 		done := run(t, r)
 		time.Sleep(25 * time.Hour)
 		until(t, waiting, "capacity of e5")
@@ -284,7 +284,7 @@ func TestInstrumentDeliversLater(t *testing.T) {
 			t.Errorf("what cannot be used is kept as %v", u)
 		}
 		notes := core.State().Notes
-		if len(notes) != 1 || notes[0].About != "e3" || !strings.Contains(notes[0].Text, "capacity = 151 mAh, which does not count") {
+		if len(notes) != 1 || notes[0].About != "e3" || !strings.Contains(notes[0].Text, "e3 has to be corrected: capacity = 151 mAh") {
 			t.Errorf("the notes are %v", notes)
 		}
 		for id, n := range device.asked {
