@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -218,6 +219,21 @@ func (c *Core) valuesIn(t Tell) ([]definition.Quantity, error) {
 		values = append([]definition.Quantity{value}, values...)
 	}
 	return values, nil
+}
+
+// notAwaited is what is missing of an earlier measurement that is taken over:
+// what it does not have, and could have given later, is not awaited of it.
+func (c *Core) notAwaited(t Tell) []events.Missing {
+	missing := slices.Clip(t.Missing)
+	for _, q := range c.State().Definition.Quantities {
+		named := t.Value != nil && q.Name == c.sought().Name ||
+			slices.ContainsFunc(slices.Concat(t.Quantities, t.Further), func(v definition.Quantity) bool { return v.Name == q.Name }) ||
+			slices.ContainsFunc(t.Missing, func(v events.Missing) bool { return v.Name == q.Name })
+		if q.Later() && !named {
+			missing = append(missing, events.Missing{Name: q.Name, Reason: instruments.WhyMissing("")})
+		}
+	}
+	return missing
 }
 
 // written writes a value with its unit.

@@ -255,6 +255,9 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 			Experiment: id, Instrument: "person", Cause: t.Failed,
 		}), nil
 	}
+	if origin == events.OriginImport && !t.Later {
+		t.Missing = c.notAwaited(t)
+	}
 	m, err := c.measurement(reported{
 		requested: requested, made: t.Actual, anyway: t.Anyway,
 		value: t.Value, unit: t.Unit, sd: t.SD,

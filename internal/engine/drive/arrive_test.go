@@ -196,7 +196,15 @@ func TestAllArrivesLater(t *testing.T) {
 	if err := ask(engine.Request{Tell: &engine.Tell{Parameters: at(1, 0.2, 0.2), Missing: []events.Missing{{Name: "conductivity", Reason: "broken"}}}}); err == nil {
 		t.Error("nothing is learned from it, and it is measured")
 	}
-	if got := awaited(core); got != "conductivity of e5" {
+	// What is taken over from before awaits nothing, unless it says so.
+	for _, row := range []engine.Tell{
+		{Parameters: at(0.3, 0.3, 0.3), Value: ptr(3.0)}, {Parameters: at(0.3, 0.3, 0.4), Later: true},
+	} {
+		if err := ask(engine.Request{Import: []engine.Tell{row}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := awaited(core); got != "conductivity of e5, conductivity of e7" {
 		t.Errorf("it awaits %q", got)
 	}
 	coherent(t, log, core)
@@ -294,4 +302,42 @@ func TestInstrumentDeliversLater(t *testing.T) {
 		}
 		coherent(t, log, core)
 	})
+}
+
+// awaiting is a campaign of cells whose capacities arrive later: delivered, in another unit, said to
+// be missing, and not in time; one comes after the end, and a person gives it.
+func awaiting(t *testing.T) (all []events.Event) {
+	synctest.Test(t, func(t *testing.T) {
+		sleepUntilDefined()
+		device := &cycler{bench: &bench{acts: make(map[string]int)}, asked: make(map[string]int)}
+		device.deliver = func(cmd instruments.Command, n int) (instruments.Delivery, error) {
+			sd := 0.5
+			d := instruments.Delivery{Quantities: []definition.Quantity{{Name: "capacity", Value: 140, Unit: "mAh", SD: &sd}}}
+			switch cmd.Experiment {
+			case "e2":
+				d.Quantities[0].Unit = "Ah"
+			case "e3":
+				return instruments.Delivery{Missing: []events.Missing{{Name: "capacity", Reason: "a short circuit"}}}, nil
+			case "e4":
+				return instruments.Delivery{}, context.DeadlineExceeded
+			}
+			return d, nil
+		}
+		log := memlog.New()
+		r, waiting := start(t, log, electrolyte(t, 1, 5, unaided, later), device)
+		r.Now, r.Eager = time.Now, false
+		done := run(t, r)
+		until(t, waiting, "capacity of e1 and 4 more")
+		time.Sleep(73 * time.Hour)
+		if err := done(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := engine.Submit(t.Context(), log, r.Core(), engine.Request{Actor: "person:eve", Tell: &engine.Tell{Experiment: "e4",
+			Notes: []string{"it was in the other channel"}, Quantities: []definition.Quantity{quantity("capacity", 120)}}}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = history(t, log)
+	})
+	return all
 }

@@ -269,6 +269,7 @@ var forgedLogs = map[string]struct {
 	"estimate": {campaign: estimated},
 	"anchors":  {campaign: dueled},
 	"judged":   {labeled, []events.Kind{events.KindMeasurementsJudged}},
+	"awaiting": {awaiting, []events.Kind{events.KindQuantityArrived}},
 	"once":     {once, []events.Kind{events.KindExperimentCancelled, events.KindMeasurementFlagged}},
 }
 

@@ -53,6 +53,7 @@ var goldenCampaigns = map[string]func(*testing.T) []events.Event{
 	"contest":  contestedBy,
 	"files":    filed,
 	"several":  several,
+	"awaiting": awaiting,
 }
 
 // Law: golden logs stay readable. A log of each release that was ever published still
