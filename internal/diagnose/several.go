@@ -51,7 +51,7 @@ type Correlation struct {
 }
 
 // Reference is how much of a front depends on the worst values of interest that
-// nobody gave: what it is where these are a range of the front farther away.
+// are not given: what it is where these are a range of the front farther away.
 type Reference struct {
 	// Inferred are the objectives without a given worst value.
 	Inferred []string `json:"inferred"`

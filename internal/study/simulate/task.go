@@ -330,7 +330,13 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 //
 // Policy and experts are the arm's; of the budget only the number of experiments
 // is taken over.
+//
+// It fails for a trade-off, of which regret would be that of one objective alone.
 func campaignSections(def definition.Campaign) (*yamltree.Node, error) {
+	if def.Tradeoff() != nil {
+		return nil, fmt.Errorf("%s trades several objectives off, and a study judges by the regret of one value: "+
+			"the progress of a trade-off is its hypervolume, which its status has after each experiment", def.Name)
+	}
 	given, err := yamltree.FromValue(def)
 	if err != nil {
 		return nil, err
