@@ -188,3 +188,54 @@ func TestNoiseInPerCent(t *testing.T) {
 		t.Errorf("it is explained as %q", said)
 	}
 }
+
+// Law: a cost is a formula of parameters or one quantity, in its unit, and is explained; what
+// cannot be known, is never a cost, or cannot be weighed by the policy is refused at its place. A
+// budget of cost needs one, which it has room for. All of it can be amended.
+func TestCosts(t *testing.T) {
+	const budget = "budget: {experiments: 9, cost: 80}\ncost: "
+	for _, c := range []struct {
+		written
+		cost definition.Cost
+		says string
+	}{
+		{written{one, budget + "{of: 2+0.5*x, unit: h}", "", ""}, definition.Cost{Of: "2 + 0.5*x", Unit: "h"},
+			"costs        an experiment costs 2 + 0.5*x h; cheap ones come first"},
+		{written{front, budget + "viscosity", "", ""}, definition.Cost{Of: "viscosity", Unit: "mPa·s"}, "an experiment costs its viscosity, as measured"},
+		{written{front, budget + "price", "", ""}, definition.Cost{Of: "price", Unit: "EUR/kg"}, "an experiment costs price EUR/kg"},
+		{written{one, "budget: {experiments: 9}\ncost: x", "", ""}, definition.Cost{Of: "x"}, "of two that promise as much the cheaper one comes first"},
+		{written{one, budget + "x\npolicy: sobol", "", ""}, definition.Cost{Of: "x"}, "the choice is made without it"},
+		{written{one, budget + "x\npolicy: lcb", "12:9: policy.next: lcb is no logarithm", "write lognei"}, definition.Cost{}, ""},
+		{written{one, budget + "conductivity", "11:7: cost.of: conductivity is not modelled by its logarithm", "scale: log"}, definition.Cost{}, ""},
+		{written{one, budget + "2*viscosity", "cost.of: viscosity is a quantity", "one declared quantity"}, definition.Cost{}, ""},
+		{written{one, budget + "{of: viscosity, unit: h}", `11:29: cost.unit: viscosity is in "mPa·s"`, "leave unit out"}, definition.Cost{}, ""},
+		{written{one, budget + "time", "cost.of: time is neither a parameter nor a quantity", "numeric parameter"}, definition.Cost{}, ""},
+		{written{one, budget + "salt", "cost.of: salt is no number", "leave it out"}, definition.Cost{}, ""},
+		{written{one, budget + "x - 3", "cost.of: it is never greater than 0", "correct it"}, definition.Cost{}, ""},
+		{written{one, budget + "100*x", "10:32: budget.cost: no experiment costs as little as 80", "raise"}, definition.Cost{}, ""},
+		{written{one, budget + "2 +", "cost.of: column 4", ""}, definition.Cost{}, ""},
+		{written{one, "budget: {experiments: 9, cost: 80}", "10:32: budget.cost: it does not say what an experiment costs", "add it: cost:"}, definition.Cost{}, ""},
+		{written{one, "budget: {experiments: 9, cost: 0}\ncost: x", "budget.cost: 0 is too small", ""}, definition.Cost{}, ""},
+	} {
+		def := c.check(t)
+		if c.fault != "" {
+			continue
+		}
+		if def.Cost != c.cost {
+			t.Errorf("%s: %+v", c.further, def.Cost)
+		}
+		if said := Explain(builtin.Registry(), def); !strings.Contains(said, c.says) {
+			t.Errorf("%s is explained as\n%s", c.further, said)
+		}
+	}
+	before := written{one, "budget: {experiments: 9}", "", ""}.check(t)
+	after := written{one, budget + "{of: x, unit: h}", "", ""}.check(t)
+	var places []string
+	changes, err := Amend(builtin.Registry(), before, after)
+	for _, c := range changes {
+		places = append(places, c.Path)
+	}
+	if want := []string{"/budget/cost", "/cost"}; err != nil || !reflect.DeepEqual(places, want) {
+		t.Errorf("the amendment is %q, %v", places, err)
+	}
+}

@@ -96,6 +96,8 @@ type Summary struct {
 	// initial ones, and neither what was imported.
 	Experiments int `json:"experiments"`
 	Labels      int `json:"labels"`
+	// Cost is what they have cost; nil where the campaign does not say what one costs.
+	Cost *campaign.Cost `json:"cost,omitempty"`
 	Bests
 	// Comparisons counts the comparisons that were answered. Preferred is what
 	// each expert prefers, in a campaign without measurements, which has no
@@ -168,6 +170,7 @@ func (c *Core) Counts() Summary {
 	s := c.State()
 	summary := Summary{
 		Campaign: s.Name, Experiments: s.Spent(), Labels: s.Labels(), Comparisons: s.Comparisons(),
+		Cost: s.Cost(),
 	}
 	if s.Definition.Measures() {
 		summary.BestMeasured = c.bestMeasured()

@@ -17,6 +17,15 @@ func Result(q definition.Quantity) string { return Quantity(q.Value, q.Unit) }
 // SettingIn writes a number that a person set, with its unit.
 func SettingIn(x float64, unit string) string { return WithUnit(Setting(x), unit) }
 
+// SpentOf writes what has been spent of a budget: "31.5 of 80 h", and "31.5 h" where
+// there is none.
+func SpentOf(spent, budget float64, unit string) string {
+	if budget == 0 {
+		return Quantity(spent, unit)
+	}
+	return Short(spent) + " of " + SettingIn(budget, unit)
+}
+
 // WithUnit puts a unit behind a number, if there is one.
 func WithUnit(number, unit string) string { return strings.TrimSpace(number + " " + unit) }
 

@@ -170,6 +170,13 @@ func (h *history) numbers() []number {
 	} else {
 		numbers = append(numbers, h.answersGiven()...)
 	}
+	if c := s.Cost(); c != nil {
+		budget := ""
+		if c.Budget > 0 {
+			budget = "budget " + format.SettingIn(c.Budget, c.Unit)
+		}
+		numbers = append(numbers, number{format.Quantity(c.Spent, c.Unit), "cost", budget})
+	}
 	if gain, ok := h.gain(); ok {
 		numbers = append(numbers, gain)
 	}

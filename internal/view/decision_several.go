@@ -37,6 +37,9 @@ func severalQuantities(def *definition.Campaign, d *events.DecisionMade) (rows [
 	rows = append(rows, candidateQuantity{
 		"by these, " + format.HeadingOf(sought), func(c *events.Candidate) string { return expected(c.Value) },
 	})
+	if c := first.Cost; c != nil {
+		rows = append(rows, candidateQuantity{format.Heading("cost", c.Unit), func(c *events.Candidate) string { return expected(c.Cost) }})
+	}
 	if first.Feasible == nil {
 		return rows
 	}

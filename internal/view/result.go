@@ -190,6 +190,9 @@ func (c *Campaign) Effort() []Row {
 		return append([]Row{{"comparisons", text}}, c.timeRows()...)
 	}
 	rows := []Row{rowf("experiments", "%d of %d", c.Experiments, c.Budget)}
+	if cost := c.Cost; cost != nil {
+		rows = append(rows, Row{"cost", format.SpentOf(cost.Spent, cost.Budget, cost.Unit)})
+	}
 	if len(def.Experts) == 0 && c.Labels == 0 {
 		return rows
 	}

@@ -93,8 +93,8 @@ func (s *Step) costs(d policies.Decision) (policies.Decision, error) {
 	if left := spent.Left(); expected.Mean > left {
 		d.Chosen = ""
 		return d.Stop(policies.RuleBudget, events.CompletedBudget,
-			fmt.Sprintf("%s of %s are left, and the best experiment that was found would cost %s.",
-				format.Quantity(left, spent.Unit), format.Quantity(spent.Budget, spent.Unit),
+			fmt.Sprintf("Of the budget of %s, %s are left, and the best experiment that was found would cost %s.",
+				format.SettingIn(spent.Budget, spent.Unit), format.Quantity(left, spent.Unit),
 				format.Quantity(expected.Mean, spent.Unit))), nil
 	}
 	c.Cost = &expected
@@ -102,15 +102,7 @@ func (s *Step) costs(d policies.Decision) (policies.Decision, error) {
 	if s.weighing.cost.Measured() {
 		verb = "It is expected to cost"
 	}
-	d.Reason += fmt.Sprintf(" %s %s; %s.", verb, format.Quantity(expected.Mean, spent.Unit), spentText(spent))
+	d.Reason += fmt.Sprintf(" %s %s, after %s.", verb, format.Quantity(expected.Mean, spent.Unit),
+		format.SpentOf(spent.Spent, spent.Budget, spent.Unit))
 	return d, nil
-}
-
-// spentText says what has been spent: "31.5 h of 80 h were spent before".
-func spentText(c *campaign.Cost) string {
-	text := format.Quantity(c.Spent, c.Unit)
-	if c.Budget > 0 {
-		text += " of " + format.Quantity(c.Budget, c.Unit)
-	}
-	return text + " were spent before"
 }

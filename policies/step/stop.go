@@ -24,7 +24,7 @@ func Stop(def *definition.Campaign, v policies.View, d policies.Decision) polici
 	if v.Campaign.Left() <= 0 {
 		c := v.Campaign.Cost()
 		return d.Stop(policies.RuleBudget, events.CompletedBudget, fmt.Sprintf("The budget of %s is spent: the experiments cost %s.",
-			format.Quantity(c.Budget, c.Unit), format.Quantity(c.Spent, c.Unit)))
+			format.SettingIn(c.Budget, c.Unit), format.Quantity(c.Spent, c.Unit)))
 	}
 	if why := reached(def, v); why != "" {
 		return d.Stop(policies.RuleTarget, events.CompletedTarget, why)
