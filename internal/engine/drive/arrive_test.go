@@ -2,6 +2,8 @@ package drive_test
 
 import (
 	"context"
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/policies/next"
 )
@@ -340,4 +344,91 @@ func awaiting(t *testing.T) (all []events.Event) {
 		all = history(t, log)
 	})
 	return all
+}
+
+// Law: while what is sought, or a part of it, is still to arrive of an experiment, the next one is
+// chosen as if that experiment were under way, bit for bit; a quantity that is not sought changes
+// nothing of the sort.
+func TestAwaitedCountsAsUnderWay(t *testing.T) {
+	for name, late := range map[string]string{"what is sought": "conductivity", "a part of it": "viscosity", "neither": "colour"} {
+		t.Run(name, func(t *testing.T) {
+			def := electrolyte(t, 4, 20, unaided, func(def *definition.Campaign) {
+				def.Initial.Experiments = ptr(0)
+				def.Quantities = []definition.QuantityDef{{Name: "conductivity", Unit: "mS/cm"}, {Name: "viscosity", Unit: "mPa·s"}, {Name: "colour", Record: true}}
+				def.Objective = definition.Objective{Name: "conductivity", Goal: definition.Maximize}
+				if late == "viscosity" {
+					def.Objective = definition.Objective{Formula: "conductivity / viscosity", Goal: definition.Maximize}
+				}
+				def.Instrument = definition.Instrument{Driver: manual.Choose(manual.Settings{})}
+				*def = campaignfile.Complete(builtin.Registry(), *def)
+				for i := range def.Quantities {
+					if def.Quantities[i].Name == late {
+						def.Quantities[i].Arrives = definition.ArrivesLater
+					}
+				}
+			})
+			decided := func(last func(log *memlog.Log, core *engine.Core, ask func(engine.Request) error)) events.Candidate {
+				t.Helper()
+				log, core, ask := asked(t, def)
+				for i, value := range []float64{9, 8, 7.5, 10} {
+					err := ask(engine.Request{Tell: &engine.Tell{Parameters: at(0.6+0.2*float64(i), 0.3, 0.5),
+						Quantities: []definition.Quantity{quantity("conductivity", value), quantity("viscosity", 2+float64(i%2)), quantity("colour", 1)}}})
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				last(log, core, ask)
+				read, err := core.Read(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				view, err := read.View(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				policy, err := builtin.Registry().Methods.New(def)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d, err := policy.Decide(t.Context(), view, 7)
+				if err != nil || d.Candidate() == nil {
+					t.Fatalf("%+v, %v", d, err)
+				}
+				return *d.Candidate()
+			}
+			last := at(1.25, 0.35, 0.6)
+			awaiting := decided(func(_ *memlog.Log, _ *engine.Core, ask func(engine.Request) error) {
+				all := []definition.Quantity{quantity("conductivity", 9.5), quantity("viscosity", 2.5), quantity("colour", 1)}
+				all = slices.DeleteFunc(all, func(q definition.Quantity) bool { return q.Name == late })
+				if err := ask(engine.Request{Tell: &engine.Tell{Parameters: last, Quantities: all}}); err != nil {
+					t.Fatal(err)
+				}
+			})
+			open := decided(func(log *memlog.Log, core *engine.Core, _ func(engine.Request) error) {
+				e, err := events.New(def.Name, &events.ExperimentRequested{Experiment: "e5", Parameters: last, Origin: events.OriginPerson, Replicate: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				e.Actor, e.Time = "person:eve", time.Unix(200, 0).UTC()
+				stored, err := log.Append(t.Context(), def.Name, core.State().Sequence, e)
+				if err == nil {
+					err = core.Apply(stored[0])
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			})
+			same := reflect.DeepEqual(awaiting.Parameters, open.Parameters)
+			if late == "conductivity" && !same {
+				t.Errorf("awaiting it, %v is chosen; under way, %v", awaiting.Parameters, open.Parameters)
+			}
+			if late == "colour" && same {
+				t.Errorf("it has its value, and is taken for under way: %v", open.Parameters)
+			}
+			key := func(p definition.Point) string { return fmt.Sprintf("%.3v", p) }
+			if late != "colour" && key(awaiting.Parameters) == key(last) {
+				t.Errorf("what is awaited is asked for again: %v", last)
+			}
+		})
+	}
 }
