@@ -102,8 +102,8 @@ func pairOf(def *definition.Campaign, f *outcome.Front, write format.Composition
 	return p
 }
 
-// kindOf is how a composition is drawn; what is infeasible or holds a part of the
-// hypervolume alone is told from the others.
+// kindOf is how a composition is drawn: one that is infeasible, one that holds a
+// part of the hypervolume alone, or otherwise.
 func kindOf(m *outcome.Member, otherwise figure.Kind) figure.Kind {
 	switch {
 	case m.Feasible != nil && m.Feasible.Probability < ratherFeasible:
