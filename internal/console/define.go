@@ -391,7 +391,7 @@ func (c *Console) showChanges(w http.ResponseWriter, r *http.Request, of *lab.Ca
 // becomes says what a campaign of several quantities has found, and what it would
 // have found under a changed file, by the models of what was measured: another
 // bound or objective makes another composition the best. Models take a while, so
-// that it is worked out where somebody asks for it, and not as they type.
+// that it is worked out where it is asked for, and not with each letter.
 func (c *Console) becomes(r *http.Request, of *lab.Campaign) (now, then []view.Row, err error) {
 	request, err := c.amendment(r, of)
 	if errors.Is(err, errNothing) {

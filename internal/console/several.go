@@ -1,6 +1,8 @@
 package console
 
 import (
+	"slices"
+
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
@@ -105,14 +107,17 @@ func shownQuantities(def *definition.Campaign) (all []definition.QuantityDef) {
 }
 
 // quantityCells are what an experiment gave of some quantities; a dash for what is
-// missing of a measurement.
+// missing of a measurement and will not come any more.
 func quantityCells(s *campaign.State, x *campaign.Experiment, quantities []definition.QuantityDef) (cells []string) {
 	for _, q := range quantities {
 		text := ""
 		if value, ok := s.Quantity(x, q.Name); ok {
 			text = format.Short(value.Value)
-		} else if x.Measurement != nil {
+		} else if x.Measurement != nil && q.From == "" {
 			text = "–"
+			if awaits(s, x, q.Name) {
+				text = "to come"
+			}
 		}
 		cells = append(cells, text)
 	}
@@ -234,5 +239,13 @@ func (p *experimentPage) gave(s *campaign.State, q *definition.QuantityDef) (tex
 			return "missing: " + m.Reason, true
 		}
 	}
+	if awaits(s, &p.Experiment, q.Name) {
+		return "still to come", true
+	}
 	return "missing", true
+}
+
+// awaits reports whether an experiment is to give a quantity later.
+func awaits(s *campaign.State, x *campaign.Experiment, quantity string) bool {
+	return slices.ContainsFunc(s.Awaited(x), func(a campaign.Awaited) bool { return a.Quantity == quantity })
 }
