@@ -22,7 +22,7 @@ import (
 type decisionPage struct {
 	*shell
 	Path, ID, What, Reason string
-	Facts                  []view.Row
+	Facts, Several         []view.Row
 	Names                  []string
 	Rows                   []view.CandidateRow
 	Gloss                  string // what the candidates' names mean
@@ -129,7 +129,14 @@ func (p *decisionPage) fill(d *view.Decision) {
 	p.What = sentence(view.ActionText(made))
 	p.Reason = made.Reason
 	p.Time = d.Time
-	p.Facts = d.Facts()
+	for _, row := range d.Facts() {
+		switch row.Name {
+		case "front", "interest", "gain", "worth": // what it knew of several quantities
+			p.Several = append(p.Several, row)
+		default:
+			p.Facts = append(p.Facts, row)
+		}
+	}
 	if d.Asked != nil {
 		p.AskedID = d.Asked.ID
 		p.Asked = stop(view.Answer(def, d.Asked))

@@ -85,6 +85,9 @@ func TestFrontOnAPhone(t *testing.T) {
 	v.open("/campaigns/traded/experiments/e1")
 	v.sees("spectrum.csv")
 	v.onPhone("an experiment of three quantities")
+	v.open("/campaigns/traded/experiments/e6")
+	v.sees("expected before")
+	v.onPhone("an experiment of which something was expected")
 
 	before := v.suggested()
 	if n := ask[int](v, `document.querySelectorAll("#front svg").length`); n < 2 {
@@ -99,7 +102,7 @@ func TestFrontOnAPhone(t *testing.T) {
 	v.sees("Viscosity along each parameter")
 	v.onPhone("charts of a trade-off")
 	v.open("/campaigns/traded/decisions/d1")
-	v.sees("predicted viscosity")
+	v.sees("What was expected of it")
 	v.onPhone("a decision of a trade-off")
 
 	v.open("/campaigns/traded/definition")

@@ -229,6 +229,9 @@ func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []can
 			return expected(c.Informed)
 		}},
 		{acquisitionName(d), func(c *events.Candidate) string {
+			if d.Tradeoff != nil {
+				return "" // the gain of the hypervolume says it, in a unit that people know
+			}
 			return optional(c.Acquisition)
 		}},
 		{"belief: rejection score (logits)", func(c *events.Candidate) string {
