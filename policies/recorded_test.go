@@ -112,6 +112,58 @@ func recorded() map[string]string {
 	return all
 }
 
+// electrolytes are campaigns of several quantities, with failures, noise, and a dose step.
+const electrolytes = `
+name: electrolyte
+seed: 4
+parameters:
+  - {name: lipf6, unit: mol/kg, min: 0.2, max: 2.1}
+  - {name: ec, unit: kg/kg, min: 0.30, max: 0.52}
+  - {name: dmc, min: 0, max: 1}
+quantities:
+  - {name: conductivity, unit: mS/cm}
+  - {name: viscosity, unit: mPa·s, scale: log}
+  - {name: cost, from: 12*lipf6*ec}
+initial: {experiments: 5}
+budget: {experiments: 11}
+instrument:
+  steps: {lipf6: 0.05}
+  simulated: {task: electrolyte, noise: 0.27, failure_rate: 0.1}
+`
+
+// outcomes are what campaigns of several quantities seek and require, by the names of their recordings.
+var outcomes = map[string]string{
+	"outcomes-tradeoff": "objective: {tradeoff: [{maximize: conductivity}, {minimize: viscosity}]}\n",
+	"outcomes-tradeoff-bounded": "objective: {tradeoff: [{minimize: cost, worst: 7}, {maximize: conductivity}, {minimize: viscosity}]}\n" +
+		"constraints_on_outcomes: [conductivity <= 13, viscosity <= 9, conductivity/viscosity >= 0.5, viscosity <= 2*reference.viscosity]\n" +
+		"reference: {experiment: e2}\n",
+	"outcomes-constrained":        "objective: {maximize: conductivity}\nconstraints_on_outcomes: [viscosity <= 4, conductivity <= 12]\n",
+	"outcomes-constrained-lcb":    "objective: {maximize: conductivity}\nconstraints_on_outcomes: [viscosity <= 4]\npolicy: lcb\n",
+	"outcomes-formula":            "objective: {maximize: conductivity/sqrt(viscosity)}\nconstraints_on_outcomes: [cost*viscosity <= 20]\n",
+	"outcomes-desirability":       "objective: {desirability: [{quantity: conductivity, from: 4, to: 12, weight: 2}, {quantity: viscosity, from: 1, best: [2, 3], to: 8}, {quantity: cost, from: 10, to: 1}]}\n",
+	"outcomes-formula-by-answers": "objective: {maximize: conductivity/viscosity}\nexperts: [{name: ada, simulated: {task: electrolyte, accuracy: 1}}]\n",
+}
+
+// Law: as TestRecordedDecisions, of campaigns that seek and require something of several quantities: their decisions
+// stay, with what is expected of each quantity, of the value, of the constraints and of the front.
+func TestRecordedOutcomes(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("recorded on amd64; other processors round sums of products otherwise")
+	}
+	for name, text := range outcomes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, err := campaignfile.Parse(builtin.Registry(), "campaign.yaml", []byte(electrolytes+text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			recordCourse(t, &got, file.Definition)
+			compareRecording(t, name, got.String())
+		})
+	}
+}
+
 // Law: no change of the program changes a decision. Every method made these
 // decisions in these campaigns when they were recorded, and makes them still,
 // bit for bit. Where a decision is to change, that is a new version of the
@@ -134,20 +186,26 @@ func TestRecordedDecisions(t *testing.T) {
 				fmt.Fprintf(&got, "== seed %d\n", i+1)
 				recordDecisions(t, &got, world.file(policies[name]))
 			}
-			path := filepath.Join("testdata", "decisions", name+".txt")
-			if *record {
-				if err := os.WriteFile(path, []byte(got.String()), 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			differ(t, string(want), got.String())
+			compareRecording(t, name, got.String())
 		})
 	}
+}
+
+// compareRecording compares a course with the one that was recorded, or records it.
+func compareRecording(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "decisions", name+".txt")
+	if *record {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	differ(t, string(want), got)
 }
 
 // differ reports the first line in which a campaign went another way.
@@ -177,6 +235,12 @@ func recordDecisions(t *testing.T, w *strings.Builder, text string) {
 	if def.Policy.Next.Name == next.LogNEIName {
 		def.Policy.Next = next.LogNEI{}.Choice()
 	}
+	recordCourse(t, w, def)
+}
+
+// recordCourse is recordDecisions of a definition.
+func recordCourse(t *testing.T, w *strings.Builder, def definition.Campaign) {
+	t.Helper()
 	log := course(t, w, def)
 	for e, err := range log.Read(t.Context(), 0) {
 		if err != nil {
@@ -296,6 +360,20 @@ func digest(d *events.DecisionMade) string {
 		number("optimistic", c.Optimistic)
 		number("pessimistic", c.Pessimistic)
 		number("acquisition", c.Acquisition)
+		for _, q := range c.Outcomes {
+			number(q.Quantity, &q.Mean)
+			number(q.Quantity+" sd", &q.SD)
+		}
+		if c.Value != nil {
+			number("value", &c.Value.Mean)
+			number("value sd", &c.Value.SD)
+		}
+		if c.Feasible != nil {
+			for _, kept := range c.Feasible.Constraints {
+				number(kept.Require, &kept.Probability)
+			}
+			number("feasible", &c.Feasible.Probability)
+		}
 		if c.Belief != nil {
 			number("lower", &c.Belief.Lower)
 			number("upper", &c.Belief.Upper)
@@ -304,6 +382,14 @@ func digest(d *events.DecisionMade) string {
 			number("score", &c.Score.Mean)
 			number("score sd", &c.Score.SD)
 		}
+	}
+	if d.Tradeoff != nil {
+		fmt.Fprintf(h, "front %v of %d\n", d.Tradeoff.Front, d.Tradeoff.Members)
+		for i := range d.Tradeoff.Reference {
+			number("reference", &d.Tradeoff.Reference[i])
+		}
+		number("hypervolume", &d.Tradeoff.Hypervolume)
+		number("gain", d.Tradeoff.Gain)
 	}
 	for _, test := range d.Tests {
 		number(test.Relation, &test.Left)

@@ -69,7 +69,11 @@ func (r logNEI) Composes(p *outcome.Problem, m *objective.Model) bool {
 // whatever keeps them is an improvement.
 func (r logNEI) Compose(s Several) (Composed, error) {
 	m, pending := s.Objective.Expected()
-	measured := slices.DeleteFunc(contenders(m), func(x []float64) bool {
+	weighed, err := s.contenders(m)
+	if err != nil {
+		return Composed{}, err
+	}
+	measured := slices.DeleteFunc(weighed, func(x []float64) bool {
 		return slices.ContainsFunc(s.Awaited, func(y []float64) bool { return slices.Equal(x, y) })
 	})
 	pending = slices.Concat(pending, s.Awaited)
@@ -78,6 +82,25 @@ func (r logNEI) Compose(s Several) (Composed, error) {
 	b := base{Several: s, problem: s.Problem.Functions(s.Seed ^ 0x6d697874757265), points: slices.Concat(measured, pending)}
 	b.measured = len(b.points) - len(pending)
 	return b.compose()
+}
+
+// contenders are the measured compositions that are weighed. Where there are more, those
+// that rather keep the constraints than not come first: the best value of others is
+// none to improve on.
+func (s Several) contenders(m *objective.Model) ([][]float64, error) {
+	rank := make([]int, len(m.X))
+	if len(m.X) > weighed && s.Problem.Requires() {
+		p, err := s.Problem.NewPredictor()
+		if err != nil {
+			return nil, err
+		}
+		for i, x := range m.X {
+			if p.At(x).Feasible.Probability < 0.5 {
+				rank[i] = 1
+			}
+		}
+	}
+	return contendersOf(m, rank), nil
 }
 
 // base makes the members of a noisy expected improvement of several quantities.

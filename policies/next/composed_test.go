@@ -415,3 +415,27 @@ func TestNothingIsGainedTwiceOfSeveral(t *testing.T) {
 		}
 	}
 }
+
+// Law: however many compositions were measured that break a constraint, those that keep it are improved on: where the
+// best of them is, there is less to be gained than beyond it.
+func TestManyBrokenConstraints(t *testing.T) {
+	var rows []studytest.Row
+	for i := range 300 { // better the further, and nothing beyond 0.2 is feasible
+		x := 0.001 + float64(i)/300
+		rows = append(rows, studytest.Row{At: definition.Point{"x": definition.Number(x)}, Gave: map[string]float64{"a": 3 * x, "b": 10 * x, "v": 1}})
+	}
+	v, err := studytest.ViewOf(t.Context(), bench+"objective: {maximize: a}\nconstraints_on_outcomes: [b <= 2]", rows,
+		func(string) *events.ObjectiveFit {
+			return &events.ObjectiveFit{Kernel: "rbf", Lengthscales: []float64{0.5}, OutputScale: 1, Noise: 1e-4, Scale: 1, Observations: 300}
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _, _ := composeOf(t, v, v.Objective, 1)
+	edge := f.Acquisition([]float64{0.2}, nil)
+	for _, x := range []float64{0.02, 0.1, 0.17} { // worse, and feasible for sure
+		if got := f.Acquisition([]float64{x}, nil); got < edge+3 {
+			t.Errorf("at %v it is %v, at the edge of what is feasible %v", x, got, edge)
+		}
+	}
+}

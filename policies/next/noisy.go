@@ -131,13 +131,19 @@ func tried(
 
 // contenders are the measured compositions with the best posterior means, each
 // once.
-func contenders(m *objective.Model) (points [][]float64) {
+func contenders(m *objective.Model) [][]float64 { return contendersOf(m, make([]int, len(m.X))) }
+
+// contendersOf is contenders with a rank of each observation: those of a lower one
+// come first.
+func contendersOf(m *objective.Model, rank []int) (points [][]float64) {
 	means := m.Means()
 	order := make([]int, len(means))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(means[a], means[b]) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(rank[a], rank[b]), cmp.Compare(means[a], means[b]))
+	})
 	for _, i := range order {
 		same := func(x []float64) bool { return slices.Equal(x, m.X[i]) }
 		if !slices.ContainsFunc(points, same) {
