@@ -304,7 +304,8 @@ func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, erro
 		return instruments.Outcome{Status: instruments.Failed,
 			Cause: "simulated failure: the cell did not fill"}, nil
 	}
-	value += i.sd(i.task.Objective.Name, i.cfg.Noise, value) * math.Sqrt2 * math.Erfinv(2*u[2]-1)
+	sought := i.task.Objective
+	value += i.sd(sought.Name, i.cfg.Noise, value) * math.Sqrt2 * math.Erfinv(2*u[2]-1)
 	if u[1] < i.cfg.OutlierRate {
 		value *= OutlierFactor
 	}
@@ -316,7 +317,7 @@ func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, erro
 		Status: instruments.Measured,
 		Measurement: &events.Measurement{
 			Actual:    maps.Clone(cmd.Parameters),
-			Objective: i.task.Objective.Quantity(value, nil),
+			Objective: sought.Quantity(value, nil),
 			Further:   further,
 			Identity:  i.identity(),
 		},
