@@ -157,11 +157,8 @@ func interestOf(def *definition.Campaign, t *events.Tradeoff) string {
 		if k >= len(t.Reference) {
 			break
 		}
-		value, o := t.Reference[k], def.ObjectiveOf(a)
-		if q := def.Quantity(a.Name); q != nil && q.Scale == definition.ScaleLog {
-			value = math.Exp(value)
-		}
-		parts = append(parts, o.Name+" "+o.Pick("over", "below")+" "+format.Quantity(value, o.Unit))
+		o := def.ObjectiveOf(a)
+		parts = append(parts, o.Name+" "+o.Pick("over", "below")+" "+format.Quantity(t.Reference[k], o.Unit))
 	}
 	return strings.Join(parts, ", ")
 }
