@@ -176,9 +176,8 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]e
 
 // budgetText is the budget that is spent: "25 experiments", or "80 h".
 func budgetText(s *campaign.State) string {
-	b := s.Definition.Budget
-	if s.Spent() < b.Experiments {
-		return strings.TrimSpace(fmt.Sprintf("%g %s", b.Cost, s.Definition.Cost.Unit))
+	if c := s.Cost(); c != nil && c.Left() == 0 {
+		return strings.TrimSpace(fmt.Sprintf("%g %s", c.Budget, c.Unit))
 	}
-	return fmt.Sprintf("%d experiments", b.Experiments)
+	return fmt.Sprintf("%d experiments", s.Definition.Budget.Experiments)
 }
