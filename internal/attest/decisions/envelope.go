@@ -372,7 +372,8 @@ func (a *auditor) checkTrace(in *identified) {
 	}
 	switch {
 	case in.author == byInstrument && in.x != nil:
-		parent, spans = in.x.Trace, a.event.Kind != events.KindExperimentStarted
+		once := a.event.Kind == events.KindExperimentStarted || a.event.Kind == events.KindQuantityArrived
+		parent, spans = in.x.Trace, !once
 	case in.author == byExpert && in.q != nil && !in.about.Volunteered:
 		parent = in.q.Trace
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -128,19 +129,37 @@ func (a *auditor) checkMeasured(in *identified, p *events.ExperimentMeasured) {
 // checkArrived holds a quantity that came after the end of its experiment to the
 // definition. That it did not come in time the engine says, which is made again.
 func (a *auditor) checkArrived(in *identified, p *events.QuantityArrived) {
-	def := a.core.State().Definition
-	q := def.Quantity(p.Name())
-	if q == nil || p.Quantity == nil {
-		if p.Missing != nil && p.Missing.Reason == "" {
-			a.mismatch(p.Experiment, "it does not say why %s is missing", p.Name())
+	q := a.core.State().Definition.Quantity(p.Name())
+	switch {
+	case q == nil: // the projections refuse it
+	case p.Quantity != nil:
+		value, missing, unread := instruments.Arrived(q, *p.Quantity)
+		if missing != nil {
+			a.mismatch(p.Experiment, "%s", missing.Reason)
+		} else if !reflect.DeepEqual(*value, *p.Quantity) {
+			a.mismatch(p.Experiment, "%s", unread[0].Reason)
 		}
-		return // the projections refuse what is not declared
+	case p.Missing != nil && p.Missing.Reason == "":
+		a.mismatch(p.Experiment, "it does not say why %s is missing", p.Name())
+	case p.Missing != nil && len(p.Unread) > 0:
+		a.checkUnusable(in, q, p)
 	}
-	value, missing, unread := instruments.Arrived(q, *p.Quantity)
-	if missing != nil {
-		a.mismatch(p.Experiment, "%s", missing.Reason)
-	} else if !reflect.DeepEqual(*value, *p.Quantity) {
-		a.mismatch(p.Experiment, "%s", unread[0].Reason)
+}
+
+// checkUnusable holds a value that could not be used to why it could not. One that
+// JSON cannot express is kept as Go prints it.
+func (a *auditor) checkUnusable(in *identified, q *definition.QuantityDef, p *events.QuantityArrived) {
+	var value definition.Quantity
+	text := p.Unread[0].Text
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		if !strings.HasPrefix(text, "{Name:") {
+			a.mismatch(p.Experiment, "what was unusable of %s is no quantity: %q", q.Name, text)
+		}
+		return
+	}
+	_, missing, unread := instruments.Arrived(q, value)
+	if !reflect.DeepEqual(missing, p.Missing) || !reflect.DeepEqual(unread, p.Unread) {
+		a.forbidden(in, p.Experiment, "%s was missing for another reason", text)
 	}
 }
 

@@ -114,9 +114,11 @@ func TestPeopleTellWhatArrivesLater(t *testing.T) {
 	// A failure that was none awaits it, as it would have.
 	must(ask(engine.Request{Correct: &engine.Correct{Experiment: "e3", Value: ptr(5.0), Reason: "it thawed"}}))
 	is("capacity of e3", "objective: e1 9, e2 8, e3 5, e4 7", "quantity capacity: e1 151, e2 145, e4 140, e5 120", "quantity viscosity: e1 3, e2 3, e4 3")
+	// Nothing is awaited of what is taken over from before.
+	must(ask(engine.Request{Import: []engine.Tell{{Parameters: at(0.8, 0.3, 0.3), Value: ptr(6.0)}}}))
 	must(ask(engine.Request{Stop: &events.CampaignStopped{Reason: "enough"}}))
 	must(tell(capacity("e3", 100)))
-	is("", "objective: e1 9, e2 8, e3 5, e4 7", "quantity capacity: e1 151, e2 145, e3 100, e4 140, e5 120", "quantity viscosity: e1 3, e2 3, e4 3")
+	is("", "objective: e1 9, e2 8, e3 5, e4 7, e6 6", "quantity capacity: e1 151, e2 145, e3 100, e4 140, e5 120", "quantity viscosity: e1 3, e2 3, e4 3")
 }
 
 // Law: an experiment that awaits a quantity has neither a place at the instrument nor one among
@@ -328,7 +330,9 @@ func awaiting(t *testing.T) (all []events.Event) {
 			return d, nil
 		}
 		log := memlog.New()
-		r, waiting := start(t, log, electrolyte(t, 1, 5, unaided, later), device)
+		def := electrolyte(t, 1, 5, unaided, later)
+		def.Quantities[0].Min, def.Quantities[0].Max = ptr(1.0), ptr(1000.0)
+		r, waiting := start(t, log, def, device)
 		r.Now, r.Eager = time.Now, false
 		done := run(t, r)
 		until(t, waiting, "capacity of e1 and 4 more")
@@ -418,6 +422,15 @@ func TestAwaitedCountsAsUnderWay(t *testing.T) {
 					t.Fatal(err)
 				}
 			})
+			whole := decided(func(_ *memlog.Log, _ *engine.Core, ask func(engine.Request) error) {
+				all := []definition.Quantity{quantity("conductivity", 9.5), quantity("viscosity", 2.5), quantity("colour", 1)}
+				if err := ask(engine.Request{Tell: &engine.Tell{Parameters: last, Quantities: all}}); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if late == "colour" && !reflect.DeepEqual(awaiting, whole) {
+				t.Errorf("without the colour %+v is chosen, with it %+v", awaiting, whole)
+			}
 			same := reflect.DeepEqual(awaiting.Parameters, open.Parameters)
 			if late == "conductivity" && !same {
 				t.Errorf("awaiting it, %v is chosen; under way, %v", awaiting.Parameters, open.Parameters)
@@ -431,4 +444,33 @@ func TestAwaitedCountsAsUnderWay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Law: an instrument is asked again for what a delivery leaves out.
+func TestDeliveredOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sleepUntilDefined()
+		def := electrolyte(t, 1, 1, unaided, later, func(def *definition.Campaign) {
+			def.Initial.Experiments = ptr(1)
+			def.Quantities = append(def.Quantities, definition.QuantityDef{Name: "swelling", Record: true, Arrives: definition.ArrivesLater})
+		})
+		device := &cycler{bench: &bench{acts: make(map[string]int)}, asked: make(map[string]int)}
+		device.deliver = func(_ instruments.Command, n int) (instruments.Delivery, error) {
+			q := []definition.Quantity{{Name: "capacity", Value: 150, Unit: "mAh"}, {Name: "swelling", Value: 0.1}}
+			return instruments.Delivery{Quantities: q[n-1 : n]}, nil
+		}
+		log := memlog.New()
+		r, waiting := start(t, log, def, device)
+		r.Now, r.Eager = time.Now, false
+		done := run(t, r)
+		until(t, waiting, "capacity of e1 and 1 more")
+		time.Sleep(49 * time.Hour)
+		if err := done(); err != nil {
+			t.Fatal(err)
+		}
+		if m := r.Core().State().Experiment("e1").Measurement; len(m.Quantities) != 3 || device.asked["e1"] != 2 {
+			t.Errorf("asked %d times, it has %v", device.asked["e1"], m.Quantities)
+		}
+		sound(t, log)
+	})
 }

@@ -54,6 +54,7 @@ var free = []struct {
 	{`experiment\.(failed|unresolved|cancelled|infeasible|deferred)`, `cause`, "an instrument's words"},
 	{`experiment\.failed`, `rejected`, "an instrument's words"},
 	{`experiment\.measured`, `(identity|began|ended|further/.*|further)`, "what the device says of itself and beside the objective"},
+	{`quantity\.arrived`, `(unread|missing/reason)`, "an instrument's words, where it said that there is no value"},
 	{`experiment\.resolved`, `resolution`, "a person's word on what they saw"},
 	{`recovery\.done`, `commands/#/fate`, "the device's word on its past"},
 	{`campaign\.defined`, `(instance|source)`, "the beginning: instance is in every command"},
