@@ -21,8 +21,7 @@ func Stop(def *definition.Campaign, v policies.View, d policies.Decision) polici
 		return d.Stop(policies.RuleBudget, events.CompletedBudget,
 			fmt.Sprintf("All %d experiments have been run.", def.Budget.Experiments))
 	}
-	if v.Campaign.Left() <= 0 {
-		c := v.Campaign.Cost()
+	if c := v.Campaign.Cost(); c != nil && c.Left() == 0 {
 		return d.Stop(policies.RuleBudget, events.CompletedBudget, fmt.Sprintf("The budget of %s is spent: the experiments cost %s.",
 			format.SettingIn(c.Budget, c.Unit), format.Quantity(c.Spent, c.Unit)))
 	}
