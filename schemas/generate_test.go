@@ -354,7 +354,25 @@ func shortForms(schema *jsonschema.Schema) {
 	} {
 		perCent(schema, share.of, share.name)
 	}
+	for _, whole := range []string{"tradeoff", "desirability"} { // name and goal follow
+		list, _ := schema.Definitions["Objective"].Properties.Get(whole)
+		properties := jsonschema.NewProperties()
+		properties.Set(whole, list)
+		aims = append(aims, &jsonschema.Schema{Type: "object", Properties: properties, Required: []string{whole},
+			AdditionalProperties: jsonschema.FalseSchema})
+	}
 	bare("Objective", aims...)
+	var ofTradeoff []*jsonschema.Schema
+	worst, _ := schema.Definitions["Aim"].Properties.Get("worst")
+	for _, goal := range []string{definition.Maximize, definition.Minimize} {
+		properties := jsonschema.NewProperties()
+		properties.Set(goal, &jsonschema.Schema{Type: "string", MinLength: length(1), Description: "A declared quantity."})
+		properties.Set("worst", worst)
+		ofTradeoff = append(ofTradeoff, &jsonschema.Schema{Type: "object", Properties: properties, Required: []string{goal},
+			AdditionalProperties: jsonschema.FalseSchema})
+	}
+	bare("Aim", ofTradeoff...)
+	bare("OutcomeConstraint", &jsonschema.Schema{Type: "string", MinLength: length(1), Description: "What is required, with the default confidence."})
 	stop := schema.Definitions["Stop"].Properties
 	target, _ := stop.Get("target")
 	reach, _ := stop.Get("reach")

@@ -125,7 +125,10 @@ func TestAnswersFromRows(t *testing.T) {
 	if _, err := i.Mean(point(1, "PC")); err == nil {
 		t.Error("a composition that no row holds has a mean")
 	}
-	all := []table.Row{{point(1, "EC"), 9.1}, {point(1, "EC"), 9.3}, {point(1, "EC"), 9.2}, {point(0.1, "PC"), 2.5}}
+	all := []table.Row{
+		{point(1, "EC"), 9.1, true}, {point(1, "EC"), 9.3, true}, {point(1, "EC"), 9.2, true},
+		{point(0.1, "PC"), 2.5, true},
+	}
 	if rows := i.Rows(); !reflect.DeepEqual(rows, all) {
 		t.Errorf("rows %v, want %v", rows, all)
 	}
@@ -298,5 +301,34 @@ func TestNoTable(t *testing.T) {
 		if _, err := table.New(table.Settings{File: file}, defined(), t.TempDir()); err == nil {
 			t.Errorf("%s was read", file)
 		}
+	}
+}
+
+// Law: the best row that a backtest is compared with is one that keeps the constraints on outcomes, and none where no
+// row does, or where what is sought is a trade-off.
+func TestBestRowKeepsTheConstraints(t *testing.T) {
+	folder := t.TempDir()
+	const rows = "x,yield,turnover\n1,50,60\n2,90,20\n3,70,45\n"
+	if err := os.WriteFile(filepath.Join(folder, "rows.csv"), []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	def := definition.Campaign{
+		Parameters: []definition.Parameter{{Name: "x", Values: []float64{1, 2, 3}}},
+		Quantities: []definition.QuantityDef{{Name: "yield"}, {Name: "turnover"}},
+		Objective:  definition.Objective{Name: "yield", Goal: definition.Maximize},
+		Instrument: definition.Instrument{Driver: table.Choose(table.Settings{File: "rows.csv"})},
+	}
+	for require, want := range map[string]float64{"turnover >= 0": 90, "turnover >= 40": 70, "turnover >= 50": 50, "turnover >= 70": 0} {
+		def.ConstraintsOnOutcomes = []definition.OutcomeConstraint{{Require: require}}
+		best, err := table.Driver.Foregone(def, folder)
+		if best.Value != want || (err == nil) != (want > 0) {
+			t.Errorf("%s: the best row has %v, %v", require, best.Value, err)
+		}
+	}
+	def.Objective.Tradeoff = []definition.Aim{
+		{Name: "yield", Goal: definition.Maximize}, {Name: "turnover", Goal: definition.Maximize},
+	}
+	if best, err := table.Driver.Foregone(def, folder); err == nil {
+		t.Errorf("a trade-off's best row is %+v", best)
 	}
 }
