@@ -37,9 +37,13 @@ var gave = [][4]float64{ // x, a, b, v
 func view(t *testing.T, text string, noise float64, without ...string) policies.View {
 	t.Helper()
 	var rows []studytest.Row
-	for _, g := range gave {
+	for i, g := range gave {
 		at := definition.Point{"x": definition.Number(g[0]), "salt": definition.Category("A")}
-		rows = append(rows, studytest.Row{At: at, Gave: map[string]float64{"a": g[1], "b": g[2], "v": g[3]}})
+		row := studytest.Row{At: at, Gave: map[string]float64{"a": g[1], "b": g[2], "v": g[3]}}
+		if i == 1 { // another one was asked for
+			row.At, row.Made = definition.Point{"x": definition.Number(0.6), "salt": definition.Category("A")}, at
+		}
+		rows = append(rows, row)
 	}
 	rows = append(rows, studytest.Row{At: definition.Point{"x": definition.Number(0.25), "salt": definition.Category("B")}})
 	v, err := studytest.ViewOf(t.Context(), lab+text, rows, func(quantity string) *events.ObjectiveFit {
@@ -275,6 +279,30 @@ func TestOutlookBySampling(t *testing.T) {
 		}
 		if sd := math.Sqrt(squares - sum*sum); math.Abs(out.Value.Mean-sum) > 0.03*sd || math.Abs(out.Value.SD-sd) > 0.1*sd {
 			t.Errorf("at %v the value is %v, by draws %v ± %v", x, out.Value, sum, sd)
+		}
+	}
+}
+
+// Law: the probability that a quantity keeps its one bound is that of the normal distribution of its model, of its logarithm
+// where that is modelled, however far in a tail.
+func TestBoundsAreExact(t *testing.T) {
+	v := view(t, "objective: {maximize: a}\nconstraints_on_outcomes: [2*v >= 120, b <= 4]", 0.1)
+	w, err := problem(t, v).NewPredictor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []float64{0.03, 0.3, 1.48} {
+		u := []float64{x / 2, 1, 0}
+		probability := func(name string, bound float64, most float64) float64 {
+			mean, sd := v.Outcomes.Of(name).Posterior(u)
+			return 0.5 * math.Erfc(-most*(bound-mean)/sd/math.Sqrt2)
+		}
+		logarithm := func(v float64) float64 { return (math.Log(v) - 0.8) / 0.9 }
+		want := []float64{probability("v", logarithm(60), -1), probability("b", 0, 1)}
+		for j, c := range w.At(u).Feasible.Constraints {
+			if math.Abs(c.Probability-want[j]) > 1e-9*want[j] {
+				t.Errorf("at %v, %s: %v, want %v", x, c.Require, c.Probability, want[j])
+			}
 		}
 	}
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// Row is an experiment of [ViewOf]: a composition, and the values that it gave. Without
-// any it is under way.
+// Row is an experiment of [ViewOf]: a composition, the one that was made in its place, nil
+// for none, and the values that it gave. Without any it is under way.
 type Row struct {
-	At   definition.Point
-	Gave map[string]float64
+	At, Made definition.Point
+	Gave     map[string]float64
 }
 
 // ViewOf returns what a policy sees of the campaign of a file after some experiments,
@@ -44,6 +44,9 @@ func ViewOf(
 			continue
 		}
 		m := events.Measurement{Actual: row.At}
+		if row.Made != nil {
+			m.Actual = row.Made
+		}
 		for _, name := range slices.Sorted(maps.Keys(row.Gave)) {
 			value := definition.Quantity{Name: name, Value: row.Gave[name], Unit: def.Quantity(name).Unit}
 			if !def.Several() {
