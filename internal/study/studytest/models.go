@@ -23,7 +23,8 @@ type Row struct {
 	Gave     map[string]float64
 }
 
-// ViewOf returns what a policy sees of the campaign of a file after some experiments,
+// ViewOf returns what a policy sees of the campaign of a file that declares its
+// quantities, after some experiments,
 // with fits of the caller's own: of the quantities, and of the value that is sought, by
 // its name. A quantity of which fit returns nil has none.
 func ViewOf(
@@ -49,10 +50,6 @@ func ViewOf(
 		}
 		for _, name := range slices.Sorted(maps.Keys(row.Gave)) {
 			value := definition.Quantity{Name: name, Value: row.Gave[name], Unit: def.Quantity(name).Unit}
-			if !def.Several() {
-				m.Objective = value
-				continue
-			}
 			m.Quantities = append(m.Quantities, value)
 		}
 		payloads = append(payloads, &events.ExperimentMeasured{Experiment: id, Requested: row.At, Measurement: m})
