@@ -25,7 +25,6 @@ var hidden = map[string]string{
 	"projections/objective.Model.Negated":      model,
 	"projections/objective.Model.Scale":        model,
 	"projections/outcome.Problem.Functions":    composed,
-	"projections/outcome.Problem.Improvement":  composed,
 	"projections/preference.Model.Choice":      model,
 	"projections/preference.Model.Score":       model,
 	"projections/preference.Model.Scaling":     model,

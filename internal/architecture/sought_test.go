@@ -18,7 +18,7 @@ var oneOfMany = []struct {
 	// What is left are questions to people, who are told what is sought, and what writes a definition.
 	{regexp.MustCompile(`Objective\.(Goal|Unit|Name|Noise)\b`), 9, "Campaign.Sought, once"},
 	// What is left checks, corrects, arranges or records a measurement itself.
-	{regexp.MustCompile(`(Measurement|\bm|\br)\.Objective\b`), 26, "State.Value or State.Results"},
+	{regexp.MustCompile(`(Measurement|\bm|\br)\.Objective\b`), 27, "State.Value or State.Results"},
 	// What is left chooses an instrument, and the loop.
 	{regexp.MustCompile(`\.Instrument\.(Driver|ByHand|Steps|StallAfter|GiveUpAfter)\b`), 7,
 		"Campaign.Driver, ByHand, Steps or Silence, or Registry.DriverOf"},
