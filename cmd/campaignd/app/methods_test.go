@@ -64,6 +64,11 @@ parameters: [{name: x1, min: -5, max: 10}, {name: x2, min: 0, max: 15}]
 objective: {name: value, goal: minimize}
 experts: [{name: ada, simulated: {task: branin}}]
 `
+	const traded = `name: x
+parameters: [{name: x1, min: -5, max: 10}, {name: x2, min: 0, max: 15}]
+quantities: [{name: value}, {name: other}]
+objective: {tradeoff: [{minimize: value}, {minimize: other}]}
+`
 	for _, m := range view.Methods(Builtin()) {
 		stdout, _, code := program(t, "methods", m.Name)
 		_, written, ok := strings.Cut(stdout, "\npolicy:")
@@ -74,6 +79,10 @@ experts: [{name: ada, simulated: {task: branin}}]
 		ends := "budget: {experiments: 9}\ninstrument: {simulated: branin}\n"
 		if !m.Instrument {
 			ends = "budget: {comparisons: 9}\n"
+		}
+		campaign := campaign
+		if method, _ := Builtin().Methods.Method(m.Name); method.Tradeoff {
+			campaign, ends = traded, "budget: {experiments: 9}\ninstrument: {process: [./pump]}\n"
 		}
 		long, err := campaignfile.Parse(Builtin(), "long.yaml", []byte(campaign+ends+"policy:"+written))
 		if err != nil {
