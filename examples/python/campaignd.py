@@ -310,6 +310,7 @@ class Campaign:
         further: Mapping[str, float] | Sequence[Mapping[str, Any]] | None = None,
         quantities: Mapping[str, float] | Sequence[Mapping[str, Any]] | None = None,
         missing: Mapping[str, str] | None = None,
+        later: bool = False,
         anyway: bool = False,
     ) -> list[JSON]:
         """Tell the result of an experiment, or why there is none; returns the events that were recorded.
@@ -317,7 +318,8 @@ class Campaign:
         `parameters` instead of an experiment are those of one's own. `actual` is what was really made. `failed`,
         `infeasible` (it cannot be made) and `again` (nothing took place) say why there is no value. `further` are
         other quantities by their names, or as {"name", "value", "unit", "sd"}; `quantities` those that the campaign
-        declares, in its units, and `missing` says by name why there is none of one."""
+        declares, in its units, and `missing` says by name why there is none of one. Those that arrive later are
+        given in the same way, of an experiment that was measured; `later` says that it has ended, and gives all later."""
         return self._record(
             "tell",
             experiment=experiment.id if isinstance(experiment, Experiment) else experiment,
@@ -332,6 +334,7 @@ class Campaign:
             further=_quantities(further),
             quantities=_quantities(quantities),
             missing=None if missing is None else [{"name": n, "reason": why} for n, why in missing.items()],
+            later=later or None,
             anyway=anyway or None,
         )
 

@@ -245,6 +245,16 @@ func (c *clerk) result(suggested bool) *engine.Tell {
 	for range c.IntN(3) {
 		t.Notes = append(t.Notes, c.words())
 	}
+	if suggested && c.IntN(4) == 0 { // of one that has ended
+		t.Experiment = c.experiment(campaign.Measured)
+		if t.Quantities, t.Missing = c.quantities(); t.Quantities == nil && t.Missing == nil {
+			t.Value = new(c.value())
+		}
+		return t
+	}
+	if t.Later = c.IntN(12) == 0; t.Later {
+		return t
+	}
 	switch c.IntN(8) {
 	case 0:
 		t.Failed = c.words()
@@ -522,6 +532,13 @@ var amendments = map[string]func(*clerk, *definition.Campaign){
 			return
 		}
 		d.Quantities[i].Description, d.Quantities[i].Record = c.words(), c.half() && q.Name != d.Objective.Name
+		if d.Quantities[i].From == "" {
+			d.Quantities[i].Arrives, d.Quantities[i].AnswerWithin = "", 0
+			if c.half() {
+				d.Quantities[i].Arrives = definition.ArrivesLater
+				d.Quantities[i].AnswerWithin = definition.Duration(time.Duration(c.IntN(48)) * time.Hour)
+			}
+		}
 		for i := range d.Quantities {
 			if q := &d.Quantities[i]; q.From != "" {
 				q.From = prices[c.IntN(len(prices))]

@@ -165,6 +165,41 @@ func (d *device) Await(ctx context.Context, cmd instruments.Command) (instrument
 	return j.outcome, nil
 }
 
+// Deliver implements [instruments.Deliverer]: within days, twice in one, in another unit, or never.
+func (d *device) Deliver(ctx context.Context, cmd instruments.Command, names []string) (instruments.Delivery, error) {
+	d.mu.Lock()
+	d.asked++
+	r := d.world.chance("deliver", cmd.ID, d.asked)
+	d.mu.Unlock()
+	timer := time.NewTimer(time.Duration(r.Float64() * float64(100*time.Hour)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return instruments.Delivery{}, context.Cause(ctx)
+	}
+	var out instruments.Delivery
+	for _, name := range names {
+		q := definition.Quantity{Name: name, Value: 100 + 50*r.Float64(), Unit: d.world.Definition.Quantity(name).Unit}
+		switch r.IntN(6) {
+		case 0:
+			return out, errOff
+		case 1:
+			q.Unit += "!"
+		case 2:
+			q.Value = math.NaN()
+		case 3:
+			out.Missing = append(out.Missing, events.Missing{Name: name, Reason: "a short circuit"})
+			continue
+		case 4:
+			out.Quantities = append(out.Quantities, q)
+			q.Value++
+		}
+		out.Quantities = append(out.Quantities, q)
+	}
+	return out, nil
+}
+
 // Cancel implements [instruments.Instrument]; this device cannot.
 func (d *device) Cancel(context.Context, instruments.Command) error { return nil }
 
@@ -215,7 +250,7 @@ func (d *device) outcome(cmd instruments.Command, r *rand.Rand) instruments.Outc
 		Began:     time.Now(), Ended: time.Now().Add(time.Minute),
 	}
 	for _, q := range d.world.Definition.Quantities {
-		if q.Name == m.Objective.Name || q.From != "" {
+		if q.Name == m.Objective.Name || q.From != "" || q.Later() && r.IntN(4) > 0 {
 			continue
 		}
 		switch r.IntN(6) {

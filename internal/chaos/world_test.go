@@ -125,6 +125,11 @@ func Draw(seed uint64, method policies.Method) World {
 			def.Quantities = append(def.Quantities, definition.QuantityDef{Name: "ph", Min: number(0), Max: number(14)})
 		}
 	}
+	if r := w.chance("later"); method.Policy.Measures() && r.IntN(3) == 0 {
+		q := definition.QuantityDef{Name: "capacity", Unit: "mAh", Arrives: definition.ArrivesLater, Min: number(0), Record: r.IntN(3) == 0}
+		q.AnswerWithin = definition.Duration(time.Duration(1+r.IntN(72)) * time.Hour)
+		def.Quantities = append(def.Quantities, q)
+	}
 	w.outcomes(&def, method)
 	if def.Experts == nil {
 		w.Experts = nil

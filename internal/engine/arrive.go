@@ -34,15 +34,18 @@ func (c *Core) nextArrival(s *campaign.State, w World) (Step, error) {
 		if a.Until.IsZero() || w.Now.Before(a.Until) {
 			continue
 		}
-		within := s.Definition.Quantity(a.Quantity).AnswerWithin
-		return Record{[]events.Payload{&events.QuantityArrived{
-			Experiment: a.Experiment,
-			Missing: &events.Missing{
-				Name: a.Quantity, Reason: "it did not arrive within " + within.Days(),
-			},
-		}}}, nil
+		return Record{[]events.Payload{NotArrived(s, a)}}, nil
 	}
 	return nil, nil
+}
+
+// NotArrived says of an awaited quantity that it did not arrive in time.
+func NotArrived(s *campaign.State, a campaign.Awaited) *events.QuantityArrived {
+	within := s.Definition.Quantity(a.Quantity).AnswerWithin
+	return &events.QuantityArrived{
+		Experiment: a.Experiment,
+		Missing:    &events.Missing{Name: a.Quantity, Reason: "it did not arrive within " + within.Days()},
+	}
 }
 
 // nextCollect asks the instrument for what its experiments are still to give. It

@@ -58,10 +58,6 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 			a.checkPause(p)
 		}
 
-	case *events.QuantityArrived:
-		if in.author == byEngine {
-			a.checkRecord(p.Experiment, p, a.event.Time)
-		}
 	case *events.ExperimentCancelled:
 		if in.author == byEngine {
 			a.checkRecords(p.Experiment, p)

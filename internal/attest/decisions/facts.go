@@ -127,8 +127,12 @@ func (a *auditor) checkMeasured(in *identified, p *events.ExperimentMeasured) {
 }
 
 // checkArrived holds a quantity that came after the end of its experiment to the
-// definition. That it did not come in time the engine says, which is made again.
+// definition, and the engine's word that it did not to what was awaited.
 func (a *auditor) checkArrived(in *identified, p *events.QuantityArrived) {
+	if in.author == byEngine {
+		a.checkNotArrived(in, p)
+		return
+	}
 	q := a.core.State().Definition.Quantity(p.Name())
 	switch {
 	case q == nil: // the projections refuse it
@@ -143,6 +147,29 @@ func (a *auditor) checkArrived(in *identified, p *events.QuantityArrived) {
 		a.mismatch(p.Experiment, "it does not say why %s is missing", p.Name())
 	case p.Missing != nil && len(p.Unread) > 0:
 		a.checkUnusable(in, q, p)
+	}
+}
+
+// checkNotArrived holds the word that a quantity did not come in time to what was
+// awaited, and to the clock.
+func (a *auditor) checkNotArrived(in *identified, p *events.QuantityArrived) {
+	s := a.core.State()
+	if in.x == nil || s.Status.Ended() {
+		a.mismatch(p.Experiment, "nothing of it is awaited")
+		return
+	}
+	all := s.Awaited(in.x)
+	i := slices.IndexFunc(all, func(w campaign.Awaited) bool { return w.Quantity == p.Name() })
+	if i < 0 || all[i].Until.IsZero() {
+		a.mismatch(p.Experiment, "no %q of it is awaited, or for as long as it takes", p.Name())
+		return
+	}
+	if problem := a.compare(engine.NotArrived(s, all[i]), p, a.running == a.build); problem != "" {
+		a.mismatch(p.Experiment, "%s", problem)
+	}
+	if !a.event.Time.Before(a.now) && a.event.Time.Before(all[i].Until) { // else a clock was set back
+		a.mismatch(p.Experiment, "it says that nothing came at %s; there was time until %s",
+			clockTime(a.event.Time), clockTime(all[i].Until))
 	}
 }
 

@@ -345,6 +345,10 @@ func awaiting(t *testing.T) (all []events.Event) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		r, _ = start(t, log, def, device) // it enters the model that states the result
+		if err := r.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		all = history(t, log)
 	})
 	return all
