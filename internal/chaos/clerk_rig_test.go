@@ -581,6 +581,14 @@ var amendments = map[string]func(*clerk, *definition.Campaign){
 			s.require()
 		}
 	},
+	"Cost": func(c *clerk, d *definition.Campaign) {
+		if d.Cost, d.Budget.Cost = (definition.Cost{}), 0; d.Measures() && c.half() {
+			d.Cost = definition.Cost{Of: prices[c.IntN(len(prices))], Unit: "h"}
+			if c.half() {
+				d.Budget.Cost = float64(50 + c.IntN(500))
+			}
+		}
+	},
 	"Reference":  func(c *clerk, d *definition.Campaign) { seeker{c.Rand, d}.refer(c.point(), c.point()) },
 	"Parallel":   func(c *clerk, d *definition.Campaign) { d.Parallel++ },
 	"Replicates": func(c *clerk, d *definition.Campaign) { d.Replicates++ },
@@ -600,7 +608,11 @@ func (c *clerk) amendment() *events.CampaignAmended {
 	}
 	slices.Sort(names)
 	for range 1 + c.IntN(3) {
-		amendments[names[c.IntN(len(names))]](c, &a.Definition)
+		name := names[c.IntN(len(names))]
+		if c.s.Definition.Tradeoff() != nil && c.half() { // few campaigns trade off, and much of that can be amended
+			name = "Objective"
+		}
+		amendments[name](c, &a.Definition)
 	}
 	if c.half() { // what it changes is not for the sender to say
 		a.Changes = []events.Change{{Path: "/budget/experiments", From: "1"}, {Path: "/seed", To: "2"}}

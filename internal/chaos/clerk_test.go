@@ -38,7 +38,7 @@ func TestRequests(t *testing.T) {
 		live(t, *only)
 		return
 	}
-	worlds, most, until := len(methods), 10*len(methods), time.Time{}
+	worlds, most, until := len(methods), 20*len(methods), time.Time{}
 	if testing.Short() {
 		worlds, most = 10, 10
 	}
