@@ -18,6 +18,7 @@ const (
 	FormComparison Form = "comparison" // an order of two compositions or more
 	FormPinpoint   Form = "pinpoint"   // a composition of the expert's own
 	FormEstimate   Form = "estimate"   // a number for each of several compositions
+	FormOutcomes   Form = "outcomes"   // the better one of two outcomes
 )
 
 // forms is the list of every form with what depends on it in this package: of
@@ -33,6 +34,7 @@ var forms = []struct {
 	{FormComparison, 2, math.MaxInt, false, checkOrder},
 	{FormPinpoint, 0, 0, false, checkPoint},
 	{FormEstimate, 2, MostEstimates, true, checkEstimates},
+	{FormOutcomes, 2, 2, false, checkOrder},
 }
 
 // Forms returns every form, in a fixed order.
@@ -80,7 +82,7 @@ const (
 type Answer struct {
 	// Label answers a label.
 	Label Label `json:"label,omitempty"`
-	// Order answers a comparison: options from the best to the worst, counting
+	// Order answers a comparison, of compositions or of outcomes: options from the best to the worst, counting
 	// from 0. An expert may leave out what they cannot place, which then comes
 	// after the others in no order.
 	Order []int `json:"order,omitempty"`

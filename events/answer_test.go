@@ -44,6 +44,7 @@ func TestAnswerCheck(t *testing.T) {
 		events.FormComparison: {"unsure", "order", "best"},
 		events.FormPinpoint:   {"unsure", "point"},
 		events.FormEstimate:   {"unsure", "numbers", "some numbers", "marks", "half a mark"},
+		events.FormOutcomes:   {"unsure", "order", "best"},
 	}
 	for _, form := range events.Forms() {
 		if right[form] == nil {
@@ -72,11 +73,11 @@ func TestAnswerCheck(t *testing.T) {
 }
 
 // Law: a label is about one composition, a comparison about two at least, a pinpoint
-// about none, an estimate about two to a hundred, and there are no other forms.
+// about none, an estimate about two to a hundred, outcomes are two, and there are no other forms.
 func TestFormCheck(t *testing.T) {
 	for form, want := range map[events.Form][]int{
 		events.FormLabel: {1}, events.FormComparison: {2, 3, 4, 100, 101}, events.FormPinpoint: {0},
-		events.FormEstimate: {2, 3, 4, 100}, "": nil, "ranking": nil,
+		events.FormEstimate: {2, 3, 4, 100}, events.FormOutcomes: {2}, "": nil, "ranking": nil,
 	} {
 		for _, options := range []int{0, 1, 2, 3, 4, 100, 101} {
 			if err := form.Check(options, scales[form]); (err == nil) != slices.Contains(want, options) {

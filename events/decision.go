@@ -56,6 +56,9 @@ type DecisionMade struct {
 	// Tradeoff is what the decision knew of the front, where several quantities are
 	// traded off against each other.
 	Tradeoff *Tradeoff `json:"tradeoff,omitempty"`
+	// Standard is how outcomes are standardized, where the decision rests on what
+	// an expert prefers among them.
+	Standard []OutcomeScale `json:"standard,omitempty"`
 	// Answers is what had been learned of each expert's answers, where they
 	// enter the model of the objective.
 	Answers []AnswersWeighed `json:"answers,omitempty"`
@@ -163,6 +166,8 @@ type Candidate struct {
 	// of being preferred to a random composition (the soft-Copeland score), or
 	// the utility.
 	Score *Score `json:"score,omitempty"`
+	// Outcome is what an expert who compares outcomes is shown.
+	Outcome *Outcome `json:"outcome,omitempty"`
 }
 
 // QuantityPrediction is what is expected of one of several quantities.

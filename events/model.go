@@ -65,18 +65,25 @@ type ModelFitted struct {
 const (
 	PreferenceChoice  = "choice"  // Dirichlet-based classifier of pairs (Adachi et al. 2024, §3.1)
 	PreferenceUtility = "utility" // Gaussian process of the utility (Sinaga et al. 2026, §3)
+	// PreferenceOutcomes is a Gaussian process of the utility of outcomes, on
+	// standardized quantities (Lin et al. 2022, §3).
+	PreferenceOutcomes = "outcomes"
 )
 
 // PreferenceFit is the outcome of fitting the model of an expert's comparisons,
-// on unit-cube inputs.
+// on unit-cube inputs; in the outcomes form on standardized quantities.
 type PreferenceFit struct {
 	// Form is one of the Preference constants.
 	Form string `json:"form"`
 	// Kernel is "rbf", "matern52" or "matern32".
 	Kernel string `json:"kernel"`
-	// Lengthscales has one entry for each dimension of the encoded unit cube.
+	// Lengthscales has one entry for each dimension of the encoded unit cube, or
+	// for each quantity.
 	Lengthscales []float64 `json:"lengthscales"`
 	OutputScale  float64   `json:"output_scale"`
+	// Slope is the prior variance of the utility's slope in each quantity, as a
+	// multiple of OutputScale, in the outcomes form.
+	Slope float64 `json:"slope,omitempty"`
 	// Mean is the constant prior mean of the choice form, AlphaEps the
 	// concentration α_ε of its labels.
 	Mean     float64 `json:"mean,omitempty"`

@@ -18,6 +18,9 @@ type Option struct {
 	// et al. 2024, Eq. 5): positive means likely rejected. It is shown with a
 	// label.
 	Belief *Interval `json:"belief,omitempty"`
+	// Outcome is what is compared where outcomes are; the composition is then
+	// where it comes from.
+	Outcome *Outcome `json:"outcome,omitempty"`
 }
 
 // QuestionAsked is a question to an expert. It records what the expert was
@@ -44,6 +47,9 @@ type QuestionAsked struct {
 	// (Adachi et al. 2024, §3.3), where they are shown.
 	Attributions *Attributions `json:"attributions,omitempty"`
 	Decision     string        `json:"decision,omitempty"`
+	// Standard is how outcomes are standardized, where outcomes are compared:
+	// that of the first such question holds.
+	Standard []OutcomeScale `json:"standard,omitempty"`
 	// Expires is when the campaign goes on without an answer; absent: never.
 	Expires time.Time `json:"expires,omitzero"`
 	// ByHand says whether it was asked on the way to a suggestion, where people
@@ -64,7 +70,9 @@ type QuestionAnswered struct {
 	// stands alone.
 	Options []definition.Point `json:"options,omitempty"`
 	Scale   *Scale             `json:"scale,omitempty"`
-	Answer  Answer             `json:"answer"`
+	// Outcomes are those of the options, where outcomes are compared.
+	Outcomes []Outcome `json:"outcomes,omitempty"`
+	Answer   Answer    `json:"answer"`
 	// Volunteered marks an answer that the expert gave unasked, for example an
 	// initial example.
 	Volunteered bool   `json:"volunteered,omitempty"`
@@ -102,8 +110,10 @@ type QuestionSuperseded struct {
 	// stands alone.
 	Options []definition.Point `json:"options,omitempty"`
 	Scale   *Scale             `json:"scale,omitempty"`
-	Answer  Answer             `json:"answer"`
-	Reason  string             `json:"reason,omitempty"`
+	// Outcomes are those of the options, where outcomes are compared.
+	Outcomes []Outcome `json:"outcomes,omitempty"`
+	Answer   Answer    `json:"answer"`
+	Reason   string    `json:"reason,omitempty"`
 	// Took and Shown are those of this answer, as in [QuestionAnswered].
 	Took  float64 `json:"took,omitempty"`
 	Shown *Shown  `json:"shown,omitempty"`
@@ -122,7 +132,9 @@ type QuestionContested struct {
 	// stands alone.
 	Options []definition.Point `json:"options,omitempty"`
 	Scale   *Scale             `json:"scale,omitempty"`
-	Answer  Answer             `json:"answer"`
+	// Outcomes are those of the options, where outcomes are compared.
+	Outcomes []Outcome `json:"outcomes,omitempty"`
+	Answer   Answer    `json:"answer"`
 	// Exclude is set where they also wanted nothing near the composition
 	// suggested any more, which was not done.
 	Exclude bool   `json:"exclude,omitempty"`

@@ -80,6 +80,9 @@ type Method struct {
 	// Tradeoff marks a method of campaigns that trade several quantities off
 	// against each other.
 	Tradeoff bool
+	// Preference marks a method of campaigns that seek what an expert prefers among
+	// outcomes.
+	Preference bool
 	// Policy is the composition the name stands for, defaults left out.
 	Policy definition.Policy
 }

@@ -148,7 +148,7 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 func TestMethodsWithoutExperts(t *testing.T) {
 	registry := builtin.Registry()
 	for _, m := range registry.Methods.Methods() {
-		if !m.Policy.Measures() || m.Tradeoff {
+		if !m.Policy.Measures() || m.Tradeoff || m.Preference {
 			continue
 		}
 		for experts := range 2 {

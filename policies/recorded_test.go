@@ -94,7 +94,7 @@ budget: {comparisons: 16}
 func recorded() map[string]string {
 	all := make(map[string]string)
 	for _, m := range builtin.Registry().Methods.Methods() {
-		if !m.Tradeoff { // these have campaigns of their own
+		if !m.Tradeoff && !m.Preference { // these have campaigns of their own
 			all[m.Name] = "policy: " + m.Name + "\n"
 		}
 	}

@@ -354,7 +354,7 @@ func shortForms(schema *jsonschema.Schema) {
 	} {
 		perCent(schema, share.of, share.name)
 	}
-	for _, whole := range []string{"tradeoff", "desirability"} { // name and goal follow
+	for _, whole := range []string{"tradeoff", "desirability", "preference"} { // name and goal follow
 		list, _ := schema.Definitions["Objective"].Properties.Get(whole)
 		properties := jsonschema.NewProperties()
 		properties.Set(whole, list)

@@ -171,11 +171,12 @@ const (
 )
 
 // Objective is the quantity that is sought, the formula or the desirability of
-// several, or the trade-off between them.
+// several, the trade-off between them, or what an expert prefers among them.
 type Objective struct {
 	// Name of the quantity as the instrument reports it. Default of a formula:
 	// its text; of a desirability: "desirability". That of a trade-off is the
-	// name of its first aim.
+	// name of its first aim, that of a preference the first quantity that is
+	// measured.
 	Name string `json:"name" jsonschema:"required"`
 	// Formula of declared quantities and numeric parameters, whose value is
 	// sought: "conductivity / sqrt(viscosity)". It is computed from what was
@@ -190,6 +191,9 @@ type Objective struct {
 	// what is sought is the front, of compositions than which no other one is
 	// better in all of them.
 	Tradeoff []Aim `json:"tradeoff,omitempty" jsonschema:"minItems=2,maxItems=4"`
+	// Preference are quantities of which an expert is asked what they prefer: what
+	// is sought is what is worth most to them.
+	Preference *Preference `json:"preference,omitempty"`
 	// Unit the instrument must report it in; of a formula it follows from those of
 	// its names.
 	Unit string `json:"unit,omitempty"`

@@ -70,6 +70,12 @@ type Cost struct {
 // IsZero reports whether nothing is said of the cost.
 func (c Cost) IsZero() bool { return c.Of == "" }
 
+// Preference is what an expert prefers among outcomes.
+type Preference struct {
+	// Over are the declared quantities that are compared.
+	Over []string `json:"over" jsonschema:"required,minItems=2,maxItems=6"`
+}
+
 // Computed reports whether the value that is sought is computed from several
 // quantities: a formula, or a desirability.
 func (o Objective) Computed() bool { return o.Formula != "" || len(o.Desirability) > 0 }
@@ -88,3 +94,16 @@ func (c *Campaign) ObjectiveOf(a Aim) Objective {
 // Tradeoff are the objectives that a campaign trades off against each other,
 // two to four; none where it seeks one value.
 func (c *Campaign) Tradeoff() []Aim { return c.Objective.Tradeoff }
+
+// Preferred are the quantities whose outcomes an expert compares; none where the
+// campaign seeks something else.
+func (c *Campaign) Preferred() []string {
+	if c.Objective.Preference == nil {
+		return nil
+	}
+	return c.Objective.Preference.Over
+}
+
+// Single reports whether one value is sought, which is measured or computed: not a
+// front, and not what an expert prefers.
+func (c *Campaign) Single() bool { return c.Tradeoff() == nil && c.Objective.Preference == nil }

@@ -29,6 +29,9 @@ type QuantityDef struct {
 	// From is a formula of numeric parameters that the quantity follows from, as a
 	// price does: it is exact, and never measured. Absent: an experiment gives it.
 	From string `json:"from,omitempty" jsonschema:"maxLength=2000"`
+	// Better is "higher" or "lower" where no one would say otherwise. It is for
+	// objectives by preference: the expert then need not be asked that.
+	Better string `json:"better,omitempty" jsonschema:"enum=higher,enum=lower"`
 	// Record keeps the quantity and models nothing of it.
 	Record bool `json:"record,omitempty"`
 	// Arrives is "later" where the value comes after its experiment has ended, as
@@ -92,6 +95,12 @@ func (c *Campaign) Quantity(name string) *QuantityDef {
 	}
 	return nil
 }
+
+// Directions in which a quantity is better.
+const (
+	BetterHigher = "higher"
+	BetterLower  = "lower"
+)
 
 // ScaleLog models a quantity by its logarithm.
 const ScaleLog = "log"

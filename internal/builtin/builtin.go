@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/answers"
+	"github.com/campaignd/campaignd/policies/bope"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/policies/direct"
@@ -45,6 +46,7 @@ func Registry() registry.Registry {
 			coexbo.Family,
 			direct.Family,
 			duel.Family,
+			bope.Family,
 		},
 	}
 }

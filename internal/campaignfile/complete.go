@@ -30,6 +30,9 @@ const (
 	defaultTrust = "answers"
 	// That of a trade-off.
 	defaultTradeoff = "lognehvi"
+	// Those of a preference.
+	defaultPreference = "eiuu"
+	defaultComparing  = "outcomes"
 
 	defaultStallAfter  = definition.Duration(10 * time.Minute)
 	defaultGiveUpAfter = definition.Duration(24 * time.Hour)
@@ -53,10 +56,11 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 	definition.Default(&def.Model.Kernel, "rbf")
 	completeFormula(&def)
 	completeOutcomes(&def)
+	completePreference(&def)
 	if def.Measures() {
 		definition.DefaultTo(&def.Model.Feasibility, true)
 		tails := definition.TailsCompress
-		if def.Tradeoff() != nil || len(def.ConstraintsOnOutcomes) > 0 {
+		if !def.Single() || len(def.ConstraintsOnOutcomes) > 0 {
 			tails = definition.TailsKeep // quantities are compared in their own units
 		}
 		definition.Default(&def.Model.Tails, tails)
@@ -92,6 +96,22 @@ func completeFormula(def *definition.Campaign) {
 	o.Formula = f.String()
 	if unit, err := f.Units(unitsOf(def)); err == nil {
 		o.Unit = unit.String()
+	}
+}
+
+// completePreference names a preference by the first of its quantities that is
+// measured, in the direction in which that is better.
+func completePreference(def *definition.Campaign) {
+	for _, name := range def.Preferred() {
+		q := def.Quantity(name)
+		if q == nil || q.From != "" {
+			continue
+		}
+		def.Objective.Name, def.Objective.Goal = name, definition.Maximize
+		if q.Better == definition.BetterLower {
+			def.Objective.Goal = definition.Minimize
+		}
+		return
 	}
 }
 
@@ -220,6 +240,13 @@ func completePolicy(reg registry.Registry, def *definition.Campaign) {
 		return
 	}
 	p := &def.Policy
+	if def.Preferred() != nil {
+		definition.Default(&p.Next, definition.NewChoice(defaultPreference, nil))
+		definition.Default(&p.Trust, definition.NewChoice(policies.None, nil))
+		if p.Next.Name == defaultPreference {
+			definition.Default(&p.Handover, definition.NewChoice(defaultComparing, nil))
+		}
+	}
 	if p.Trust.IsZero() {
 		next, known := reg.Methods.Rule(policies.Next, p.Next.Name)
 		helped := p.Next.IsZero() || known && next.Model

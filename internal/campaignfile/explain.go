@@ -46,7 +46,7 @@ func Explain(reg registry.Registry, def definition.Campaign) string {
 	} else {
 		line("objective", objectiveText(def))
 		for i := range def.Quantities {
-			if q := &def.Quantities[i]; q.Name != sought.Name || def.Tradeoff() != nil {
+			if q := &def.Quantities[i]; q.Name != sought.Name || !def.Single() {
 				line("quantity", quantityText(q))
 			}
 		}

@@ -12,6 +12,13 @@ import (
 
 // soughtText says what a campaign seeks: "maximize conductivity (mS/cm)".
 func soughtText(def *definition.Campaign) string {
+	if over := def.Preferred(); over != nil {
+		parts := make([]string, len(over))
+		for i, name := range over {
+			parts[i] = format.HeadingOf(def.ObjectiveOf(definition.Aim{Name: name}))
+		}
+		return "what " + experts(def) + " prefers of " + andList(parts)
+	}
 	if def.Tradeoff() == nil {
 		sought := def.Sought()
 		return sought.Goal + " " + format.HeadingOf(sought)
@@ -33,6 +40,8 @@ func severalText(def definition.Campaign, o definition.Objective) string {
 		if worst := worstText(&def); worst != "" {
 			text += "; worse than " + worst + " is of no interest"
 		}
+	case def.Preferred() != nil:
+		text = "by comparisons of outcomes, whose utility is learned" + betterText(&def)
 	case len(o.Desirability) > 0:
 		parts := make([]string, len(o.Desirability))
 		for i := range o.Desirability {
@@ -46,6 +55,28 @@ func severalText(def definition.Campaign, o definition.Objective) string {
 	}
 	if def.Replicates > 1 {
 		text += fmt.Sprintf("; each composition is measured %d times", def.Replicates)
+	}
+	return text
+}
+
+// experts names those whose preference is sought.
+func experts(def *definition.Campaign) string {
+	names := make([]string, len(def.Experts))
+	for i, e := range def.Experts {
+		names[i] = e.Name
+	}
+	if len(names) == 0 {
+		return "an expert"
+	}
+	return andList(names)
+}
+
+// betterText says which directions need not be asked.
+func betterText(def *definition.Campaign) (text string) {
+	for _, name := range def.Preferred() {
+		if q := def.Quantity(name); q != nil && q.Better != "" {
+			text += "; " + q.Better + " " + name + " is better"
+		}
 	}
 	return text
 }

@@ -18,6 +18,7 @@ import (
 //	objective: {maximize: conductivity}     objective: {goal: maximize, name: conductivity}
 //	objective: {maximize: a/b}              objective: {goal: maximize, name: a/b, formula: a/b}
 //	objective: {tradeoff: […]}              objective: {name: …, goal: …, tradeoff: […]}, those of the first aim
+//	objective: {preference: {over: […]}}    objective: {name: …, goal: …, preference: {over: […]}}, by the first measured one
 //	objective: {desirability: […]}          objective: {name: desirability, goal: maximize, desirability: […]}
 //	constraints_on_outcomes: [a <= b]       constraints_on_outcomes: [{require: a <= b}]
 //	cost: 2 + t/100                         cost: {of: 2 + t/100}
@@ -182,6 +183,13 @@ func expandObjective(objective map[string]any) {
 			setDefault(objective, "name", first["name"])
 			setDefault(objective, "goal", first["goal"])
 		}
+		return
+	}
+	if preference, ok := objective["preference"].(map[string]any); ok {
+		if over, ok := preference["over"].([]any); ok {
+			setDefault(objective, "name", first(over))
+		}
+		setDefault(objective, "goal", definition.Maximize)
 		return
 	}
 	if _, desirable := objective["desirability"]; desirable {

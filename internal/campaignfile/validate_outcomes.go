@@ -23,17 +23,21 @@ func (v *validator) outcomes() {
 		}
 	}
 	o := v.def.Objective
-	if count(o.Formula != "", len(o.Desirability) > 0, len(o.Tradeoff) > 0) > 1 {
-		v.report(at("objective"), "it seeks more than one thing", "keep one of formula, desirability and tradeoff")
+	if count(o.Formula != "", len(o.Desirability) > 0, len(o.Tradeoff) > 0, o.Preference != nil) > 1 {
+		v.report(at("objective"), "it seeks more than one thing", "keep one of formula, desirability, tradeoff and preference")
 	}
+	if o.Preference != nil {
+		v.preference()
+	}
+	v.better()
 	if len(o.Desirability) > 0 {
 		v.desirability()
 	}
 	if len(o.Tradeoff) > 0 {
 		v.tradeoff()
 	}
-	if (len(o.Tradeoff) > 0 || len(v.def.ConstraintsOnOutcomes) > 0) && v.def.Model.Tails == definition.TailsCompress {
-		v.report(at("model", "tails"), "a constraint or a trade-off compares a quantity in its own unit", "write tails: keep, or leave it out")
+	if (!v.def.Single() || len(v.def.ConstraintsOnOutcomes) > 0) && v.def.Model.Tails == definition.TailsCompress {
+		v.report(at("model", "tails"), "a constraint, a trade-off or a preference compares a quantity in its own unit", "write tails: keep, or leave it out")
 	}
 	v.reference()
 	before := len(v.faults)
@@ -70,7 +74,7 @@ func (v *validator) follows(i int) {
 		v.report(here, fmt.Sprintf("%s follows from the parameters, and is never measured", q.Name),
 			"leave noise, scale, record, min and max out; a bound on it is one on its parameters, or worst in a trade-off")
 	}
-	if q.Name == v.def.Objective.Name && len(v.def.Tradeoff()) == 0 {
+	if q.Name == v.def.Objective.Name && v.def.Single() {
 		v.report(at("objective", "name"), fmt.Sprintf("%s follows from the parameters: there is nothing to be measured", q.Name),
 			"seek a quantity that is measured")
 	}

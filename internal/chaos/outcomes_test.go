@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/yamltree"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/bope"
 	"github.com/campaignd/campaignd/policies/next"
 )
 
@@ -62,6 +63,12 @@ func (s seeker) seek() {
 	kinds := []func(){s.quantity, s.formula, s.desirability, s.tradeoff, s.tradeoff}
 	kinds[s.IntN(len(kinds))]()
 	p := &s.def.Policy
+	if p.Next.Name == bope.EIUUName {
+		p.Next, p.Handover = next.LogNEI{}.Choice(), definition.Choice{}
+	}
+	for i := range s.def.Quantities {
+		s.def.Quantities[i].Better = ""
+	}
 	switch {
 	case s.def.Tradeoff() != nil && !next.TradesOff(p.Next):
 		p.Next = []definition.Choice{next.LogNEHVI{}.Choice(), next.Sobol{}.Choice()}[min(1, s.IntN(6)/5)]
@@ -80,7 +87,7 @@ func (s seeker) seek() {
 
 // complete is after each change: quantities are compared in their own units.
 func (s seeker) complete() {
-	if s.def.Tradeoff() != nil || len(s.def.ConstraintsOnOutcomes) > 0 {
+	if !s.def.Single() || len(s.def.ConstraintsOnOutcomes) > 0 {
 		s.def.Model.Tails = ""
 	}
 	*s.def = campaignfile.Complete(builtin.Registry(), *s.def)
@@ -151,6 +158,23 @@ func (s seeker) tradeoff() {
 	s.def.Objective = definition.Objective{Name: aims[0].Name, Goal: aims[0].Goal, Tradeoff: aims}
 }
 
+// preference is of one expert, over 2 to 4 quantities in any order, of some of which it is said which way they are better.
+func (s seeker) preference() {
+	s.declare("yield", "viscosity", "ph", "price")
+	names := []string{"yield", "viscosity", "ph", "price"}
+	s.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	over := names[:2+s.IntN(3)]
+	for i := range s.def.Quantities {
+		if q := &s.def.Quantities[i]; slices.Contains(over, q.Name) {
+			q.Better = s.one("", definition.BetterHigher, definition.BetterLower)
+		}
+	}
+	s.def.Objective = definition.Objective{Preference: &definition.Preference{Over: over}}
+	s.def.Experts = s.def.Experts[:1]
+	s.def.Initial.Labels, s.def.Initial.Comparisons = nil, nil
+	s.def.Initial.Estimates, s.def.Initial.Marks = nil, false
+}
+
 // worst is a value of a quantity that may be the worst of interest.
 func (s seeker) worst(name string) *float64 {
 	if name == "yield" {
@@ -199,8 +223,10 @@ func (w World) outcomes(def *definition.Campaign, method policies.Method) {
 	s := seeker{r, def}
 	trades := next.TradesOff(method.Policy.Next) && needsNobody(method.Policy)
 	switch kind := r.IntN(3); {
-	case !method.Policy.Measures() || kind == 0 && !method.Tradeoff:
+	case !method.Policy.Measures() || kind == 0 && !method.Tradeoff && !method.Preference:
 		return
+	case method.Preference:
+		s.preference()
 	case method.Tradeoff || trades && kind == 1:
 		s.declare("yield")
 		s.tradeoff()

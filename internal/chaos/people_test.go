@@ -65,7 +65,7 @@ func (p *person) Ask(ctx context.Context, q humans.Question) (humans.Reply, erro
 // reply is an answer of the question's form.
 func reply(q humans.Question, r *rand.Rand) humans.Reply {
 	switch q.Form {
-	case events.FormComparison:
+	case events.FormComparison, events.FormOutcomes:
 		return humans.Reply{Answer: events.Answer{Order: r.Perm(len(q.Options))}}
 	case events.FormEstimate:
 		var estimates []events.Estimate

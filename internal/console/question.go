@@ -36,6 +36,8 @@ func headingOf(def *definition.Campaign, q *campaign.Question) string {
 			return fmt.Sprintf("Which of these %d is best?", len(q.Options))
 		}
 		return "Which is better?"
+	case events.FormOutcomes:
+		return "Which outcome would you rather have?"
 	case events.FormPinpoint:
 		return "What should be measured next?"
 	case events.FormEstimate:
@@ -60,6 +62,8 @@ type questionPage struct {
 	Cards      []card
 	Suggestion *card
 	Names      []string // of the options
+	// Outcomes are compared in place of compositions.
+	Outcomes []outcomeCard
 	// Best is the best measured so far; nil for none.
 	Best *known
 	// Measured and Expects say what the scales of the cards show.
@@ -94,6 +98,7 @@ func (p *questionPage) Signature() string {
 		events.FormComparison: "which is better",
 		events.FormPinpoint:   "what is to be measured",
 		events.FormEstimate:   "what would be measured",
+		events.FormOutcomes:   "which outcome you would rather have",
 	}[p.Form]
 	word := "your word"
 	if p.Visitor.Name != p.Expert {
@@ -194,6 +199,10 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	}
 	if q.Explanation != "" {
 		p.Why = append(p.Why, q.Explanation)
+	}
+	if q.Form == events.FormOutcomes {
+		p.compareOutcomes(format.CompositionsOf(def))
+		return
 	}
 	p.show(newReference(core))
 	switch q.Form {

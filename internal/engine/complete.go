@@ -51,11 +51,15 @@ func lacks(def definition.Campaign) error {
 // whether the numbers are those that a fit gives is the audit's question. It is
 // asked only once there is a space, whose dimension it compares with.
 func (c *Core) fits(p *events.ModelFitted) error {
+	dim := c.space.Dim()
+	if p.Preference != nil && p.Preference.Form == events.PreferenceOutcomes {
+		dim = len(c.State().Definition.Preferred())
+	}
 	scales := func(lengthscales []float64, scale float64) error {
 		// No event holds a number that is not finite.
-		if len(lengthscales) != c.space.Dim() || scale <= 0 ||
+		if len(lengthscales) != dim || scale <= 0 ||
 			slices.ContainsFunc(lengthscales, func(x float64) bool { return x <= 0 }) {
-			return fmt.Errorf("its hyperparameters are not those of a model of %d dimensions", c.space.Dim())
+			return fmt.Errorf("its hyperparameters are not those of a model of %d dimensions", dim)
 		}
 		return nil
 	}

@@ -26,6 +26,7 @@ var forms = map[events.Form]struct {
 	events.FormComparison: {put: putAll},
 	events.FormPinpoint:   {put: putSuggestion, next: true},
 	events.FormEstimate:   {put: putAll, scaled: true},
+	events.FormOutcomes:   {put: putAll},
 }
 
 // putChosen is about the one candidate that the decision chose, with what is
@@ -61,7 +62,9 @@ func putSuggestion(d *events.DecisionMade) (about []events.Option, suggestion *e
 
 // option is a candidate of a decision as an expert sees it.
 func option(x events.Candidate) events.Option {
-	return events.Option{Candidate: x.Name, Parameters: x.Parameters, Prediction: x.Prediction}
+	return events.Option{
+		Candidate: x.Name, Parameters: x.Parameters, Prediction: x.Prediction, Outcome: x.Outcome,
+	}
 }
 
 // Withdrawn is the event of a question that could not be put. It says nothing of
@@ -79,6 +82,9 @@ func noLongerNeeded(q *campaign.Question, reason string) events.Payload {
 // outside says why a question can no longer be asked: a composition that it is
 // about lies outside the space.
 func (c *Core) outside(q *campaign.Question) error {
+	if q.Form == events.FormOutcomes {
+		return nil // what an experiment gives can be judged, wherever it was made
+	}
 	for i := range q.Options {
 		if err := c.space.Contains(q.Options[i].Parameters); err != nil {
 			return err
@@ -114,7 +120,7 @@ func (c *Core) answered(q *campaign.Question, r humans.Reply) ([]events.Payload,
 	}
 	payloads := []events.Payload{&events.QuestionAnswered{
 		Question: q.ID, Form: q.Form, Expert: q.Expert, Options: q.Points(), Scale: q.Scale,
-		Answer: r.Answer, Comment: r.Comment, Took: r.Took, Shown: r.Shown,
+		Outcomes: q.Outcomes(), Answer: r.Answer, Comment: r.Comment, Took: r.Took, Shown: r.Shown,
 	}}
 	return c.withExclusion(payloads, q, r)
 }
@@ -196,7 +202,7 @@ func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payloa
 	case changed:
 		payloads = append(payloads, &events.QuestionSuperseded{
 			Question: q.ID, Form: q.Form, Expert: q.Expert, Supersedes: q.Source,
-			Options: q.Points(), Scale: q.Scale, Answer: r.Answer, Reason: r.Comment,
+			Options: q.Points(), Scale: q.Scale, Outcomes: q.Outcomes(), Answer: r.Answer, Reason: r.Comment,
 			Took: r.Took, Shown: r.Shown,
 		})
 	case q.Form == events.FormLabel && !r.Exclude:
@@ -223,7 +229,7 @@ func (c *Core) contested(q *campaign.Question, r humans.Reply, actor string) ([]
 	}
 	return []events.Payload{&events.QuestionContested{
 		Question: q.ID, Form: q.Form, Expert: q.Expert, Counts: q.Source, Options: q.Points(), Scale: q.Scale,
-		Answer: r.Answer, Exclude: r.Exclude, Comment: r.Comment, Took: r.Took, Shown: r.Shown,
+		Outcomes: q.Outcomes(), Answer: r.Answer, Exclude: r.Exclude, Comment: r.Comment, Took: r.Took, Shown: r.Shown,
 	}}, nil
 }
 
@@ -309,9 +315,18 @@ func (c *Core) ask(d *events.DecisionMade, explanation string, w World) events.P
 	return &events.QuestionAsked{
 		Question: events.QuestionID(len(c.State().Questions) + 1), Form: d.Form, Expert: d.Expert,
 		Options: about, Scale: c.scale(d.Form), Suggestion: suggestion, Explanation: explanation,
-		Attributions: d.Attributions, Decision: d.Decision,
+		Attributions: d.Attributions, Decision: d.Decision, Standard: asked(d),
 		Expires: c.Expiry(w, d.Expert, d.Form, len(about), false), ByHand: &w.ByHand,
 	}
+}
+
+// asked is how the outcomes are standardized that a decision asks about; nil where
+// it asks about something else.
+func asked(d *events.DecisionMade) []events.OutcomeScale {
+	if d.Form != events.FormOutcomes {
+		return nil
+	}
+	return d.Standard
 }
 
 // scale is that of the numbers that answer a form; nil for forms that have

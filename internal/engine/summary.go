@@ -65,6 +65,9 @@ type Bests struct {
 	BestMeasured *Best          `json:"best_measured"`
 	BestByModel  *ModelBest     `json:"best_by_model"`
 	Tradeoff     *outcome.Front `json:"tradeoff,omitempty"`
+	// Ranking is what was measured, in the order in which the expert is expected to
+	// prefer it, where that is sought.
+	Ranking []Liked `json:"ranking,omitempty"`
 	// NoModel says why there is no best by the model, or no front; empty where there
 	// is one, or where nothing is measured.
 	NoModel string `json:"no_model,omitempty"`
@@ -72,11 +75,14 @@ type Bests struct {
 
 // Leading returns the experiment and the composition to go by: those that are
 // best by the model, without one those with the best measured value, and none
-// where nothing was measured. Of a trade-off they are those of the compromise.
+// where nothing was measured. Of a trade-off they are those of the compromise, of a
+// preference those that are preferred.
 func (b Bests) Leading() (experiment string, composition definition.Point) {
 	switch {
 	case b.Tradeoff != nil && b.Tradeoff.Compromise != nil:
 		return b.Tradeoff.Compromise.Experiment, b.Tradeoff.Compromise.Parameters
+	case len(b.Ranking) > 0:
+		return b.Ranking[0].Experiment, b.Ranking[0].Parameters
 	case b.BestByModel != nil:
 		return b.BestByModel.Experiment, b.BestByModel.Parameters
 	case b.BestMeasured != nil:
@@ -118,6 +124,7 @@ type Revision struct {
 	Outcomes    uint64
 	Comparisons int
 	Answers     uint64
+	Preferences int
 	DefinedBy   string
 }
 
@@ -126,7 +133,7 @@ type Revision struct {
 // worked out.
 func (c *Core) Revision() Revision {
 	s := c.State()
-	return Revision{c.objective.Version(), c.outcomes.Version(), s.Comparisons(), c.answers(), s.DefinedBy}
+	return Revision{c.objective.Version(), c.outcomes.Version(), s.Comparisons(), c.answers(), c.preference.Fits(), s.DefinedBy}
 }
 
 // Summarize is [Reading.Summarize] where nothing else is read.
@@ -255,9 +262,12 @@ func (r *Reading) byModel(ctx context.Context, bests *Bests) error {
 	if view.Outcomes, err = c.outcomes.Models(ctx); err != nil {
 		return err
 	}
-	if view.Campaign.Definition.Tradeoff() != nil {
+	switch def := view.Campaign.Definition; {
+	case def.Tradeoff() != nil:
 		bests.Tradeoff, err = front(ctx, view)
-	} else {
+	case def.Preferred() != nil:
+		bests.Ranking, err = c.ranking(ctx, view)
+	default:
 		bests.BestByModel, err = bestByModel(view)
 	}
 	switch {
@@ -294,12 +304,12 @@ func bestByModel(v policies.View) (*ModelBest, error) {
 func (c *Core) sought() definition.Objective { return c.State().Definition.Sought() }
 
 // bestMeasured is the composition with the best measured value, of those that keep
-// the constraints on outcomes where some do; nil where there is none, and of a
-// trade-off.
+// the constraints on outcomes where some do; nil where there is none, and where no
+// single value is sought.
 func (c *Core) bestMeasured() *Best {
 	s := c.State()
 	sought := c.sought()
-	if s.Definition.Tradeoff() != nil {
+	if !s.Definition.Single() {
 		return nil
 	}
 	var best *Best

@@ -292,6 +292,7 @@ func asks(
 	case payload.Form == events.FormComparison && len(payload.Options) > 1:
 	case payload.Form == events.FormPinpoint:
 	case payload.Form == events.FormEstimate && payload.Scale != nil:
+	case payload.Form == events.FormOutcomes && len(payload.Options) == 2:
 	default:
 		return "", nil
 	}

@@ -121,6 +121,8 @@ func (h *history) bestAs(id string) string {
 		return "compromise"
 	case f != nil && f.Member(id) != nil:
 		return "on the front"
+	case len(h.summary.Ranking) > 0 && h.summary.Ranking[0].Experiment == id:
+		return "preferred"
 	case byModel && measured:
 		return "best"
 	case byModel:

@@ -105,7 +105,7 @@ func (h *history) world() (text, class string) {
 func (h *history) facts() [][2]string {
 	s, def := h.state, h.def
 	goal := h.sought.Goal + " " + format.HeadingOf(h.sought)
-	if def.Tradeoff() != nil {
+	if !def.Single() {
 		goal = view.Seeks(def)
 	}
 	facts := [][2]string{

@@ -29,6 +29,7 @@ var formWords = map[events.Form]struct{ action, asks, given string }{
 	events.FormComparison: {"compare", "compare", "comparisons"},
 	events.FormPinpoint:   {"pinpoint", "name a composition", "compositions named"},
 	events.FormEstimate:   {"estimate", "estimate compositions", "estimates"},
+	events.FormOutcomes:   {"compare", "compare outcomes", "comparisons of outcomes"},
 }
 
 // actionText is what a decision does, in a word. "Ask" alone would not tell a
@@ -99,6 +100,8 @@ func (h *history) answerText(q *campaign.Question) string {
 			letters[0] += " (" + c + ")"
 		}
 		return letters[0]
+	case q.Form == events.FormOutcomes:
+		return humans.OptionName(q.Answer.Order[0])
 	case q.Form == events.FormPinpoint:
 		return h.format.line(q.Answer.Point)
 	case q.Form == events.FormEstimate:

@@ -24,11 +24,13 @@ func (h *history) slices() ([]diagnose.Slice, error) {
 }
 
 // through is the composition that slices and maps go through: the best by the model,
-// of a trade-off the compromise; nil for none.
+// of a trade-off the compromise, of a preference what is preferred; nil for none.
 func (h *history) through() definition.Point {
 	switch {
 	case h.summary.BestByModel != nil:
 		return h.summary.BestByModel.Parameters
+	case len(h.summary.Ranking) > 0:
+		return h.summary.Ranking[0].Parameters
 	case h.summary.Tradeoff != nil && h.summary.Tradeoff.Compromise != nil:
 		return h.summary.Tradeoff.Compromise.Parameters
 	}

@@ -23,6 +23,7 @@ var answerReaders = map[events.Form]func(
 	events.FormComparison: readOrder,
 	events.FormPinpoint:   readPoint,
 	events.FormEstimate:   readNumbers,
+	events.FormOutcomes:   readOrder,
 }
 
 // ParseAnswer reads a person's answer to a question in words, as they are typed

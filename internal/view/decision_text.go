@@ -111,7 +111,7 @@ func Answer(def *definition.Campaign, q *campaign.Question) string {
 	if q.Status != campaign.Answered {
 		return fmt.Sprintf("%s to %s was %s", q.ID, q.Expert, q.Status)
 	}
-	return q.Expert + " " + forms[q.Form].does(NewStory(def), q.ID, q.Points(), q.Answer)
+	return q.Expert + " " + forms[q.Form].does(NewStory(def), q.ID, about{q.Points(), q.Outcomes()}, q.Answer)
 }
 
 // weightText says the weight of a belief after a decision, and how it moved.
@@ -213,7 +213,7 @@ func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []can
 	unit := sought.Unit
 	bound := func(of func(*events.Candidate) *float64) func(*events.Candidate) string {
 		return func(c *events.Candidate) string {
-			if def.Tradeoff() != nil {
+			if !def.Single() {
 				return "" // it is of one of several objectives, and nothing follows from it
 			}
 			return optional(of(c))

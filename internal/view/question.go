@@ -33,10 +33,10 @@ type formWords struct {
 	// decided says what a decision that asks does.
 	decided func(d *events.DecisionMade) string
 	// asked says what the expert is asked, as it goes on after "q7 asks ada".
-	asked func(s *Story, points []definition.Point) string
+	asked func(s *Story, of about) string
 	// does says what the expert does by an answer, as it goes on after the
 	// expert: "prefers B (…) to A (…) in q7".
-	does func(s *Story, question string, points []definition.Point, a events.Answer) string
+	does func(s *Story, question string, of about, a events.Answer) string
 	// asks says what an open question asks, as it goes on after the expert, and
 	// in further lines.
 	asks func(def *definition.Campaign, q *campaign.Question) (question string, lines []string)
@@ -44,6 +44,13 @@ type formWords struct {
 	answers func(def *definition.Campaign, q *campaign.Question) string
 	// choices are the possible answers, as a person types them.
 	choices func(def *definition.Campaign, q *campaign.Question) []string
+}
+
+// about is what a question is about: compositions, and their outcomes where these
+// are compared.
+type about struct {
+	points   []definition.Point
+	outcomes []events.Outcome
 }
 
 // forms has a row for every form of question; a test finds a missing one.
@@ -83,6 +90,15 @@ var forms = map[events.Form]formWords{
 		asks:    asksForNumbers,
 		answers: numberAnswers,
 		choices: numberChoices,
+	},
+	events.FormOutcomes: {
+		initial: "comparison of outcomes",
+		decided: decidedToCompareOutcomes,
+		asked:   (*Story).askedToCompareOutcomes,
+		does:    (*Story).comparesOutcomes,
+		asks:    asksForOutcome,
+		answers: orderAnswers,
+		choices: orderChoices,
 	},
 }
 
@@ -241,4 +257,22 @@ func numberAnswers(_ *definition.Campaign, q *campaign.Question) string {
 func numberChoices(_ *definition.Campaign, q *campaign.Question) []string {
 	return []string{fmt.Sprintf("1=… 2=… … %d=…", len(q.Options)) +
 		"   (or all in order: --values …,…; or unsure)"}
+}
+
+// What is compared is what an experiment gives, not how it is made.
+func decidedToCompareOutcomes(d *events.DecisionMade) string {
+	return fmt.Sprintf("ask %s which of two outcomes they would rather have", d.Expert)
+}
+
+// It is said of each outcome whether it was measured.
+func asksForOutcome(_ *definition.Campaign, q *campaign.Question) (question string, lines []string) {
+	for i, o := range q.Outcomes() {
+		lines = append(lines, humans.OptionName(i)+"  "+outcomeText(o))
+	}
+	return ": which outcome would you rather have?", lines
+}
+
+// outcomeText is an outcome and where it comes from.
+func outcomeText(o events.Outcome) string {
+	return humans.OutcomeLine(o) + "; " + humans.OutcomeOrigin(o)
 }

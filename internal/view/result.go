@@ -45,6 +45,9 @@ func (c *Campaign) Found() []Row {
 	if c.Definition.Tradeoff() != nil {
 		return c.foundFront()
 	}
+	if c.Definition.Preferred() != nil {
+		return c.foundPreferred()
+	}
 	measured, byModel := c.BestMeasured, c.BestByModel
 	if measured == nil {
 		return []Row{{"best", "nothing was measured"}}

@@ -34,6 +34,7 @@ func (s *Shown) Fill(counted *engine.Summary) {
 	}
 	counted.BestByModel = s.summary.BestByModel
 	counted.Tradeoff = s.summary.Tradeoff
+	counted.Ranking = s.summary.Ranking
 	counted.NoModel = s.summary.NoModel
 	counted.Preferred = s.summary.Preferred
 	counted.Helps = s.summary.Helps

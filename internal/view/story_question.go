@@ -8,23 +8,21 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // In this file are the events of questions and exclusions, then the words for
 // each form, which [forms] refers to. questionAsked is routine: what a reader
 // wants to know is the answer.
 func (s *Story) questionAsked(_ events.Event, p *events.QuestionAsked) Entry {
-	points := make([]definition.Point, len(p.Options))
-	for i := range p.Options {
-		points[i] = p.Options[i].Parameters
-	}
-	asked := forms[p.Form].asked(s, points)
+	q := campaign.Question{Options: p.Options}
+	asked := forms[p.Form].asked(s, about{q.Points(), q.Outcomes()})
 	return Entry{Text: fmt.Sprintf("%s asks %s %s", p.Question, p.Expert, asked)}
 }
 
 // The words for a label leave its composition out, which other forms name.
 func (s *Story) questionAnswered(e events.Event, p *events.QuestionAnswered) Entry {
-	text := forms[p.Form].does(s, p.Question, p.Options, p.Answer)
+	text := forms[p.Form].does(s, p.Question, about{p.Options, p.Outcomes}, p.Answer)
 	if p.Form == events.FormLabel && len(p.Options) > 0 {
 		text += " (" + s.line(p.Options[0]) + ")"
 	}
@@ -37,13 +35,13 @@ func (s *Story) questionAnswered(e events.Event, p *events.QuestionAnswered) Ent
 
 // It is the latest word of the expert, and reads as such.
 func (s *Story) questionSuperseded(e events.Event, p *events.QuestionSuperseded) Entry {
-	text := "now " + forms[p.Form].does(s, p.Question, p.Options, p.Answer)
+	text := "now " + forms[p.Form].does(s, p.Question, about{p.Options, p.Outcomes}, p.Answer)
 	return Entry{Who: p.Expert, Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Reason}
 }
 
 // Such an answer was on its way when another one was recorded, which counts.
 func (s *Story) questionContested(e events.Event, p *events.QuestionContested) Entry {
-	text := forms[p.Form].does(s, p.Question, p.Options, p.Answer) + ", not knowing of the answer that counts"
+	text := forms[p.Form].does(s, p.Question, about{p.Options, p.Outcomes}, p.Answer) + ", not knowing of the answer that counts"
 	return Entry{Who: p.Expert, Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Comment}
 }
 
@@ -67,15 +65,15 @@ func (s *Story) regionAllowed(e events.Event, p *events.RegionAllowed) Entry {
 
 // Each of the functions below fills a field of [formWords] for one form: asked…
 // goes on after "q7 asks ada", the others after the expert's name.
-func (s *Story) askedToLabel(points []definition.Point) string {
-	if len(points) == 0 { // a log from elsewhere may say anything
+func (s *Story) askedToLabel(of about) string {
+	if len(of.points) == 0 { // a log from elsewhere may say anything
 		return "about a composition"
 	}
-	return "about (" + s.line(points[0]) + ")"
+	return "about (" + s.line(of.points[0]) + ")"
 }
 
 // labels names the question alone; questionAnswered adds the composition.
-func (s *Story) labels(question string, _ []definition.Point, a events.Answer) string {
+func (s *Story) labels(question string, _ about, a events.Answer) string {
 	switch a.Label {
 	case events.LabelAccept:
 		return "accepted " + question
@@ -87,45 +85,62 @@ func (s *Story) labels(question string, _ []definition.Point, a events.Answer) s
 
 // The options have letters, as the expert saw them: the answer names them by
 // these.
-func (s *Story) askedToCompare(points []definition.Point) string {
-	options := format.List(optionTexts(s.def, points)...)
-	if len(points) > 2 {
+func (s *Story) askedToCompare(of about) string {
+	options := format.List(optionTexts(s.def, of.points)...)
+	if len(of.points) > 2 {
 		return "to rank " + options
 	}
 	return "to compare " + options
 }
 
-func (s *Story) compares(question string, points []definition.Point, a events.Answer) string {
-	return ordered(s.def, points, a.Order) + " in " + question
+func (s *Story) compares(question string, of about, a events.Answer) string {
+	return ordered(optionTexts(s.def, of.points), a.Order) + " in " + question
 }
 
-func (s *Story) askedToPinpoint([]definition.Point) string { return "what to measure next" }
+func (s *Story) askedToPinpoint(about) string { return "what to measure next" }
 
 // pinpoints names the composition, since there are no options that could be
 // looked up.
-func (s *Story) pinpoints(question string, _ []definition.Point, a events.Answer) string {
+func (s *Story) pinpoints(question string, _ about, a events.Answer) string {
 	if a.Unsure() {
 		return "has no suggestion for " + question
 	}
 	return fmt.Sprintf("wants (%s) measured (%s)", s.line(a.Point), question)
 }
 
-func (s *Story) askedToEstimate(points []definition.Point) string {
-	return "what they expect of " + format.Count(len(points), "composition")
+func (s *Story) askedToEstimate(of about) string {
+	return "what they expect of " + format.Count(len(of.points), "composition")
 }
 
 // How many were given is said, and not the numbers: there may be dozens.
-func (s *Story) estimates(question string, points []definition.Point, a events.Answer) string {
+func (s *Story) estimates(question string, of about, a events.Answer) string {
 	if a.Unsure() {
 		return "cannot tell what to expect in " + question
 	}
-	return fmt.Sprintf("estimates %d of the %d compositions in %s", len(a.Estimates), len(points), question)
+	return fmt.Sprintf("estimates %d of the %d compositions in %s", len(a.Estimates), len(of.points), question)
+}
+
+// It is the outcomes that are compared: how they were made is in the question.
+func (s *Story) askedToCompareOutcomes(of about) string {
+	return "to compare the outcomes " + format.List(outcomeTexts(of.outcomes)...)
+}
+
+func (s *Story) comparesOutcomes(question string, of about, a events.Answer) string {
+	return ordered(outcomeTexts(of.outcomes), a.Order) + " in " + question
+}
+
+// outcomeTexts names outcomes with their quantities.
+func outcomeTexts(outcomes []events.Outcome) []string {
+	texts := make([]string, len(outcomes))
+	for i, o := range outcomes {
+		texts[i] = humans.OptionName(i) + " (" + outcomeText(o) + ")"
+	}
+	return texts
 }
 
 // ordered says what an expert did with a comparison: "prefers B (…) to A (…)".
 // Where the order is a single option, the others come after it in no order.
-func ordered(def *definition.Campaign, points []definition.Point, order []int) string {
-	options := optionTexts(def, points)
+func ordered(options []string, order []int) string {
 	if len(order) == 0 {
 		return "cannot tell between " + format.List(options...)
 	}
@@ -139,7 +154,7 @@ func ordered(def *definition.Campaign, points []definition.Point, order []int) s
 	switch {
 	case len(order) == 1:
 		return "prefers " + placed[0] + " to the others"
-	case len(order) == 2 && len(points) == 2:
+	case len(order) == 2 && len(options) == 2:
 		return "prefers " + placed[0] + " to " + placed[1]
 	}
 	return "ranks " + strings.Join(placed, ", then ")

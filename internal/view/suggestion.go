@@ -175,14 +175,17 @@ func TellOf(def *definition.Campaign, experiment string) problem.Remedy {
 }
 
 // namesQuantities reports whether a result names all of its quantities: what is
-// sought is computed from several, or several are traded off.
+// sought is computed from several, or several are traded off or compared.
 func namesQuantities(def *definition.Campaign) bool {
-	return def.Sought().Computed() || def.Tradeoff() != nil
+	return def.Sought().Computed() || !def.Single()
 }
 
 // Seeks says what a campaign seeks: "maximize yield", "trade off: maximize yield,
 // minimize price".
 func Seeks(def *definition.Campaign) string {
+	if over := def.Preferred(); over != nil {
+		return "what is preferred of " + format.List(over...)
+	}
 	aims := def.Tradeoff()
 	if aims == nil {
 		return def.Sought().Goal + " " + def.Sought().Name

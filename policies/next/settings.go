@@ -218,13 +218,19 @@ func Searches(c definition.Choice) bool {
 func Weighs(c definition.Choice) bool { return logarithm(c.Name) }
 
 // ByQuantities reports whether a campaign is decided by the models of its
-// quantities: where it has a trade-off or constraints on outcomes, and where the
+// quantities: where it seeks a trade-off or a preference, or has constraints on outcomes, and where the
 // rule is to seek a formula or a desirability by them. Others are decided by the
 // model of the value that is sought alone, as all were before there were these.
 func ByQuantities(def *definition.Campaign) bool {
 	s, _ := definition.SettingsIf[LogNEI](def.Policy.Next, LogNEIName)
-	return def.Tradeoff() != nil || len(def.ConstraintsOnOutcomes) > 0 ||
+	return !def.Single() || len(def.ConstraintsOnOutcomes) > 0 ||
 		def.Objective.Computed() && s.Quantities
+}
+
+// Prefers reports whether a rule of next works where what an expert prefers among
+// outcomes is sought: a design does, and rules that other packages own.
+func Prefers(c definition.Choice) bool {
+	return !Searches(c)
 }
 
 // TradesOff reports whether a rule of next works where several quantities are

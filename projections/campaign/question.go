@@ -41,6 +41,9 @@ func (s *State) ask(e events.Event, q Question) (problem string) {
 	if err := q.Form.Check(len(q.Options), q.Scale); err != nil {
 		return err.Error()
 	}
+	if n := len(q.Outcomes()); (q.Form == events.FormOutcomes) != (n > 0) || n > 0 && n < len(q.Options) {
+		return fmt.Sprintf("a %s does not have %d outcomes", q.Form, n)
+	}
 	q.Status = Asked
 	q.AskedAt = e.Time
 	q.Experiments = len(s.Experiments)
@@ -69,7 +72,7 @@ func (s *State) answer(e events.Event, p *events.QuestionAnswered) (problem stri
 			return problem
 		}
 	}
-	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, p.Scale, Asked, Expired)
+	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, p.Scale, p.Outcomes, Asked, Expired)
 	if problem != "" {
 		return problem
 	}
@@ -93,7 +96,7 @@ func (s *State) supersede(e events.Event, p *events.QuestionSuperseded) (problem
 			q.Source,
 		)
 	}
-	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, p.Scale, Answered)
+	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, p.Scale, p.Outcomes, Answered)
 	if problem != "" {
 		return problem
 	}
@@ -116,7 +119,7 @@ func (s *State) contest(e events.Event, p *events.QuestionContested) (problem st
 			q.ID, q.Source,
 		)
 	}
-	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, p.Scale, Answered)
+	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, p.Scale, p.Outcomes, Answered)
 	if problem != "" {
 		return problem
 	}
@@ -141,7 +144,7 @@ func (s *State) endQuestion(e events.Event, id string, status QuestionStatus, mo
 // here the two are held to each other.
 func (s *State) about(
 	e events.Event, id string, form events.Form, expert string, options []definition.Point,
-	scale *events.Scale, statuses ...QuestionStatus,
+	scale *events.Scale, outcomes []events.Outcome, statuses ...QuestionStatus,
 ) (q *Question, problem string) {
 	if q := s.Question(id); q != nil {
 		switch {
@@ -153,9 +156,22 @@ func (s *State) about(
 			return nil, fmt.Sprintf("it judges other compositions than question %s is about", q.ID)
 		case q.Scale != scale && (q.Scale == nil || scale == nil || *q.Scale != *scale):
 			return nil, fmt.Sprintf("its numbers are on another scale than question %s asks for", q.ID)
+		case !slices.EqualFunc(q.Outcomes(), outcomes, sameOutcome):
+			return nil, fmt.Sprintf("it compares other outcomes than question %s is about", q.ID)
 		}
 	}
 	return s.openQuestion(e, id, statuses...)
+}
+
+// sameOutcome reports whether two outcomes are the same, in bits. The SD of what is
+// expected is behind a pointer.
+func sameOutcome(a, b events.Outcome) bool {
+	return a.Experiment == b.Experiment && slices.EqualFunc(a.Quantities, b.Quantities,
+		func(p, q definition.Quantity) bool {
+			same := p.SD == q.SD || p.SD != nil && q.SD != nil && *p.SD == *q.SD
+			p.SD, q.SD = nil, nil
+			return same && p == q
+		})
 }
 
 // openQuestion returns the named question if it is one of the given statuses,

@@ -50,15 +50,36 @@ func options(xs ...float64) (list []events.Option) {
 	return list
 }
 
+// given are the outcomes of the compositions at xs, where a form compares that.
+func given(form events.Form, xs ...float64) (list []events.Outcome) {
+	if form != events.FormOutcomes {
+		return nil
+	}
+	for i, x := range xs {
+		y := definition.Quantity{Name: "y", Value: 2 * x, Unit: "mS"}
+		if i > 0 {
+			sd := 0.5
+			y.SD = &sd
+		}
+		list = append(list, events.Outcome{Experiment: []string{"e1", ""}[min(i, 1)], Quantities: []definition.Quantity{y}})
+	}
+	return list
+}
+
 // asked is a question to ada about the compositions at xs.
 func asked(id string, form events.Form, xs ...float64) *events.QuestionAsked {
-	return &events.QuestionAsked{Question: id, Form: form, Expert: "ada", Options: options(xs...), Scale: scale(form)}
+	q := &events.QuestionAsked{Question: id, Form: form, Expert: "ada", Options: options(xs...), Scale: scale(form)}
+	for i, o := range given(form, xs...) {
+		q.Options[i].Outcome = &o
+	}
+	return q
 }
 
 // answered is an answer of ada's about the compositions at xs.
 func answered(id string, form events.Form, a events.Answer, xs ...float64) *events.QuestionAnswered {
 	return &events.QuestionAnswered{
-		Question: id, Form: form, Expert: "ada", Options: points(xs...), Scale: scale(form), Answer: a, Comment: "so",
+		Question: id, Form: form, Expert: "ada", Options: points(xs...), Scale: scale(form),
+		Outcomes: given(form, xs...), Answer: a, Comment: "so",
 	}
 }
 
@@ -72,7 +93,8 @@ func volunteered(id string, form events.Form, a events.Answer, xs ...float64) *e
 // changed is one in place of that in the event source.
 func changed(id, source string, form events.Form, a events.Answer, xs ...float64) *events.QuestionSuperseded {
 	return &events.QuestionSuperseded{
-		Question: id, Form: form, Expert: "ada", Options: points(xs...), Scale: scale(form), Supersedes: source, Answer: a,
+		Question: id, Form: form, Expert: "ada", Options: points(xs...), Scale: scale(form),
+		Outcomes: given(form, xs...), Supersedes: source, Answer: a,
 	}
 }
 
@@ -91,6 +113,7 @@ var forms = map[events.Form]struct {
 	events.FormComparison: {[]float64{1, 2}, ordered(1, 0), events.Answer{}},
 	events.FormPinpoint:   {nil, pinpointed(3), pinpointed(4)},
 	events.FormEstimate:   {[]float64{1, 2, 3}, estimated(11.2), estimated(12)},
+	events.FormOutcomes:   {[]float64{1, 2}, ordered(1, 0), ordered(0, 1)},
 }
 
 // Law: a question of any form is answered once, also when it has expired, but not
@@ -179,7 +202,8 @@ func TestAnswersBeside(t *testing.T) {
 		c := forms[form]
 		contest := func(counts string, a events.Answer) *events.QuestionContested {
 			return &events.QuestionContested{
-				Question: "q1", Form: form, Expert: "ada", Counts: counts, Options: points(c.about...), Scale: scale(form), Answer: a,
+				Question: "q1", Form: form, Expert: "ada", Counts: counts, Options: points(c.about...), Scale: scale(form),
+				Outcomes: given(form, c.about...), Answer: a,
 			}
 		}
 		f := begin(t)
@@ -257,6 +281,33 @@ func TestAnswersFitTheirQuestion(t *testing.T) {
 			t.Errorf("%s: the question is %s, its answer %v", name, got.Status, got.Answer)
 		}
 	}
+}
+
+// Law: outcomes are compared only where each option has one, and an answer is about those that
+// were shown, to the last digit and with their origin; no other form has any.
+func TestOutcomesFitTheirQuestion(t *testing.T) {
+	f := begin(t)
+	bare := asked("q1", events.FormOutcomes, 1, 2)
+	bare.Options[1].Outcome = nil
+	label := asked("q1", events.FormLabel, 1)
+	label.Options[0].Outcome = &given(events.FormOutcomes, 1)[0]
+	f.refuses(bare, label)
+	f.must(asked("q1", events.FormOutcomes, 1, 2))
+	for name, change := range map[string]func(*events.QuestionAnswered){
+		"none":          func(p *events.QuestionAnswered) { p.Outcomes = nil },
+		"one":           func(p *events.QuestionAnswered) { p.Outcomes = p.Outcomes[:1] },
+		"another value": func(p *events.QuestionAnswered) { p.Outcomes[0].Quantities[0].Value += 1e-9 },
+		"another unit":  func(p *events.QuestionAnswered) { p.Outcomes[0].Quantities[0].Unit = "S" },
+		"no sd":         func(p *events.QuestionAnswered) { p.Outcomes[1].Quantities[0].SD = nil },
+		"measured":      func(p *events.QuestionAnswered) { p.Outcomes[1].Experiment = "e2" },
+	} {
+		p := answered("q1", events.FormOutcomes, ordered(1, 0), 1, 2)
+		change(p)
+		if err := f.try(p); err == nil {
+			t.Errorf("%s: it is folded", name)
+		}
+	}
+	f.must(answered("q1", events.FormOutcomes, ordered(1, 0), 1, 2))
 }
 
 // Law: what is asked, volunteered or said instead fits its form: a label is of one

@@ -397,6 +397,16 @@ func (q *Question) Points() []definition.Point {
 	return points
 }
 
+// Outcomes returns what is compared where outcomes are; nil where they are not.
+func (q *Question) Outcomes() (all []events.Outcome) {
+	for i := range q.Options {
+		if o := q.Options[i].Outcome; o != nil {
+			all = append(all, *o)
+		}
+	}
+	return all
+}
+
 // Exclusion is a region in which a person wants nothing suggested.
 type Exclusion struct {
 	ID     string            `json:"id"`

@@ -27,11 +27,12 @@ type Best struct {
 // and of its other quantities: the best posterior mean of those that keep the
 // constraints with their confidence, or else the one that most probably keeps them.
 // A formula is compared by what its quantities' models say. It is nil where there
-// is no model, and of a trade-off, which has no best.
+// is no model, of a trade-off, which has no best, and where an expert's preferences
+// decide: see [Problem.Preferred].
 func BestOf(
 	s *campaign.State, sp *space.Space, sought *objective.Model, others Models,
 ) (*Best, error) {
-	if sought == nil || s.Definition.Tradeoff() != nil {
+	if sought == nil || !s.Definition.Single() {
 		return nil, nil
 	}
 	p, err := NewProblem(s, sp, sought, others)

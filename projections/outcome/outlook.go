@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"math"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -93,7 +94,7 @@ func (w *Predictor) At(x []float64) Outlook {
 			Quantity: name, Prediction: p.Models[k].PredictAt(x),
 		})
 	}
-	for _, a := range p.Aims {
+	for _, a := range slices.Concat(p.Aims, p.Compared) {
 		if a.function == nil {
 			continue
 		}

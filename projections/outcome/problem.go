@@ -26,6 +26,9 @@ type Problem struct {
 	Models     []*objective.Model
 	// Aims are the objectives of a trade-off; none where one value is sought.
 	Aims []Aim
+	// Compared are the quantities among which an expert has preferences; none where
+	// something else is sought.
+	Compared []Aim
 	// Waiting says which constraints cannot be judged yet, and why.
 	Waiting []Waiting
 
@@ -41,7 +44,8 @@ type Problem struct {
 // Waiting is a constraint on outcomes that is not judged yet.
 type Waiting struct{ Require, Because string }
 
-// Aim is an objective of a trade-off.
+// Aim is an objective of a trade-off, or a quantity that an expert compares; the
+// latter has no goal.
 type Aim struct {
 	definition.Objective
 	// Worst is as in [definition.Aim].
@@ -63,7 +67,7 @@ func NewProblem(
 ) (*Problem, error) {
 	def := s.Definition
 	o := def.Sought()
-	if len(def.ConstraintsOnOutcomes) == 0 && !computed.ByModels(def) && def.Tradeoff() == nil {
+	if len(def.ConstraintsOnOutcomes) == 0 && !computed.ByModels(def) && def.Single() {
 		return nil, nil
 	}
 	return newProblem(s, sp, sought, others, o, def.ConstraintsOnOutcomes)
@@ -176,6 +180,8 @@ func (b *builder) choose(o definition.Objective, sought *formula.Formula, requir
 		for _, a := range o.Tradeoff {
 			b.need(needed, []string{a.Name})
 		}
+	case o.Preference != nil:
+		b.need(needed, o.Preference.Over)
 	case o.Name != "":
 		b.need(needed, []string{o.Name})
 	}
@@ -304,7 +310,21 @@ func (b *builder) bind(o definition.Objective, sought *formula.Formula, required
 		}
 		return b.desire(d, names, arguments)
 	case o.Tradeoff != nil:
-		return b.aim(arguments)
+		for _, a := range o.Tradeoff {
+			aim, err := b.aim(a, arguments)
+			if err != nil {
+				return err
+			}
+			b.Aims = append(b.Aims, aim)
+		}
+	case o.Preference != nil:
+		for _, name := range o.Preference.Over {
+			aim, err := b.aim(definition.Aim{Name: name}, arguments)
+			if err != nil {
+				return err
+			}
+			b.Compared = append(b.Compared, aim)
+		}
 	case o.Name != "":
 		p.Objective = composite.Alone(slices.Index(arguments, o.Name))
 	}
@@ -330,22 +350,19 @@ func (b *builder) limit(constraint int) (limit *composite.Limit, ok bool) {
 	return limit, true
 }
 
-// aim sets the objectives of a trade-off.
-func (b *builder) aim(arguments []string) error {
-	for _, a := range b.def.Tradeoff() {
-		aim := Aim{
-			Objective: b.def.ObjectiveOf(a), Worst: a.Worst, Model: slices.Index(b.Quantities, a.Name),
-		}
-		if f := b.inline[a.Name]; f != nil {
-			bound, err := f.Bind(arguments)
-			if err != nil {
-				return fmt.Errorf("the quantity %s: %w", a.Name, err)
-			}
-			aim.function = bound
-		}
-		b.Aims = append(b.Aims, aim)
+// aim finds where the values of a quantity come from.
+func (b *builder) aim(a definition.Aim, arguments []string) (Aim, error) {
+	aim := Aim{
+		Objective: b.def.ObjectiveOf(a), Worst: a.Worst, Model: slices.Index(b.Quantities, a.Name),
 	}
-	return nil
+	if f := b.inline[a.Name]; f != nil {
+		bound, err := f.Bind(arguments)
+		if err != nil {
+			return aim, fmt.Errorf("the quantity %s: %w", a.Name, err)
+		}
+		aim.function = bound
+	}
+	return aim, nil
 }
 
 // Functions are what is sought and required; nothing is sought where there is a

@@ -39,8 +39,10 @@ type Model struct {
 	Sampled []float64
 	Scaling coexbo.Scaling
 
-	// Utility is the model of the utility form.
-	Utility *Utility
+	// Utility is the model of the utility form, Outcomes that of the outcomes
+	// form.
+	Utility  *Utility
+	Outcomes *Outcomes
 
 	space  *space.Space
 	spread copeland.Spread
@@ -56,7 +58,7 @@ func (p *Projection) Model(ctx context.Context, expert string) (*Model, error) {
 		return nil, nil
 	}
 	form := p.needs.Form
-	if form != "" && x.Fit == nil {
+	if form != "" && form != events.PreferenceOutcomes && x.Fit == nil {
 		return nil, nil
 	}
 	if m := p.cache[expert]; m != nil {
@@ -68,6 +70,9 @@ func (p *Projection) Model(ctx context.Context, expert string) (*Model, error) {
 	m, err := p.data(x)
 	if err != nil {
 		return nil, err
+	}
+	if form == events.PreferenceOutcomes {
+		return p.modelOutcomes(m, x)
 	}
 	if m.Form != "" {
 		m.Fit = *x.Fit
@@ -123,6 +128,9 @@ var errNoComparison = errors.New("there is no comparison yet")
 // last fit. The result depends on the state and the seed alone.
 func (p *Projection) Fit(ctx context.Context, expert string, seed uint64) (events.PreferenceFit, error) {
 	x := p.expert(expert)
+	if p.needs.Form == events.PreferenceOutcomes {
+		return p.fitOutcomes(ctx, x, seed)
+	}
 	m, err := p.data(x)
 	if err != nil {
 		return events.PreferenceFit{}, err

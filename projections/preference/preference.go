@@ -6,6 +6,8 @@
 //   - a classifier of pairs with the score of each composition against a random
 //     one, for policies that join preferences with measurements (Adachi et al. 2024, §3.1);
 //   - a Gaussian process of the utility, for duels (Sinaga et al. 2026, §3);
+//   - one of the utility of outcomes, several quantities of an experiment, for
+//     campaigns that seek what an expert prefers (Lin et al. 2022);
 //   - none, for rules on a finite set of candidates, which fit their own (Kayal
 //     et al. 2025), and for beliefs, which package belief keeps.
 package preference
@@ -27,10 +29,12 @@ type Expert struct {
 	Name string `json:"name"`
 	// Comparisons in the order of their questions.
 	Comparisons []projections.Comparison `json:"comparisons,omitempty"`
+	// Compared are their choices between outcomes, in the order of the questions.
+	Compared []Compared `json:"compared,omitempty"`
 	// Declared are the anchors the expert has named since the campaign was
 	// defined.
 	Declared []definition.Point `json:"declared,omitempty"`
-	// Revision counts the changes of Comparisons and anchors.
+	// Revision counts the changes of Comparisons, Compared and anchors.
 	Revision int `json:"revision"`
 	// FitRevision is the Revision the fit, or the failed fit, has seen; −1
 	// before the first.
@@ -42,6 +46,8 @@ type Expert struct {
 type state struct {
 	Definition *definition.Campaign `json:"definition,omitempty"`
 	Experts    []Expert             `json:"experts,omitempty"`
+	// Standard is how outcomes are standardized, since they were first compared.
+	Standard []events.OutcomeScale `json:"standard,omitempty"`
 }
 
 // Projection folds comparisons, anchors and fits.
@@ -107,10 +113,11 @@ func (p *Projection) Clone() *Projection {
 	own.state = p.state
 	own.space = p.space
 	own.needs = p.needs
+	own.state.Standard = p.state.Standard
 	own.state.Experts = slices.Clone(p.state.Experts)
 	for i := range own.state.Experts {
 		x := &own.state.Experts[i]
-		x.Comparisons = slices.Clone(x.Comparisons)
+		x.Comparisons, x.Compared = slices.Clone(x.Comparisons), slices.Clone(x.Compared)
 		x.Declared = slices.Clip(x.Declared) // what is added goes elsewhere
 	}
 	return own
@@ -139,10 +146,20 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 			p.state.Experts[i].Fit, p.state.Experts[i].FitRevision = nil, -1
 		}
 		return p.define(&d.Definition)
+	case *events.QuestionAsked:
+		if d.Form == events.FormOutcomes {
+			p.standardize(d.Standard)
+		}
 	case *events.QuestionAnswered:
 		p.answer(d.Expert, d.Question, d.Form, d.Options, d.Answer)
+		if d.Form == events.FormOutcomes {
+			p.compare(d.Expert, d.Question, d.Outcomes, d.Answer)
+		}
 	case *events.QuestionSuperseded:
 		p.answer(d.Expert, d.Question, d.Form, d.Options, d.Answer)
+		if d.Form == events.FormOutcomes {
+			p.compare(d.Expert, d.Question, d.Outcomes, d.Answer)
+		}
 	case *events.AnchorsDeclared:
 		x := p.expert(d.Expert)
 		if d.Instead {
@@ -230,6 +247,9 @@ func (p *Projection) Fitted(expert string) bool {
 func (p *Projection) Stale(expert string) bool {
 	x := p.find(expert)
 	form := p.needs.Form
+	if x != nil && form == events.PreferenceOutcomes {
+		return x.Revision != x.FitRevision && x.staleOutcomes()
+	}
 	if x == nil || form == "" || len(x.Comparisons) == 0 || x.Revision == x.FitRevision {
 		return false
 	}
@@ -241,6 +261,14 @@ func (p *Projection) Stale(expert string) bool {
 		return changes >= *p.state.Definition.Model.Utility.RefitEvery
 	}
 	return changes*choiceRefitEvery >= len(x.Comparisons)
+}
+
+// Fits tells apart which answers the models of all experts were fitted to.
+func (p *Projection) Fits() (fits int) {
+	for _, x := range p.state.Experts {
+		fits += x.FitRevision
+	}
+	return fits
 }
 
 // Revision counts the changes of the expert's comparisons and anchors.

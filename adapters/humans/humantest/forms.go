@@ -33,6 +33,7 @@ var forms = map[events.Form]struct {
 	events.FormComparison: {orders, nil},
 	events.FormPinpoint:   {named, lacksPoints},
 	events.FormEstimate:   {estimated, nil},
+	events.FormOutcomes:   {orders, nil},
 }
 
 // labels are accept, reject, can't tell, and the rejection that excludes. An

@@ -208,7 +208,14 @@ func questionsOfAllForms() []humans.Question {
 	estimate := compare
 	estimate.Form = events.FormEstimate
 	estimate.Scale = events.ScaleOf(definition.Objective{Name: "y", Unit: "mS", Goal: definition.Minimize}, false)
-	return append(questions, compare, estimate, humans.Question{
+	outcomes := humans.Question{Campaign: "desk", Expert: "ada", Form: events.FormOutcomes}
+	for n := range 2 {
+		outcomes.Options = append(outcomes.Options, events.Option{
+			Parameters: definition.Point{"x": definition.Number(float64(n))},
+			Outcome:    &events.Outcome{Quantities: []definition.Quantity{{Name: "y", Value: float64(n)}}},
+		})
+	}
+	return append(questions, compare, estimate, outcomes, humans.Question{
 		Campaign: "desk", Expert: "ada", Form: events.FormPinpoint, Allowed: func(p definition.Point) error {
 			if x, _ := p["x"].Float(); x > 1 {
 				return errors.New("too much")
@@ -296,7 +303,7 @@ func TestEveryForm(t *testing.T) {
 func TestWhatIsLackingIsNotPassed(t *testing.T) {
 	d := newDesk("")
 	labels := questionsOfAllForms()[:2]
-	others := []events.Form{events.FormComparison, events.FormPinpoint, events.FormEstimate}
+	others := []events.Form{events.FormComparison, events.FormPinpoint, events.FormEstimate, events.FormOutcomes}
 	for _, test := range []struct {
 		lacking  string
 		change   func(*humantest.Env)

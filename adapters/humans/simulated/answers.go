@@ -32,6 +32,11 @@ var forms = map[events.Form]func(*Reviewer, context.Context, humans.Question) (e
 		a.Point, err = r.pinpoint(ctx, q.ID, q.Allowed)
 		return a, err
 	},
+	events.FormOutcomes: func(r *Reviewer, _ context.Context, q humans.Question) (a events.Answer,
+		err error) {
+		a.Order, err = r.outcomes(q)
+		return a, err
+	},
 	events.FormEstimate: func(r *Reviewer, _ context.Context, q humans.Question) (a events.Answer,
 		err error) {
 		a.Estimates, err = r.estimates(q.ID, points(q.Options), *q.Scale)

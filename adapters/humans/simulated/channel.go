@@ -78,6 +78,13 @@ type Settings struct {
 	// accurate, and so on; each composition of a sitting is one. Correlation
 	// falls likewise. 0: never.
 	Tires float64 `json:"tires,omitempty" jsonschema:"minimum=0"`
+	// Utility is what outcomes are worth to the expert, where they are to compare
+	// those: the sum over quantities. Such an expert knows no task.
+	Utility []Worth `json:"utility,omitempty"`
+	// UtilityNoise is the standard deviation of the normal noise with which they
+	// judge each outcome, in the unit of the weights. Default 0. A negative
+	// Accuracy says the opposite.
+	UtilityNoise float64 `json:"utility_noise,omitempty" jsonschema:"minimum=0"`
 	// Task the expert knows. Default: the simulated instrument's.
 	Task string `json:"task,omitempty"`
 	// Table is a CSV file whose rows the expert knows, in place of a task,
@@ -108,7 +115,7 @@ func (s *Settings) Complete(def *definition.Campaign) {
 		accuracy := float64(DefaultAccuracy)
 		s.Accuracy = &accuracy
 	}
-	if s.Task == "" && s.Table == "" {
+	if s.Task == "" && s.Table == "" && len(s.Utility) == 0 {
 		s.Task = measured(def)
 	}
 }
@@ -149,6 +156,9 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 	case s.Anchored && len(e.Anchors) == 0:
 		report(here.To("anchored"), e.Name+" has no anchors to be reliable at",
 			"add anchors, or remove anchored")
+	}
+	if def.Preferred() != nil || len(s.Utility) > 0 {
+		return append(faults, s.checkUtility(def, here)...)
 	}
 	const nameOne = "name the task that a simulated expert knows, for example task: electrolyte, or a table"
 	switch {
@@ -216,6 +226,9 @@ func (s *Settings) Words(def *definition.Campaign) string {
 	}
 	if s.Tires > 0 {
 		text += "; half as accurate after " + format.Setting(s.Tires) + " answers"
+	}
+	if len(s.Utility) > 0 {
+		text += "; values" + s.utilityWords(def)
 	}
 	if s.Table != "" {
 		text += "; knows the rows of " + s.Table

@@ -11,6 +11,8 @@
 //     small near the expert's anchors (Sinaga et al. 2026, §3.1);
 //   - pinpoints a sample of the belief, of density in proportion to 1 − S(aρ)
 //     (Xu et al. 2024, §6 and App. H.3);
+//   - prefers that of two outcomes which is worth more to them ([Worth]), by a utility of
+//     their own that has nothing to do with ranks;
 //   - estimates −aρ with logistic noise, on the scale that is asked for; or says numbers
 //     that correlate with the truth as far as is set.
 //
@@ -109,6 +111,9 @@ func New(
 	settings, err := settingsOf(e)
 	if err != nil {
 		return nil, err
+	}
+	if len(settings.Utility) > 0 && settings.Task == "" {
+		return Knowing(e, def, worthless(e, def), sample)
 	}
 	name := cmp.Or(settings.Task, measured(&def))
 	if name == "" {
@@ -221,6 +226,7 @@ func (r *Reviewer) check(e definition.Expert) error {
 		{!finite(c.Strictness), "strictness", c.Strictness, "a finite number"},
 		{!probability(c.Copies), "copies", c.Copies, "a probability, 0 to 1"},
 		{!positive(c.Tires), "tires", c.Tires, "a finite number of at least 0"},
+		{!positive(c.UtilityNoise), "utility_noise", c.UtilityNoise, "a finite number of at least 0"},
 	} {
 		if rule.broken {
 			return fault(e, "%s is %v and must be %s", rule.setting, rule.value, rule.want)

@@ -259,12 +259,12 @@ func TestSuite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k, _ := tasks.Lookup("branin")
 			humantest.Run(t, humantest.Env{
-				Open: func() humans.Reviewer { return reviewer(t, "branin", 1, cfg) },
+				Open: func() humans.Reviewer { return reviewer(t, "branin", 1, valuing(cfg)) },
 				Questions: []humans.Question{
 					question("branin", 0, k.Point(k.Best.At)), question("branin", 0, k.Point(k.Worst.At)),
 					comparison("branin", 0, k.Point(k.Best.At), k.Point(k.Worst.At), k.Point([]float64{2, 10})),
 					pinpoint("branin", 0), estimate("branin", 0, false, uniform("branin")(20, 1)...),
-					estimate("branin", 0, true, k.Point(k.Best.At), k.Point(k.Worst.At)),
+					estimate("branin", 0, true, k.Point(k.Best.At), k.Point(k.Worst.At)), outcomes(0, 3, 7),
 				},
 			})
 		})
@@ -279,8 +279,9 @@ func TestEveryForm(t *testing.T) {
 		events.FormComparison: comparison("branin", 1, k.Point(k.Best.At), k.Point(k.Worst.At)),
 		events.FormPinpoint:   pinpoint("branin", 1),
 		events.FormEstimate:   estimate("branin", 1, false, k.Point(k.Best.At), k.Point(k.Worst.At)),
+		events.FormOutcomes:   outcomes(1, 3, 7),
 	}
-	r := reviewer(t, "branin", 1, simulated.Settings{})
+	r := reviewer(t, "branin", 1, valuing(simulated.Settings{}))
 	for _, form := range events.Forms() {
 		q, known := questions[form]
 		if !known {

@@ -98,6 +98,7 @@ var forms = map[events.Form]struct {
 	events.FormComparison: {showComparison, parseComparison, nil},
 	events.FormPinpoint:   {showPinpoint, parsePinpoint, nil},
 	events.FormEstimate:   {showEstimate, parseEstimate, beginEstimate},
+	events.FormOutcomes:   {showOutcomes, parseComparison, nil},
 }
 
 // show is what the question asks, without the parts that belong to one prompt:

@@ -68,6 +68,33 @@ func estimate(n int) humans.Question {
 	return q
 }
 
+// outcomes is a question for the better one of two outcomes.
+func outcomes() humans.Question {
+	q := compare(2)
+	q.Form = events.FormOutcomes
+	sd := 0.4
+	for i, o := range []events.Outcome{
+		{Experiment: "e3", Quantities: []definition.Quantity{{Name: "y", Value: 12.25, Unit: "mS"}}},
+		{Quantities: []definition.Quantity{{Name: "y", Value: 13.126, Unit: "mS", SD: &sd}}},
+	} {
+		q.Options[i].Outcome = &o
+	}
+	return q
+}
+
+// Law: of each outcome it is shown whether it was measured, and where.
+func TestOutcomesSayWhereTheyComeFrom(t *testing.T) {
+	title, body := terminal.Show(outcomes())
+	text := oneLine(title + " " + strings.Join(body, " "))
+	for _, want := range []string{
+		"which outcome would you rather have", "A y 12.25 mS (measured in e3)", "B y 13.13 ± 0.40 mS (expected, not measured)",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %q", want, text)
+		}
+	}
+}
+
 // marked is estimate in marks.
 func marked(n int) humans.Question {
 	q := estimate(n)
@@ -403,7 +430,7 @@ func TestShows(t *testing.T) {
 func TestEveryForm(t *testing.T) {
 	questions := map[events.Form]humans.Question{
 		events.FormLabel: question(), events.FormComparison: compare(2), events.FormPinpoint: pinpoint(),
-		events.FormEstimate: estimate(20),
+		events.FormEstimate: estimate(20), events.FormOutcomes: outcomes(),
 	}
 	for _, form := range events.Forms() {
 		q, known := questions[form]
@@ -509,7 +536,7 @@ func TestSuite(t *testing.T) {
 		"solvent": definition.Category("EC:DMC")}
 	humantest.Run(t, humantest.Env{
 		Open:      func() humans.Reviewer { return terminal.New("ada", lines, now) },
-		Questions: []humans.Question{question(), other, compare(2), compare(3), pinpoint(), estimate(12), marked(2)},
+		Questions: []humans.Question{question(), other, compare(2), compare(3), pinpoint(), estimate(12), marked(2), outcomes()},
 		Person:    p,
 		Patience:  20 * time.Second,
 	})

@@ -62,7 +62,7 @@ func TestSuite(t *testing.T) {
 		Open: func() humans.Reviewer { return desk.Reviewer("ada") },
 		Questions: []humans.Question{
 			question(events.FormLabel, 1), other, question(events.FormComparison, 2), estimate,
-			question(events.FormPinpoint, 0),
+			question(events.FormPinpoint, 0), question(events.FormOutcomes, 2),
 		},
 		Person:   person{desk},
 		Patience: 10 * time.Second,

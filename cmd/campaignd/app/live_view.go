@@ -79,6 +79,11 @@ func (p *panel) View() tea.View {
 			row(r.Name, "%s", r.Text)
 		}
 	}
+	if def.Preferred() != nil && len(s.Values) > 0 {
+		for _, r := range s.Found() {
+			row(r.Name, "%s", r.Text)
+		}
+	}
 	if measured := s.BestMeasured; measured != nil {
 		row("best", "by the model: %s", bestByModel(s))
 		row("", "measured: %s  in %s", bold(view.Measured(measured)), measured.Experiment)

@@ -69,6 +69,12 @@ parameters: [{name: x1, min: -5, max: 10}, {name: x2, min: 0, max: 15}]
 quantities: [{name: value}, {name: other}]
 objective: {tradeoff: [{minimize: value}, {minimize: other}]}
 `
+	const preferred = `name: x
+parameters: [{name: x1, min: -5, max: 10}, {name: x2, min: 0, max: 15}]
+quantities: [{name: value}, {name: other}]
+objective: {preference: {over: [value, other]}}
+experts: [{name: ada, simulated: {utility: [{quantity: value, from: 6, to: 12}]}}]
+`
 	for _, m := range view.Methods(Builtin()) {
 		stdout, _, code := program(t, "methods", m.Name)
 		_, written, ok := strings.Cut(stdout, "\npolicy:")
@@ -81,8 +87,12 @@ objective: {tradeoff: [{minimize: value}, {minimize: other}]}
 			ends = "budget: {comparisons: 9}\n"
 		}
 		campaign := campaign
-		if method, _ := Builtin().Methods.Method(m.Name); method.Tradeoff {
-			campaign, ends = traded, "budget: {experiments: 9}\ninstrument: {process: [./pump]}\n"
+		const several = "budget: {experiments: 9}\ninstrument: {process: [./pump]}\n"
+		switch method, _ := Builtin().Methods.Method(m.Name); {
+		case method.Tradeoff:
+			campaign, ends = traded, several
+		case method.Preference:
+			campaign, ends = preferred, several
 		}
 		long, err := campaignfile.Parse(Builtin(), "long.yaml", []byte(campaign+ends+"policy:"+written))
 		if err != nil {

@@ -43,18 +43,19 @@ var update = flag.Bool("update", false, "write the golden logs of the release, o
 // goldenCampaigns are the campaigns of the golden logs of a release: between them they
 // hold every kind of event and every form of question.
 var goldenCampaigns = map[string]func(*testing.T) []events.Event{
-	"people":   people,
-	"label":    labeled,
-	"pair":     paired,
-	"pinpoint": pinpointedBy,
-	"duel":     dueled,
-	"unfit":    unfit,
-	"estimate": estimated,
-	"contest":  contestedBy,
-	"files":    filed,
-	"several":  several,
-	"awaiting": awaiting,
-	"outcomes": tradedOff,
+	"people":     people,
+	"label":      labeled,
+	"pair":       paired,
+	"pinpoint":   pinpointedBy,
+	"duel":       dueled,
+	"unfit":      unfit,
+	"estimate":   estimated,
+	"contest":    contestedBy,
+	"files":      filed,
+	"several":    several,
+	"awaiting":   awaiting,
+	"outcomes":   tradedOff,
+	"preference": comparedOutcomes,
 }
 
 // Law: golden logs stay readable. A log of each release that was ever published still
@@ -234,6 +235,16 @@ func labeled(t *testing.T) []events.Event {
 	log, _ := simulate(t, electrolyte(t, 5, 10, func(def *definition.Campaign) {
 		def.Policy.Handover = cobol.Width{Gate: ptr(false)}.Choice()
 	}))
+	return history(t, log)
+}
+
+// comparedOutcomes is a campaign in which an expert compares outcomes, of which they cannot tell a few.
+func comparedOutcomes(t *testing.T) []events.Event {
+	def, err := studytest.Define("electrolyte", 3, 7, studytest.WithPreference(humansim.Settings{UnsureRate: 0.2}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, _ := simulate(t, def)
 	return history(t, log)
 }
 

@@ -1,0 +1,54 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+)
+
+// fewLiked is how many compositions a summary of what is preferred lists.
+const fewLiked = 3
+
+// foundPreferred says what is preferred of what was measured: the first, how sure
+// that is, and the next ones. Utilities are not written: they have no unit.
+func (c *Campaign) foundPreferred() (rows []Row) {
+	switch {
+	case len(c.Ranking) == 0 && len(c.Values) == 0:
+		return []Row{{"preferred", "nothing was measured"}}
+	case len(c.Ranking) == 0:
+		return []Row{{"preferred", "by the models: " + c.NoModel}}
+	}
+	first := &c.Ranking[0]
+	text := LikedText(first)
+	if first.Doubtful {
+		text = "nothing measured keeps the constraints with confidence; " + text
+	}
+	rows = append(rows, Row{"preferred", text}, Row{"", format.CompositionsOf(c.Definition).LineWithUnits(first.Parameters)})
+	if sure := LikedBefore(c.Ranking, 0); sure != "" {
+		rows = append(rows, Row{"", sure})
+	}
+	for i := 1; i < min(fewLiked, len(c.Ranking)); i++ {
+		name := ""
+		if i == 1 {
+			name = "then"
+		}
+		rows = append(rows, Row{name, LikedText(&c.Ranking[i])})
+	}
+	return rows
+}
+
+// LikedText is an experiment with what is expected of its quantities.
+func LikedText(l *engine.Liked) string {
+	return l.Experiment + ": " + strings.Join(Expects(l.Quantities), ", ")
+}
+
+// LikedBefore says how probably one of a ranking is preferred to the next; empty of
+// the last one.
+func LikedBefore(ranking []engine.Liked, i int) string {
+	if ranking[i].Before == nil {
+		return ""
+	}
+	return fmt.Sprintf("preferred to %s with probability %.2f", ranking[i+1].Experiment, *ranking[i].Before)
+}
