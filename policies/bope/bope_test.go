@@ -162,6 +162,11 @@ func TestQuestions(t *testing.T) {
 			def.Quantities[i].Better = ""
 		}
 	}
+	five := 5
+	unsure := live(t, 2, 6, humansim.Settings{UnsureRate: 1}, undirected, func(def *definition.Campaign) { def.Initial.Experiments = &five })
+	if pairs := measuredPairs(unsure); len(pairs) != 10 {
+		t.Errorf("of five outcomes %d pairs are shown to who cannot tell", len(pairs))
+	}
 	l := live(t, 2, 9, humansim.Settings{UnsureRate: 0.3}, undirected)
 	l.sound(t)
 	seen := make(map[string]bool)
@@ -195,6 +200,19 @@ func TestQuestions(t *testing.T) {
 	if n := len(l.core.State().Questions); n < 10 || expected == 0 {
 		t.Errorf("%d questions, %d outcomes that are expected", n, expected)
 	}
+}
+
+// measuredPairs are the pairs of measured outcomes that were asked about.
+func measuredPairs(l *lived) map[string]bool {
+	pairs := make(map[string]bool)
+	for _, q := range l.core.State().Questions {
+		names := []string{q.Outcomes()[0].Experiment, q.Outcomes()[1].Experiment}
+		slices.Sort(names)
+		if names[0] != "" {
+			pairs[strings.Join(names, " ")] = true
+		}
+	}
+	return pairs
 }
 
 // gave is the conductivity that an experiment gave.
@@ -252,6 +270,7 @@ func TestAbsentExpert(t *testing.T) {
 		"expired":         {[]campaign.QuestionStatus{campaign.Expired}, 0, "run", policies.RuleNoAnswer},
 		"withdrawn":       {[]campaign.QuestionStatus{campaign.Answered, campaign.Withdrawn}, 0, "run", policies.RuleNoAnswer},
 		"in the next":     {[]campaign.QuestionStatus{campaign.Expired}, 1, "ask", bope.RuleSitting},
+		"ten in the next": {slices.Repeat([]campaign.QuestionStatus{campaign.Expired}, 10), 1, "ask", bope.RuleSitting},
 		"still to answer": {[]campaign.QuestionStatus{campaign.Asked}, 1, "run", policies.RuleLabelBudget},
 		"after ten":       {slices.Repeat([]campaign.QuestionStatus{campaign.Answered}, 10), 0, "run", bope.RulePreferred},
 		"after ten away":  {append(slices.Repeat([]campaign.QuestionStatus{campaign.Answered}, 10), campaign.Expired), 0, "run", policies.RuleNoAnswer},
