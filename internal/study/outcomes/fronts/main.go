@@ -84,7 +84,6 @@ type table struct {
 	folder    string
 	reference []float64 // scores, MAXIMIZED
 	greatest  float64   // hypervolume
-	spans     []float64 // of each objective over the table
 }
 
 // open reads a campaign file and its whole table.
