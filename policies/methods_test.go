@@ -40,7 +40,9 @@ type method struct {
 func methods() map[string]method {
 	all := make(map[string]method)
 	for _, m := range builtin.Registry().Methods.Methods() {
-		all[m.Name] = method{m.Policy, m.Form, m.Form != ""}
+		if !m.Preference { // these have campaigns of their own, in package bope
+			all[m.Name] = method{m.Policy, m.Form, m.Form != ""}
+		}
 	}
 	forms := map[string]events.Form{
 		belief.FeedbackComparison: events.FormComparison, belief.FeedbackRanking: events.FormComparison, belief.FeedbackPinpoint: events.FormPinpoint,
