@@ -164,14 +164,14 @@ func (p *Problem) worst() []float64 {
 			worst[k] = a.score(*a.Worst, log)
 		}
 		if bound, ok := p.ownBound(a); ok {
-			worst[k] = max(a.score(bound, log), cmpNaN(worst[k]))
+			worst[k] = max(a.score(bound, log), orLeast(worst[k]))
 		}
 	}
 	return worst
 }
 
-// cmpNaN is x, and the least number where it is none.
-func cmpNaN(x float64) float64 {
+// orLeast is x, and the least number where it is none.
+func orLeast(x float64) float64 {
 	if math.IsNaN(x) {
 		return math.Inf(-1)
 	}

@@ -94,6 +94,13 @@ func (r *Reviewer) order(n int, id string, options []definition.Point) ([]int, e
 	if r.copies(n, id, options...) {
 		return order, nil
 	}
+	sortByLiking(order, liking)
+	return order, nil
+}
+
+// sortByLiking puts options in the order in which they are liked, the most first;
+// equals stay as they are.
+func sortByLiking(order []int, liking []float64) {
 	slices.SortStableFunc(order, func(i, j int) int {
 		switch {
 		case liking[i] > liking[j]:
@@ -103,7 +110,6 @@ func (r *Reviewer) order(n int, id string, options []definition.Point) ([]int, e
 		}
 		return 0
 	})
-	return order, nil
 }
 
 // liking is how much the expert likes p when they compare it: with Gumbel noise

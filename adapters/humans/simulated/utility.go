@@ -73,15 +73,7 @@ func (r *Reviewer) outcomes(q humans.Question) ([]int, error) {
 	if r.copies(answered(q.ID), q.ID, points(q.Options)...) {
 		return order, nil
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case liking[i] > liking[j]:
-			return -1
-		case liking[i] < liking[j]:
-			return 1
-		}
-		return 0
-	})
+	sortByLiking(order, liking)
 	return order, nil
 }
 

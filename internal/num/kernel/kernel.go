@@ -127,7 +127,10 @@ func (k *ard) Diag(x, grad []float64) float64 {
 	return k.outputScale
 }
 
-func (k *ard) Gram(dst []float64, X [][]float64) {
+func (k *ard) Gram(dst []float64, X [][]float64) { gram(k, dst, X) }
+
+// gram is [Kernel.Gram] of a kernel that makes its rows by Cross.
+func gram(k Kernel, dst []float64, X [][]float64) {
 	n := len(X)
 	checkLen("dst", len(dst), n*n)
 	for i, x := range X {
@@ -136,7 +139,7 @@ func (k *ard) Gram(dst []float64, X [][]float64) {
 		for j, v := range row {
 			dst[j*n+i] = v
 		}
-		dst[i*n+i] = k.outputScale
+		dst[i*n+i] = k.Diag(x, nil)
 	}
 }
 

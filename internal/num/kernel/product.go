@@ -123,18 +123,7 @@ func (k *product) Diag(x, grad []float64) float64 {
 	return k.outputScale * k.covariance(s, s)
 }
 
-func (k *product) Gram(dst []float64, X [][]float64) {
-	n := len(X)
-	checkLen("dst", len(dst), n*n)
-	for i, x := range X {
-		row := dst[i*n : i*n+i]
-		k.Cross(row, X[:i], x)
-		for j, v := range row {
-			dst[j*n+i] = v
-		}
-		dst[i*n+i] = k.Diag(x, nil)
-	}
-}
+func (k *product) Gram(dst []float64, X [][]float64) { gram(k, dst, X) }
 
 func (k *product) Cross(dst []float64, X [][]float64, x []float64) {
 	k.checkPoint(x)
