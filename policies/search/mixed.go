@@ -177,30 +177,18 @@ func order(places []place) {
 	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.value, b.value) })
 }
 
-// spread returns up to n of places, which are in order of value, the first
-// among them: as far apart from each other as reach, or half of it as often as
-// is needed to find n. Halving ends at 1e-6, where the rest are repeats.
+// spread returns up to n of places, which are in order of value, apart from each
+// other by the reach: see [optimize.Apart].
 func spread(places []place, n int, reach float64) []place {
+	points := make([][]float64, len(places))
+	for i, p := range places {
+		points[i] = p.x
+	}
 	var chosen []place
-	for ; len(chosen) < min(n, len(places)) && reach > 1e-6; reach /= 2 {
-		for _, p := range places {
-			if len(chosen) < n && !slices.ContainsFunc(chosen,
-				func(c place) bool { return near(c.x, p.x, reach) }) {
-				chosen = append(chosen, p)
-			}
-		}
+	for _, i := range optimize.Apart(points, n, reach) {
+		chosen = append(chosen, places[i])
 	}
 	return chosen
-}
-
-// near reports whether the root mean square of the differences is less than
-// reach.
-func near(x, y []float64, reach float64) bool {
-	sum := 0.0
-	for j, v := range x {
-		sum += (v - y[j]) * (v - y[j])
-	}
-	return sum < reach*reach*float64(len(x))
 }
 
 // improve searches from a point for a composition that is better than best. A

@@ -117,9 +117,7 @@ func MultiStart(
 // mean square of the differences of their coordinates.
 const reach = 0.2
 
-// apart returns up to k of the points with a finite value, the best first: each
-// apart from those before it by reach, or by half of that as often as it takes to
-// find k. Halving ends where the rest are repeats.
+// apart returns up to k of the points with a finite value, as indices: see [Apart].
 func apart(points [][]float64, values []float64, k int) (chosen []int) {
 	var order []int
 	for i, v := range values {
@@ -128,14 +126,29 @@ func apart(points [][]float64, values []float64, k int) (chosen []int) {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
-	for within := reach; len(chosen) < k && within > 1e-6; within /= 2 {
-		for _, i := range order {
+	ordered := make([][]float64, len(order))
+	for rank, i := range order {
+		ordered[rank] = points[i]
+	}
+	for _, rank := range Apart(ordered, k, reach) {
+		chosen = append(chosen, order[rank])
+	}
+	return chosen
+}
+
+// Apart returns up to k of some points, the best first, as indices, the first
+// among them: each as far apart from those before it as the reach, the root mean
+// square of the differences of their coordinates, or half of it as often as is
+// needed to find k. Halving ends at 1e-6, where the rest are repeats.
+func Apart(points [][]float64, k int, reach float64) (chosen []int) {
+	for ; len(chosen) < min(k, len(points)) && reach > 1e-6; reach /= 2 {
+		for i, x := range points {
 			near := func(c int) bool {
 				sum := 0.0
-				for j, v := range points[i] {
-					sum += (v - points[c][j]) * (v - points[c][j])
+				for j, v := range points[c] {
+					sum += (v - x[j]) * (v - x[j])
 				}
-				return sum < within*within*float64(len(points[i]))
+				return sum < reach*reach*float64(len(x))
 			}
 			if len(chosen) < k && !slices.ContainsFunc(chosen, near) {
 				chosen = append(chosen, i)
