@@ -16,9 +16,12 @@ has been run. Nothing is tuned to any task. The arms:
   Ax           its Client with everything by default, so that it infers a reference point; the noise as the standard
                error of each result
   qLogNParEGO  BoTorch, otherwise as qLogNEHVI
+  qLogNEI      BoTorch, where one number that is computed of the quantities is sought: models of the quantities as in
+               qLogNEHVI, the number of their samples
+  qLogNEI-mono BoTorch, one SingleTaskGP of the computed numbers
 
-Further commands: --starts writes starts.jsonl anew, --summary prints means of what courses.jsonl has, and --arms,
---tasks and --seeds run campaigns out of the order.
+Further commands: --starts writes starts.jsonl anew, --summary prints means of what courses.jsonl has, --decisions times
+single suggestions, and --arms, --tasks and --seeds run campaigns out of the order.
 """
 
 import argparse
@@ -28,6 +31,7 @@ import json
 import logging
 import math
 import os
+import resource
 import statistics
 import sys
 import time
@@ -38,7 +42,9 @@ try:
     from botorch.acquisition.multi_objective import logei
     from botorch.acquisition.multi_objective.logei import qLogNoisyExpectedHypervolumeImprovement
     from botorch.acquisition.multi_objective.objective import WeightedMCMultiOutputObjective
+    from botorch.acquisition.logei import qLogNoisyExpectedImprovement
     from botorch.acquisition.multi_objective.parego import qLogNParEGO
+    from botorch.acquisition.objective import GenericMCObjective
     from botorch.fit import fit_gpytorch_mll
     from botorch.models import ModelList, ModelListGP, SingleTaskGP
     from botorch.models.deterministic import GenericDeterministicModel
@@ -89,9 +95,13 @@ class Electrolyte:
 class Task:
     """A problem with noise and a budget. Points are in the unit cube, results in the problem's own units."""
 
-    def __init__(self, problem, initial, further, seeds, sd=None, relative=None, known=None, reference=None, best=None):
+    def __init__(self, problem, initial, further, seeds, sd=None, relative=None, known=None, reference=None, best=None,
+                 whole=None, slack=None):
         """sd has a standard deviation for each quantity, relative a share of its value instead of it; known has the
-        function of a quantity, by its index, that is not measured. reference and best replace the problem's."""
+        function of a quantity, by its index, that is not measured. reference and best replace the problem's. whole is
+        a number, computed of the quantities, that is sought in place of the front, the greater the better; then best is
+        its greatest value, and its greatest value so far is called the hypervolume. slack is at least 0
+        where the quantities keep what is required with it; elsewhere the whole counts as 0."""
         self.problem, self.initial, self.experiments, self.seeds = problem, initial, initial + further, seeds
         self.lower, self.upper = problem.bounds
         self.dim = len(self.lower)
@@ -104,6 +114,7 @@ class Task:
         # Quantities times sign are to be great; a slack is feasible from 0 on.
         self.sign = torch.tensor([1.0 if m else -1.0 for m in maximized] + [1.0] * self.constraints, dtype=torch.double)
         self.sd, self.relative, self.known = sd, relative or {}, known or {}
+        self.whole, self.slack = whole, slack
 
     def at(self, unit):
         return self.lower + unit * (self.upper - self.lower)
@@ -132,7 +143,10 @@ class Task:
         return [self.spread(row[k], k) for row in measured]
 
     def hypervolume(self, values):
-        """The hypervolume of the feasible ones among the noiseless values."""
+        """The hypervolume of the feasible ones among the noiseless values; or the greatest value of the whole."""
+        if self.whole:
+            whole = self.whole(values)
+            return max(0.0, (torch.where(self.slack(values) >= 0, whole, 0.0) if self.slack else whole).max().item())
         values = values[(values[:, self.objectives:] >= 0).all(dim=-1)] * self.sign
         reference = torch.tensor(self.reference, dtype=torch.double) * self.sign[:self.objectives]
         return Hypervolume(ref_point=reference).compute(front(values[:, :self.objectives], reference))
@@ -149,6 +163,24 @@ def deviate(task, seed, n, k):
     """The standard normal deviate of quantity k of experiment n: the quantile of a uniform number by SHA-256."""
     bits = int.from_bytes(hashlib.sha256(f"{task} {seed} {n} {k}".encode()).digest()[:8], "big") >> 11
     return statistics.NormalDist().inv_cdf((bits + 0.5) / 2**53)
+
+
+def fluidity(y, least=0.0):
+    """A conductivity that counts less where the electrolyte is viscous. What is below least counts as least."""
+    return y[..., 0] / y[..., 1].clamp_min(least).sqrt()
+
+
+def desirable(y, least=0.0):
+    """Conductivity from 6 to 14 mS/cm weighs twice, viscosity from 5 to 1 mPa·s and price from 5 to 2 EUR/kg once."""
+    ends = ((6, 14), (5, 1), (5, 2))
+    share = [((y[..., k] - start) / (end - start)).clamp(least, 1) for k, (start, end) in enumerate(ends)]
+    return (share[0]**2 * share[1] * share[2])**0.25
+
+
+def whole(function, best, slack=None):
+    """A task that seeks one number of the electrolyte's noisy quantities."""
+    return Task(Electrolyte(), 8, 25, 60, sd=[0.14, 0.0, 0.0], relative={1: 0.02}, known={2: Electrolyte.price},
+                whole=function, best=best, slack=slack)
 
 
 # The order of the tasks, which was chosen before anything was run. The names are those of internal/tasks, with -noisy
@@ -172,6 +204,10 @@ TASKS = {
     "car-side-impact": Task(problems.CarSideImpact(), 16, 50, 20),
     "dtlz2-4": Task(problems.DTLZ2(dim=6, num_objectives=4), 14, 50, 30),
     "dtlz2-4-noisy": Task(problems.DTLZ2(dim=6, num_objectives=4), 14, 50, 30, sd=[0.05] * 4),
+    "electrolyte-formula": whole(fluidity, 9.117632289240005),
+    "electrolyte-desirability": whole(desirable, 0.6564024138040215),
+    "electrolyte-thin": whole(lambda y, least=0: y[..., 0], 7.537269406235588, lambda y: 1.2 - y[..., 1]),
+    "electrolyte-conducting": whole(lambda y, least=0: 5 - y[..., 1], 3.0182613294337566, lambda y: y[..., 0] - 12.8),
 }
 
 
@@ -214,10 +250,39 @@ class BoTorch:
             acquisition = qLogNoisyExpectedHypervolumeImprovement(ref_point=reference, **common)
         else:
             acquisition = qLogNParEGO(**common)
-        best, _ = optimize_acqf(
-            acquisition, torch.tensor([[0.0] * task.dim, [1.0] * task.dim], dtype=torch.double), q=1,
-            num_restarts=RESTARTS, raw_samples=RAW, options={"batch_limit": 5, "maxiter": 200})
-        return best[0].tolist(), fitted - began, time.process_time() - fitted
+        return searched(acquisition, task.dim), fitted - began, time.process_time() - fitted
+
+
+class Whole(BoTorch):
+    """Seeks the number that is computed of the quantities, by their models or, mono, by a model of its values."""
+
+    def __init__(self, task, mono):
+        self.task, self.mono = task, mono
+
+    def ask(self, points, measured):
+        task, began = self.task, time.process_time()
+        x, objective = torch.tensor(points, dtype=torch.double), None
+        if self.mono:
+            y = task.whole(torch.tensor(measured, dtype=torch.double)).unsqueeze(-1)
+            model = SingleTaskGP(x, y)
+            fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        else:
+            model = ModelList(*self.models(x, measured))
+            objective = GenericMCObjective(lambda samples, X=None: task.whole(samples, 1e-6))  # roots have no slope at 0
+        fitted = time.process_time()
+        constraints = [lambda samples: -task.slack(samples)] if task.slack else None
+        acquisition = qLogNoisyExpectedImprovement(
+            model, x, objective=objective, constraints=constraints, sampler=get_sampler(model.posterior(x[:1]), torch.Size([SAMPLES])),
+            prune_baseline=True)
+        return searched(acquisition, task.dim), fitted - began, time.process_time() - fitted
+
+
+def searched(acquisition, dim):
+    """Where an acquisition function is greatest in the unit cube, with the effort of BoTorch's tutorials."""
+    best, _ = optimize_acqf(
+        acquisition, torch.tensor([[0.0] * dim, [1.0] * dim], dtype=torch.double), q=1,
+        num_restarts=RESTARTS, raw_samples=RAW, options={"batch_limit": 5, "maxiter": 200})
+    return best[0].tolist()
 
 
 class Sobol:
@@ -300,11 +365,21 @@ ARMS = {
     "BayBE": BayBE,
     "Ax": Ax,
     "qLogNParEGO": lambda task, seed: BoTorch(task, "qLogNParEGO"),
+    "qLogNEI": lambda task, seed: Whole(task, mono=False),
+    "qLogNEI-mono": lambda task, seed: Whole(task, mono=True),
 }
+
+
+def runs(arm, task):
+    """Whether an arm can seek what a task seeks."""
+    if task.whole:
+        return arm in ("Sobol", "qLogNEI") or arm == "qLogNEI-mono" and not task.slack
+    return not arm.startswith("qLogNEI") and not (arm == "BayBE" and task.constraints)
+
 
 # What is run, from the top: arms, tasks and seeds up to one. The first rounds are short, so that a run that is cut off
 # has a little of everything; the last is the whole.
-FIRST = ["qLogNEHVI", "Sobol"]
+FIRST = ["qLogNEHVI", "qLogNEI", "Sobol"]
 OTHERS = ["BayBE", "Ax", "qLogNParEGO"]
 SCHEDULE = [
     (FIRST, ["branin-currin", "dtlz2-2", "electrolyte"], 6),
@@ -405,7 +480,7 @@ def planned(arms, tasks, seeds):
     return list(dict.fromkeys(
         (name, arm, seed)
         for of, names, last in schedule for name in names for arm in of
-        if not (arm == "BayBE" and TASKS[name].constraints)
+        if runs(arm, TASKS[name])
         for seed in range(first, min(last, TASKS[name].seeds) + 1)))
 
 
@@ -428,6 +503,27 @@ def summary(lines):
                   f"{statistics.mean(along):.3f} | {seconds} |")
 
 
+def half_near_the_front(n, m):
+    """The points of BenchmarkTradeoff in internal/study/outcomes."""
+    points = []
+    for i in range(n):
+        x = [math.modf((i + 1) * math.sqrt(prime))[0] for prime in (2, 3, 5, 7, 11, 13)]
+        points.append(x if i % 2 == 0 else x[:m - 1] + [0.5 + (v - 0.5) / 10 for v in x[m - 1:]])
+    return points
+
+
+def decisions():
+    """Prints what a suggestion of qLogNEHVI takes on the measurements of BenchmarkTradeoff."""
+    print("| n | m | fit, s | search, s | peak of memory, MB |")
+    print("|---|---|---|---|---|")
+    for n, m in ((50, 2), (100, 2), (100, 3), (200, 3), (100, 4)):
+        task, points = TASKS[f"dtlz2-{m}"], half_near_the_front(n, m)
+        torch.manual_seed(1)
+        _, fit, search = ARMS["qLogNEHVI"](task, 1).ask(points, task.values(torch.tensor(points)).tolist())
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"| {n} | {m} | {fit:.2f} | {search:.1f} | {memory:.0f} |", flush=True)
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     args.add_argument("--arms", help="these arms, with commas between them, in place of the schedule")
@@ -435,6 +531,7 @@ def main():
     args.add_argument("--seeds", help="first-last, in place of the schedule")
     args.add_argument("--out", default=os.path.join(HERE, "courses.jsonl"), help="the file to append to")
     args.add_argument("--starts", action="store_true", help="write starts.jsonl anew, and end")
+    args.add_argument("--decisions", action="store_true", help="time single suggestions, and end")
     args.add_argument("--summary", action="store_true", help="print means of what there is, and end")
     args = args.parse_args()
     warnings.filterwarnings("ignore")
@@ -443,6 +540,8 @@ def main():
     torch.set_default_dtype(torch.double)
     if args.starts:
         return write_starts()
+    if args.decisions:
+        return decisions()
     lines = courses(args.out)
     if args.summary:
         return summary(lines)

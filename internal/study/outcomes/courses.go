@@ -35,6 +35,9 @@ type Course struct {
 	// an arm does not tell the two apart, all are of the search.
 	FitSeconds    []float64 `json:"fit_s,omitempty"`
 	SearchSeconds []float64 `json:"search_s,omitempty"`
+	// Feasible is how probable it was, by the decision for each further experiment,
+	// that it keeps what is required; of this program's campaigns alone.
+	Feasible []float64 `json:"feasible,omitempty"`
 	// Versions of the arm's packages.
 	Versions map[string]string `json:"versions"`
 }
@@ -94,7 +97,7 @@ func (c Course) check() error {
 	case !slices.IsSorted(c.Hypervolume) || c.Hypervolume[0] < 0:
 		return errors.New("a hypervolume is negative, or less than the one before")
 	}
-	if left := t.Problem.Hypervolume - c.Hypervolume[steps]; !(math.Abs(math.Log10(left)-c.Log10Difference) <= 1e-5) {
+	if left := t.Greatest() - c.Hypervolume[steps]; !(math.Abs(math.Log10(left)-c.Log10Difference) <= 1e-5) {
 		return fmt.Errorf("log10 difference %v, but %v of the hypervolume is missing", c.Log10Difference, left)
 	}
 	for _, seconds := range [][]float64{c.FitSeconds, c.SearchSeconds} {

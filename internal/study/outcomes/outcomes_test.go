@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/num/qmc"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
 
@@ -55,12 +56,62 @@ func same(t *testing.T, c Course, i int, what string, got, want []float64) {
 func TestRecordedHypervolumes(t *testing.T) {
 	for _, c := range readCourses(t) {
 		task, _ := Lookup(c.Task)
-		if len(task.Problem.Objectives) != 2 {
+		if task.Whole != nil || len(task.Problem.Objectives) != 2 {
 			continue
 		}
 		for i, want := range c.Hypervolume {
 			if got := strips(task.Problem, c.Values[:task.Initial+i]); math.Abs(got-want) > 1e-8*task.Problem.Hypervolume {
 				t.Errorf("%s, %s, seed %d, after %d: %v in strips, recorded %v", c.Task, c.Arm, c.Seed, task.Initial+i, got, want)
+			}
+		}
+	}
+}
+
+// Law: of a whole, what is recorded is the best noiseless value so far, and the
+// greatest is nowhere exceeded, and is taken where a search found it.
+func TestRecordedWholes(t *testing.T) {
+	for _, c := range readCourses(t) {
+		task, _ := Lookup(c.Task)
+		if task.Whole == nil {
+			continue
+		}
+		for i, want := range c.Hypervolume {
+			var all []float64
+			for _, v := range c.Values[:task.Initial+i] {
+				all = append(all, task.Whole.Of(v))
+			}
+			if got := slices.Max(all); math.Abs(got-want) > 1e-8 {
+				t.Errorf("%s, %s, seed %d, after %d: %v, recorded %v", c.Task, c.Arm, c.Seed, task.Initial+i, got, want)
+			}
+		}
+	}
+	for _, task := range Tasks() {
+		if task.Whole == nil {
+			continue
+		}
+		of := func(u []float64) float64 {
+			values, err := task.Values(u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return task.Whole.Of(values)
+		}
+		// And a little to both sides: on a bound rounding decides.
+		greatest, near := of(task.Whole.Best), slices.Clone(task.Whole.Best)
+		for _, step := range []float64{-1e-9, 1e-9} {
+			near[0] = task.Whole.Best[0] + step
+			greatest = max(greatest, of(near))
+		}
+		if math.Abs(greatest-task.Greatest()) > 1e-6 {
+			t.Errorf("%s: %v at %v, greatest %v", task.Name, greatest, task.Whole.Best, task.Greatest())
+		}
+		sobol, err := qmc.New(3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range sobol.Points(1 << 14) {
+			if got := of(u); got > task.Greatest() {
+				t.Errorf("%s: %v at %v", task.Name, got, u)
 			}
 		}
 	}

@@ -2,18 +2,14 @@ package outcomes
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/num/qmc"
 	"github.com/campaignd/campaignd/internal/study"
 )
@@ -96,25 +92,12 @@ func (t Task) Prefer(
 		Name: "ada", Channel: humansim.Choose(humansim.Settings{Utility: taste.Worths}),
 	}}
 	def = campaignfile.Complete(builtin.Registry(), def)
-	if faults := campaignfile.Validate(builtin.Registry(), def); len(faults) > 0 {
-		return nil, fmt.Errorf("%s, seed %d: %s", t.Name, seed, faults[0].Message)
-	}
 	reviewers, err := study.Reviewers(def)
 	if err != nil {
 		return nil, err
 	}
-	log, device := memlog.New(), &device{task: t, seed: seed}
-	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:study", study.Epoch, ""); err != nil {
-		return nil, err
-	}
-	runner := &drive.Runner{
-		Registry: builtin.Registry(), Log: log, Campaign: def.Name, Instrument: device, Reviewers: reviewers,
-		Now: study.Clock(), Eager: true,
-	}
-	if err := runner.Start(ctx); err != nil {
-		return nil, err
-	}
-	if err := runner.Run(ctx); err != nil {
+	device := &device{task: t, seed: seed}
+	if _, err := t.run(ctx, def, device, reviewers); err != nil {
 		return nil, err
 	}
 	best := math.Inf(-1)

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events"
@@ -52,6 +53,12 @@ func (t Task) Definition(seed int, start [][]float64) definition.Campaign {
 	}
 	first, aims := def.Objective.Tradeoff[0], def.Objective.Tradeoff
 	def.Objective = definition.Objective{Name: first.Name, Goal: first.Goal, Tradeoff: aims}
+	if t.Whole != nil {
+		def.Objective = t.Whole.Objective
+		if t.Whole.Require != "" {
+			def.ConstraintsOnOutcomes = []definition.OutcomeConstraint{{Require: t.Whole.Require}}
+		}
+	}
 	for _, name := range t.Problem.Slacks {
 		def.Quantities = append(def.Quantities, definition.QuantityDef{Name: name})
 		def.ConstraintsOnOutcomes = append(def.ConstraintsOnOutcomes,
@@ -67,26 +74,62 @@ func (t Task) Definition(seed int, start [][]float64) definition.Campaign {
 // Run runs the campaign of a task and a seed, from its start to its end, and
 // returns how it went.
 func (t Task) Run(ctx context.Context, seed int, start [][]float64) (Course, error) {
-	def := t.Definition(seed, start)
-	if faults := campaignfile.Validate(builtin.Registry(), def); len(faults) > 0 {
-		return Course{}, fmt.Errorf("%s, seed %d: %s", t.Name, seed, faults[0].Message)
-	}
-	log := memlog.New()
 	device := &device{task: t, seed: seed}
-	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:study", study.Epoch, ""); err != nil {
+	log, err := t.run(ctx, t.Definition(seed, start), device, nil)
+	if err != nil {
 		return Course{}, err
 	}
+	c, err := t.course(seed, device)
+	if err != nil {
+		return Course{}, err
+	}
+	c.Feasible, err = feasible(ctx, log)
+	return c, err
+}
+
+// feasible is how probable decisions took it to be that what they chose keeps what is
+// required.
+func feasible(ctx context.Context, log events.Log) (probabilities []float64, err error) {
+	for e, err := range log.Read(ctx, 0) {
+		if err != nil {
+			return nil, err
+		}
+		payload, err := events.Decode(e)
+		if err != nil {
+			return nil, err
+		}
+		d, ok := payload.(*events.DecisionMade)
+		if !ok {
+			continue
+		}
+		for _, candidate := range d.Candidates {
+			if candidate.Name == d.Chosen && candidate.Feasible != nil {
+				probabilities = append(probabilities, candidate.Feasible.Probability)
+			}
+		}
+	}
+	return probabilities, nil
+}
+
+// run runs a campaign of a task on a device, and returns its log.
+func (t Task) run(
+	ctx context.Context, def definition.Campaign, device *device, reviewers map[string]humans.Reviewer,
+) (events.Log, error) {
+	if faults := campaignfile.Validate(builtin.Registry(), def); len(faults) > 0 {
+		return nil, fmt.Errorf("%s, seed %d: %s", t.Name, device.seed, faults[0].Message)
+	}
+	log := memlog.New()
+	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:study", study.Epoch, ""); err != nil {
+		return nil, err
+	}
 	runner := &drive.Runner{
-		Registry: builtin.Registry(), Log: log, Campaign: def.Name, Instrument: device,
+		Registry: builtin.Registry(), Log: log, Campaign: def.Name, Instrument: device, Reviewers: reviewers,
 		Now: study.Clock(), Eager: true,
 	}
 	if err := runner.Start(ctx); err != nil {
-		return Course{}, err
+		return nil, err
 	}
-	if err := runner.Run(ctx); err != nil {
-		return Course{}, err
-	}
-	return t.course(seed, device)
+	return log, runner.Run(ctx)
 }
 
 // course is what the device saw of a campaign.
@@ -104,7 +147,7 @@ func (t Task) course(seed int, d *device) (Course, error) {
 	for n := t.Initial; n <= t.Experiments; n++ {
 		c.Hypervolume = append(c.Hypervolume, t.Covered(d.values[:n]))
 	}
-	c.Log10Difference = math.Log10(t.Problem.Hypervolume - c.Hypervolume[len(c.Hypervolume)-1])
+	c.Log10Difference = math.Log10(t.Greatest() - c.Hypervolume[len(c.Hypervolume)-1])
 	for n := t.Initial; n < t.Experiments; n++ {
 		c.SearchSeconds = append(c.SearchSeconds, d.spent[n]-d.spent[n-1])
 	}
@@ -112,8 +155,15 @@ func (t Task) course(seed int, d *device) (Course, error) {
 }
 
 // Covered is the hypervolume of noiseless values, objectives and slacks, as far as
-// these are feasible.
+// these are feasible; or the greatest value of the whole.
 func (t Task) Covered(values [][]float64) float64 {
+	if t.Whole != nil {
+		best := 0.0
+		for _, v := range values {
+			best = max(best, t.Whole.Of(v))
+		}
+		return best
+	}
 	reference := make([]float64, len(t.Problem.Objectives))
 	sign := make([]float64, len(reference))
 	for k, o := range t.Problem.Objectives {
@@ -125,7 +175,7 @@ func (t Task) Covered(values [][]float64) float64 {
 	}
 	var points [][]float64
 	for _, v := range values {
-		if !t.Problem.Feasible(v) {
+		if !t.keeps(v) {
 			continue
 		}
 		point := make([]float64, len(reference))
@@ -135,6 +185,19 @@ func (t Task) Covered(values [][]float64) float64 {
 		points = append(points, point)
 	}
 	return pareto.Hypervolume(points, reference)
+}
+
+// keeps says whether noiseless values keep what is required.
+func (t Task) keeps(values []float64) bool {
+	if t.Whole != nil {
+		return t.Whole.Of(values) > 0
+	}
+	return t.Problem.Feasible(values)
+}
+
+// bounded says whether something is required.
+func (t Task) bounded() bool {
+	return t.Problem.Slacks != nil || t.Whole != nil && t.Whole.Require != ""
 }
 
 // device measures a task, with the noise of a seed. It is asked for one experiment

@@ -14,6 +14,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
 
@@ -30,6 +31,32 @@ type Task struct {
 	// Noise is that of each objective; nil where nothing is noisy. Slacks have
 	// none.
 	Noise []Noise
+	// Whole is one number that is sought in place of the front; nil where that is.
+	Whole *Whole
+}
+
+// Whole is a number that is computed of the quantities of a problem, greater being
+// better. In courses its greatest value so far, from 0 on, stands in the place of
+// the hypervolume.
+type Whole struct {
+	// Objective and Require are how a campaign file says it.
+	Objective definition.Objective
+	Require   string
+	// Of computes it from noiseless quantities. It is 0 where these do not keep what
+	// is required, and greater than 0 where they do.
+	Of func(values []float64) float64
+	// Greatest is its greatest value in the space, which a local search has found, and
+	// Best where that is, in the unit cube.
+	Greatest float64
+	Best     []float64
+}
+
+// Greatest is the greatest hypervolume, or the greatest value of the whole.
+func (t Task) Greatest() float64 {
+	if t.Whole != nil {
+		return t.Whole.Greatest
+	}
+	return t.Problem.Hypervolume
 }
 
 // Noise is that of one quantity. At most one of the two is not 0.
@@ -65,7 +92,45 @@ func Tasks() []Task {
 		task("car-side-impact", 16, 50, 20),
 		task("dtlz2-4", 14, 50, 30),
 		noisy(task("dtlz2-4", 14, 50, 30, slices.Repeat([]Noise{{SD: 0.05}}, 4)...)),
+		whole("electrolyte-formula", fluidity()),
+		whole("electrolyte-desirability", desirable()),
+		whole("electrolyte-thin", thin()),
+		whole("electrolyte-conducting", conducting()),
 	}
+}
+
+// fluidity is a conductivity that counts less where the electrolyte is viscous.
+func fluidity() Whole {
+	return Whole{
+		Objective: definition.Objective{
+			Name: "fluidity", Goal: definition.Maximize, Formula: "conductivity / sqrt(viscosity)",
+		},
+		Of:       func(v []float64) float64 { return v[0] / math.Sqrt(v[1]) },
+		Greatest: 9.117632289240005,
+		Best:     []float64{0.2794240951538086, 0, 1},
+	}
+}
+
+// desirable weighs conductivity twice, and viscosity and price once.
+func desirable() Whole {
+	ends := [][2]float64{{6, 14}, {5, 1}, {5, 2}}
+	two := 2.0
+	w := Whole{Greatest: 0.6564024138040215, Best: []float64{0.22184927761554715, 0.15250504805396006, 1}}
+	w.Objective.Name, w.Objective.Goal = "desirability", definition.Maximize
+	for k, name := range []string{"conductivity", "viscosity", "price"} {
+		desire := definition.Desire{Quantity: name, From: &ends[k][0], To: &ends[k][1]}
+		if k == 0 {
+			desire.Weight = &two
+		}
+		w.Objective.Desirability = append(w.Objective.Desirability, desire)
+	}
+	w.Of = func(v []float64) float64 {
+		share := func(k int) float64 {
+			return min(max((v[k]-ends[k][0])/(ends[k][1]-ends[k][0]), 0), 1)
+		}
+		return math.Sqrt(share(0) * math.Sqrt(share(1)*share(2)))
+	}
+	return w
 }
 
 // Lookup returns the task of that name.
@@ -88,6 +153,47 @@ func task(problem string, initial, further, seeds int, noise ...Noise) Task {
 		Name: problem, Problem: p,
 		Initial: initial, Experiments: initial + further, Seeds: seeds, Noise: noise,
 	}
+}
+
+// thin is the conductivity of what is hardly more viscous than the solvents are:
+// 0.7 % of the space.
+func thin() Whole {
+	return Whole{
+		Objective: definition.Objective{Name: "conductivity", Goal: definition.Maximize},
+		Require:   "viscosity <= 1.2",
+		Of: func(v []float64) float64 {
+			if v[1] > 1.2 {
+				return 0
+			}
+			return v[0]
+		},
+		Greatest: 7.537269406235588,
+		Best:     []float64{0.06256284970961946, 0, 1},
+	}
+}
+
+// conducting is by how much what conducts well, 4 % of the space, is less viscous
+// than 5 mPa·s.
+func conducting() Whole {
+	return Whole{
+		Objective: definition.Objective{Name: "viscosity", Goal: definition.Minimize},
+		Require:   "conductivity >= 12.8",
+		Of: func(v []float64) float64 {
+			if v[0] < 12.8 {
+				return 0
+			}
+			return 5 - v[1]
+		},
+		Greatest: 3.0182613294337566,
+		Best:     []float64{0.30654589036568275, 0, 1},
+	}
+}
+
+// whole seeks one number of the electrolyte's noisy quantities.
+func whole(name string, w Whole) Task {
+	t := task("electrolyte", 8, 25, 60, Noise{SD: 0.14}, Noise{Share: 0.02}, Noise{})
+	t.Name, t.Whole = name, &w
+	return t
 }
 
 // noisy marks a problem's variant with noise.
