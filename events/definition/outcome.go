@@ -107,3 +107,8 @@ func (c *Campaign) Preferred() []string {
 // Single reports whether one value is sought, which is measured or computed: not a
 // front, and not what an expert prefers.
 func (c *Campaign) Single() bool { return c.Tradeoff() == nil && c.Objective.Preference == nil }
+
+// Names reports whether a result names each of its quantities: what is sought is
+// computed from several, or several are traded off or compared, so that a value
+// without a name could be of any.
+func (c *Campaign) Names() bool { return !c.Single() || c.Sought().Computed() }

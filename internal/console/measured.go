@@ -291,6 +291,10 @@ func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typed
 	if t.SD, err = exchange.OptionalNumber("the standard deviation", text(r, fieldSD)); err != nil {
 		return t, err
 	}
+	if def.Names() && t.Value != nil { // the field has the name beside it
+		sought := def.Sought().Quantity(*t.Value, t.SD)
+		t.Quantities, t.Value, t.SD = []definition.Quantity{sought}, nil, nil
+	}
 	for _, q := range def.Declared() {
 		if why := text(r, prefixMissing+q.Name); why != "" {
 			t.Missing = append(t.Missing, events.Missing{Name: q.Name, Reason: why})

@@ -232,7 +232,7 @@ func (c *Core) named(
 ) (declared, further []definition.Quantity, err error) {
 	def := c.State().Definition
 	if (r.Value != nil || r.SD != nil) && def.Sought().Computed() {
-		return nil, nil, c.computed()
+		return nil, nil, c.unnamed()
 	}
 	if r.Value != nil || r.SD != nil {
 		value := def.Sought().Quantity(0, nil)

@@ -122,8 +122,8 @@ func (c *Core) measurement(r reported) (*events.Measurement, error) {
 	if r.made != nil {
 		m.Actual = r.made
 	}
-	if r.value != nil && def.Sought().Computed() {
-		return nil, c.computed()
+	if r.value != nil && def.Names() {
+		return nil, c.unnamed()
 	}
 	if r.value != nil {
 		m.Objective = def.Sought().Quantity(*r.value, r.sd)
@@ -145,14 +145,20 @@ func (c *Core) measurement(r reported) (*events.Measurement, error) {
 	return c.checked(m, r.made, r.anyway)
 }
 
-// computed refuses a value of what is computed from quantities.
-func (c *Core) computed() error {
+// unnamed refuses a value that could be of several quantities, or is computed.
+func (c *Core) unnamed() error {
+	def := c.State().Definition
 	var names []string
-	for _, q := range c.State().Definition.Quantities {
-		names = append(names, q.Name)
+	for _, q := range def.Quantities {
+		if q.From == "" {
+			names = append(names, q.Name)
+		}
 	}
-	return notPossible("the campaign seeks %s, which is computed: give the values of its quantities, %s",
-		c.sought().Name, strings.Join(names, ", "))
+	if def.Sought().Computed() {
+		return notPossible("the campaign seeks %s, which is computed: give the values of its quantities, %s",
+			c.sought().Name, strings.Join(names, ", "))
+	}
+	return notPossible("name the quantity that the value is of: the campaign measures %s", strings.Join(names, ", "))
 }
 
 // checked is a person's measurement as it is recorded, where nothing is wrong

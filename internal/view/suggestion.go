@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -155,8 +156,9 @@ func (s *Suggestion) Write(w io.Writer, by Showing) error {
 	}
 	p.line("Then tell: %s", by.How(TellOf(s.definition, s.Experiment.ID)))
 	switch {
-	case namesQuantities(s.definition):
+	case s.definition.Names():
 		p.line("In place of one of them, give --missing NAME=WHY.")
+		s.writeLater(p)
 	case s.definition.Several():
 		p.line("VALUE is the %s; the others are given with --quantity NAME=VALUE, or --missing NAME=WHY.",
 			s.definition.Sought().Name)
@@ -168,16 +170,24 @@ func (s *Suggestion) Write(w io.Writer, by Showing) error {
 // where no single one is sought.
 func TellOf(def *definition.Campaign, experiment string) problem.Remedy {
 	r := problem.Remedy{Action: problem.Tell, Subject: experiment}
-	if namesQuantities(def) {
-		r.Ways = measuredNames(def)
+	if def.Names() {
+		r.Ways = slices.DeleteFunc(measuredNames(def), func(name string) bool { return later(def, name) })
 	}
 	return r
 }
 
-// namesQuantities reports whether a result names all of its quantities: what is
-// sought is computed from several, or several are traded off or compared.
-func namesQuantities(def *definition.Campaign) bool {
-	return def.Sought().Computed() || !def.Single()
+// later reports whether a quantity comes after its experiment.
+func later(def *definition.Campaign, name string) bool {
+	q := def.Quantity(name)
+	return q != nil && q.Later()
+}
+
+// writeLater says which quantities are told once they are there.
+func (s *Suggestion) writeLater(p *page) {
+	names := slices.DeleteFunc(measuredNames(s.definition), func(name string) bool { return !later(s.definition, name) })
+	if len(names) > 0 {
+		p.line("Tell %s in the same way, once known.", format.List(names...))
+	}
 }
 
 // Seeks says what a campaign seeks: "maximize yield", "trade off: maximize yield,

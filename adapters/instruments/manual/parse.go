@@ -65,7 +65,7 @@ func measured(def definition.Campaign, cmd instruments.Command, words []string) 
 	}
 	sought := def.Sought()
 	m := events.Measurement{}
-	if first > 0 && sought.Computed() {
+	if first > 0 && def.Names() {
 		return instruments.Outcome{}, fmt.Errorf("say of which quantity that is: enter %s", values(&def))
 	}
 	if first > 0 || !def.Several() {

@@ -189,3 +189,31 @@ instrument: {simulated: {task: electrolyte, noise: 0.14, noises: {viscosity: 0.0
 		}
 	}
 }
+
+// Law: where several quantities are sought, or what is sought is computed from them, a
+// value without a name is refused and the quantities are named: it could be of any.
+// Where one is sought, it is of that one.
+func TestNamelessValue(t *testing.T) {
+	for objective, refusal := range map[string]string{
+		"maximize: conductivity":                                      "",
+		"maximize: conductivity/sqrt(viscosity)":                      "conductivity, viscosity",
+		"tradeoff: [{maximize: conductivity}, {minimize: viscosity}]": "conductivity, viscosity",
+	} {
+		file := strings.Replace(saltFile, "maximize: conductivity", objective, 1)
+		parsed, err := campaignfile.Parse(builtin.Registry(), "salt.yaml", []byte(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, ask := asked(t, parsed.Definition)
+		err = ask(engine.Request{Tell: &engine.Tell{
+			Parameters: definition.Point{"salt": definition.Number(1)}, Value: new(9.0),
+			Missing: []events.Missing{{Name: "viscosity", Reason: "no time"}},
+		}})
+		switch {
+		case refusal == "" && err != nil:
+			t.Errorf("%s: %v", objective, err)
+		case refusal != "" && (err == nil || !strings.HasSuffix(err.Error(), refusal)):
+			t.Errorf("%s: %v, want the names %s", objective, err, refusal)
+		}
+	}
+}

@@ -4,21 +4,22 @@
 //
 //	go run ./internal/study/outcomes/fronts -seeds 10 examples/studies/fronts/*.yaml
 //
-// The arms are lognehvi, sobol and random, from the same initial rows, drawn at
-// random; the reference point is that of the whole table's front. -starts prints
-// the initial rows of each seed instead, for programs of others.
+// The arms are lognehvi, sobol and random, and what others have recorded
+// (internal/peers/outcomes/tables.py), from the same initial rows, drawn at random;
+// the reference point is that of the whole table's front. -problems prints the tables
+// and the initial rows instead, for programs of others.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -59,17 +60,22 @@ func main() {
 
 func run(ctx context.Context) error {
 	seeds := flag.Int("seeds", 10, "seeds of each table, from 1")
-	starts := flag.Bool("starts", false, "print the initial rows of each seed, and end")
+	problems := flag.Bool("problems", false, "print the tables as JSON, and end")
+	peers := flag.String("peers", filepath.Join("internal", "peers", "outcomes", "tables.jsonl"), "what others have recorded")
 	flag.Parse()
+	others, err := read(*peers)
+	if err != nil {
+		return err
+	}
 	for _, path := range flag.Args() {
 		t, err := open(ctx, path)
 		if err != nil {
 			return err
 		}
-		if *starts {
-			err = t.printStarts(*seeds)
+		if *problems {
+			err = t.print(*seeds)
 		} else {
-			err = t.compare(ctx, *seeds)
+			err = t.compare(ctx, *seeds, others)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
@@ -82,8 +88,9 @@ func run(ctx context.Context) error {
 type table struct {
 	def       definition.Campaign
 	folder    string
-	reference []float64 // scores, MAXIMIZED
-	greatest  float64   // hypervolume
+	scores    [][]float64 // of each candidate, MAXIMIZED
+	reference []float64
+	greatest  float64 // hypervolume
 }
 
 // open reads a campaign file and its whole table.
@@ -105,20 +112,19 @@ func open(ctx context.Context, path string) (*table, error) {
 	if t.def.Candidates, err = lister.Candidates(ctx); err != nil {
 		return nil, err
 	}
-	var all [][]float64
 	for i, c := range t.def.Candidates {
 		score, err := t.measure(ctx, instrument, fmt.Sprintf("row-%d", i), c)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, score)
+		t.scores = append(t.scores, score)
 	}
 	none := make([]float64, len(t.def.Tradeoff()))
 	for k := range none {
 		none[k] = math.NaN()
 	}
-	t.reference = pareto.Reference(all, none, make([]float64, len(none)))
-	t.greatest = pareto.Hypervolume(all, t.reference)
+	t.reference = pareto.Reference(t.scores, none, make([]float64, len(none)))
+	t.greatest = pareto.Hypervolume(t.scores, t.reference)
 	return t, nil
 }
 
@@ -140,11 +146,11 @@ func (t *table) measure(
 	if err != nil || out.Measurement == nil {
 		return nil, errors.Join(err, errors.New(out.Cause))
 	}
-	return t.scores(out.Measurement), nil
+	return t.scored(out.Measurement), nil
 }
 
-// scores are the objectives of a measurement, MAXIMIZED.
-func (t *table) scores(m *events.Measurement) []float64 {
+// scored are the objectives of a measurement, MAXIMIZED.
+func (t *table) scored(m *events.Measurement) []float64 {
 	var scores []float64
 	for _, a := range t.def.Tradeoff() {
 		value, _ := m.Of(a.Name)
@@ -198,59 +204,68 @@ func (t *table) run(ctx context.Context, rule definition.Choice, seed int) ([]fl
 		return nil, err
 	}
 	var found [][]float64
-	var shares []float64
 	experiments := r.Core().State().Experiments
 	for i := range experiments {
 		if m := experiments[i].Measurement; m != nil {
-			found = append(found, t.scores(m))
+			found = append(found, t.scored(m))
 		}
-		shares = append(shares, pareto.Hypervolume(found, t.reference)/t.greatest)
 	}
-	return shares, nil
+	return t.shares(found), nil
+}
+
+// shares are which part of the greatest hypervolume was found after each experiment.
+func (t *table) shares(found [][]float64) (shares []float64) {
+	for i := range found {
+		shares = append(shares, pareto.Hypervolume(found[:i+1], t.reference)/t.greatest)
+	}
+	return shares
 }
 
 // compare prints the arms of a table.
-func (t *table) compare(ctx context.Context, seeds int) error {
+func (t *table) compare(ctx context.Context, seeds int, others []course) error {
 	fmt.Printf("%s, %d rows, %d experiments, %d seeds\n",
 		t.def.Name, len(t.def.Candidates), t.def.Budget.Experiments, seeds)
 	for _, arm := range arms {
-		var ends, means []float64
+		var all [][]float64
 		for seed := 1; seed <= seeds; seed++ {
 			shares, err := t.run(ctx, arm.rule, seed)
 			if err != nil {
 				return fmt.Errorf("%s, seed %d: %w", arm.name, seed, err)
 			}
-			ends = append(ends, shares[len(shares)-1])
-			means = append(means, stat.Mean(shares, nil))
+			all = append(all, shares)
 		}
-		fmt.Printf("  %-9s %s of the hypervolume at the end, %s in the mean\n",
-			arm.name, share(ends), share(means))
+		report(arm.name, all)
+	}
+	recorded := map[string][][]float64{}
+	for _, c := range others {
+		if c.Table != t.def.Name || c.Seed > seeds {
+			continue
+		}
+		var found [][]float64
+		for _, row := range c.Rows {
+			found = append(found, t.scores[row])
+		}
+		recorded[c.Arm] = append(recorded[c.Arm], t.shares(found))
+	}
+	for _, arm := range slices.Sorted(maps.Keys(recorded)) {
+		report(arm, recorded[arm])
 	}
 	return nil
+}
+
+// report prints which part of the hypervolume an arm's campaigns have found.
+func report(arm string, campaigns [][]float64) {
+	var ends, means []float64
+	for _, shares := range campaigns {
+		ends = append(ends, shares[len(shares)-1])
+		means = append(means, stat.Mean(shares, nil))
+	}
+	fmt.Printf("  %-9s %s of the hypervolume at the end, %s in the mean, of %d\n",
+		arm, share(ends), share(means), len(campaigns))
 }
 
 // share writes a mean with its standard error.
 func share(values []float64) string {
 	mean, sd := stat.MeanStdDev(values, nil)
 	return fmt.Sprintf("%.3f ± %.3f", mean, sd/math.Sqrt(float64(len(values))))
-}
-
-// printStarts prints the initial rows of each seed, a line of JSON for each.
-func (t *table) printStarts(seeds int) error {
-	out := json.NewEncoder(os.Stdout)
-	for seed := 1; seed <= seeds; seed++ {
-		points, err := t.start(seed)
-		if err != nil {
-			return err
-		}
-		line := struct {
-			Table string             `json:"table"`
-			Seed  int                `json:"seed"`
-			Start []definition.Point `json:"start"`
-		}{strings.TrimPrefix(t.def.Name, "front-"), seed, points}
-		if err := out.Encode(line); err != nil {
-			return err
-		}
-	}
-	return nil
 }
