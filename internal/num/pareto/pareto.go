@@ -89,7 +89,7 @@ func Front(points [][]float64, reference []float64) [][]float64 {
 			beyond = append(beyond, p)
 		}
 	}
-	slices.SortStableFunc(beyond, descending)
+	slices.SortFunc(beyond, descending)
 	front := beyond[:0]
 	for _, p := range beyond {
 		if !slices.ContainsFunc(front, func(f []float64) bool { return covers(f, p) }) {

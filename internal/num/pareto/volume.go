@@ -54,13 +54,16 @@ func Improvement(point []float64, others [][]float64, reference []float64) float
 		return 0
 	}
 	clipped := make([][]float64, 0, len(others))
+	m := len(point)
+	room := make([]float64, m*len(others)) // for all of them: allocating each took a third of the time
 	for _, other := range others {
 		if covers(other, point) {
 			return 0
 		}
-		c := slices.Clone(point)
+		c := room[:m:m]
+		room = room[m:]
 		for k, v := range other {
-			c[k] = min(c[k], v)
+			c[k] = min(point[k], v)
 		}
 		clipped = append(clipped, c)
 	}
