@@ -70,6 +70,7 @@ type findings struct {
 	Leading   []cardRow
 	Preferred []view.Row
 	Front     *frontPart // of a trade-off
+	Ranked    *ranked    // of what an expert prefers among outcomes
 }
 
 // drawings are what is drawn of the experiments. X and Y are the numbers of the
@@ -260,6 +261,7 @@ func foundIn(s *view.Campaign) (f findings) {
 	if _, leading := s.Leading(); leading != nil {
 		f.Leading = cardRows(def, write, leading)
 	}
+	f.Ranked = rankedOf(def, s.Ranking)
 	f.Front = frontOf(def, s.Tradeoff, drawingsFor(s.Campaign))
 	for _, preferred := range s.Preferred {
 		f.Preferred = append(f.Preferred,
@@ -280,7 +282,8 @@ func axesOf(query url.Values) (d drawings) {
 }
 
 // draw draws the experiments, and highlights the best. With one parameter there
-// is nothing to draw it against. The course of a trade-off is that of its front.
+// is nothing to draw it against. The course of a trade-off is that of its front, and
+// what an expert prefers has none: utilities have no unit.
 func (d *drawings) draw(s *campaign.State, bests engine.Bests) {
 	for _, par := range s.Definition.Parameters {
 		d.Axes = append(d.Axes, par.Name)
@@ -288,7 +291,7 @@ func (d *drawings) draw(s *campaign.State, bests engine.Bests) {
 	last := len(d.Axes) - 1
 	d.X = min(max(d.X, 0), last)
 	d.Y = min(max(d.Y, 0), last)
-	if s.Definition.Tradeoff() == nil {
+	if s.Definition.Single() {
 		d.Curve = convergence(s)
 	}
 	if len(d.Axes) > 1 {

@@ -352,8 +352,12 @@ func drawn(s *campaign.State) (all []*campaign.Experiment) {
 	return all
 }
 
-// tone is the step from 1 to 5 in which a value lies, the best being 5; 0 for
-// no value. More steps could not be distinguished in small marks.
+// tones are the steps in which marks are drawn. More could not be distinguished in
+// small ones.
+const tones = 5
+
+// tone is the step from 1 on in which a value lies, the best being the last; 0 for
+// no value.
 func tone(v float64, s figure.Span, sought definition.Objective) int {
 	if math.IsNaN(v) {
 		return 0
@@ -362,7 +366,7 @@ func tone(v float64, s figure.Span, sought definition.Objective) int {
 	if sought.Better(0, 1) { // less is better: the least is the darkest
 		share = 1 - share
 	}
-	return min(max(int(share*5)+1, 1), 5)
+	return min(max(int(share*tones)+1, 1), tones)
 }
 
 // valueOf is the measured value of the objective; NaN where nothing was.
@@ -397,10 +401,10 @@ func scatter(s *campaign.State, i, j int, bests engine.Bests) template.HTML {
 		f.horizontal(t.Value, t.Label)
 	}
 	f.headings(format.Heading(px.Name, px.Unit), format.Heading(py.Name, py.Unit), squareHeight-3)
-	tones := tonesOf(s, bests)
+	toneOf := tonesOf(s, bests)
 	write := format.CompositionsOf(def)
 	for _, e := range all {
-		standing := toned(classOf(e, best), tones(e))
+		standing := toned(classOf(e, best), toneOf(e))
 		dot(f.Canvas, standing, e.ID, e.ID+": "+write.Line(e.Parameters),
 			f.X(positionOf(px, e.Parameters[px.Name])), f.Y(positionOf(py, e.Parameters[py.Name])))
 	}
@@ -408,15 +412,19 @@ func scatter(s *campaign.State, i, j int, bests engine.Bests) template.HTML {
 }
 
 // tonesOf returns in which tone an experiment is drawn: by what was measured of
-// what is sought, or, of a trade-off, whether it is on the front.
+// what is sought; of a trade-off, whether it is on the front; of what an expert
+// prefers by its place in their order.
 func tonesOf(s *campaign.State, bests engine.Bests) func(x *campaign.Experiment) int {
 	if t := bests.Tradeoff; t != nil {
 		return func(x *campaign.Experiment) int {
 			if t.Member(x.ID) != nil {
-				return 5
+				return tones
 			}
 			return 1
 		}
+	}
+	if bests.Ranking != nil {
+		return func(x *campaign.Experiment) int { return rankTone(bests.Ranking, x.ID) }
 	}
 	values := figure.SpanOf(0, measuredValues(s)...)
 	return func(x *campaign.Experiment) int { return tone(valueOf(s, x), values, s.Definition.Sought()) }
@@ -515,7 +523,7 @@ func parallel(s *campaign.State, bests engine.Bests) template.HTML {
 		}
 		draw(len(def.Parameters)+k, o.Name, low, high)
 	}
-	tones := tonesOf(s, bests)
+	toneOf := tonesOf(s, bests)
 	write := format.CompositionsOf(def)
 	for _, e := range all {
 		var line plotter.XYs
@@ -529,7 +537,7 @@ func parallel(s *campaign.State, bests engine.Bests) template.HTML {
 				title += ", " + format.ValueOf(o, v.Value)
 			}
 		}
-		standing := toned("thread "+classOf(e, best), tones(e))
+		standing := toned("thread "+classOf(e, best), toneOf(e))
 		d.Group(standing, e.ID, title, func() { d.Path(figure.Role(""), line) })
 	}
 	return d.SVG()

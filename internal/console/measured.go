@@ -291,7 +291,7 @@ func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typed
 	if t.SD, err = exchange.OptionalNumber("the standard deviation", text(r, fieldSD)); err != nil {
 		return t, err
 	}
-	if def.Names() && t.Value != nil { // the field has the name beside it
+	if def.Names() && t.Value != nil { // the name stands at the field
 		sought := def.Sought().Quantity(*t.Value, t.SD)
 		t.Quantities, t.Value, t.SD = []definition.Quantity{sought}, nil, nil
 	}

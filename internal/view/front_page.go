@@ -78,6 +78,9 @@ func Sought(def *definition.Campaign) (texts []string) {
 		}
 		texts = append(texts, text)
 	}
+	if def.Preferred() != nil {
+		return []string{Seeks(def)}
+	}
 	if texts == nil {
 		sought := def.Sought()
 		texts = append(texts, sought.Goal+" "+format.HeadingOf(sought))

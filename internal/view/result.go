@@ -128,12 +128,18 @@ func behind(def *definition.Campaign, best *engine.ModelBest) string {
 func Expects(quantities []events.QuantityPrediction) []string {
 	parts := make([]string, len(quantities))
 	for i, q := range quantities {
-		parts[i] = q.Quantity + " " + format.PlusMinus(q.Mean, q.SD, q.Unit)
-		if q.SD == 0 {
-			parts[i] = q.Quantity + " " + format.Quantity(q.Mean, q.Unit)
-		}
+		parts[i] = q.Quantity + " " + Expected(q)
 	}
 	return parts
+}
+
+// Expected is what is expected of a quantity, with its standard deviation unless it is
+// known exactly.
+func Expected(q events.QuantityPrediction) string {
+	if q.SD == 0 {
+		return format.Quantity(q.Mean, q.Unit)
+	}
+	return format.PlusMinus(q.Mean, q.SD, q.Unit)
 }
 
 // confidence is the probability from which on a composition counts as feasible: the

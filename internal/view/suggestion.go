@@ -182,7 +182,7 @@ func later(def *definition.Campaign, name string) bool {
 	return q != nil && q.Later()
 }
 
-// writeLater says which quantities are told once they are there.
+// writeLater says which quantities are reported once they are there.
 func (s *Suggestion) writeLater(p *page) {
 	names := slices.DeleteFunc(measuredNames(s.definition), func(name string) bool { return !later(s.definition, name) })
 	if len(names) > 0 {

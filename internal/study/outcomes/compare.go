@@ -42,7 +42,7 @@ func Compare(ours, others []Course) (lines []string) {
 }
 
 // calibration compares how probable it was that experiments keep what is required
-// with what came: the mean of both, and the Brier score beside that of always saying
+// with what came: the mean of both, and the Brier score and that of always saying
 // the share that came.
 func (t Task) calibration(ours []Course) string {
 	var said, came, brier, n float64

@@ -115,8 +115,11 @@ func fluidity() Whole {
 func desirable() Whole {
 	ends := [][2]float64{{6, 14}, {5, 1}, {5, 2}}
 	two := 2.0
-	w := Whole{Greatest: 0.6564024138040215, Best: []float64{0.22184927761554715, 0.15250504805396006, 1}}
-	w.Objective.Name, w.Objective.Goal = "desirability", definition.Maximize
+	w := Whole{
+		Objective: definition.Objective{Name: "desirability", Goal: definition.Maximize},
+		Greatest:  0.6564024138040215,
+		Best:      []float64{0.22184927761554715, 0.15250504805396006, 1},
+	}
 	for k, name := range []string{"conductivity", "viscosity", "price"} {
 		desire := definition.Desire{Quantity: name, From: &ends[k][0], To: &ends[k][1]}
 		if k == 0 {

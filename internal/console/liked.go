@@ -1,0 +1,79 @@
+package console
+
+import (
+	"fmt"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/view"
+)
+
+// mostLiked is how many compositions a ranking lists.
+const mostLiked = 12
+
+// sureFirst is the probability from which on it is taken as settled which of two
+// compositions is preferred.
+const sureFirst = 0.9
+
+// ranked is the order in which an expert is expected to prefer what was measured.
+type ranked struct {
+	First string     // the experiment of the most preferred composition
+	Says  []view.Row // what is expected of it
+	Open  string     // whether it comes first is open; "" where it is not
+	Head  []string
+	Rows  []rankedRow
+	More  int // further ones
+}
+
+// rankedRow is a composition of the ranking.
+type rankedRow struct {
+	Experiment, Before, Line string
+	Doubtful                 bool
+	Cells                    []string
+}
+
+// rankedOf lists a ranking; nil where there is none.
+func rankedOf(def *definition.Campaign, ranking []engine.Liked) *ranked {
+	if len(ranking) == 0 {
+		return nil
+	}
+	write := format.CompositionsOf(def)
+	r := &ranked{First: ranking[0].Experiment}
+	for _, q := range ranking[0].Quantities {
+		r.Says = append(r.Says, view.Row{Name: q.Quantity, Text: view.Expected(q)})
+		r.Head = append(r.Head, format.Heading(q.Quantity, q.Unit))
+	}
+	if p := ranking[0].Before; p != nil && *p < sureFirst {
+		r.Open = fmt.Sprintf("Whether %[1]s or %[2]s comes first is open, %[1]s with probability %.2[3]f: a comparison of the two would say.",
+			ranking[0].Experiment, ranking[1].Experiment, *p)
+	}
+	for i := range ranking {
+		if i == mostLiked {
+			r.More = len(ranking) - i
+			break
+		}
+		l := &ranking[i]
+		row := rankedRow{Experiment: l.Experiment, Line: write.Line(l.Parameters), Doubtful: l.Doubtful}
+		for _, q := range l.Quantities {
+			q.Unit = "" // it stands in the head
+			row.Cells = append(row.Cells, view.Expected(q))
+		}
+		if l.Before != nil {
+			row.Before = fmt.Sprintf("%.2f", *l.Before)
+		}
+		r.Rows = append(r.Rows, row)
+	}
+	return r
+}
+
+// rankTone is the tone of an experiment by its place in a ranking, darker being
+// better; the lightest of what is not ranked.
+func rankTone(ranking []engine.Liked, experiment string) int {
+	for i := range ranking {
+		if ranking[i].Experiment == experiment {
+			return tones - i*tones/len(ranking)
+		}
+	}
+	return 1
+}
