@@ -81,3 +81,30 @@ func cappedAbove(a, b, w float64) (log, first, second float64) {
 	second = 1 + (atA-atB+w*b*atB)/j
 	return scale + math.Log(j), first, second
 }
+
+// LogBoundedEI returns the logarithm of the expected improvement of values within
+// bounds, E[(best − f)⁺ 1{Lower ≤ f ≤ Upper}], the objective MINIMIZED: it is that of
+// [LogCappedEI] where best keeps the bounds. Where best is greater than Upper, as it is
+// while nothing keeps them, it is with u = Upper
+//
+//	E[(u − f)⁺ 1{f ≥ Lower}] + (best − u)·P(Lower ≤ f ≤ u).
+//
+// byMean and bySD are its partial derivatives.
+func LogBoundedEI(mean, sd, best float64, b Bounds) (value, byMean, bySD float64) {
+	if !(b.Upper < best) {
+		return LogCappedEI(mean, sd, best, b.Lower)
+	}
+	closer, closerByMean, closerBySD := LogCappedEI(mean, sd, b.Upper, b.Lower)
+	within, withinByMean, withinBySD := LogProbability(mean, sd, b)
+	within += math.Log(best - b.Upper)
+	greatest := math.Max(closer, within)
+	if math.IsInf(greatest, -1) {
+		return greatest, 0, 0
+	}
+	atCloser, atWithin := math.Exp(closer-greatest), math.Exp(within-greatest)
+	sum := atCloser + atWithin
+	atCloser, atWithin = atCloser/sum, atWithin/sum
+	return greatest + math.Log(sum),
+		float64(atCloser*closerByMean) + float64(atWithin*withinByMean),
+		float64(atCloser*closerBySD) + float64(atWithin*withinBySD)
+}

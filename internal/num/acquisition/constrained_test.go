@@ -241,3 +241,34 @@ func TestLogFeasibleGradient(t *testing.T) {
 	within(t, "the first derivative", grad[0], 10+2*2*byMean, 1e-14)
 	within(t, "the second derivative", grad[1], 20+2*(byMean-3*bySD), 1e-14)
 }
+
+// Law: the improvement within bounds is that of an integral, with its derivatives: where the best so far keeps
+// the bounds, and where nothing does and all within them is an improvement.
+func TestBoundedImprovement(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		mean, sd, best float64
+		within         Bounds
+	}{
+		{0.3, 0.5, 0.6, Bounds{0, 1}}, {0.3, 0.5, 1.6, Bounds{0, 1}}, {3, 0.5, 5, Bounds{0, 1}},
+		{-2, 0.4, 2, Bounds{0, 1}}, {0.3, 0.5, 2, Bounds{-inf, 0.5}}, {0.3, 0.5, 1, Bounds{0, inf}},
+	} {
+		const n = 200_000
+		low, high := math.Max(c.within.Lower, c.mean-12*c.sd), math.Min(math.Min(c.within.Upper, c.best), c.mean+12*c.sd)
+		sum, step := 0.0, (high-low)/n
+		for i := range n { // the rule of midpoints
+			f := low + (float64(i)+0.5)*step
+			z := (f - c.mean) / c.sd
+			sum += step * (c.best - f) * math.Exp(-z*z/2) / (c.sd * math.Sqrt(2*math.Pi))
+		}
+		log, byMean, bySD := LogBoundedEI(c.mean, c.sd, c.best, c.within)
+		within(t, "ln of the improvement", log, math.Log(sum), 1e-7)
+		const h = 1e-6
+		of := func(mean, sd float64) float64 { v, _, _ := LogBoundedEI(mean, sd, c.best, c.within); return v }
+		within(t, "∂/∂mean", byMean, (of(c.mean+h, c.sd)-of(c.mean-h, c.sd))/(2*h), 1e-6)
+		within(t, "∂/∂sd", bySD, (of(c.mean, c.sd+h)-of(c.mean, c.sd-h))/(2*h), 1e-6)
+	}
+	if log, _, _ := LogBoundedEI(0, 1, 3, Bounds{1, 0}); !math.IsInf(log, -1) {
+		t.Errorf("within contradictory bounds it is %v", log)
+	}
+}

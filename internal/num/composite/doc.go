@@ -17,7 +17,9 @@
 //
 // Objective and constraints share the points: a quantity that stands in both is
 // the same in both. Where it stands in one of them alone, and that is affine, its
-// probability is a factor in closed form.
+// probability is a factor in closed form. Exact limits of one quantity ([Limit.Exact])
+// are one interval: its probability, and the improvement of that quantity within it,
+// have closed forms too.
 //
 // Conventions: means and standard deviations are those of the models, which are
 // standardized; [Scale] turns them into the user's units, in which functions are

@@ -34,8 +34,8 @@ type Gradient struct {
 // time.
 type Mixture struct {
 	problem Problem
-	parts   []*part // the objective, then the constraints
-	cap     float64 // the least value of the objective, minimized, that keeps them
+	parts   []*part            // the objective, then the constraints
+	bounds  acquisition.Bounds // of the objective, minimized, within which it can improve
 	members int
 	each    int // components of a member
 	points  [][]float64
@@ -59,10 +59,7 @@ func New(problem Problem, members int) (*Mixture, error) {
 			m.each = max(1, Points/members)
 		}
 	}
-	m.cap = math.Inf(-1)
-	if at, ok := problem.Cap(); ok {
-		m.cap = problem.sign() * at
-	}
+	m.bounds = problem.bounds()
 	m.logs = make([]float64, members*m.each)
 	m.points, err = normals(len(m.logs), len(problem.Quantities), problem.Seed)
 	return m, err
@@ -303,11 +300,8 @@ func (m *Mixture) improvement(q *part, best, least float64) float64 {
 	if z := (best - mean) / q.sd; z < 0 && math.Log(q.sd)-0.5*z*z < least {
 		return math.Inf(-1)
 	}
-	if !math.IsInf(m.cap, -1) {
-		if best <= m.cap {
-			return math.Inf(-1)
-		}
-		log, _, _ := acquisition.LogCappedEI(mean, q.sd, best, m.cap)
+	if m.bounds != acquisition.Unbounded() {
+		log, _, _ := acquisition.LogBoundedEI(mean, q.sd, best, m.bounds)
 		return log
 	}
 	return acquisition.LogEI(nil, mean, q.sd, best, nil, nil)
@@ -322,8 +316,8 @@ var (
 // improvementGrad sets the derivatives of ln EI of the objective's component.
 func (m *Mixture) improvementGrad(q *part, best float64) {
 	sign := m.problem.sign()
-	if !math.IsInf(m.cap, -1) {
-		_, byMean, bySD := acquisition.LogCappedEI(sign*q.mean, q.sd, sign*best, m.cap)
+	if m.bounds != acquisition.Unbounded() {
+		_, byMean, bySD := acquisition.LogBoundedEI(sign*q.mean, q.sd, sign*best, m.bounds)
 		q.byMean, q.bySD = sign*byMean, bySD
 		return
 	}
@@ -332,10 +326,10 @@ func (m *Mixture) improvementGrad(q *part, best float64) {
 	q.byMean, q.bySD = sign*p[0], p[1]
 }
 
-// kept returns ln of the probability that a constraint's component is ≤ 0, and
-// sets its derivatives.
+// kept returns ln of the probability that a constraint's component is ≤ 0, or within
+// all exact limits of its argument, and sets its derivatives.
 func (q *part) kept() float64 {
 	var log float64
-	log, q.byMean, q.bySD = acquisition.LogProbability(q.mean, q.sd, acquisition.Bounds{Lower: math.Inf(-1)})
+	log, q.byMean, q.bySD = acquisition.LogProbability(q.mean, q.sd, q.all)
 	return log
 }

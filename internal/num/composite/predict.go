@@ -3,6 +3,7 @@ package composite
 import (
 	"math"
 
+	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
@@ -57,9 +58,11 @@ func (m *Mixture) addTo(p *Prediction, at Posterior, member int, point []float64
 			p.components = append(p.components, normal{q.mean, q.sd})
 		case i == 0:
 		case ok:
-			kept := math.Exp(q.kept())
-			p.Kept[i-1] += kept
-			feasible *= kept
+			log, _, _ := acquisition.LogProbability(q.mean, q.sd, q.own)
+			p.Kept[i-1] += math.Exp(log)
+			if q.counts {
+				feasible *= math.Exp(q.kept())
+			}
 		default:
 			feasible = 0
 		}

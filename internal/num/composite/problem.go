@@ -89,9 +89,31 @@ func (a Alone) Affine([]bool) bool { return true }
 // of the other.
 func (p *Problem) caps(c Function) bool {
 	limit, ok := c.(*Limit)
+	return ok && p.seeks(limit.Argument) && limit.Least != p.Maximize
+}
+
+// seeks reports whether the objective is an argument itself, a quantity whose model
+// is not of its logarithm.
+func (p *Problem) seeks(argument int) bool {
 	sought, alone := p.Objective.(Alone)
-	return ok && alone && limit.Argument == int(sought) && int(sought) < len(p.Quantities) &&
-		!p.Quantities[sought].Log && limit.Least != p.Maximize
+	return alone && argument == int(sought) && argument < len(p.Quantities) && !p.Quantities[argument].Log
+}
+
+// bounds are those of the objective, minimized, that are part of its improvement:
+// limits against its direction, and exact ones along it.
+func (p *Problem) bounds() acquisition.Bounds {
+	out := acquisition.Unbounded()
+	for _, c := range p.Constraints {
+		limit, ok := c.(*Limit)
+		switch {
+		case !ok || !p.seeks(limit.Argument):
+		case p.caps(c):
+			out.Lower = math.Max(out.Lower, p.sign()*limit.At)
+		case limit.Exact:
+			out.Upper = math.Min(out.Upper, p.sign()*limit.At)
+		}
+	}
+	return out
 }
 
 // Cap is the strictest limit of the objective against its direction, where that is
@@ -114,6 +136,10 @@ type Limit struct {
 	Argument int
 	At       float64
 	Least    bool
+	// Exact takes it with the other exact limits of its argument for one interval,
+	// whose probability, and the improvement within it, have a closed form. Otherwise
+	// each is a function of its own, whose tails end where the points of the mixture do.
+	Exact bool
 
 	space *jet.Space
 	out   jet.Jet
@@ -154,10 +180,13 @@ type part struct {
 	quantities  []int // arguments that are its random coordinates
 	parameters  []int // arguments that are its fixed coordinates
 	arguments   []jet.Jet
-	logarithm   jet.Jet // of a quantity whose model is of that
-	exact       bool    // affine, of quantities that no other part uses
-	logarithmic bool    // a limit of a logarithm, of which it is affine
-	within      bool    // a constraint that is part of the improvement
+	logarithm   jet.Jet            // of a quantity whose model is of that
+	exact       bool               // affine, of quantities that no other part uses
+	logarithmic bool               // a limit of a logarithm, of which it is affine
+	within      bool               // a constraint that is part of the improvement, or of another
+	limit       bool               // an exact limit: the function is its argument
+	counts      bool               // of the exact limits of an argument the first, which stands for all
+	own, all    acquisition.Bounds // what the function has to keep; with the other exact limits of its argument
 	weights     []float64
 	mean, sd    float64 // of the component at hand
 	byMean      float64 // derivatives of ln of its factor
@@ -175,9 +204,9 @@ func newParts(p *Problem) ([]*part, error) {
 		sought = nothing{}
 	}
 	for i, f := range append([]Function{sought}, p.Constraints...) {
-		q := &part{Function: f, arguments: make([]jet.Jet, n+p.Parameters)}
-		if l, ok := f.(*Limit); ok && l.Argument < n && p.Quantities[l.Argument].Log && l.At > 0 {
-			q.Function, q.logarithmic = &Limit{Argument: l.Argument, At: math.Log(l.At), Least: l.Least}, true
+		q := &part{Function: f, arguments: make([]jet.Jet, n+p.Parameters), own: nonPositive, all: nonPositive, counts: true}
+		if l, ok := f.(*Limit); ok {
+			q.takeLimit(p, l)
 		}
 		for a := range q.arguments {
 			switch {
@@ -207,10 +236,65 @@ func newParts(p *Problem) ([]*part, error) {
 		parts[1+i].within = p.caps(c)
 	}
 	for _, q := range parts {
-		q.exact = q.isExact(p.Quantities, parts)
+		q.intersect(p, parts)
+	}
+	for _, q := range parts {
+		q.exact = q.isExact(p, parts)
 	}
 	return parts, nil
 }
+
+// nonPositive is what a constraint has to be.
+var nonPositive = acquisition.Bounds{Lower: math.Inf(-1)}
+
+// takeLimit makes the part one of a limit: of a quantity whose model is of the
+// logarithm a limit of that, if it is greater than 0, and of an exact one the
+// argument itself, with bounds.
+func (q *part) takeLimit(p *Problem, l *Limit) {
+	if l.Argument >= len(p.Quantities) {
+		return
+	}
+	at := l.At
+	if p.Quantities[l.Argument].Log {
+		if l.At <= 0 {
+			return
+		}
+		at = math.Log(l.At)
+		q.Function, q.logarithmic = &Limit{Argument: l.Argument, At: at, Least: l.Least}, true
+	}
+	if !l.Exact {
+		return
+	}
+	q.Function, q.limit = Alone(l.Argument), true
+	if q.own = acquisition.Unbounded(); l.Least {
+		q.own.Lower = at
+	} else {
+		q.own.Upper = at
+	}
+}
+
+// intersect joins the exact limits of one argument: the first of them stands for the
+// interval that they leave, or the improvement does.
+func (q *part) intersect(p *Problem, parts []*part) {
+	if !q.limit {
+		return
+	}
+	q.all, q.within = acquisition.Unbounded(), p.seeks(q.argument())
+	before := true
+	for _, other := range parts {
+		before = before && other != q
+		if !other.limit || other.argument() != q.argument() {
+			continue
+		}
+		q.all = q.all.Intersect(other.own)
+		if before {
+			q.counts, q.within = false, true
+		}
+	}
+}
+
+// argument is that of an exact limit.
+func (q *part) argument() int { return q.quantities[0] }
 
 // nothing is the objective of a problem without one.
 type nothing struct{}
@@ -223,16 +307,20 @@ func (nothing) Jet(s *jet.Space, _ []jet.Jet) jet.Jet {
 }
 
 // isExact reports whether a part has a normal distribution that is independent of
-// the others.
-func (q *part) isExact(scales []Scale, all []*part) bool {
+// the others, but for those that it is taken together with.
+func (q *part) isExact(p *Problem, all []*part) bool {
 	marked := make([]bool, len(q.arguments))
 	for _, a := range q.quantities {
 		marked[a] = true
-		if scales[a].Log && !q.logarithmic {
+		if p.Quantities[a].Log && !q.logarithmic {
 			return false
 		}
-		for _, other := range all {
-			if other != q && !other.within && other.Uses(a) {
+		for i, other := range all {
+			if other == q || other.within || !other.Uses(a) {
+				continue
+			}
+			joined := q.limit && (other.limit || i == 0 && p.seeks(a))
+			if !joined {
 				return false
 			}
 		}
