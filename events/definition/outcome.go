@@ -10,6 +10,11 @@ type OutcomeConstraint struct {
 	// Confidence is the probability from which on a composition counts as one that
 	// keeps it. Default 0.9.
 	Confidence *float64 `json:"confidence,omitempty" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// Exact takes a bound on one measured quantity with the other exact ones on it for
+	// one interval, whose probability is exact however small it is. Default true where
+	// several constraints bound one quantity, and where one bounds the quantity that is
+	// sought. Absent: as it was before there was this, each by itself.
+	Exact bool `json:"exact,omitempty"`
 }
 
 // DefaultConfidence is the probability from which on a composition counts as

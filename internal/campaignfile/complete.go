@@ -134,6 +134,7 @@ func completeOutcomes(def *definition.Campaign) {
 		}
 		definition.DefaultTo(&c.Confidence, definition.DefaultConfidence)
 	}
+	completeBounds(def)
 	if f, err := formula.Parse(def.Cost.Of); def.Cost.Of != "" && err == nil {
 		def.Cost.Of = f.String()
 	}
@@ -144,6 +145,35 @@ func completeOutcomes(def *definition.Campaign) {
 	for i, bound := range def.Stop.Reach {
 		if r, err := formula.ParseRelation(bound); err == nil {
 			def.Stop.Reach[i] = r.String()
+		}
+	}
+}
+
+// completeBounds has bounds on one measured quantity judged as one interval, and bounds
+// on the one that is sought within its improvement.
+func completeBounds(def *definition.Campaign) {
+	bounded := func(c definition.OutcomeConstraint) string {
+		r, err := formula.ParseRelation(c.Require)
+		if err != nil {
+			return ""
+		}
+		name, _, ok := r.Bound()
+		if q := def.Quantity(name); !ok || q == nil || q.From != "" {
+			return ""
+		}
+		return name
+	}
+	count := make(map[string]int)
+	for _, c := range def.ConstraintsOnOutcomes {
+		count[bounded(c)]++
+	}
+	if def.Single() && !def.Objective.Computed() {
+		count[def.Objective.Name]++
+	}
+	for i := range def.ConstraintsOnOutcomes {
+		c := &def.ConstraintsOnOutcomes[i]
+		if name := bounded(*c); name != "" && count[name] > 1 {
+			c.Exact = true
 		}
 	}
 }

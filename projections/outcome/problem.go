@@ -343,7 +343,7 @@ func (b *builder) limit(constraint int) (limit *composite.Limit, ok bool) {
 	if !ok || k < 0 {
 		return nil, false
 	}
-	limit = &composite.Limit{Argument: k, At: bound.Upper}
+	limit = &composite.Limit{Argument: k, At: bound.Upper, Exact: b.constraints[constraint].Exact}
 	if !finite(bound.Upper) {
 		limit.At, limit.Least = bound.Lower, true
 	}

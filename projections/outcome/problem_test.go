@@ -283,10 +283,11 @@ func TestOutlookBySampling(t *testing.T) {
 	}
 }
 
-// Law: the probability that a quantity keeps its one bound is that of the normal distribution of its model, of its logarithm
-// where that is modelled, however far in a tail.
+// Law: the probability that a quantity keeps its bounds is that of the normal distribution of its model, of its logarithm
+// where that is modelled, however far in a tail: of one bound, of several as the interval that they leave, and of one on
+// what is sought.
 func TestBoundsAreExact(t *testing.T) {
-	v := view(t, "objective: {maximize: a}\nconstraints_on_outcomes: [2*v >= 120, b <= 4]", 0.1)
+	v := view(t, "objective: {maximize: a}\nconstraints_on_outcomes: [2*v >= 120, b <= 4, v <= 200, a <= 5]", 0.1)
 	w, err := problem(t, v).NewPredictor()
 	if err != nil {
 		t.Fatal(err)
@@ -298,11 +299,19 @@ func TestBoundsAreExact(t *testing.T) {
 			return 0.5 * math.Erfc(-most*(bound-mean)/sd/math.Sqrt2)
 		}
 		logarithm := func(v float64) float64 { return (math.Log(v) - 0.8) / 0.9 }
-		want := []float64{probability("v", logarithm(60), -1), probability("b", 0, 1)}
-		for j, c := range w.At(u).Feasible.Constraints {
+		mean, sd := v.Objective.Posterior(u)
+		scale := v.Objective.Scale()
+		sought := 0.5 * math.Erfc(-(5-scale.Value(mean))/(math.Abs(scale.Spread)*sd)/math.Sqrt2)
+		want := []float64{probability("v", logarithm(60), -1), probability("b", 0, 1), probability("v", logarithm(200), 1), sought}
+		feasible := w.At(u).Feasible
+		for j, c := range feasible.Constraints {
 			if math.Abs(c.Probability-want[j]) > 1e-9*want[j] {
 				t.Errorf("at %v, %s: %v, want %v", x, c.Require, c.Probability, want[j])
 			}
+		}
+		all := (want[0] - probability("v", logarithm(200), -1)) * want[1] * want[3]
+		if math.Abs(feasible.Probability-all) > 1e-9*all {
+			t.Errorf("at %v all are kept with %v, want %v", x, feasible.Probability, all)
 		}
 	}
 }
