@@ -37,7 +37,7 @@ var may = []struct {
 	{"internal/yamltree", []string{"events/definition", "internal/format", "internal/plaintext"}},
 	{"adapters/console", []string{"events", "internal/format", "internal/plaintext"}},
 	{"internal/tasks", []string{"events", "internal/num", "internal/format", "projections/space"}},
-	{"projections/space", []string{"events", "internal/format", "internal/num"}},
+	{"projections/space", []string{"events", "internal/computed", "internal/format", "internal/num"}},
 	{"internal/labfile", []string{"events", "internal/input", "internal/registry", "internal/yamltree"}},
 	{"internal/notify", []string{"events", "internal/computed", "internal/format", "internal/input", "internal/labfile", "internal/plaintext", "internal/view", "internal/wholefile", "projections/campaign."}},
 	{"internal/forward", []string{"events", "internal/labfile", "internal/plaintext"}},

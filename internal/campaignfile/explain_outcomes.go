@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/formula"
 )
@@ -129,7 +130,12 @@ func desireText(def *definition.Campaign, d *definition.Desire) string {
 // it is known.
 func requirementText(def *definition.Campaign, c definition.OutcomeConstraint) string {
 	text := "where " + c.Require
-	if c.Confidence != nil {
+	if _, linear := computed.Linear(def, c); linear {
+		return text + ", which follows from the parameters: no other composition is ever chosen"
+	}
+	if computed.Known(def, c) {
+		text += ", which follows from the parameters: known of each composition, and heeded where models choose, not in a design"
+	} else if c.Confidence != nil {
 		text += fmt.Sprintf(" with probability %s or more", format.Setting(*c.Confidence))
 	}
 	relation, err := formula.ParseRelation(c.Require)

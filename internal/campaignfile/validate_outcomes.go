@@ -43,8 +43,8 @@ func (v *validator) outcomes() {
 	before := len(v.faults)
 	for i, c := range v.def.ConstraintsOnOutcomes {
 		here := at("constraints_on_outcomes", i, "require")
-		if measured, sound := v.requirement(here, c.Require); sound && !measured {
-			v.report(here, "no measured quantity stands in it", "a constraint on parameters stands under constraints, or as an excluded region")
+		if measured, sound := v.requirement(here, c.Require); sound && !measured && !computed.Known(&v.def, c) {
+			v.report(here, "no quantity stands in it", "a constraint on parameters stands under constraints, or as an excluded region")
 		}
 	}
 	if len(v.faults) == before {
@@ -72,7 +72,7 @@ func (v *validator) follows(i int) {
 	}
 	if q.Noise != nil || q.RelativeNoise != nil || q.Scale != "" || q.Record || q.Min != nil || q.Max != nil {
 		v.report(here, fmt.Sprintf("%s follows from the parameters, and is never measured", q.Name),
-			"leave noise, scale, record, min and max out; a bound on it is one on its parameters, or worst in a trade-off")
+			"leave noise, scale, record, min and max out; a bound on it stands under constraints_on_outcomes, or is worst in a trade-off")
 	}
 	if q.Name == v.def.Objective.Name && v.def.Single() {
 		v.report(at("objective", "name"), fmt.Sprintf("%s follows from the parameters: there is nothing to be measured", q.Name),

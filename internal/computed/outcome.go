@@ -96,5 +96,5 @@ func Kept(
 		}
 		return number(def, m, name)
 	})
-	return excess <= 0, known
+	return excess <= Slack(def, c), known
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/formula"
 	"github.com/campaignd/campaignd/internal/num/composite"
+	"github.com/campaignd/campaignd/internal/num/jet"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/space"
@@ -294,6 +295,10 @@ func (b *builder) bind(o definition.Objective, sought *formula.Formula, required
 		if err != nil {
 			return fmt.Errorf("the constraint %s: %w", b.constraints[i].Require, err)
 		}
+		if slack := computed.Slack(b.def, b.constraints[i]); slack > 0 {
+			p.Constraints = append(p.Constraints, &tolerant{Function: f, slack: slack})
+			continue
+		}
 		p.Constraints = append(p.Constraints, f)
 	}
 	switch {
@@ -329,6 +334,27 @@ func (b *builder) bind(o definition.Objective, sought *formula.Formula, required
 		p.Objective = composite.Alone(slices.Index(arguments, o.Name))
 	}
 	return nil
+}
+
+// tolerant is a constraint that may be off by as much as rounding does.
+type tolerant struct {
+	composite.Function
+	slack float64
+
+	space *jet.Space
+	out   jet.Jet
+}
+
+// Value implements [composite.Function].
+func (f *tolerant) Value(arguments []float64) float64 { return f.Function.Value(arguments) - f.slack }
+
+// Jet implements [composite.Function].
+func (f *tolerant) Jet(s *jet.Space, arguments []jet.Jet) jet.Jet {
+	if f.space != s {
+		f.space, f.out = s, s.New()
+	}
+	s.Shift(f.out, f.Function.Jet(s, arguments), -f.slack)
+	return f.out
 }
 
 // limit is a constraint that bounds one measured quantity alone: of one whose model

@@ -318,7 +318,7 @@ func conflict(def definition.Campaign) []string {
 			parts = append(parts, part{partSteps, i})
 		}
 	}
-	for i := range def.Constraints {
+	for i := range constraints(&def) {
 		parts = append(parts, part{partConstraint, i})
 	}
 	without := map[part]bool{}

@@ -39,6 +39,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
@@ -81,7 +82,8 @@ type Space struct {
 
 // New prepares the design space of a definition: its parameters, constraints,
 // candidates, excluded regions and the steps the instrument can dose in. Steps
-// apply to continuous parameters and not to listed candidates.
+// apply to continuous parameters and not to listed candidates. Constraints on
+// outcomes that are linear ones of the parameters are among the constraints.
 //
 // It fails with an *[InfeasibleError] where no composition satisfies
 // everything, and with another error for a definition that cannot be read (a
@@ -129,7 +131,7 @@ func build(def definition.Campaign, without map[part]bool) (*Space, error) {
 	if len(s.axes) == 0 {
 		return nil, errors.New("a design space needs at least one parameter")
 	}
-	for i, c := range def.Constraints {
+	for i, c := range constraints(&def) {
 		if without[part{partConstraint, i}] {
 			continue
 		}
@@ -155,6 +157,12 @@ func build(def definition.Campaign, without map[part]bool) (*Space, error) {
 		}
 	}
 	return s, nil
+}
+
+// constraints are the linear ones of a definition: those that it gives, and those on
+// outcomes that follow from the parameters.
+func constraints(def *definition.Campaign) []definition.Constraint {
+	return slices.Concat(def.Constraints, computed.OnParameters(def))
 }
 
 // prepare computes what searches and designs need, and finds out whether there
