@@ -108,8 +108,7 @@ func (c *Core) deliver(x *campaign.Experiment, t Tell) ([]events.Payload, error)
 			return notPossible("%s is given twice", name).About(x.ID)
 		}
 		if had, ok := x.Measurement.Of(name); ok {
-			return conflict(x.ID, "%s of %s is there already: %s", name, x.ID, written(had)).
-				With(problem.Remedy{Text: "change it", Action: problem.Correct, Subject: x.ID})
+			return alreadyThere(x.ID, name, had)
 		}
 		seen[name] = true
 		p.Experiment, p.Instrument = x.ID, person
@@ -136,6 +135,81 @@ func (c *Core) deliver(x *campaign.Experiment, t Tell) ([]events.Payload, error)
 		}
 	}
 	return payloads, nil
+}
+
+// arrival is a quantity of an experiment.
+type arrival struct{ experiment, quantity string }
+
+// arrivals records what a row of a table says of an experiment that has been
+// measured, where that is new: a value that is there already, or stands in an
+// earlier row, counts once. said are those of earlier rows.
+func (c *Core) arrivals(t Tell, said map[arrival]definition.Quantity) ([]events.Payload, error) {
+	s := c.State()
+	x := s.Experiment(t.Experiment)
+	switch {
+	case x == nil:
+		return nil, noExperiment(t.Experiment)
+	case !s.Definition.Several():
+		return nil, notPossible("a row of a table adds quantities to an experiment where the campaign declares them").About(x.ID)
+	case t.reasons() > 0 || t.Later || x.Status != campaign.Measured:
+		return nil, notNow(x.ID, "a row of a table adds quantities to an experiment that has been measured, and nothing else").
+			With(problem.Remedy{Text: "tell it", Action: problem.Tell, Subject: x.ID})
+	}
+	values, err := c.valuesIn(t)
+	if err != nil {
+		return nil, err
+	}
+	add := Tell{Experiment: x.ID, Notes: t.Notes}
+	for _, value := range values {
+		if q := s.Definition.Quantity(value.Name); q != nil {
+			definition.Default(&value.Unit, q.Unit)
+		}
+		there, err := c.There(x.ID, value)
+		if err != nil {
+			return nil, err
+		}
+		at := arrival{x.ID, value.Name}
+		switch had, twice := said[at]; {
+		case twice && !sameValue(had, value):
+			return nil, notPossible("%s of %s is given twice, as %s and as %s", value.Name, x.ID, written(had), written(value)).
+				About(x.ID)
+		case !there && !twice:
+			said[at] = value
+			add.Quantities = append(add.Quantities, value)
+		}
+	}
+	for _, missing := range t.Missing {
+		settled := slices.ContainsFunc(x.Measurement.Missing, func(m events.Missing) bool { return m.Name == missing.Name })
+		if !settled {
+			add.Missing = append(add.Missing, missing)
+		}
+	}
+	if add.empty() {
+		return nil, nil
+	}
+	return c.tell(add, events.OriginImport, 0)
+}
+
+// There reports whether an experiment has a value of a quantity already, the same to
+// the last digit. Where it has another one it fails, and says what can be done.
+func (c *Core) There(experiment string, value definition.Quantity) (bool, error) {
+	had, ok := given(c.State().Experiment(experiment), value.Name)
+	if !ok || sameValue(had, value) {
+		return ok, nil
+	}
+	return false, alreadyThere(experiment, value.Name, had)
+}
+
+// sameValue reports whether two values are one. A unit that is not said is none that
+// differs.
+func sameValue(a, b definition.Quantity) bool {
+	return a.Value == b.Value && (a.Unit == b.Unit || a.Unit == "" || b.Unit == "")
+}
+
+// alreadyThere refuses a value where there is one.
+func alreadyThere(experiment, name string, had definition.Quantity) error {
+	return conflict(experiment, "%s of %s is there already: %s", name, experiment, written(had)).
+		With(problem.Remedy{Text: "change it", Action: problem.Correct, Subject: experiment})
 }
 
 // Delivered returns what is recorded of quantities that an instrument gives after

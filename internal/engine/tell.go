@@ -341,8 +341,8 @@ func checkRows(rows []Tell) error {
 	return nil
 }
 
-// imports records earlier measurements, all or none; with once, those that are
-// not there yet.
+// imports records earlier measurements, and quantities that arrive of experiments
+// that rows name, all or none; with once, those that are not there yet.
 func (c *Core) imports(rows []Tell, once bool) ([]events.Payload, error) {
 	var payloads []events.Payload
 	var known []string
@@ -352,14 +352,20 @@ func (c *Core) imports(rows []Tell, once bool) ([]events.Payload, error) {
 			return nil, err
 		}
 		if !slices.Contains(known, "") {
-			return nil, conflict(c.State().Name, "the campaign has all of these measurements already")
+			return nil, c.haveAll()
 		}
 	}
 	number := len(c.State().Experiments) + 1
 	before := make(map[string]int) // rows of a composition
+	said := make(map[arrival]definition.Quantity)
 	for i, row := range rows {
 		if row.Experiment != "" {
-			return nil, notPossible("row %d names an experiment of this campaign", i+1)
+			p, err := c.arrivals(row, said)
+			if err != nil {
+				return nil, fmt.Errorf("row %d: %w", i+1, err)
+			}
+			payloads = append(payloads, p...)
+			continue
 		}
 		if once && known[i] != "" {
 			continue
@@ -378,5 +384,13 @@ func (c *Core) imports(rows []Tell, once bool) ([]events.Payload, error) {
 		payloads = append(payloads, p...)
 		number++
 	}
+	if payloads == nil {
+		return nil, c.haveAll()
+	}
 	return payloads, nil
+}
+
+// haveAll refuses rows of which there is nothing to be recorded.
+func (c *Core) haveAll() error {
+	return conflict(c.State().Name, "the campaign has all of these measurements already")
 }

@@ -92,6 +92,9 @@ func checkHeader(def *definition.Campaign, file string, header []string, form Fo
 		wanted = append(wanted, par.Name)
 	}
 	wanted = append(wanted, form.required...)
+	if form.arrives && withoutCompositions(def, header) {
+		wanted = nil
+	}
 	var faults []string
 	foreign := false
 	for i, name := range header {
@@ -121,6 +124,14 @@ func checkHeader(def *definition.Campaign, file string, header []string, form Fo
 	}
 	return faulty(file, 1, "the columns: %s; they must be %s%s",
 		strings.Join(faults, ", "), columnNames(def, form.required), remedy)
+}
+
+// withoutCompositions reports whether a table names experiments, and has no column for
+// a parameter.
+func withoutCompositions(def *definition.Campaign, header []string) bool {
+	return slices.Contains(header, columnExperiment) && !slices.ContainsFunc(def.Parameters, func(p definition.Parameter) bool {
+		return slices.Contains(header, p.Name)
+	})
 }
 
 // columnNames lists what a header must have: the parameters, and extra. It is

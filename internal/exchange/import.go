@@ -124,7 +124,7 @@ func (im *Import) Read(file string, in io.Reader) error {
 		switch row.Fate {
 		case FateLeft:
 		case FateKnown:
-			if im.Once {
+			if im.Once || row.tell.Experiment != "" { // what is said of an experiment counts once
 				continue
 			}
 			err := fmt.Errorf("this row is in the campaign already, as %s; leave it out, or %s",
@@ -182,6 +182,12 @@ func (im *Import) Left() string {
 // All faults of the row are collected, so that a person mends the file once.
 func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	s, def := im.sheet, im.def
+	if x, faults := im.named(row); x != nil || faults != nil {
+		if faults != nil {
+			return engine.Tell{}, faults
+		}
+		return im.arrivals(row, x)
+	}
 	tell := engine.Tell{Anyway: im.Anyway}
 	var faults Faults
 	at := func(c sheetCell, err error) {

@@ -38,7 +38,8 @@ type PreviewRow struct {
 	Line  int      `json:"line"`
 	Cells []string `json:"cells" doc:"As in the header."`
 	Fate  Fate     `json:"fate" enum:"new,known,left out,faulty"`
-	// Experiment is the one that has measured the same.
+	// Experiment is the one that has measured the same, or to which the row adds
+	// quantities.
 	Experiment string `json:"experiment,omitempty"`
 	// Why says why it is left out, Faults what is wrong with it.
 	Why    string `json:"why,omitempty"`
@@ -108,6 +109,7 @@ func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
 	if !im.def.Sought().Computed() {
 		form.required = []string{im.def.Sought().Name}
 	}
+	form.arrives = im.def.Several()
 	form.remedy = im.remedy()
 	form.columns = im.Columns
 	s, err := ReadSheet(im.def, file, in, form)
@@ -159,6 +161,10 @@ func (im *Import) judge(row Row) PreviewRow {
 	}
 	if seen.tell, seen.Faults = im.tell(row); seen.Faults != nil {
 		seen.Fate = FateWrong
+		return seen
+	}
+	if seen.Experiment = seen.tell.Experiment; seen.Experiment != "" && nothingNew(seen.tell) {
+		seen.Fate = FateKnown
 		return seen
 	}
 	if _, err := im.Core.Handle(engine.Request{Actor: im.Actor,

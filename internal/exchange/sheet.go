@@ -119,6 +119,8 @@ type Form struct {
 	// required are the columns that must be there, besides a column for each
 	// parameter.
 	required []string
+	// arrives says that rows may name an experiment in place of a composition.
+	arrives bool
 	// known says of another column whether it may be there.
 	known func(name string, header []string) bool
 	// remedy is what to do about one that may not.

@@ -114,11 +114,12 @@ func comparisons(state *campaign.State) *Table {
 // The columns of the table besides the parameters and the objective, which
 // [Import] reads again.
 const (
-	columnStatus    = "status"
-	columnUnit      = "unit"
-	columnSD        = "sd"
-	columnExcluded  = "excluded"
-	columnSimulated = "simulated"
+	columnExperiment = "experiment"
+	columnStatus     = "status"
+	columnUnit       = "unit"
+	columnSD         = "sd"
+	columnExcluded   = "excluded"
+	columnSimulated  = "simulated"
 	// A further quantity has three columns: its name behind these.
 	furtherPrefix     = "further_"
 	furtherUnitPrefix = "unit_"
@@ -138,8 +139,9 @@ const (
 
 // recordColumns are those that tell of a row, and are no part of the
 // measurement. A reader may have them, and an import passes them over: they
-// belong to the campaign from which the table came.
-var recordColumns = []string{"experiment", "origin", "decision", "replicate", "requested_at",
+// belong to the campaign from which the table came. But for the experiment, where its
+// row adds quantities to one of this campaign: see [Import.named].
+var recordColumns = []string{columnExperiment, "origin", "decision", "replicate", "requested_at",
 	"ended_at", "cause", columnKeeps}
 
 // experiments has a row for each experiment, also for those without a

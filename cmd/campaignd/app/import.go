@@ -38,6 +38,9 @@ columns may be there:
                  that were excluded, are left out and counted; when and why they were
                  run is not taken over
 
+A row with the name of a measured experiment in the column experiment, and no composition
+or that one's, brings quantities of it that arrive later.
+
 A column under another name is named with --column; of a further quantity the heading may
 name the unit. A column of your own is kept as a note with --note, and left out with --ignore. All
 rows are taken or none. They do not count against the budget, unlike experiments of
@@ -46,6 +49,7 @@ campaign file that has no store yet, the store is made.`,
 		Example: `  campaignd import electrolyte.yaml last-year.csv
   campaignd import last-year.csv --note sample,comment --ignore plate
   campaignd import last-year.csv --column "salt (mol/kg)=salt" --column "visc. (mPa s)=further_viscosity"
+  campaignd import electrolyte.yaml capacities.csv   # experiment,capacity_100
   campaignd export old.campaign | campaignd import new.yaml -`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {

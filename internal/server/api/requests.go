@@ -70,7 +70,7 @@ func (a *API) requests() {
 		"Of one that was suggested, or of one's own, which counts against the budget."),
 		func(t *engine.Tell) engine.Request { return engine.Request{Tell: t} })
 	record(a, on("import", "import", "Take over earlier measurements",
-		"All or none; they do not count against the budget."),
+		"All or none; they do not count against the budget. A row with an experiment adds quantities to one that has been measured; what it has already counts once."),
 		func(rows *[]engine.Tell) engine.Request {
 			return engine.Request{Import: append([]engine.Tell{}, *rows...)} // nil would ask for nothing
 		})
@@ -241,7 +241,7 @@ type importOutput struct {
 func (a *API) importing() {
 	op := operation("import-csv", http.MethodPost, "/campaigns/{campaign}/import/csv",
 		"Take over measurements from a CSV file",
-		"The header names the parameters and the objective; what the export writes is understood. All rows are taken or none; they do not count against the budget.")
+		"The header names the parameters and the objective; what the export writes is understood. A row that names a measured experiment (column experiment), without a composition or with that one's, adds quantities to it. All rows are taken or none; they do not count against the budget.")
 	huma.Register(a.huma, a.recording(op), a.importTable)
 	// A row that was read has its value; what the fields are, the body of a
 	// result says.
