@@ -27,7 +27,7 @@ import (
 // as long as there is one from which something is learned.
 func Admit(def definition.Campaign, m events.Measurement) (events.Measurement, error) {
 	var f faults
-	m = Arranged(&def, m)
+	m = Arranged(&def, Respelled(&def, m))
 	f.substance(def, m)
 	if f != nil {
 		return events.Measurement{}, &MeasurementError{Faults: f}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/units"
 )
 
 // MeasurementError says that an instrument's answer cannot be used, with every
@@ -107,7 +108,7 @@ func CheckOutcome(def definition.Campaign, o Outcome) error {
 		if o.Measurement == nil {
 			return &MeasurementError{Faults: []string{"it says measured and holds no measurement"}}
 		}
-		return Check(def, *o.Measurement)
+		return Check(def, Respelled(&def, *o.Measurement))
 	case Failed, Infeasible, Deferred, Cancelled, Unknown:
 		if o.Measurement != nil {
 			return &MeasurementError{Faults: []string{fmt.Sprintf("it says %s and holds a measurement", o.Status)}}
@@ -214,7 +215,7 @@ func (f *faults) parameters(desc Description, def definition.Campaign) {
 			continue
 		}
 		delete(specs, p.Name)
-		if s.Unit != p.Unit {
+		if !units.Same(s.Unit, p.Unit) {
 			f.add("%s is in %s in the campaign, in %s for the instrument", p.Name, unit(p.Unit), unit(s.Unit))
 			continue // the numbers cannot be compared
 		}
@@ -286,7 +287,7 @@ func (f *faults) objective(desc Description, def definition.Campaign) {
 	sought := def.Sought()
 	for _, o := range desc.Outputs {
 		if o.Name == sought.Name {
-			if o.Unit != sought.Unit {
+			if !units.Same(o.Unit, sought.Unit) {
 				f.add("%s is in %s in the campaign, in %s for the instrument",
 					o.Name, unit(sought.Unit), unit(o.Unit))
 			}

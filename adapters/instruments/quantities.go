@@ -6,6 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/units"
 )
 
 // Arranged returns a measurement with the quantities that the campaign declares
@@ -49,6 +50,32 @@ func Arranged(def *definition.Campaign, m events.Measurement) events.Measurement
 	}
 	m.Further = reported
 	return m
+}
+
+// Respelled writes the units of what a measurement holds as the campaign does, where
+// they are the same unit: mPa.s as mPa·s. It is for what comes in; what is recorded has
+// the campaign's spelling.
+func Respelled(def *definition.Campaign, m events.Measurement) events.Measurement {
+	m.Objective = RespelledValue(def, m.Objective)
+	for _, list := range []*[]definition.Quantity{&m.Quantities, &m.Further} {
+		for i, value := range *list {
+			is := RespelledValue(def, value)
+			if is.Unit == value.Unit {
+				continue
+			}
+			*list = slices.Clone(*list)
+			(*list)[i] = is
+		}
+	}
+	return m
+}
+
+// RespelledValue is [Respelled] for one value.
+func RespelledValue(def *definition.Campaign, value definition.Quantity) definition.Quantity {
+	if q := def.Quantity(value.Name); q != nil && units.Same(value.Unit, q.Unit) {
+		value.Unit = q.Unit
+	}
+	return value
 }
 
 // objectiveApart is [Arranged] for a campaign that declares no quantities.
@@ -205,7 +232,7 @@ func (f *faults) outputs(desc Description, def definition.Campaign) {
 		case i < 0 && q.Later(): // another one may measure it
 		case i < 0:
 			f.add("the campaign declares %s, the instrument measures %s", q.Name, namesOf(desc.Outputs))
-		case desc.Outputs[i].Unit != q.Unit:
+		case !units.Same(desc.Outputs[i].Unit, q.Unit):
 			f.add("%s is in %s in the campaign, in %s for the instrument",
 				q.Name, unit(q.Unit), unit(desc.Outputs[i].Unit))
 		}

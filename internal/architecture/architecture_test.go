@@ -28,7 +28,8 @@ var may = []struct {
 	may    []string
 }{
 	{"internal/num", nil},
-	{"internal/formula", []string{"internal/num"}},
+	{"internal/units", nil},
+	{"internal/formula", []string{"internal/num", "internal/units"}},
 	{"internal/computed", []string{"events", "internal/formula", "internal/num/composite", "internal/num/jet"}},
 	{"internal/plaintext", nil},
 	{"internal/input", nil},
@@ -43,7 +44,7 @@ var may = []struct {
 	{"internal/forward", []string{"events", "internal/labfile", "internal/plaintext"}},
 	{"internal/campaignfile", []string{"events", "internal/computed", "internal/format", "internal/formula", "internal/input", "internal/labfile", "internal/num", "internal/plaintext", "projections/space", "internal/tasks", "internal/registry", "policies.", "policies/next.", "projections/belief.", "internal/yamltree", "schemas"}},
 	{"internal/exchange", []string{"events", "projections/campaign.", "adapters/humans.", "internal/engine", "internal/format", "internal/problem", "internal/registry"}},
-	{"internal/bundle", []string{"events", "internal/exchange", "internal/wholefile", "projections/campaign."}},
+	{"internal/bundle", []string{"events", "internal/units", "internal/exchange", "internal/wholefile", "projections/campaign."}},
 	{"internal/registry", []string{"events", "policies.", "adapters/instruments.", "adapters/humans."}},
 	{"internal/builtin", []string{"internal/registry", "policies", "adapters"}},
 	{"internal/telemetry", []string{"events"}},
@@ -59,7 +60,7 @@ var may = []struct {
 	{"projections", []string{"events", "internal/computed", "internal/formula", "internal/num", "projections/space"}},
 	{"policies", []string{"events", "projections", "internal/computed", "internal/num", "projections/space", "internal/format"}},
 	{"adapters/instruments/sdk", []string{"events", "adapters"}},
-	{"adapters", []string{"events", "internal/computed", "internal/format", "adapters/console", "internal/input", "internal/num", "internal/tasks", "internal/plaintext"}},
+	{"adapters", []string{"events", "internal/computed", "internal/format", "adapters/console", "internal/input", "internal/num", "internal/tasks", "internal/plaintext", "internal/units"}},
 	// The engine knows the adapters' contracts, never an adapter.
 	{"internal/engine/drive", []string{"events", "projections/campaign.", "internal/engine.", "internal/problem", "internal/registry", "adapters/instruments.", "adapters/humans."}},
 	{"internal/engine", []string{"events", "projections", "policies", "projections/space", "internal/campaignfile", "internal/problem", "internal/registry", "adapters/instruments.", "adapters/humans.", "internal/plaintext"}},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/units"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -389,11 +390,17 @@ func (g *graph) quantities(x *campaign.Experiment) (list []entity) {
 	return list
 }
 
+// ucum is the address before a unit's UCUM code, as linked data has it.
+const ucum = "https://w3id.org/uom/"
+
 // property is a value with its name and unit.
 func (g *graph) property(id, name, value, unit string) entity {
 	e := entity{"@id": "#" + url.PathEscape(id), "@type": "PropertyValue", "name": name, "value": value}
 	if unit != "" {
 		e["unitText"] = unit
+		if code, ok := units.Code(unit); ok {
+			e["unitCode"] = ucum + url.PathEscape(code)
+		}
 	}
 	return ref(g.add(e))
 }

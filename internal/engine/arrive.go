@@ -194,6 +194,7 @@ func (c *Core) arrivals(t Tell, said map[arrival]definition.Quantity) ([]events.
 // the last digit. Where it has another one it fails, and says what can be done.
 func (c *Core) There(experiment string, value definition.Quantity) (bool, error) {
 	had, ok := given(c.State().Experiment(experiment), value.Name)
+	value = instruments.RespelledValue(c.State().Definition, value)
 	if !ok || sameValue(had, value) {
 		return ok, nil
 	}
@@ -221,6 +222,7 @@ func (c *Core) Delivered(experiment string, d instruments.Delivery) []events.Pay
 	var payloads, notes []events.Payload
 	seen := make(map[string]bool)
 	for _, value := range d.Quantities {
+		value = instruments.RespelledValue(c.State().Definition, value)
 		q := c.arrivable(x, value.Name, seen)
 		if q == nil {
 			if had, ok := given(x, value.Name); !ok || had.Value != value.Value || had.Unit != value.Unit {
@@ -294,6 +296,10 @@ func (c *Core) valuesIn(t Tell) ([]definition.Quantity, error) {
 			value.Unit = t.Unit
 		}
 		values = append([]definition.Quantity{value}, values...)
+	}
+	values = slices.Clone(values)
+	for i := range values {
+		values[i] = instruments.RespelledValue(c.State().Definition, values[i])
 	}
 	return values, nil
 }

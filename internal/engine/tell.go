@@ -167,6 +167,7 @@ func (c *Core) checked(
 	m events.Measurement, made definition.Point, anyway bool,
 ) (*events.Measurement, error) {
 	def := c.State().Definition
+	m = instruments.Respelled(def, m)
 	if err := instruments.Check(*def, m); err != nil {
 		var faulty *instruments.MeasurementError
 		if errors.As(err, &faulty) {

@@ -14,6 +14,7 @@ import (
 func later(def *definition.Campaign) {
 	def.Quantities = []definition.QuantityDef{
 		{Name: "capacity", Unit: "mAh", Arrives: definition.ArrivesLater}, {Name: "pH"}, {Name: "colour"},
+		{Name: "mobility", Unit: "m²/s"},
 	}
 }
 
@@ -41,6 +42,7 @@ func TestRowsBringWhatArrives(t *testing.T) {
 		{"experiment,capacity\ne1,148\ne2,150\n", "2 new, 0 known"},
 		{"experiment,capacity,unit_capacity\ne1,148,mAh\ne1,148,mAh\n", "2 new, 0 known"},
 		{"experiment,capacity,pH\ne1,148,7\ne2,,7\n", "1 new, 1 known"},
+		{"experiment,capacity,mobility,unit_mobility\ne1,148,2,m2.s-1\ne2,148,2,m²/s\n", "2 new, 0 known"},
 		{"experiment,capacity,pH\ne1,148,7\ne2,,8\n", "t.csv:3:5: pH of e2 is there already: 7"},
 		{"experiment,capacity\ne1,148 V\n", "t.csv:2:4: capacity"},
 		{"experiment,capacity,unit_capacity\ne1,148,V\n", "t.csv:2:1: capacity is in V, the campaign's in mAh"},

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/campaignd/campaignd/internal/units"
 )
 
 // Unit is the unit of a formula, as a product of powers of the units' texts.
@@ -27,8 +29,8 @@ type factor struct {
 // is that of a pure number. A name that is not in the map has an unknown unit,
 // which matches every other one and makes that of a product unknown.
 //
-// Units are compared as they are written and never converted: mol/kg and mol/L
-// differ, and so do mPa·s and mPa.s. Products, quotients and powers make units
+// Units are compared in any spelling (package units) and never converted: mol/kg and
+// mol/L differ, and mPa·s and mPa.s do not. Products, quotients and powers make units
 // such as mS/cm·(mPa·s)^-0.5. What is added, subtracted, compared, or chosen from
 // has to have one unit, otherwise there is a [*Fault]. A number that is computed
 // from no name has none: it cannot be added to what has one, but where it is
@@ -68,10 +70,36 @@ func (r *Relation) Units(of map[string]string) error {
 
 // Equal reports whether two units are the same; an unknown one equals every one.
 func (u Unit) Equal(v Unit) bool {
-	return u.unknown || v.unknown || slices.EqualFunc(u.factors, v.factors, func(a, b factor) bool {
+	if u.unknown || v.unknown {
+		return true
+	}
+	same := slices.EqualFunc(u.factors, v.factors, func(a, b factor) bool {
 		// An exponent may come from a quotient of numbers, as 1/3 does.
 		return a.text == b.text && math.Abs(a.exponent-b.exponent) < 1e-9
 	})
+	one, whole := u.plain()
+	other, alsoWhole := v.plain()
+	return same || whole && alsoWhole && units.Same(one, other)
+}
+
+// plain writes the unit so that it can be recognized in another spelling; false where
+// a power of it is no whole number.
+func (u Unit) plain() (string, bool) {
+	texts := make([]string, len(u.factors))
+	for i, f := range u.factors {
+		texts[i] = "(" + f.text + ")"
+		for range int(math.Abs(f.exponent)) - 1 {
+			texts[i] += ".(" + f.text + ")"
+		}
+		if f.exponent < 0 {
+			texts[i] = "/(" + texts[i] + ")"
+		}
+		if f.exponent != math.Trunc(f.exponent) {
+			return "", false
+		}
+	}
+	text := strings.ReplaceAll(strings.Join(texts, "."), "./", "/")
+	return text, true
 }
 
 // String writes the unit; "" is that of a pure number, and of one that is unknown.
@@ -218,6 +246,6 @@ func mismatch(n *node, u, v Unit) error {
 		return "without a unit"
 	}
 	return &Fault{n.column, fmt.Sprintf("a value %s and one %s cannot be added or compared", with(u), with(v)),
-		"units are compared as they are written and never converted: " +
+		"units are never converted: " +
 			"multiply one side by a factor that has a name and a unit, or divide both by a reference"}
 }

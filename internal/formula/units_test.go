@@ -6,13 +6,15 @@ import (
 )
 
 var unitsOf = map[string]string{
-	"conductivity": "mS/cm", "viscosity": "mPa·s", "temperature": "°C", "t0": " °C", "share": "", "price": "EUR/kg",
+	"conductivity": "mS/cm", "viscosity": "mPa·s", "spelt": "mPa.s", "temperature": "°C", "t0": " °C", "share": "", "price": "EUR/kg",
 	"molality": "mol/kg", "molarity": "mol/L",
 }
 
 // Law: units go by their text through products, quotients and powers.
 func TestUnits(t *testing.T) {
 	for text, want := range map[string]string{
+		"viscosity + spelt":                             "mPa·s",
+		"spelt*spelt + viscosity^2":                     "(mPa.s)^2",
 		"other - another + viscosity":                   "mPa·s",
 		"5 > viscosity ? 1 : 2":                         "",
 		"conductivity":                                  "mS/cm",

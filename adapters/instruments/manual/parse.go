@@ -115,6 +115,7 @@ func measured(def definition.Campaign, cmd instruments.Command, words []string) 
 		actual[name] = definition.Number(x)
 	}
 	m.Actual = actual
+	m = instruments.Respelled(&def, m)
 	if err := instruments.Check(def, m); err != nil {
 		// Reported now, while it can be corrected: the engine would make it a
 		// failure.
