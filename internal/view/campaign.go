@@ -220,13 +220,23 @@ func (c *Campaign) BudgetText() string {
 	return format.Count(c.Budget, c.Counted())
 }
 
-// Share is how much of the budget is spent, in percent. It is never more than
-// 100: a budget may have been lowered below what was spent.
-func (c *Campaign) Share() int {
-	if c.Budget == 0 {
-		return 0
+// Share is how much of the budget is spent, in percent: of that of experiments or of
+// that of cost, whichever is nearer to its end. It is never more than 100: a budget
+// may have been lowered below what was spent.
+func (c *Campaign) Share() int { return int(100*c.Spent() + rounding) }
+
+// rounding is what makes whole a share that is, and was divided.
+const rounding = 1e-9
+
+// Spent is [Campaign.Share] as a part of 1.
+func (c *Campaign) Spent() (share float64) {
+	if c.Budget > 0 {
+		share = float64(c.Done) / float64(c.Budget)
 	}
-	return min(100*c.Done/c.Budget, 100)
+	if c.Cost != nil && c.Cost.Budget > 0 {
+		share = max(share, c.Cost.Spent/c.Cost.Budget)
+	}
+	return min(share, 1)
 }
 
 // Computing writes what is being computed, and since when.

@@ -75,6 +75,26 @@ func TestPanelShows(t *testing.T) {
 	}
 }
 
+// Law: the bar follows the budget that is nearer to its end, be it of experiments, of cost or of time.
+func TestPanelFollowsTheBudget(t *testing.T) {
+	for _, c := range []struct {
+		spent   float64 // of a cost of 80
+		elapsed time.Duration
+		want    int // of 40
+	}{{0, 0, 12}, {16, 0, 12}, {60, 0, 30}, {90, 0, 40}, {60, 9 * time.Hour, 36}, {0, 20 * time.Hour, 40}} {
+		s := standing()
+		def := *s.Definition
+		def.Budget.Time = definition.Duration(10 * time.Hour)
+		s.Definition, s.Open, s.Cost = &def, 0, &campaign.Cost{Spent: c.spent, Budget: 80, Unit: "h"}
+		p := &panel{width: 80, now: s.Began.Add(c.elapsed)}
+		p.Update(s)
+		p.now = s.Began.Add(c.elapsed)
+		if got := strings.Count(text(p), "━"); got != c.want {
+			t.Errorf("%v spent in %v: %d of the bar, want %d\n%s", c.spent, c.elapsed, got, c.want, text(p))
+		}
+	}
+}
+
 // A campaign that measures nothing is shown by its comparisons and by what each
 // expert prefers; nothing speaks of measurements, labels or trust.
 func TestPanelShowsComparisons(t *testing.T) {

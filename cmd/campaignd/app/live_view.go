@@ -67,6 +67,9 @@ func (p *panel) View() tea.View {
 	add("")
 	add("  %s  %s", bold(s.Campaign), faint(view.Seeks(def)))
 	add("  %s  %d of %s%s", p.bar(), s.Done, s.BudgetText(), faint(p.left()))
+	if c := s.Cost; c != nil && c.Budget > 0 {
+		row("cost", "%s of %s", format.Short(c.Spent), format.SettingIn(c.Budget, c.Unit))
+	}
 	name, values := "measured", s.Values
 	if def.Tradeoff() != nil {
 		name, values = "covered", covered(s.Tradeoff)
@@ -154,13 +157,17 @@ func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	}
 }
 
-// bar draws how much of the budget is done (green) and under way (yellow).
+// bar draws how much of the budget is done (green) and under way (yellow): of that of
+// experiments, of cost or of time, whichever is nearer to its end.
 func (p *panel) bar() string {
 	width := min(max(p.width-34, 8), 40)
-	done, open := 0, 0
+	spent := p.progress.Spent()
+	if limit := time.Duration(p.progress.Definition.Budget.Time); limit > 0 {
+		spent = max(spent, min(float64(p.now.Sub(p.progress.Began))/float64(limit), 1))
+	}
+	done, open := int(float64(width)*spent+1e-9), 0
 	// Rounded up, so that an experiment under way shows in a long bar, too.
 	if b := p.progress.Budget; b > 0 {
-		done = min(width*p.progress.Done/b, width)
 		open = min((width*p.progress.Open+b-1)/b, width-done)
 	}
 	left := width - done - open
