@@ -76,7 +76,7 @@ func (c *Campaign) frontRows(f *outcome.Front) []Row {
 	listed := mostOf(f)
 	rows := []Row{rowf("front", "%s of %d, by the models; P: on the front and feasible",
 		format.Count(len(f.Members), "composition"), len(f.Members)+len(f.Others))}
-	for _, line := range Columns(FrontTable(f, listed)) {
+	for _, line := range Columns(unitsBelow(FrontTable(f, listed))) {
 		rows = append(rows, Row{"", line})
 	}
 	if n := len(f.Members) - len(listed); n > 0 {
@@ -154,6 +154,24 @@ func FrontTable(f *outcome.Front, members []outcome.Member) [][]string {
 		table = append(table, append(line, fmt.Sprintf("%.1f %%", 100*m.Share)))
 	}
 	return table
+}
+
+// unitsBelow gives the units of a table's head a line of their own, so that columns are
+// as narrow as their numbers and a front of three quantities fits into 80 characters.
+func unitsBelow(table [][]string) [][]string {
+	names, units := slices.Clone(table[0]), make([]string, len(table[0]))
+	found := false
+	for i, cell := range names {
+		name, unit, ok := strings.Cut(cell, " (")
+		if !ok {
+			continue
+		}
+		names[i], units[i], found = name, "("+unit, true
+	}
+	if !found {
+		return table
+	}
+	return append([][]string{names, units}, table[1:]...)
 }
 
 // Columns writes a table in columns of equal width.

@@ -47,8 +47,8 @@ func TestFrontInWords(t *testing.T) {
 	got := texts(c.Found())
 	for _, want := range []string{
 		"front       14 compositions of 14, by the models; P: on the front and feasible",
-		"     flow (L/h)   price (EUR)  P     feasible  alone",
-		"e1   4.00 ± 0.50  7.000        0.93  0.88      0.0 %", "e14  4.00 ± 0.50",
+		"     flow         price  P     feasible  alone\n                 (L/h)        (EUR)\n",
+		"e1   4.00 ± 0.50  7.000  0.93  0.88      0.0 %", "e14  4.00 ± 0.50",
 		"and 2 more, which hold less of it",
 		"suggestion  e7, a compromise: it goes at least 62 % of the way",
 		"best in     flow: e1, price: e14",
