@@ -104,8 +104,8 @@ func TestQuantitiesOneByOne(t *testing.T) {
 	is("objective: e1 9", "quantity viscosity: e1 3, e2 4")
 
 	refused("none of the quantities that the campaign learns from", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Quantities: []definition.Quantity{quantity("colour", 2)}}))
-	refused("viscosity is in cP, the campaign's in mPa·s", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Value: ptr(8.0),
-		Quantities: []definition.Quantity{{Name: "viscosity", Value: 3, Unit: "cP"}}}))
+	refused("viscosity is in Pa·s, the campaign's in mPa·s", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Value: ptr(8.0),
+		Quantities: []definition.Quantity{{Name: "viscosity", Value: 3, Unit: "Pa·s"}}}))
 	refused("no logarithm", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Value: ptr(8.0),
 		Quantities: []definition.Quantity{quantity("viscosity", 0)}}))
 	refused("given twice", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Value: ptr(8.0),
