@@ -47,6 +47,9 @@ type SuggestedExperiment struct {
 	Decision   string             `json:"decision,omitempty"`
 	Reason     string             `json:"reason,omitempty"`
 	Prediction *events.Prediction `json:"prediction,omitempty"`
+	// Outcomes are what is expected of the quantities, where the decision depends on
+	// several.
+	Outcomes []events.QuantityPrediction `json:"outcomes,omitempty"`
 }
 
 // Suggest returns what the engine suggests in a campaign, with the reasons that
@@ -105,7 +108,7 @@ func suggestedExperiment(
 	}
 	s.Reason = decision.Reason
 	if chosen := decision.Candidate(decision.Chosen); chosen != nil {
-		s.Prediction = chosen.Prediction
+		s.Prediction, s.Outcomes = chosen.Prediction, chosen.Outcomes
 	}
 	return s, nil
 }
@@ -237,7 +240,9 @@ func (s *Suggestion) writeExperiment(p *page, measure string, x *SuggestedExperi
 			p.line("  %-*s  %s", width, par.Name, format.WithUnit(value, par.Unit))
 		}
 	}
-	if x.Prediction != nil {
+	if x.Outcomes != nil {
+		p.line("  predicted %s", strings.Join(Expects(x.Outcomes), ", "))
+	} else if x.Prediction != nil {
 		predicted := format.PlusMinus(x.Prediction.Mean, x.Prediction.SD, x.Prediction.Unit)
 		p.line("  predicted %s", predicted)
 	}
