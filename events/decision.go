@@ -157,6 +157,9 @@ type Candidate struct {
 	// Cost is what the experiment is expected to cost, where the campaign says what one
 	// costs and the decision weighs it.
 	Cost *Prediction `json:"cost,omitempty"`
+	// Fidelity is in which way the composition is measured, and why; absent where there
+	// is one way.
+	Fidelity *FidelityChoice `json:"fidelity,omitempty"`
 	// Informed is what the objective's model predicts once experts' answers are
 	// counted as measurements.
 	Informed *Prediction `json:"informed,omitempty"`
@@ -168,6 +171,38 @@ type Candidate struct {
 	Score *Score `json:"score,omitempty"`
 	// Outcome is what an expert who compares outcomes is shown.
 	Outcome *Outcome `json:"outcome,omitempty"`
+}
+
+// FidelityChoice is the choice between ways to measure a composition that was chosen for
+// what is expected of it at the target.
+type FidelityChoice struct {
+	// Rule is one of the Fidelity… constants.
+	Rule string `json:"rule"`
+	// Target is what is expected of the composition at the target.
+	Target Prediction `json:"target"`
+	// Alpha is how much the cost counts: the greatest ln information − α·ln cost is
+	// taken.
+	Alpha float64 `json:"alpha"`
+	// Ways are the ways that were weighed, the target last.
+	Ways []FidelityWay `json:"ways"`
+}
+
+// Rules by which a way to measure is chosen.
+const (
+	FidelityInformation = "information" // it tells most of the target for its cost
+	FidelityDue         = "due"         // the target, since the last ones were all cheaper
+	FidelityLast        = "last"        // the target, since the budget has no room for another one after it
+)
+
+// FidelityWay is a way to measure a composition.
+type FidelityWay struct {
+	// Value is that of the parameter.
+	Value definition.Value `json:"value"`
+	// Cost is what an experiment is expected to cost, in the unit of the campaign's cost.
+	Cost float64 `json:"cost"`
+	// Information is how much it is expected to tell of the value at the target, in
+	// nats.
+	Information float64 `json:"information"`
 }
 
 // QuantityPrediction is what is expected of one of several quantities.

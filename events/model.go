@@ -120,6 +120,10 @@ type ObjectiveFit struct {
 	Lengthscales []float64 `json:"lengthscales"`
 	// OutputScale is the prior variance of the standardized objective.
 	OutputScale float64 `json:"output_scale"`
+	// Fidelity is how cheaper experiments go together with those at the target; absent
+	// where there are none. The coordinates of the fidelity have the lengthscale 1e6,
+	// since they are no distance.
+	Fidelity *FidelityFit `json:"fidelity,omitempty"`
 	// Noise is the noise variance of the standardized objective; 0 where each
 	// observation's noise is known.
 	Noise float64 `json:"noise"`
@@ -142,6 +146,20 @@ type ObjectiveFit struct {
 	Jitter float64 `json:"jitter,omitempty"`
 	// Evaluations counts likelihood evaluations over all starts.
 	Evaluations int `json:"evaluations"`
+}
+
+// FidelityFit is how values of cheaper experiments go together with those at the
+// target: the covariance of two of them is a factor times that of their compositions.
+type FidelityFit struct {
+	// C and Delta are those of fidelities s from 0 to 1, the target: the factor is
+	// OutputScale·(c + (1−s)^(1+δ)·(1−s')^(1+δ)) (Wu et al. 2020, §3.3).
+	C     float64 `json:"c,omitempty"`
+	Delta float64 `json:"delta,omitempty"`
+	// W is that of sources, in the order of the definition: lower triangular, the
+	// factor is WWᵀ (Bonilla, Chai and Williams 2008).
+	W [][]float64 `json:"w,omitempty"`
+	// Noise is the standardized noise variance of each source.
+	Noise []float64 `json:"noise,omitempty"`
 }
 
 // BeliefFit is the outcome of adapting the confidence set of an expert's belief

@@ -51,6 +51,9 @@ type Campaign struct {
 	Policy Policy `json:"policy,omitzero"`
 	// Cost of an experiment: of what it takes, not of what it makes.
 	Cost Cost `json:"cost,omitzero"`
+	// Fidelity is by which parameter an experiment becomes cheaper and tells less of
+	// what is sought. Absent: all experiments tell the same.
+	Fidelity Fidelity `json:"fidelity,omitzero"`
 	// Budget after which the campaign completes.
 	Budget Budget `json:"budget" jsonschema:"required"`
 	// Stop is a rule by which the campaign completes before its budget is

@@ -324,6 +324,7 @@ var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_take
 // campaign to another, if all of them are allowed while it is under way:
 //
 //   - budget, cost, stop, policy and model, with all their settings;
+//   - what sources cost;
 //   - further quantities, whose values count from what was reported before; all
 //     of a quantity but its name and unit; and what is sought of them, and under
 //     which constraints on outcomes;
@@ -456,6 +457,11 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 		return refuseQuantity(c, steps)
 	case "constraints_on_outcomes", "reference":
 		return ""
+	case "fidelity":
+		if last == "cost" || last == "unit" {
+			return ""
+		}
+		return "the model of the experiments so far is of this fidelity and its target; only what sources cost can change"
 	case "replicates":
 		return "the experiments so far were repeated so often"
 	case "seed":

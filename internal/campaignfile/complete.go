@@ -54,6 +54,7 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 	definition.Default(&def.Replicates, defaultReplicates)
 	definition.Default(&def.Parallel, 1)
 	definition.Default(&def.Model.Kernel, "rbf")
+	completeFidelity(&def)
 	completeFormula(&def)
 	completeOutcomes(&def)
 	completePreference(&def)
@@ -64,7 +65,11 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 			tails = definition.TailsKeep // quantities are compared in their own units
 		}
 		definition.Default(&def.Model.Tails, tails)
-		definition.Default(&def.Model.Intervals, definition.IntervalsMarginal)
+		intervals := definition.IntervalsMarginal
+		if !def.Fidelity.IsZero() {
+			intervals = definition.IntervalsFitted // how fidelities go together is not varied
+		}
+		definition.Default(&def.Model.Intervals, intervals)
 		definition.Default(&def.Outliers.Action, definition.OutlierRepeat)
 		definition.DefaultTo(&def.Outliers.Threshold, defaultOutlierThreshold)
 		completeInstrument(reg, &def)
@@ -79,6 +84,30 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 		definition.DefaultTo(&def.Stop.Hypervolume.Improvement, defaultGrowth)
 	}
 	return def
+}
+
+// completeFidelity declares the choice between sources, where the file leaves it to
+// them, and what each costs. The target of sources is the last where none is named.
+func completeFidelity(def *definition.Campaign) {
+	f := &def.Fidelity
+	if len(f.Sources) == 0 {
+		return
+	}
+	definition.Default(&f.Parameter, definition.DefaultSource)
+	if f.Target == nil {
+		last := definition.Category(f.Sources[len(f.Sources)-1].Name)
+		f.Target = &last
+	}
+	if !slices.ContainsFunc(def.Parameters, func(p definition.Parameter) bool { return p.Name == f.Parameter }) {
+		p := definition.Parameter{Name: f.Parameter}
+		for _, s := range f.Sources {
+			p.Categories = append(p.Categories, definition.CategoryDef{Name: s.Name})
+		}
+		def.Parameters = append(slices.Clip(def.Parameters), p)
+	}
+	if def.Cost.IsZero() {
+		def.Cost = definition.Cost{Of: f.Parameter, Unit: f.Unit}
+	}
 }
 
 // completeFormula writes the formula that is sought in its canonical form, and

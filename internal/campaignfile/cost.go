@@ -26,9 +26,11 @@ func (v *validator) cost() {
 		v.report(here, "nothing is measured where experts' comparisons are the objective", "leave it out")
 		return
 	}
-	if q := v.def.Quantity(c.Of); q != nil {
+	switch q := v.def.Quantity(c.Of); {
+	case computed.CostOfSource(&v.def):
+	case q != nil:
 		v.costQuantity(q)
-	} else {
+	default:
 		v.costFormula()
 	}
 	if p := v.def.Policy.Next; v.known(policies.Next, p.Name) && next.Searches(p) && !next.Weighs(p) {
@@ -92,7 +94,9 @@ func (v *validator) costFormula() {
 // costText says what an experiment costs.
 func costText(def *definition.Campaign) string {
 	text := "an experiment costs "
-	if computed.CostFollows(def) == nil {
+	if computed.CostOfSource(def) {
+		text += "what its " + def.Cost.Of + " does"
+	} else if computed.CostFollows(def) == nil {
 		text += "its " + def.Cost.Of + ", as measured"
 	} else {
 		text += format.WithUnit(def.Cost.Of, def.Cost.Unit)

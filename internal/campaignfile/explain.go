@@ -68,6 +68,9 @@ func Explain(reg registry.Registry, def definition.Campaign) string {
 	for _, e := range def.Experts {
 		line("expert", expertText(reg, def, e))
 	}
+	if def.Fidelity.Target != nil {
+		line("fidelity", fidelityText(&def))
+	}
 	if !def.Cost.IsZero() {
 		line("costs", costText(&def))
 	}

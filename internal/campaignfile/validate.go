@@ -40,6 +40,7 @@ func Validate(reg registry.Registry, def definition.Campaign) []yamltree.Fault {
 	v.initial()
 	v.policy()
 	v.cost()
+	v.fidelity()
 	v.budget()
 	v.stop()
 	v.instrument()

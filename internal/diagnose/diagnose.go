@@ -156,12 +156,12 @@ func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 }
 
 // bestOf is the observation of the best composition by the models: of a trade-off
-// that in the first objective.
+// that in the first objective. Where there is no best it is the first.
 func bestOf(v policies.View) int {
 	best, err := outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	if err != nil || best == nil { // a quantity has no model yet, or there is no best
 		i, _ := v.Objective.Best()
-		return i
+		return max(i, 0)
 	}
 	return best.Index
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // nextInitial collects what experts say at first, and runs the initial design.
@@ -229,9 +230,15 @@ func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 func (c *Core) initialDesign() ([]definition.Point, error) {
 	def := c.State().Definition
 	if def.Initial.Design != definition.DesignPoints {
-		return c.space.Design(
-			def.Initial.Design, *def.Initial.Experiments, seedFor(def.Seed, "initial design"),
-		)
+		ways, err := space.NewFidelity(c.State().Bounded(), c.space)
+		if err != nil {
+			return nil, err
+		}
+		design := c.space.Design
+		if ways != nil {
+			design = ways.Design
+		}
+		return design(def.Initial.Design, *def.Initial.Experiments, seedFor(def.Seed, "initial design"))
 	}
 	var points []definition.Point
 	for _, point := range def.Initial.Points {

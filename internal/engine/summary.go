@@ -284,7 +284,7 @@ func (r *Reading) byModel(ctx context.Context, bests *Bests) error {
 // bestByModel is the best composition by the models.
 func bestByModel(v policies.View) (*ModelBest, error) {
 	found, err := outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
-	if err != nil {
+	if err != nil || found == nil {
 		return nil, err
 	}
 	o := v.Objective.Observations[found.Index]

@@ -414,6 +414,9 @@ func (h *history) follow(ctx context.Context, payload events.Payload, m *measure
 // note adds a point to the progress, in place of one at the same experiment.
 func (h *history) note(model *objective.Model, experiments int) {
 	i, mean := model.Best()
+	if i < 0 {
+		return // nothing was measured at the target
+	}
 	point := progress{
 		experiments: experiments,
 		mean:        mean,

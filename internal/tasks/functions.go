@@ -148,14 +148,21 @@ func branin() Task {
 }
 
 // braninAt is Branin's function where x1 is in [−5, 10] and x2 in [0, 15].
-func braninAt(x []float64) float64 {
-	u := x[1] - 5.1/(4*math.Pi*math.Pi)*x[0]*x[0] + 5/math.Pi*x[0] - 6
+func braninAt(x []float64) float64 { return braninWith(5.1/(4*math.Pi*math.Pi), x) }
+
+// braninWith is braninAt with another coefficient of x1².
+func braninWith(b float64, x []float64) float64 {
+	u := x[1] - b*x[0]*x[0] + 5/math.Pi*x[0] - 6
 	return u*u + 10*(1-1/(8*math.Pi))*math.Cos(x[0]) + 10
 }
 
 // hartmann returns the sum Σ_i α_i exp(−Σ_j A_ij (x_j − P_ij)²).
 func hartmann(x []float64, a, p [][]float64) float64 {
-	alpha := [...]float64{1, 1.2, 3, 3.2}
+	return hartmannWith([4]float64{1, 1.2, 3, 3.2}, x, a, p)
+}
+
+// hartmannWith is hartmann with the weights α.
+func hartmannWith(alpha [4]float64, x []float64, a, p [][]float64) float64 {
 	var sum float64
 	for i := range alpha {
 		var e float64
@@ -185,21 +192,25 @@ func hartmann3() Task {
 // hartmann6 has its optimum in the literature (Dixon and Szegö 1978): −3.32237
 // at (0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573).
 func hartmann6() Task {
-	a := [][]float64{
-		{10, 3, 17, 3.5, 1.7, 8}, {0.05, 10, 17, 0.1, 8, 14}, {3, 3.5, 1.7, 10, 17, 8},
-		{17, 8, 0.05, 10, 0.1, 14},
-	}
-	p := [][]float64{
-		{0.1312, 0.1696, 0.5569, 0.0124, 0.8283, 0.5886}, {0.2329, 0.4135, 0.8307, 0.3736, 0.1004, 0.9991},
-		{0.2348, 0.1451, 0.3522, 0.2883, 0.3047, 0.6650}, {0.4047, 0.8828, 0.8732, 0.5743, 0.1091, 0.0381},
-	}
 	t := box("hartmann6", "Hartmann's function in 6 dimensions (Dixon and Szegö 1978)", 6, 0, 1,
-		func(x []float64) float64 { return -hartmann(x, a, p) })
+		func(x []float64) float64 { return -hartmann(x, hartmann6A, hartmann6P) })
 	t.Best = Extreme{At: []float64{0.20168952, 0.15001069, 0.47687397, 0.27533243, 0.31165162,
 		0.65730053}, Value: -3.32236801141}
 	t.Worst = Extreme{At: []float64{1, 1, 0, 1, 1, 1}, Value: -2.81245054397e-8}
 	return t
 }
+
+// Coefficients of [hartmann6].
+var (
+	hartmann6A = [][]float64{
+		{10, 3, 17, 3.5, 1.7, 8}, {0.05, 10, 17, 0.1, 8, 14}, {3, 3.5, 1.7, 10, 17, 8},
+		{17, 8, 0.05, 10, 0.1, 14},
+	}
+	hartmann6P = [][]float64{
+		{0.1312, 0.1696, 0.5569, 0.0124, 0.8283, 0.5886}, {0.2329, 0.4135, 0.8307, 0.3736, 0.1004, 0.9991},
+		{0.2348, 0.1451, 0.3522, 0.2883, 0.3047, 0.6650}, {0.4047, 0.8828, 0.8732, 0.5743, 0.1091, 0.0381},
+	}
+)
 
 // hartmann4 is the first four dimensions of Hartmann's function in 6, shifted
 // and scaled to mean about 0 and variance about 1 (Picheny, Wagner &

@@ -72,6 +72,9 @@ func descend(t Task, sign float64, x []float64) float64 {
 	type move struct{ up, down int } // down < 0: along an axis
 	var moves []move
 	for i := range d {
+		if t.Parameters[i].Categories != nil {
+			continue // it stays in the one in which it began
+		}
 		if t.Constraints == nil {
 			moves = append(moves, move{i, -1})
 			continue

@@ -216,8 +216,8 @@ func Lookup(name string) (Task, bool) {
 // all is the table of tasks. Each entry builds a task anew, so that no caller
 // can change another's.
 var all = []func() Task{
-	electrolyte, electrolyte5, mixture4, reaction,
-	ackley4, ackley6, branin, hartmann3, hartmann4, hartmann6, holder2,
+	electrolyte, electrolyte5, electrolyteHours, electrolyteSources, mixture4, reaction,
+	ackley4, ackley6, branin, braninFidelity, hartmann3, hartmann4, hartmann6, hartmann6Fidelity, holder2,
 	michalewicz5, rastrigin2, rkhsMatern32, rkhsMatern52, rkhsRBF, rosenbrock3, styblinski3,
 }
 

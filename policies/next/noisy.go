@@ -51,8 +51,9 @@ func (logNEI) Acquisition(m *objective.Model, seed uint64) (Acquisition, error) 
 		return nil, err
 	}
 	best := make([]float64, len(draws))
+	compared := comparable(m, points)
 	for s, values := range draws {
-		best[s] = slices.Min(values)
+		best[s] = values[least(values, compared)]
 	}
 	given, err := known.Given(points, draws, 0)
 	if err != nil {
@@ -61,15 +62,15 @@ func (logNEI) Acquisition(m *objective.Model, seed uint64) (Acquisition, error) 
 	p := given.NewPredictor()
 	nei := acquisition.NewNoisy(best)
 	// A smaller standard deviation is rounding, and has no gradient.
-	least := leastSD * math.Sqrt(m.GP().Hyper().OutputScale)
+	leastOf := leastSD * math.Sqrt(m.GP().Hyper().OutputScale)
 	dSD := make([]float64, given.Dim())
 	return func(x, grad []float64) float64 {
 		if grad == nil {
 			means, sd := p.Means(x)
-			return -nei.Log(means, math.Max(sd, least))
+			return -nei.Log(means, math.Max(sd, leastOf))
 		}
 		means, sd := p.MeansGrad(x, dSD)
-		value, byMean, bySD := nei.LogGrad(means, math.Max(sd, least))
+		value, byMean, bySD := nei.LogGrad(means, math.Max(sd, leastOf))
 		p.MeanGrad(grad, nei.Weight)
 		for j := range grad {
 			grad[j] = -byMean*grad[j] - bySD*dSD[j]
@@ -99,6 +100,10 @@ func tried(
 		order[i] = i
 	}
 	f := joint.Draws(order, tolerance)
+	compared, free := comparable(m, all), make([]bool, len(f.Free))
+	for i, at := range f.Free {
+		free[i] = compared[at]
+	}
 	wins := make([]int, len(all))
 	rng := rand.New(rand.NewPCG(seed, 0x6e6569)) // the second word spells "nei": a stream of its own
 	z := make([]float64, len(f.Free))
@@ -107,7 +112,7 @@ func tried(
 			z[i] = rng.NormFloat64()
 		}
 		y := f.AtFree(z)
-		wins[f.Free[slices.Index(y, slices.Min(y))]]++
+		wins[f.Free[least(y, free)]]++
 	}
 	winners := slices.SortedStableFunc(slices.Values(order[:len(measured)]), func(a, b int) int {
 		return cmp.Compare(wins[b], wins[a])
@@ -129,14 +134,38 @@ func tried(
 	return points, draws, nil
 }
 
+// comparable reports of points of the unit cube whether their values are compared: those
+// at the target, where some are of a lower fidelity. What is under way at a lower one is
+// known without being the best.
+func comparable(m *objective.Model, points [][]float64) []bool {
+	compared := make([]bool, len(points))
+	for i, x := range points {
+		compared[i] = m.Fidelity() == nil || m.Fidelity().AtTarget(x)
+	}
+	return compared
+}
+
+// least is the place of the least of the values that are compared, the first of equals.
+func least(values []float64, compared []bool) int {
+	at := -1
+	for i, v := range values {
+		if compared[i] && (at < 0 || v < values[at]) {
+			at = i
+		}
+	}
+	return at
+}
+
 // contenders are the measured compositions with the best posterior means, each
 // once.
-func contenders(m *objective.Model) [][]float64 { return contendersOf(m, make([]int, len(m.X))) }
+func contenders(m *objective.Model) [][]float64 { return contendersOf(m, nil) }
 
-// contendersOf is contenders with a rank of each observation: those of a lower one
-// come first.
+// contendersOf is contenders with a rank of each: those of a lower one come first.
 func contendersOf(m *objective.Model, rank []int) (points [][]float64) {
-	means := m.Means()
+	X, means := m.Compared()
+	if rank == nil {
+		rank = make([]int, len(X))
+	}
 	order := make([]int, len(means))
 	for i := range order {
 		order[i] = i
@@ -145,9 +174,9 @@ func contendersOf(m *objective.Model, rank []int) (points [][]float64) {
 		return cmp.Or(cmp.Compare(rank[a], rank[b]), cmp.Compare(means[a], means[b]))
 	})
 	for _, i := range order {
-		same := func(x []float64) bool { return slices.Equal(x, m.X[i]) }
+		same := func(x []float64) bool { return slices.Equal(x, X[i]) }
 		if !slices.ContainsFunc(points, same) {
-			points = append(points, m.X[i])
+			points = append(points, X[i])
 		}
 		if len(points) == weighed {
 			break

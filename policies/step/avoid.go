@@ -160,7 +160,7 @@ func (s *Step) Find(
 	if len(a.points) == 0 {
 		return s.minimize(ctx, f, screen, which, s.tried, starts)
 	}
-	if _, finite := s.View.Space.Finite(); finite {
+	if _, finite := s.searched().Finite(); finite {
 		r, err := s.minimize(ctx, f, screen, which, union(s.tried, a.pending, a.failed), starts)
 		if errors.Is(err, search.ErrExhausted) { // what failed may be tried again before nothing is
 			return s.minimize(ctx, f, screen, which, union(s.tried, a.pending), starts)
@@ -215,7 +215,7 @@ const fewSamples = 64
 // the given one where there is none. The one given may be under way already; it
 // is measured once more rather than nothing.
 func (s *Step) elsewhere(f next.Acquisition, which Search, otherwise search.Result) (search.Result, error) {
-	points, err := s.View.Space.Sample(fewSamples, s.seed+uint64(which))
+	points, err := s.sample(fewSamples, s.seed+uint64(which))
 	if err != nil {
 		return search.Result{}, err
 	}

@@ -56,6 +56,9 @@ func (s *Step) minimize(
 		all = append(all, composed.Starts...)
 		effort.Searches = composed.Searches
 	}
+	if s.ways != nil {
+		return s.atTarget(ctx, f, effort, seed, all, skip)
+	}
 	return search.MinimizeWith(ctx, s.View.Space, f, effort, seed, all, skip)
 }
 

@@ -22,7 +22,15 @@ func Design(
 	d policies.Decision,
 	kind, remark string,
 ) (policies.Decision, error) {
-	points, err := v.Space.Design(kind, def.Budget.Experiments, def.Seed^designSalt)
+	ways, err := waysOf(v)
+	if err != nil {
+		return d, err
+	}
+	design := v.Space.Design
+	if ways != nil {
+		design = ways.Design
+	}
+	points, err := design(kind, def.Budget.Experiments, def.Seed^designSalt)
 	if err != nil {
 		return d, err
 	}

@@ -47,7 +47,7 @@ func (s *Step) restart(ctx context.Context) error {
 
 // stale returns the latest turn that improved the best posterior mean, 0 for
 // none, and how many turns have been measured since. What measurably breaks
-// constraints on outcomes improves nothing. What was measured in no
+// constraints on outcomes improves nothing, nor does what is cheaper than the target. What was measured in no
 // turn, such as the initial design, counts as known before. Observations come in
 // the order of their measurement.
 func (s *Step) stale() (last, turns int) {
@@ -57,6 +57,7 @@ func (s *Step) stale() (last, turns int) {
 		if x := s.View.Campaign.Experiment(s.Measured.Observations[i].Experiment); x != nil {
 			turn, counts = x.Turn, s.View.Campaign.Keeps(x) != campaign.KeepsNot
 		}
+		counts = counts && s.Measured.AtTarget(i)
 		switch {
 		case i == 0 && !counts:
 			best = math.Inf(1)

@@ -94,12 +94,16 @@ func (s *Step) problemOf(m *objective.Model) (*outcome.Problem, error) {
 }
 
 // best returns the best of what has been measured by the models that a campaign is
-// decided by; nil where there is none, and of a trade-off.
+// decided by; nil where there is none, where nothing was measured at the target, and of
+// a trade-off.
 func best(def *definition.Campaign, v policies.View) (*outcome.Best, error) {
 	if next.ByQuantities(def) {
 		return outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	}
 	i, mean := v.Objective.Best()
+	if i < 0 {
+		return nil, nil
+	}
 	return &outcome.Best{Index: i, Value: events.Prediction{Mean: mean}, Confident: true}, nil
 }
 

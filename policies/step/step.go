@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // ErrBelief is wrapped by errors of what is known of an expert: they cost the
@@ -61,6 +62,8 @@ type Step struct {
 	several *several
 	// weighing is nil where the campaign says nothing of costs.
 	weighing *weighing
+	// ways is how cheaper experiments lie in the space; nil where all tell the same.
+	ways *space.Fidelity
 	// rougher is a model with shorter lengthscales by which the unaided
 	// candidate is chosen, since nothing has improved for idle turns; nil where
 	// it is chosen by that of the view.
@@ -113,6 +116,9 @@ func (m Modeled) decide(
 	if d, err = s.traded(d); err != nil {
 		return d, err
 	}
+	if d, err = s.measuredIn(d); err != nil {
+		return d, err
+	}
 	if d, err = s.costs(s.feasibly(d)); err != nil {
 		return d, err
 	}
@@ -135,6 +141,9 @@ func open(ctx context.Context, m Modeled, v policies.View, seed uint64) (*Step, 
 		return nil, err
 	}
 	if s.View.Objective, err = s.Measured.Fantasize(ctx, s.avoid.underWay); err != nil {
+		return nil, err
+	}
+	if s.ways, err = waysOf(v); err != nil {
 		return nil, err
 	}
 	if err = s.openSeveral(); err != nil {

@@ -48,16 +48,26 @@ func (s *State) Counts(x *Experiment) bool {
 }
 
 // Results are the experiments whose measurement counts, in order of request,
-// with their value of what the campaign seeks.
+// with their value of what the campaign seeks: of those that differ in fidelity
+// the ones at the target.
 func (s *State) Results() iter.Seq2[*Experiment, definition.Quantity] {
 	return func(yield func(*Experiment, definition.Quantity) bool) {
 		for i := range s.Experiments {
 			x := &s.Experiments[i]
-			if value, ok := s.Value(x); ok && s.Counts(x) && !yield(x, value) {
+			if value, ok := s.Value(x); ok && s.Counts(x) && s.AtTarget(x) && !yield(x, value) {
 				return
 			}
 		}
 	}
+}
+
+// AtTarget reports whether an experiment is at the target of the campaign's fidelity: as
+// it was made, or else as it is asked for. All are where there is none.
+func (s *State) AtTarget(x *Experiment) bool {
+	if x.Measurement != nil {
+		return s.Definition.AtTarget(x.Measurement.Actual)
+	}
+	return s.Definition.AtTarget(x.Parameters)
 }
 
 // Best is the best of the results, the first of equals, with its value; nil

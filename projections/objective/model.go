@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/composite"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/num/sources"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -45,6 +46,12 @@ type Model struct {
 	space *space.Space
 	scale standard
 	unit  string
+	// fidelity is nil where all experiments tell the same; atTarget is then nil too,
+	// else it says which observations are at the target. noise is the noise variance
+	// that the campaign knows, NaN for none.
+	fidelity *space.Fidelity
+	atTarget []bool
+	noise    func(x []float64) float64
 }
 
 // sought is the quantity that is modelled, as an objective. One that is not
@@ -100,6 +107,9 @@ func (p *Projection) FitObjective(ctx context.Context, seed uint64) (events.Obje
 	data, err := p.data(observations, std)
 	if err != nil {
 		return events.ObjectiveFit{}, err
+	}
+	if p.fidelity != nil {
+		return p.fitFidelity(ctx, data, std, sources.FitConfig{Seed: seed})
 	}
 	result, err := gp.Fit(ctx, data, gp.FitConfig{
 		Kernel: model.Kernel, FreeOutputScale: model.FreeOutputScale, Seed: seed, Warm: p.lastHyper(),
@@ -165,7 +175,7 @@ func (p *Projection) Model(ctx context.Context) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	process, err := gp.NewContext(ctx, data, fit.Kernel, hyper(fit))
+	process, err := process(ctx, p.fidelity, data, fit)
 	if err != nil {
 		return nil, fmt.Errorf("the objective model: %w", err)
 	}
@@ -173,6 +183,7 @@ func (p *Projection) Model(ctx context.Context) (*Model, error) {
 		Observations: observations, X: data.X, Z: data.Y, Fit: fit,
 		data: data, gp: process, space: p.space, scale: std, unit: p.sought().Unit,
 	}
+	p.model.place(p)
 	if model := p.state.Definition.Model; model.Intervals == definition.IntervalsMarginal &&
 		len(observations) <= refitEvery {
 		cfg := gp.FitConfig{Kernel: fit.Kernel, FreeOutputScale: model.FreeOutputScale}
@@ -250,12 +261,7 @@ func (m *Model) with(ctx context.Context, x [][]float64, z []float64) (*Model, e
 // the given part of the fitted ones: it expects more where nothing was
 // measured. What is known besides the measurements is left out.
 func (m *Model) Rougher(ctx context.Context, part float64) (*Model, error) {
-	h := hyper(m.Fit)
-	h.Lengthscales = slices.Clone(h.Lengthscales)
-	for i := range h.Lengthscales {
-		h.Lengthscales[i] *= part
-	}
-	process, err := gp.NewContext(ctx, m.data, m.Fit.Kernel, h)
+	process, err := process(ctx, m.fidelity, m.data, shortened(m.Fit, part))
 	if err != nil {
 		return nil, fmt.Errorf("the objective model with shorter lengthscales: %w", err)
 	}
@@ -266,6 +272,15 @@ func (m *Model) Rougher(ctx context.Context, part float64) (*Model, error) {
 	rougher.expected = nil
 	rougher.wide = nil
 	return &rougher, nil
+}
+
+// shortened is a fit with lengthscales that are a part of its own.
+func shortened(fit events.ObjectiveFit, part float64) events.ObjectiveFit {
+	fit.Lengthscales = slices.Clone(fit.Lengthscales)
+	for i := range fit.Lengthscales {
+		fit.Lengthscales[i] *= part
+	}
+	return fit
 }
 
 // Negated returns the posterior of the negated standardized objective, a
@@ -437,11 +452,14 @@ func (m *Model) PredictAt(x []float64) events.Prediction {
 
 // Best returns the index of the observation whose composition has the best
 // posterior mean, and that mean in the user's unit. The earliest of equals
-// wins.
+// wins. It is −1 where none was measured at the target.
 func (m *Model) Best() (index int, mean float64) {
 	best := math.Inf(1)
+	if m.atTarget != nil {
+		index = -1
+	}
 	for i, z := range m.Means() {
-		if z < best {
+		if z < best && m.AtTarget(i) {
 			index, best = i, z
 		}
 	}

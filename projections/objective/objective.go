@@ -65,7 +65,9 @@ type judged struct {
 type Projection struct {
 	state state
 	space *space.Space // follows from state.Definition
-	model *Model       // cache; nil where it must be built
+	// fidelity follows from it too; nil where all experiments tell the same.
+	fidelity *space.Fidelity
+	model    *Model // cache; nil where it must be built
 }
 
 // New returns the projection of what is sought in a campaign without events.
@@ -76,9 +78,7 @@ func New() *Projection { return new(Projection) }
 // are not negated.
 func Of(quantity string, def *definition.Campaign) (*Projection, error) {
 	p := &Projection{state: state{Quantity: quantity, Definition: def}}
-	var err error
-	p.space, err = space.New(*def)
-	return p, err
+	return p, p.open(def)
 }
 
 // Quantity is the name of the declared quantity; empty for what is sought.
@@ -104,9 +104,7 @@ func (p *Projection) Restore(snapshot []byte) error {
 	if p.state.Definition == nil {
 		return nil
 	}
-	var err error
-	p.space, err = space.New(*p.state.Definition)
-	return err
+	return p.open(p.state.Definition)
 }
 
 // Clone returns a projection with the same state, which each of the two changes
@@ -124,13 +122,13 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) (err error) {
 	switch d := payload.(type) {
 	case *events.CampaignDefined:
 		s.Definition = &d.Definition
-		p.space, err = space.New(d.Definition)
+		err = p.open(&d.Definition)
 	case *events.CampaignAmended:
 		// The unit cube may have changed: lengthscales of the old one say
 		// nothing.
 		s.Definition, s.Fit = &d.Definition, nil
 		s.Revision++
-		p.space, err = space.New(d.Definition)
+		err = p.open(&d.Definition)
 	case *events.ExperimentMeasured, *events.ExperimentResolved, *events.MeasurementCorrected,
 		*events.ExperimentCorrected:
 		if s.Definition.Several() {

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/num/sources"
 )
 
 // Outliers are detected by leaving one out: a measurement is compared with what
@@ -97,7 +98,7 @@ func (p *Projection) Unreviewed(ctx context.Context) ([]Observation, error) {
 		if err != nil {
 			return nil, err
 		}
-		e, ok, err := p.predictFrom(ctx, o, others, p.standard(), hyper(*p.state.Fit))
+		e, ok, err := p.predictFrom(ctx, o, others, p.standard(), *p.state.Fit)
 		if err != nil {
 			return nil, err
 		}
@@ -218,12 +219,7 @@ func (p *Projection) LeaveOneOut(
 			return e, false, nil // then nothing can be held against it
 		}
 	}
-	h := hyper(fit)
-	h.Lengthscales = slices.Clone(h.Lengthscales)
-	for j := range h.Lengthscales {
-		h.Lengthscales[j] *= caution
-	}
-	e, ok, err = p.predictFrom(ctx, o, others, std, h)
+	e, ok, err = p.predictFrom(ctx, o, others, std, shortened(fit, caution))
 	if ok && refit && p.few() {
 		e.Fit = &fit
 	}
@@ -238,6 +234,9 @@ func (p *Projection) refit(
 	data, err := p.data(observations, std)
 	if err != nil {
 		return events.ObjectiveFit{}, err
+	}
+	if p.fidelity != nil {
+		return p.fitFidelity(ctx, data, std, sources.FitConfig{Seed: seed, Starts: refitStarts, Searches: refitSearches})
 	}
 	warm := hyper(*p.state.Fit)
 	result, err := gp.Fit(ctx, data, gp.FitConfig{
@@ -258,7 +257,7 @@ func (p *Projection) refit(
 // compositions than [gp.Exactly] the nearest. ok is false where they cannot
 // say. The only error is that of a cancelled context.
 func (p *Projection) predictFrom(
-	ctx context.Context, o Observation, others []Observation, std standard, h gp.Hyper,
+	ctx context.Context, o Observation, others []Observation, std standard, fit events.ObjectiveFit,
 ) (e events.Expected, ok bool, err error) {
 	data, err := p.data(others, std)
 	if err != nil || len(others) == 0 {
@@ -268,8 +267,8 @@ func (p *Projection) predictFrom(
 	if err != nil {
 		return e, false, nil
 	}
-	data = data.Nearest(x, h.Lengthscales, gp.Exactly)
-	process, err := gp.NewContext(ctx, data, p.state.Fit.Kernel, h)
+	data = data.Nearest(x, fit.Lengthscales, gp.Exactly)
+	process, err := process(ctx, p.fidelity, data, fit)
 	if ctx.Err() != nil {
 		return e, false, context.Cause(ctx)
 	}
@@ -278,7 +277,10 @@ func (p *Projection) predictFrom(
 	}
 	noise := noiseVariance(o.SD, p.sought().SD(o.Value), std.at(o.Value))
 	if math.IsNaN(noise) {
-		noise = h.Noise
+		noise = fit.Noise
+		if c := fit.Fidelity; c != nil && c.Noise != nil {
+			noise = c.Noise[int(p.fidelity.Place().Source(x))]
+		}
 	}
 	mean, sd := process.Posterior(x)
 	scale := std.between(mean, std.transform(o.Value)) // so that the doubt is that of the model

@@ -27,7 +27,7 @@ type Best struct {
 // and of its other quantities: the best posterior mean of those that keep the
 // constraints with their confidence, or else the one that most probably keeps them.
 // A formula is compared by what its quantities' models say. It is nil where there
-// is no model, of a trade-off, which has no best, and where an expert's preferences
+// is no model, where nothing was measured at the target, of a trade-off, which has no best, and where an expert's preferences
 // decide: see [Problem.Preferred].
 func BestOf(
 	s *campaign.State, sp *space.Space, sought *objective.Model, others Models,
@@ -41,6 +41,9 @@ func BestOf(
 	}
 	if p == nil {
 		i, _ := sought.Best()
+		if i < 0 {
+			return nil, nil
+		}
 		return &Best{Index: i, Value: sought.PredictAt(sought.X[i]), Confident: true}, nil
 	}
 	w, err := p.NewPredictor()

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/formula"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/composite"
+	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/space"
@@ -25,6 +26,10 @@ type Cost struct {
 	follows    func(parameters, grad []float64) float64
 	parameters []float64
 	slopes     []float64
+
+	// Of one that is that of a source: by its number.
+	place   kernel.Place
+	sources []float64
 
 	// Of one that is measured: its logarithm has a Gaussian process.
 	model      *objective.Model
@@ -43,6 +48,17 @@ func NewCost(s *campaign.State, sp *space.Space, sought *objective.Model, others
 	c := &Cost{unit: spent.Unit, median: spent.Median}
 	if c.median == 0 {
 		c.median = 1
+	}
+	if computed.CostOfSource(def) {
+		f, err := space.NewFidelity(*def, sp)
+		if err != nil {
+			return nil, fmt.Errorf("the cost: %w", err)
+		}
+		c.place, c.sources = f.Place(), make([]float64, len(def.Fidelity.Sources))
+		for i, source := range def.Fidelity.Sources {
+			c.sources[i] = source.Cost
+		}
+		return c, nil
 	}
 	if q := computed.CostFollows(def); q != nil {
 		f, err := formula.Of(q.From)
@@ -103,8 +119,11 @@ func (c *Cost) expected(x, grad []float64) (cost float64, logarithmic bool) {
 		}
 		return acquisition.ExpectedLogCost(grad, scale.Center+scale.Spread*mean, math.Abs(scale.Spread)*sd, c.dMean, c.dSD), true
 	}
-	c.axes.at(c.parameters, x)
 	clear(grad)
+	if c.sources != nil {
+		return c.sources[int(c.place.Source(x))], false
+	}
+	c.axes.at(c.parameters, x)
 	if grad == nil {
 		cost = c.follows(c.parameters, nil)
 	} else {

@@ -157,6 +157,108 @@ func (k *product) CrossGrad(dst, grad []float64, X [][]float64, x []float64) {
 	}
 }
 
+// Place says which coordinates of a point say where a value is from, where they stand
+// among those of the space: one coordinate u for a fidelity, u itself or, Reversed,
+// 1 − u, within [0, 1]; as many as there are sources for a source, whose own is the
+// greatest.
+type Place struct {
+	At, Width int
+	Reversed  bool
+}
+
+// Source returns the fidelity, or the number of the source, of a point.
+func (p Place) Source(x []float64) float64 {
+	if p.Width > 1 {
+		best := 0
+		for t, v := range x[p.At : p.At+p.Width] {
+			if v > x[p.At+best] {
+				best = t
+			}
+		}
+		return float64(best)
+	}
+	u := x[p.At]
+	if p.Reversed {
+		u = 1 - u
+	}
+	return min(max(u, 0), 1)
+}
+
+// Unscaled is the lengthscale of coordinates that say where a value is from: so far
+// beyond the unit cube that they do not count as distances.
+const Unscaled = 1e6
+
+// Among returns a kernel of Downsampling or Coregional for points that have their
+// source among their coordinates: those that are left, in their order, are those of
+// the kernel's space. It panics for another kernel.
+func Among(k Kernel, at Place) Kernel {
+	of := k.(*product)
+	lengthscales := slices.Insert(of.Lengthscales(), at.At, slices.Repeat([]float64{Unscaled}, at.Width)...)
+	base, err := New(of.family.String(), lengthscales, of.outputScale)
+	if err != nil {
+		panic("kernel: " + err.Error()) // of.ard has been checked
+	}
+	return &among{ard: *base.(*ard), factor: of.factor, at: at}
+}
+
+// among is a product whose source stands among the coordinates.
+type among struct {
+	ard
+	factor
+	at Place
+}
+
+func (k *among) Eval(x, y []float64) float64 {
+	return k.covariance(k.at.Source(x), k.at.Source(y)) * k.ard.Eval(x, y)
+}
+
+func (k *among) Diag(x, grad []float64) float64 {
+	k.checkPoint(x)
+	s := k.at.Source(x)
+	if grad != nil {
+		clear(grad)
+		grad[k.at.At] = 2 * k.outputScale * k.along(s, s)
+	}
+	return k.outputScale * k.covariance(s, s)
+}
+
+// along returns the derivative of the factor by the coordinate of the first point; 0 by
+// those of sources.
+func (k *among) along(s, t float64) float64 {
+	switch {
+	case k.at.Width > 1:
+		return 0
+	case k.at.Reversed:
+		return -k.slope(s, t)
+	}
+	return k.slope(s, t)
+}
+
+func (k *among) Gram(dst []float64, X [][]float64) { gram(k, dst, X) }
+
+func (k *among) Cross(dst []float64, X [][]float64, x []float64) {
+	k.ard.Cross(dst, X, x)
+	s := k.at.Source(x)
+	for i, xi := range X {
+		dst[i] *= k.covariance(s, k.at.Source(xi))
+	}
+}
+
+func (k *among) CrossGrad(dst, grad []float64, X [][]float64, x []float64) {
+	k.ard.CrossGrad(dst, grad, X, x)
+	d, s := len(k.weights), k.at.Source(x)
+	for i, xi := range X {
+		t := k.at.Source(xi)
+		f, rho := k.covariance(s, t), dst[i]
+		dst[i] = rho * f
+		g := grad[i*d : (i+1)*d]
+		for j := range g {
+			g[j] *= f
+		}
+		g[k.at.At] += rho * k.along(s, t)
+	}
+}
+
 func (k *product) checkPoint(x []float64) {
 	if len(x) != k.Dim() {
 		panic(fmt.Sprintf("kernel: point has %d coordinates, the kernel %d dimensions", len(x), k.Dim()))

@@ -2,6 +2,7 @@ package sources
 
 import (
 	"math"
+	"slices"
 
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/gp"
@@ -25,7 +26,19 @@ func LogInformation(g *gp.GP, x []float64, target float64, ways []Way) []float64
 	for _, w := range ways {
 		points = append(points, Join(x, w.Source))
 	}
-	joint, n := g.Joint(points), len(points)
+	return logInformation(g.Joint(points), ways)
+}
+
+// LogInformationAt is [LogInformation] at points as they are: the design at the
+// target, and the same design in each of the ways, whose Source is not read.
+func LogInformationAt(g *gp.GP, target []float64, points [][]float64, ways []Way) []float64 {
+	return logInformation(g.Joint(slices.Concat([][]float64{target}, points)), ways)
+}
+
+// logInformation is LogInformation given the joint posterior at the target and in each
+// of the ways.
+func logInformation(joint *gp.Joint, ways []Way) []float64 {
+	n := len(ways) + 1
 	out := make([]float64, len(ways))
 	for i, w := range ways {
 		cov, variance := joint.Cov[i+1], joint.Cov[(i+1)*n+i+1]
@@ -46,11 +59,17 @@ func Choose(g *gp.GP, x []float64, target float64, ways []Way, alpha float64) (b
 		panic("sources: no way to measure")
 	}
 	values = LogInformation(g, x, target, ways)
+	return PerCost(values, ways, alpha), values
+}
+
+// PerCost weighs the information of each way, ln G, with its cost, in place, and
+// returns the way with the greatest ln G − α·ln cost, the first of equals.
+func PerCost(values []float64, ways []Way, alpha float64) (best int) {
 	for i, w := range ways {
 		values[i] = acquisition.LogPerCost(nil, values[i], math.Log(w.Cost), alpha, nil, nil)
 		if values[i] > values[best] {
 			best = i
 		}
 	}
-	return best, values
+	return best
 }

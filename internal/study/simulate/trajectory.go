@@ -245,6 +245,9 @@ func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 	}
 	if model != nil {
 		i, _ := model.Best()
+		if i < 0 {
+			return nil, nil // nothing was measured at the target
+		}
 		return []definition.Point{model.Observations[i].Point}, nil
 	}
 	if best := f.core.Counts().BestMeasured; best != nil {

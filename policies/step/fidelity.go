@@ -1,0 +1,233 @@
+package step
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/num/sources"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/projections/space"
+)
+
+// Where experiments can be cheaper and tell less, a composition is chosen for what is
+// expected of it at the target, and then the way to measure it: that with the greatest
+//
+//	ln G − α ln c,
+//
+// with the information G that the experiment gives on the composition's value at the
+// target (package sources), its cost c, and α as it counts in the choice of the
+// composition. So a composition is measured cheaply until that tells nothing new, and
+// then at the target. A cheaper way is taken only where the budget of cost has room for
+// the target after it.
+
+// dueEvery is of how many experiments one is at the target at least: what cheaper ones
+// tell of it has to be checked.
+const dueEvery = 5
+
+// waysOf is how cheaper experiments lie in the space of a campaign; nil where all tell
+// the same.
+func waysOf(v policies.View) (*space.Fidelity, error) {
+	if v.Campaign.Definition.Fidelity.IsZero() {
+		return nil, nil
+	}
+	return space.NewFidelity(v.Campaign.Bounded(), v.Space)
+}
+
+// searched is the space that is searched: that of compositions at the target where there
+// are cheaper ways.
+func (s *Step) searched() *space.Space {
+	if s.ways != nil {
+		return s.ways.Compositions
+	}
+	return s.View.Space
+}
+
+// atTarget minimizes an acquisition over the compositions, at the target. What is to be
+// skipped are compositions of the whole space.
+func (s *Step) atTarget(
+	ctx context.Context, f next.Acquisition, effort search.Effort, seed uint64, starts [][]float64, skip map[string]bool,
+) (search.Result, error) {
+	within := make([][]float64, len(starts))
+	for i, x := range starts {
+		within[i] = s.ways.Drop(x)
+	}
+	left := make(map[string]bool)
+	if points, ok := s.ways.Compositions.Finite(); ok && len(skip) > 0 {
+		for _, p := range points {
+			whole, err := s.View.Space.Key(s.ways.Point(p, s.ways.Target()))
+			if err != nil {
+				return search.Result{}, err
+			}
+			key, err := s.ways.Compositions.Key(p)
+			if err != nil {
+				return search.Result{}, err
+			}
+			left[key] = skip[whole]
+		}
+	}
+	effort.Screen = s.lowered(effort.Screen)
+	r, err := search.MinimizeWith(ctx, s.ways.Compositions, s.lowered(f), effort, seed, within, left)
+	if err != nil {
+		return r, err
+	}
+	r.X, r.Point = s.ways.Join(r.X, s.ways.Target()), s.ways.Point(r.Point, s.ways.Target())
+	return r, nil
+}
+
+// lowered is an acquisition at the target as a function of the composition alone; nil
+// stays nil.
+func (s *Step) lowered(f next.Acquisition) next.Acquisition {
+	if f == nil {
+		return nil
+	}
+	place := s.ways.Place()
+	var slope []float64
+	return func(x, grad []float64) float64 {
+		whole := s.ways.Join(x, s.ways.Target())
+		if grad == nil {
+			return f(whole, nil)
+		}
+		slope = append(slope[:0], whole...)
+		value := f(whole, slope)
+		copy(grad, slope[:place.At])
+		copy(grad[place.At:], slope[place.At+place.Width:])
+		return value
+	}
+}
+
+// sample draws compositions, at the target where there are cheaper ways.
+func (s *Step) sample(n int, seed uint64) ([]definition.Point, error) {
+	points, err := s.searched().Sample(n, seed)
+	if s.ways != nil {
+		for i, p := range points {
+			points[i] = s.ways.Point(p, s.ways.Target())
+		}
+	}
+	return points, err
+}
+
+// measuredIn decides in which way the composition of a decision is measured. It completes
+// the campaign where none is worth what it costs: the target costs more than is left.
+func (s *Step) measuredIn(d policies.Decision) (policies.Decision, error) {
+	c := d.Candidate()
+	if s.ways == nil || s.weighing == nil || c == nil || d.Action != events.ActionRun {
+		return d, nil
+	}
+	x, err := s.View.Space.Encode(c.Parameters)
+	if err != nil {
+		return d, err
+	}
+	choice := &events.FidelityChoice{
+		Rule: events.FidelityInformation, Alpha: s.weighing.alpha, Target: s.View.Objective.PredictAt(x),
+	}
+	target := s.ways.Target()
+	dear := s.weighing.cost.At(x).Mean
+	left := s.weighing.spent.Left()
+	if dear > left {
+		return d, nil // costs completes the campaign
+	}
+	var points [][]float64
+	var ways []sources.Way
+	var values []int // of the ways
+	for way := range s.ways.Ways {
+		y := s.ways.In(x, way)
+		cost := s.weighing.cost.At(y).Mean
+		allowed := s.View.Space.Contains(s.pointIn(c.Parameters, way)) == nil
+		if way != target && (!allowed || left-cost < dear) {
+			continue
+		}
+		points, values = append(points, y), append(values, way)
+		ways = append(ways, sources.Way{
+			Noise: s.View.Objective.NoiseVariance(y), Cost: math.Exp(s.weighing.cost.Log(y, nil)),
+		})
+		choice.Ways = append(choice.Ways, events.FidelityWay{Value: s.ways.Ways[way], Cost: cost})
+	}
+	worth := sources.LogInformationAt(s.View.Objective.GP(), x, points, ways)
+	for i, log := range worth {
+		choice.Ways[i].Information = math.Exp(log)
+	}
+	chosen := sources.PerCost(worth, ways, choice.Alpha)
+	last := len(values) - 1 // the target
+	switch {
+	case s.View.Campaign.Spent()+1 >= s.Def.Budget.Experiments:
+		choice.Rule, chosen = events.FidelityLast, last
+	case s.cheapInARow() >= dueEvery-1:
+		choice.Rule, chosen = events.FidelityDue, last
+	case len(values) == 1:
+		choice.Rule = events.FidelityLast
+	}
+	c.Fidelity = choice
+	s.take(c, points[chosen], values[chosen])
+	d.Reason += " " + s.whyIn(choice, chosen)
+	return d, nil
+}
+
+// pointIn is a composition in another way.
+func (s *Step) pointIn(p definition.Point, way int) definition.Point { return s.ways.Point(p, way) }
+
+// take makes a candidate the experiment in a way: what is expected is what it will give.
+func (s *Step) take(c *events.Candidate, x []float64, way int) {
+	if way == s.ways.Target() {
+		return
+	}
+	model := s.View.Objective
+	c.Parameters = s.pointIn(c.Parameters, way)
+	prediction := model.PredictAt(x)
+	mean, sd := model.Posterior(x)
+	optimistic, pessimistic := model.Untransform(mean-s.Beta*sd), model.Untransform(mean+s.Beta*sd)
+	c.Prediction, c.Optimistic, c.Pessimistic = &prediction, &optimistic, &pessimistic
+}
+
+// cheapInARow is how many of the latest experiments, none of them at the target, there
+// are. What was imported was not chosen.
+func (s *Step) cheapInARow() (n int) {
+	experiments := s.View.Campaign.Experiments
+	for i := len(experiments) - 1; i >= 0; i-- {
+		x := &experiments[i]
+		if x.Status.CalledOff() || x.Origin == events.OriginImport {
+			continue
+		}
+		if s.View.Campaign.Definition.AtTarget(x.Parameters) {
+			return n
+		}
+		n++
+	}
+	return n
+}
+
+// whyIn says in a sentence why a composition is measured in a way.
+func (s *Step) whyIn(c *events.FidelityChoice, chosen int) string {
+	name := s.Def.Fidelity.Parameter
+	way, target := c.Ways[chosen], c.Ways[len(c.Ways)-1]
+	in := format.WithUnit(fmt.Sprintf("%s %s", name, way.Value), s.unitOf(name))
+	switch {
+	case c.Rule == events.FidelityDue:
+		return fmt.Sprintf("It is measured at the target, %s, since the last %d experiments were cheaper ones.", in, dueEvery-1)
+	case c.Rule == events.FidelityLast:
+		return fmt.Sprintf("It is measured at the target, %s, since the budget has no room for another one after a cheaper one.", in)
+	case chosen == len(c.Ways)-1:
+		return fmt.Sprintf("It is measured at the target, %s, which tells most for its cost.", in)
+	}
+	return fmt.Sprintf("It is measured with %s, since that tells %s of what the target would, for %s of its cost.",
+		in, percent(way.Information/target.Information), percent(way.Cost/target.Cost))
+}
+
+// percent writes a share.
+func percent(share float64) string { return fmt.Sprintf("%.2g %%", 100*share) }
+
+// unitOf is the unit of a parameter.
+func (s *Step) unitOf(name string) string {
+	for _, p := range s.Def.Parameters {
+		if p.Name == name {
+			return p.Unit
+		}
+	}
+	return ""
+}
+

@@ -1,0 +1,166 @@
+package objective
+
+import (
+	"context"
+	"math"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/num/sources"
+	"github.com/campaignd/campaignd/projections/space"
+)
+
+// Where experiments differ in how much they tell of what is sought, one process is over
+// compositions and fidelities, and predictions at points of the cube are of the
+// fidelity that stands among their coordinates (package sources). Noise is inferred in
+// the fit; where that of a measurement is known, the posterior has it.
+
+// open prepares the space of a definition, and where its cheaper experiments lie, where
+// the projection is of what the campaign seeks.
+func (p *Projection) open(def *definition.Campaign) (err error) {
+	p.fidelity = nil
+	if p.space, err = space.New(*def); err != nil || p.state.Quantity != "" {
+		return err
+	}
+	p.fidelity, err = space.NewFidelity(*def, p.space)
+	return err
+}
+
+// fitFidelity fits the hyperparameters of fidelities or sources.
+func (p *Projection) fitFidelity(
+	ctx context.Context, data gp.Data, std standard, cfg sources.FitConfig,
+) (events.ObjectiveFit, error) {
+	f := p.fidelity
+	place := f.Place()
+	of := sources.Data{Y: data.Y}
+	for _, x := range data.X {
+		of.X, of.Source = append(of.X, f.Drop(x)), append(of.Source, place.Source(x))
+	}
+	fit := events.ObjectiveFit{
+		Kernel: kernel.RBF.String(), Shift: std.shift, Scale: std.scale, Compressed: std.compressed, Log: std.log,
+		Observations: len(data.X),
+	}
+	var result sources.FitResult
+	var lengthscales []float64
+	if place.Width > 1 {
+		h, r, err := sources.FitICM(ctx, of, place.Width, cfg)
+		if err != nil {
+			return events.ObjectiveFit{}, err
+		}
+		target := int(place.Source(f.Join(of.X[0], f.Target())))
+		lengthscales, result = h.Lengthscales, r
+		fit.OutputScale, fit.Noise, fit.Mean = 1, h.Noise[target], h.Mean
+		fit.Fidelity = &events.FidelityFit{W: h.W, Noise: h.Noise}
+	} else {
+		h, r, err := sources.FitFidelity(ctx, of, cfg)
+		if err != nil {
+			return events.ObjectiveFit{}, err
+		}
+		lengthscales, result = h.Lengthscales, r
+		fit.OutputScale, fit.Noise, fit.Mean = h.OutputScale, h.Noise, h.Mean
+		fit.Fidelity = &events.FidelityFit{C: h.C, Delta: h.Delta}
+	}
+	fit.LogPosterior, fit.Evaluations = result.LogPosterior, result.Evaluations
+	unscaled := make([]float64, place.Width)
+	for i := range unscaled {
+		unscaled[i] = kernel.Unscaled
+	}
+	fit.Lengthscales = f.Join(lengthscales, f.Target())
+	copy(fit.Lengthscales[place.At:], unscaled)
+	return fit, nil
+}
+
+// process returns the posterior of data under the hyperparameters of a fit.
+func process(ctx context.Context, f *space.Fidelity, data gp.Data, fit events.ObjectiveFit) (*gp.GP, error) {
+	if f == nil || fit.Fidelity == nil {
+		return gp.NewContext(ctx, data, fit.Kernel, hyper(fit))
+	}
+	place, of := f.Place(), f.Drop(fit.Lengthscales)
+	k, err := kernelOf(fit, of)
+	if err != nil {
+		return nil, err
+	}
+	if fit.Fidelity.Noise != nil {
+		known := data.NoiseVar
+		data.NoiseVar = make([]float64, len(data.X))
+		for i, x := range data.X {
+			data.NoiseVar[i] = fit.Fidelity.Noise[int(place.Source(x))]
+			if known != nil && !math.IsNaN(known[i]) {
+				data.NoiseVar[i] = known[i]
+			}
+		}
+	}
+	return gp.NewWithKernel(ctx, data, kernel.Among(k, place), fit.Noise, fit.Mean)
+}
+
+// kernelOf is the kernel of a fit, of points whose last coordinate is the source.
+func kernelOf(fit events.ObjectiveFit, lengthscales []float64) (kernel.Kernel, error) {
+	if c := fit.Fidelity; c.W == nil {
+		return kernel.Downsampling(fit.Kernel, lengthscales, fit.OutputScale, c.C, c.Delta)
+	}
+	return kernel.Coregional(fit.Kernel, lengthscales, sources.ICM{W: fit.Fidelity.W}.B())
+}
+
+// Fidelity is how cheaper experiments lie in the space; nil where all experiments tell
+// the same.
+func (m *Model) Fidelity() *space.Fidelity { return m.fidelity }
+
+// AtTarget reports whether an observation is of what is sought, by its index: all are
+// where the campaign has no fidelity.
+func (m *Model) AtTarget(i int) bool { return m.atTarget == nil || m.atTarget[i] }
+
+// Compared returns the points whose values are compared in the search for the best,
+// with their posterior means: those measured at the target. While there is none of
+// these, they are the compositions that were measured, at the target.
+func (m *Model) Compared() (X [][]float64, means []float64) {
+	if m.atTarget == nil {
+		return m.X, m.Means()
+	}
+	for i, x := range m.X {
+		if m.atTarget[i] {
+			X = append(X, x)
+		}
+	}
+	if X == nil {
+		for _, x := range m.X {
+			X = append(X, m.fidelity.In(x, m.fidelity.Target()))
+		}
+	}
+	at := m.meanAt()
+	for _, x := range X {
+		means = append(means, at(x))
+	}
+	return X, means
+}
+
+// NoiseVariance is the standardized noise variance of one measurement at a point of the
+// cube: by the campaign's word, else as it is inferred.
+func (m *Model) NoiseVariance(x []float64) float64 {
+	if noise := m.noise(x); !math.IsNaN(noise) {
+		return noise
+	}
+	if c := m.Fit.Fidelity; c != nil && c.Noise != nil {
+		return c.Noise[int(m.fidelity.Place().Source(x))]
+	}
+	return m.Fit.Noise
+}
+
+// place sets where the observations of a model are measured.
+func (m *Model) place(p *Projection) {
+	if p.fidelity == nil {
+		return
+	}
+	m.fidelity = p.fidelity
+	m.atTarget = make([]bool, len(m.Observations))
+	for i, o := range m.Observations {
+		m.atTarget[i] = p.state.Definition.AtTarget(o.Point)
+	}
+	sought := p.sought()
+	m.noise = func(x []float64) float64 {
+		mean, _ := m.Posterior(x)
+		value := m.scale.untransform(mean)
+		return noiseVariance(nil, sought.SD(value), m.scale.at(value))
+	}
+}
