@@ -86,7 +86,7 @@ func (s *Step) lowered(f next.Acquisition) next.Acquisition {
 	if f == nil {
 		return nil
 	}
-	place := s.ways.Place()
+	at, width := s.ways.Coordinates()
 	var slope []float64
 	return func(x, grad []float64) float64 {
 		whole := s.ways.Join(x, s.ways.Target())
@@ -95,8 +95,8 @@ func (s *Step) lowered(f next.Acquisition) next.Acquisition {
 		}
 		slope = append(slope[:0], whole...)
 		value := f(whole, slope)
-		copy(grad, slope[:place.At])
-		copy(grad[place.At:], slope[place.At+place.Width:])
+		copy(grad, slope[:at])
+		copy(grad[at:], slope[at+width:])
 		return value
 	}
 }

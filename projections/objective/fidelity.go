@@ -3,6 +3,7 @@ package objective
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -33,10 +34,10 @@ func (p *Projection) fitFidelity(
 	ctx context.Context, data gp.Data, std standard, cfg sources.FitConfig,
 ) (events.ObjectiveFit, error) {
 	f := p.fidelity
-	place := f.Place()
+	at, width := f.Coordinates()
 	of := sources.Data{Y: data.Y}
 	for _, x := range data.X {
-		of.X, of.Source = append(of.X, f.Drop(x)), append(of.Source, place.Source(x))
+		of.X, of.Source = append(of.X, f.Drop(x)), append(of.Source, f.Source(x))
 	}
 	fit := events.ObjectiveFit{
 		Kernel: kernel.RBF.String(), Shift: std.shift, Scale: std.scale, Compressed: std.compressed, Log: std.log,
@@ -44,12 +45,12 @@ func (p *Projection) fitFidelity(
 	}
 	var result sources.FitResult
 	var lengthscales []float64
-	if place.Width > 1 {
-		h, r, err := sources.FitICM(ctx, of, place.Width, cfg)
+	if width > 1 {
+		h, r, err := sources.FitICM(ctx, of, width, cfg)
 		if err != nil {
 			return events.ObjectiveFit{}, err
 		}
-		target := int(place.Source(f.Join(of.X[0], f.Target())))
+		target := int(f.Source(f.Join(of.X[0], f.Target())))
 		lengthscales, result = h.Lengthscales, r
 		fit.OutputScale, fit.Noise, fit.Mean = 1, h.Noise[target], h.Mean
 		fit.Fidelity = &events.FidelityFit{W: h.W, Noise: h.Noise}
@@ -63,12 +64,7 @@ func (p *Projection) fitFidelity(
 		fit.Fidelity = &events.FidelityFit{C: h.C, Delta: h.Delta}
 	}
 	fit.LogPosterior, fit.Evaluations = result.LogPosterior, result.Evaluations
-	unscaled := make([]float64, place.Width)
-	for i := range unscaled {
-		unscaled[i] = kernel.Unscaled
-	}
-	fit.Lengthscales = f.Join(lengthscales, f.Target())
-	copy(fit.Lengthscales[place.At:], unscaled)
+	fit.Lengthscales = slices.Insert(lengthscales, at, slices.Repeat([]float64{kernel.Unscaled}, width)...)
 	return fit, nil
 }
 
@@ -77,8 +73,7 @@ func process(ctx context.Context, f *space.Fidelity, data gp.Data, fit events.Ob
 	if f == nil || fit.Fidelity == nil {
 		return gp.NewContext(ctx, data, fit.Kernel, hyper(fit))
 	}
-	place, of := f.Place(), f.Drop(fit.Lengthscales)
-	k, err := kernelOf(fit, of)
+	k, err := kernelOf(fit, f.Drop(fit.Lengthscales))
 	if err != nil {
 		return nil, err
 	}
@@ -86,12 +81,14 @@ func process(ctx context.Context, f *space.Fidelity, data gp.Data, fit events.Ob
 		known := data.NoiseVar
 		data.NoiseVar = make([]float64, len(data.X))
 		for i, x := range data.X {
-			data.NoiseVar[i] = fit.Fidelity.Noise[int(place.Source(x))]
+			data.NoiseVar[i] = fit.Fidelity.Noise[int(f.Source(x))]
 			if known != nil && !math.IsNaN(known[i]) {
 				data.NoiseVar[i] = known[i]
 			}
 		}
 	}
+	at, width := f.Coordinates()
+	place := kernel.Place{At: at, Width: width, Reversed: f.Reversed()}
 	return gp.NewWithKernel(ctx, data, kernel.Among(k, place), fit.Noise, fit.Mean)
 }
 
@@ -142,7 +139,7 @@ func (m *Model) NoiseVariance(x []float64) float64 {
 		return noise
 	}
 	if c := m.Fit.Fidelity; c != nil && c.Noise != nil {
-		return c.Noise[int(m.fidelity.Place().Source(x))]
+		return c.Noise[int(m.fidelity.Source(x))]
 	}
 	return m.Fit.Noise
 }

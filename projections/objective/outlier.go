@@ -279,7 +279,7 @@ func (p *Projection) predictFrom(
 	if math.IsNaN(noise) {
 		noise = fit.Noise
 		if c := fit.Fidelity; c != nil && c.Noise != nil {
-			noise = c.Noise[int(p.fidelity.Place().Source(x))]
+			noise = c.Noise[int(p.fidelity.Source(x))]
 		}
 	}
 	mean, sd := process.Posterior(x)

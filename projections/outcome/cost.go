@@ -9,7 +9,6 @@ import (
 	"github.com/campaignd/campaignd/internal/formula"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/composite"
-	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/space"
@@ -28,8 +27,8 @@ type Cost struct {
 	slopes     []float64
 
 	// Of one that is that of a source: by its number.
-	place   kernel.Place
-	sources []float64
+	fidelity *space.Fidelity
+	sources  []float64
 
 	// Of one that is measured: its logarithm has a Gaussian process.
 	model      *objective.Model
@@ -54,7 +53,7 @@ func NewCost(s *campaign.State, sp *space.Space, sought *objective.Model, others
 		if err != nil {
 			return nil, fmt.Errorf("the cost: %w", err)
 		}
-		c.place, c.sources = f.Place(), make([]float64, len(def.Fidelity.Sources))
+		c.fidelity, c.sources = f, make([]float64, len(def.Fidelity.Sources))
 		for i, source := range def.Fidelity.Sources {
 			c.sources[i] = source.Cost
 		}
@@ -121,7 +120,7 @@ func (c *Cost) expected(x, grad []float64) (cost float64, logarithmic bool) {
 	}
 	clear(grad)
 	if c.sources != nil {
-		return c.sources[int(c.place.Source(x))], false
+		return c.sources[int(c.fidelity.Source(x))], false
 	}
 	c.axes.at(c.parameters, x)
 	if grad == nil {

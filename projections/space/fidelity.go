@@ -102,8 +102,16 @@ func (a *axis) ways(target float64) (ways []definition.Value) {
 	return ways
 }
 
-// Place says where the fidelity stands among the coordinates of a composition.
-func (f *Fidelity) Place() kernel.Place { return f.place }
+// Coordinates are those of the fidelity in a point of the full cube: the first, and how
+// many: one of a number, as many as there are sources.
+func (f *Fidelity) Coordinates() (at, width int) { return f.place.At, f.place.Width }
+
+// Source is the fidelity of a point of the full cube, from 0 to 1, the target; of
+// sources its number.
+func (f *Fidelity) Source(x []float64) float64 { return f.place.Source(x) }
+
+// Reversed reports whether the target is the least value of a number.
+func (f *Fidelity) Reversed() bool { return f.place.Reversed }
 
 // Target is the place of the target among the ways: the last.
 func (f *Fidelity) Target() int { return len(f.Ways) - 1 }
