@@ -1,5 +1,7 @@
 package events
 
+import "math"
+
 // Names of the models that are fitted.
 const (
 	ModelObjective  = "objective"  // the Gaussian process of the measured objective
@@ -121,8 +123,8 @@ type ObjectiveFit struct {
 	// OutputScale is the prior variance of the standardized objective.
 	OutputScale float64 `json:"output_scale"`
 	// Fidelity is how cheaper experiments go together with those at the target; absent
-	// where there are none. The coordinates of the fidelity have the lengthscale 1e6,
-	// since they are no distance.
+	// where there are none. The coordinates of the fidelity have the lengthscale
+	// Unscaled, since they are no distance.
 	Fidelity *FidelityFit `json:"fidelity,omitempty"`
 	// Noise is the noise variance of the standardized objective; 0 where each
 	// observation's noise is known.
@@ -160,6 +162,21 @@ type FidelityFit struct {
 	W [][]float64 `json:"w,omitempty"`
 	// Noise is the standardized noise variance of each source.
 	Noise []float64 `json:"noise,omitempty"`
+}
+
+// Unscaled is the lengthscale of the coordinates of a fidelity.
+const Unscaled = 1e6
+
+// Correlation is that of the values of two sources at one composition, by their numbers.
+func (f *FidelityFit) Correlation(t, u int) float64 {
+	inner := func(v, w []float64) (sum float64) {
+		for k := range min(len(v), len(w)) {
+			sum += float64(v[k] * w[k])
+		}
+		return sum
+	}
+	a, b := f.W[t], f.W[u]
+	return inner(a, b) / math.Sqrt(inner(a, a)*inner(b, b))
 }
 
 // BeliefFit is the outcome of adapting the confidence set of an expert's belief

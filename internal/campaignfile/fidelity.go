@@ -137,6 +137,9 @@ func (v *validator) fidelityOf() {
 	}
 }
 
+// chosenBy says how it is chosen in which way a composition is measured.
+const chosenBy = "the way that tells most of it for its cost is taken, it itself at least every fifth time and at the end"
+
 // fidelityText says in which ways experiments are made.
 func fidelityText(def *definition.Campaign) string {
 	f := def.Fidelity
@@ -145,7 +148,7 @@ func fidelityText(def *definition.Campaign) string {
 		for _, s := range f.Sources {
 			sources = append(sources, fmt.Sprintf("%s (%s)", s.Name, format.SettingIn(s.Cost, def.Cost.Unit)))
 		}
-		return fmt.Sprintf("%s is sought; %s tell of it, at least every fifth experiment is it", f.Target, format.List(sources...))
+		return fmt.Sprintf("what %s gives is sought, of %s; %s", f.Target, format.List(sources...), chosenBy)
 	}
 	unit := ""
 	for _, p := range def.Parameters {
@@ -153,6 +156,6 @@ func fidelityText(def *definition.Campaign) string {
 			unit = p.Unit
 		}
 	}
-	return fmt.Sprintf("%s at %s is sought; others tell of it, at least every fifth experiment is at the target",
-		f.Parameter, format.WithUnit(f.Target.String(), unit))
+	return fmt.Sprintf("what %s gives is sought; %s",
+		format.WithUnit(f.Parameter+" "+f.Target.String(), unit), chosenBy)
 }

@@ -168,7 +168,7 @@ func convergence(s *campaign.State) template.HTML {
 		if value, ok := s.Value(x); ok {
 			values[i] = value.Value
 			any = true
-			if !x.Excluded {
+			if !x.Excluded && s.AtTarget(x) {
 				counted[i] = values[i]
 			}
 		}

@@ -279,8 +279,8 @@ func (p *imaginedPage) versus(a *whatif.Answer) {
 func imagined(a *whatif.Answer) template.HTML {
 	sought := a.Definition.Sought()
 	ended := a.RealOutcomes()
-	really, reallyCounted := valuesOf(a.Before, ended)
-	other, otherCounted := valuesOf(a.Before, a.Imagined)
+	really, reallyCounted := valuesOf(a.Definition, a.Before, ended)
+	other, otherCounted := valuesOf(a.Definition, a.Before, a.Imagined)
 	title := fmt.Sprintf("%s: what was measured, and what is imagined from %s on",
 		format.HeadingOf(sought), a.From)
 	f := courseOf(title, sought, max(len(really), len(other)), slices.Concat(really, other), 290, 74, 34)
@@ -332,12 +332,12 @@ func imagined(a *whatif.Answer) template.HTML {
 
 // valuesOf returns the values of experiments, and those among them that count;
 // both are NaN where there is none, so that they keep their places.
-func valuesOf(lists ...[]whatif.Experiment) (values, counted []float64) {
+func valuesOf(def *definition.Campaign, lists ...[]whatif.Experiment) (values, counted []float64) {
 	for _, x := range slices.Concat(lists...) {
 		v, counts := nan, nan
 		if x.Value != nil {
 			v = *x.Value
-			if !x.Excluded {
+			if !x.Excluded && def.AtTarget(x.Parameters) {
 				counts = v
 			}
 		}

@@ -52,6 +52,10 @@ func fitOf(def *definition.Campaign, m *objective.Model) *Fit {
 		Jitter:       max(m.Fit.Jitter, m.GP().Jitter()),
 		Stale:        true,
 	}
+	if m.Fidelity() != nil { // its density is another one
+		f.Stale = m.Fit.Observations != len(m.Observations)
+		return f
+	}
 	density, slope, ok := density(def, m)
 	// The recorded density belongs to these observations, or the fit is stale.
 	if f.Stale = !ok || math.Abs(density-m.Fit.LogPosterior) > 1e-4*max(1, math.Abs(density)); !f.Stale {

@@ -62,6 +62,9 @@ func (l *Lag) alarming(dimensions int) bool {
 func lagOf(
 	ctx context.Context, def *definition.Campaign, s *campaign.State, m *objective.Model,
 ) (*Lag, error) {
+	if m.Fidelity() != nil { // which other fits know nothing of
+		return nil, nil
+	}
 	series := make(map[string][]int)
 	for k, o := range m.Observations {
 		if x := s.Experiment(o.Experiment); x != nil && x.Origin != events.OriginImport {

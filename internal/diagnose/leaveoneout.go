@@ -95,7 +95,7 @@ func leaveOneOut(ctx context.Context, def *definition.Campaign, m *objective.Mod
 		return nil, nil
 	}
 	out := seen(m)
-	if n := len(m.Observations); n <= mostBlind && m.GP().Len() > leastRows {
+	if n := len(m.Observations); n <= mostBlind && m.GP().Len() > leastRows && m.Fidelity() == nil {
 		err := out.blind(ctx, def, m)
 		if ctx.Err() != nil {
 			return nil, err

@@ -73,7 +73,7 @@ func explain(
 	ctx context.Context, def *definition.Campaign, m *objective.Model, check *LeaveOneOut,
 ) (explained, error) {
 	all := sampleOf(def, m)
-	if len(all.y) > mostRefitted {
+	if len(all.y) > mostRefitted || m.Fidelity() != nil { // which other fits know nothing of
 		return explained{}, nil
 	}
 	e, err := all.explain(ctx, def, m, check)

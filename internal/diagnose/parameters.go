@@ -34,6 +34,7 @@ const (
 	ReadingUnsure    = "effect not certain yet"
 	ReadingNone      = "no effect seen"
 	ReadingFixed     = "cannot be varied"
+	ReadingFidelity  = "how much an experiment tells"
 )
 
 // parametersOf reads the lengthscales and the effects along the slices. A
@@ -47,6 +48,11 @@ func parametersOf(f *Frame, m *objective.Model, slices []Slice) []Parameter {
 	for i, p := range f.def.Parameters {
 		q := &out[i]
 		*q = Parameter{Name: p.Name, Unit: p.Unit, Share: shares[i]}
+		if p.Name == f.def.Fidelity.Parameter {
+			q.Reading = ReadingFidelity
+			out[i].Share = 0
+			continue
+		}
 		if f.Movable(i) {
 			l := shares[i] * f.Range(i)
 			q.Lengthscale = &l

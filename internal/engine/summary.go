@@ -104,6 +104,9 @@ type Summary struct {
 	Labels      int `json:"labels"`
 	// Cost is what they have cost; nil where the campaign does not say what one costs.
 	Cost *campaign.Cost `json:"cost,omitempty"`
+	// Ways are how many of them were made in each way to measure, where some are cheaper
+	// than others.
+	Ways []campaign.Way `json:"ways,omitempty"`
 	Bests
 	// Comparisons counts the comparisons that were answered. Preferred is what
 	// each expert prefers, in a campaign without measurements, which has no
@@ -177,7 +180,7 @@ func (c *Core) Counts() Summary {
 	s := c.State()
 	summary := Summary{
 		Campaign: s.Name, Experiments: s.Spent(), Labels: s.Labels(), Comparisons: s.Comparisons(),
-		Cost: s.Cost(),
+		Cost: s.Cost(), Ways: s.Ways(),
 	}
 	if s.Definition.Measures() {
 		summary.BestMeasured = c.bestMeasured()

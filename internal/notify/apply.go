@@ -146,7 +146,7 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 		if !ok {
 			return
 		}
-		s.Results[experiment] = result{Value: value.Value,
+		s.Results[experiment] = result{Value: value.Value, Cheaper: !def.AtTarget(m.Actual),
 			Line: format.CompositionsOf(def).Line(m.Actual)}
 	}
 	over := func(experiment string) {
@@ -210,7 +210,7 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 			r.Value = payload.New.Value
 		}
 		if payload.Actual != nil {
-			r.Line = format.CompositionsOf(def).Line(payload.Actual)
+			r.Line, r.Cheaper = format.CompositionsOf(def).Line(payload.Actual), !def.AtTarget(payload.Actual)
 		}
 		s.Results[payload.Experiment] = r
 	case *events.ExperimentCorrected:
@@ -337,7 +337,7 @@ func (p *Planner) ended(def *definition.Campaign, e events.Event, text, reason s
 func (s *stream) best(def *definition.Campaign) string {
 	sought, at := def.Sought(), ""
 	for _, experiment := range sortedKeys(s.Results) {
-		if s.Results[experiment].Excluded {
+		if s.Results[experiment].Excluded || s.Results[experiment].Cheaper {
 			continue
 		}
 		x := s.Results[experiment].Value

@@ -129,6 +129,8 @@ type result struct {
 	Value float64 `json:"value"`
 	// Line is its composition in words.
 	Line string `json:"line"`
+	// Cheaper is set where it is not at the target of the campaign's fidelity.
+	Cheaper bool `json:"cheaper,omitempty"`
 	// Excluded is set where it does not count.
 	Excluded bool `json:"excluded,omitempty"`
 }

@@ -48,7 +48,7 @@ func (h *history) converge() convergence {
 		counts := math.NaN()
 		if value, ok := h.state.Value(x); ok {
 			r.value = value.Value
-			if !x.Excluded {
+			if !x.Excluded && h.state.AtTarget(x) {
 				counts = r.value
 			}
 		}

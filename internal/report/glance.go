@@ -179,6 +179,13 @@ func (h *history) numbers() []number {
 		}
 		numbers = append(numbers, number{format.Quantity(c.Spent, c.Unit), "cost", budget})
 	}
+	for _, w := range s.Ways() {
+		cost := ""
+		if c := s.Cost(); c != nil {
+			cost = "cost " + format.Quantity(w.Cost, c.Unit)
+		}
+		numbers = append(numbers, number{fmt.Sprint(w.Experiments), w.Name, cost})
+	}
 	if gain, ok := h.gain(); ok {
 		numbers = append(numbers, gain)
 	}

@@ -390,9 +390,12 @@ func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 			rowf("objective", "%s kernel on %s, log posterior %s",
 				f.Kernel, format.Count(f.Observations, "measurement"), format.Short(f.LogPosterior)),
 			rowf("", "lengthscales %s (parts of each parameter's range), prior sd %s, noise sd %s",
-				format.Numbers(f.Lengthscales),
+				format.Numbers(ofComposition(f)),
 				format.ValueOf(sought, sqrt(f.OutputScale)*f.Scale),
 				noiseText(sought, f)))
+		if text := fidelityText(def, f.Fidelity); text != "" {
+			rows = append(rows, rowf("", "%s", text))
+		}
 		if f.Compressed != nil {
 			rows = append(rows, rowf("",
 				"results worse than %s count by their logarithm: a few are far worse than most",
@@ -417,6 +420,33 @@ func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 				format.Numbers(f.Lengthscales), format.Short(f.OutputScale)))
 	}
 	return rows
+}
+
+// ofComposition are the lengthscales of a fit without those of a fidelity.
+func ofComposition(f *events.ObjectiveFit) []float64 {
+	if f.Fidelity == nil {
+		return f.Lengthscales
+	}
+	return slices.DeleteFunc(slices.Clone(f.Lengthscales), func(l float64) bool { return l >= events.Unscaled })
+}
+
+// fidelityText says how cheaper experiments go together with those at the target.
+func fidelityText(def *definition.Campaign, f *events.FidelityFit) string {
+	switch {
+	case f == nil:
+		return ""
+	case f.W == nil:
+		return fmt.Sprintf("of the variance at the least fidelity %s is what fidelities share (c %s, δ %s)",
+			format.Percent(f.C/(1+f.C)), format.Short(f.C), format.Short(f.Delta))
+	}
+	target := slices.IndexFunc(def.Fidelity.Sources, func(s definition.Source) bool { return s.Name == def.Fidelity.Target.Name() })
+	var parts []string
+	for i, s := range def.Fidelity.Sources {
+		if i != target && target >= 0 && i < len(f.W) && target < len(f.W) {
+			parts = append(parts, fmt.Sprintf("%s correlates with %s by %.2f", s.Name, def.Fidelity.Target, f.Correlation(i, target)))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // noiseText says which noise a fit assumed. A noise of 0 means that each

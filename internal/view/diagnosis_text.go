@@ -94,6 +94,9 @@ func writeParameters(p *page, d diagnose.Diagnosis) {
 	rows := [][]string{{"  ", "lengthscale", "effect through " + d.Best}}
 	for _, par := range d.Parameters {
 		length, effect := "between categories", ""
+		if par.Reading == diagnose.ReadingFidelity {
+			length = ""
+		}
 		if par.Lengthscale != nil {
 			length = fmt.Sprintf("%s (%s of its range)",
 				judgedIn(*par.Lengthscale, par.Unit), format.Percent(par.Share))

@@ -202,6 +202,9 @@ func (c *Campaign) Effort() []Row {
 	if cost := c.Cost; cost != nil {
 		rows = append(rows, Row{"cost", format.SpentOf(cost.Spent, cost.Budget, cost.Unit)})
 	}
+	if text := waysText(c.Ways, c.Cost); text != "" {
+		rows = append(rows, Row{"fidelity", text})
+	}
 	if len(def.Experts) == 0 && c.Labels == 0 {
 		return rows
 	}
@@ -218,6 +221,19 @@ func (c *Campaign) Effort() []Row {
 		rows = append(rows, rowf("estimates", "of %s", format.Count(n, "composition")))
 	}
 	return append(rows, c.timeRows()...)
+}
+
+// waysText says how many experiments were made in each way, and what they cost; "" where
+// there is one way.
+func waysText(ways []campaign.Way, cost *campaign.Cost) string {
+	parts := make([]string, len(ways))
+	for i, w := range ways {
+		parts[i] = fmt.Sprintf("%d %s", w.Experiments, w.Name)
+		if cost != nil {
+			parts[i] += " (" + format.Quantity(w.Cost, cost.Unit) + ")"
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // timeRows say how much of their time experts have been asked for, where it is

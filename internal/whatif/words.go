@@ -74,13 +74,13 @@ func (a *Answer) Caveats() []string {
 }
 
 // Best is the best result among experiments, nil where there is none; results
-// that were excluded do not count.
+// that were excluded do not count, nor those that are not at the target.
 func Best(def *definition.Campaign, lists ...[]Experiment) (best *Experiment) {
 	sought := def.Sought()
 	for _, list := range lists {
 		for i := range list {
 			x := &list[i]
-			if x.Value == nil || x.Excluded {
+			if x.Value == nil || x.Excluded || !def.AtTarget(x.Parameters) {
 				continue
 			}
 			if best == nil || sought.Better(*x.Value, *best.Value) {

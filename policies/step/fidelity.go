@@ -138,7 +138,7 @@ func (s *Step) measuredIn(d policies.Decision) (policies.Decision, error) {
 	for way := range s.ways.Ways {
 		y := s.ways.In(x, way)
 		cost := s.weighing.cost.At(y).Mean
-		allowed := s.View.Space.Contains(s.pointIn(c.Parameters, way)) == nil
+		allowed := s.View.Space.Contains(s.ways.Point(c.Parameters, way)) == nil
 		if way != target && (!allowed || left-cost < dear) {
 			continue
 		}
@@ -168,24 +168,21 @@ func (s *Step) measuredIn(d policies.Decision) (policies.Decision, error) {
 	return d, nil
 }
 
-// pointIn is a composition in another way.
-func (s *Step) pointIn(p definition.Point, way int) definition.Point { return s.ways.Point(p, way) }
-
 // take makes a candidate the experiment in a way: what is expected is what it will give.
 func (s *Step) take(c *events.Candidate, x []float64, way int) {
 	if way == s.ways.Target() {
 		return
 	}
 	model := s.View.Objective
-	c.Parameters = s.pointIn(c.Parameters, way)
+	c.Parameters = s.ways.Point(c.Parameters, way)
 	prediction := model.PredictAt(x)
 	mean, sd := model.Posterior(x)
 	optimistic, pessimistic := model.Untransform(mean-s.Beta*sd), model.Untransform(mean+s.Beta*sd)
 	c.Prediction, c.Optimistic, c.Pessimistic = &prediction, &optimistic, &pessimistic
 }
 
-// cheapInARow is how many of the latest experiments, none of them at the target, there
-// are. What was imported was not chosen.
+// cheapInARow is how many experiments have been asked for since the last one at the
+// target. What was imported was not chosen.
 func (s *Step) cheapInARow() (n int) {
 	experiments := s.View.Campaign.Experiments
 	for i := len(experiments) - 1; i >= 0; i-- {
@@ -203,23 +200,28 @@ func (s *Step) cheapInARow() (n int) {
 
 // whyIn says in a sentence why a composition is measured in a way.
 func (s *Step) whyIn(c *events.FidelityChoice, chosen int) string {
-	name := s.Def.Fidelity.Parameter
 	way, target := c.Ways[chosen], c.Ways[len(c.Ways)-1]
-	in := format.WithUnit(fmt.Sprintf("%s %s", name, way.Value), s.unitOf(name))
+	in, at := s.wayText(way.Value), s.wayText(target.Value)
 	switch {
 	case c.Rule == events.FidelityDue:
-		return fmt.Sprintf("It is measured at the target, %s, since the last %d experiments were cheaper ones.", in, dueEvery-1)
+		return fmt.Sprintf("It is measured at the target, %s, since the last %d experiments were cheaper ones.", at, dueEvery-1)
 	case c.Rule == events.FidelityLast:
-		return fmt.Sprintf("It is measured at the target, %s, since the budget has no room for another one after a cheaper one.", in)
+		return fmt.Sprintf("It is measured at the target, %s, since the budget has no room for a cheaper one before it.", at)
 	case chosen == len(c.Ways)-1:
-		return fmt.Sprintf("It is measured at the target, %s, which tells most for its cost.", in)
+		return fmt.Sprintf("It is measured at the target, %s, which tells most for its cost.", at)
 	}
-	return fmt.Sprintf("It is measured with %s, since that tells %s of what the target would, for %s of its cost.",
-		in, percent(way.Information/target.Information), percent(way.Cost/target.Cost))
+	return fmt.Sprintf("It is measured at %s, since that tells %s of what %s would, for %s of its cost.",
+		in, format.Percent(way.Information/target.Information), at, format.Percent(way.Cost/target.Cost))
 }
 
-// percent writes a share.
-func percent(share float64) string { return fmt.Sprintf("%.2g %%", 100*share) }
+// wayText names a way: "simulation", or "hours 21 h".
+func (s *Step) wayText(way definition.Value) string {
+	if way.Name() != "" {
+		return way.Name()
+	}
+	name := s.Def.Fidelity.Parameter
+	return format.WithUnit(name+" "+way.String(), s.unitOf(name))
+}
 
 // unitOf is the unit of a parameter.
 func (s *Step) unitOf(name string) string {
@@ -230,4 +232,3 @@ func (s *Step) unitOf(name string) string {
 	}
 	return ""
 }
-

@@ -79,3 +79,49 @@ func (s *State) Left() int {
 func (x *Experiment) counted() bool {
 	return x.Origin != events.OriginImport && !x.Status.CalledOff()
 }
+
+// Way is how many experiments were made in a way, and what they cost.
+type Way struct {
+	// Name is that of a source; of a number "at the target" or "cheaper".
+	Name        string `json:"way"`
+	Target      bool   `json:"target,omitempty"`
+	Experiments int    `json:"experiments"`
+	// Cost is what they have cost as far as that is known, in the unit of the campaign's
+	// cost.
+	Cost float64 `json:"cost"`
+}
+
+// Ways are the experiments that count against the budget in each way to measure, the
+// target last; nil where the campaign has no fidelity.
+func (s *State) Ways() (ways []Way) {
+	def := s.Definition
+	if def == nil || def.Fidelity.Target == nil {
+		return nil
+	}
+	for _, source := range def.Fidelity.Sources {
+		if source.Name != def.Fidelity.Target.Name() {
+			ways = append(ways, Way{Name: source.Name})
+		}
+	}
+	target := def.Fidelity.Target.Name()
+	if ways == nil {
+		ways, target = []Way{{Name: "cheaper"}}, "at the target"
+	}
+	ways = append(ways, Way{Name: target, Target: true})
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if !x.counted() {
+			continue
+		}
+		way := len(ways) - 1
+		if !s.AtTarget(x) {
+			name := x.Parameters[def.Fidelity.Parameter].Name()
+			way = max(0, slices.IndexFunc(ways, func(w Way) bool { return w.Name == name }))
+		}
+		ways[way].Experiments++
+		if cost, ok := computed.Cost(def, x.Parameters, x.Measurement); ok {
+			ways[way].Cost += cost
+		}
+	}
+	return ways
+}

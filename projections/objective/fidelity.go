@@ -64,7 +64,7 @@ func (p *Projection) fitFidelity(
 		fit.Fidelity = &events.FidelityFit{C: h.C, Delta: h.Delta}
 	}
 	fit.LogPosterior, fit.Evaluations = result.LogPosterior, result.Evaluations
-	fit.Lengthscales = slices.Insert(lengthscales, at, slices.Repeat([]float64{kernel.Unscaled}, width)...)
+	fit.Lengthscales = slices.Insert(lengthscales, at, slices.Repeat([]float64{events.Unscaled}, width)...)
 	return fit, nil
 }
 
@@ -89,7 +89,7 @@ func process(ctx context.Context, f *space.Fidelity, data gp.Data, fit events.Ob
 	}
 	at, width := f.Coordinates()
 	place := kernel.Place{At: at, Width: width, Reversed: f.Reversed()}
-	return gp.NewWithKernel(ctx, data, kernel.Among(k, place), fit.Noise, fit.Mean)
+	return gp.NewWithKernel(ctx, data, kernel.Among(k, place, events.Unscaled), fit.Noise, fit.Mean)
 }
 
 // kernelOf is the kernel of a fit, of points whose last coordinate is the source.

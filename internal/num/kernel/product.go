@@ -184,16 +184,13 @@ func (p Place) Source(x []float64) float64 {
 	return min(max(u, 0), 1)
 }
 
-// Unscaled is the lengthscale of coordinates that say where a value is from: so far
-// beyond the unit cube that they do not count as distances.
-const Unscaled = 1e6
-
 // Among returns a kernel of Downsampling or Coregional for points that have their
 // source among their coordinates: those that are left, in their order, are those of
-// the kernel's space. It panics for another kernel.
-func Among(k Kernel, at Place) Kernel {
+// the kernel's space. Those of the source have a given lengthscale, so far beyond the
+// unit cube that they do not count as distances. It panics for another kernel.
+func Among(k Kernel, at Place, unscaled float64) Kernel {
 	of := k.(*product)
-	lengthscales := slices.Insert(of.Lengthscales(), at.At, slices.Repeat([]float64{Unscaled}, at.Width)...)
+	lengthscales := slices.Insert(of.Lengthscales(), at.At, slices.Repeat([]float64{unscaled}, at.Width)...)
 	base, err := New(of.family.String(), lengthscales, of.outputScale)
 	if err != nil {
 		panic("kernel: " + err.Error()) // of.ard has been checked
