@@ -29,6 +29,10 @@ func (p *Projection) open(def *definition.Campaign) (err error) {
 	return err
 }
 
+// agree is the power of 1 + ρ in the prior of the correlation ρ of two sources: they are
+// of the same quantity, and where ρ is uniform otherwise one in 32 goes against another.
+const agree = 4
+
 // fitFidelity fits the hyperparameters of fidelities or sources.
 func (p *Projection) fitFidelity(
 	ctx context.Context, data gp.Data, std standard, cfg sources.FitConfig,
@@ -46,6 +50,7 @@ func (p *Projection) fitFidelity(
 	var result sources.FitResult
 	var lengthscales []float64
 	if width > 1 {
+		cfg.Agree = agree
 		h, r, err := sources.FitICM(ctx, of, width, cfg)
 		if err != nil {
 			return events.ObjectiveFit{}, err

@@ -22,6 +22,11 @@ type FitConfig struct {
 	// Searches is how many of the starts are searched from, always including
 	// the best; default 4.
 	Searches int
+	// Agree is how much more probable sources are that go together than such as go
+	// against each other: a factor (1+ρ)^Agree in the prior density for each two of them,
+	// with their correlation ρ. Few values of each at different points do not tell the
+	// sign of ρ. Default 0; fidelities do not need it.
+	Agree float64
 	// Seed determines the random starts and which of them are searched from.
 	Seed uint64
 }
@@ -82,6 +87,7 @@ func FitICM(ctx context.Context, data Data, sources int, cfg FitConfig) (ICM, Fi
 	for range c.size() {
 		s.add(entries)
 	}
+	s.joint = func(grad []float64) float64 { return c.logAgreement(s.cfg.Agree, grad) }
 	for range sources {
 		s.add(of(s.cfg.Priors.Noise))
 	}
@@ -164,7 +170,10 @@ type search struct {
 	e          *evidence
 	cfg        FitConfig
 	parameters []parameter
-	grad       []float64
+	// joint is the part of the log prior that is no sum over the parameters, which adds
+	// its derivatives by those of the coupling to grad, unless that is nil; nil for none.
+	joint func(grad []float64) float64
+	grad  []float64
 }
 
 // newSearch returns a search over the lengthscales, to which the other parameters
@@ -227,6 +236,13 @@ func (s *search) eval(ctx context.Context, theta, grad []float64) float64 {
 	v, _, err := s.e.eval(ctx, theta, math.NaN(), ofEvidence)
 	if err != nil {
 		return math.Inf(1)
+	}
+	if s.joint != nil {
+		if grad == nil {
+			v += s.joint(nil)
+		} else {
+			v += s.joint(s.grad[s.e.d : s.e.d+s.e.parameters])
+		}
 	}
 	for j, p := range s.parameters {
 		value, slope := p.prior(theta[j])

@@ -179,4 +179,25 @@ func (c *between) derive(dst []float64, s, t, weight float64) {
 	}
 }
 
+// logAgreement returns power·Σ_{t<u} ln(1 + ρ_tu) of the correlations as they are set, and
+// adds its derivatives by the entries of W to grad, unless that is nil.
+func (c *between) logAgreement(power float64, grad []float64) (value float64) {
+	const least = 1e-9 // of 1 + ρ, so that rounding gives no infinity
+	for t := range c.b {
+		for u := range t {
+			scale := math.Sqrt(c.b[t][t] * c.b[u][u])
+			rho := c.b[t][u] / scale
+			value += power * math.Log(1+least+rho)
+			if grad == nil {
+				continue
+			}
+			slope := power / (1 + least + rho)
+			c.derive(grad, float64(t), float64(u), slope/scale)
+			c.derive(grad, float64(t), float64(t), -slope*rho/(2*c.b[t][t]))
+			c.derive(grad, float64(u), float64(u), -slope*rho/(2*c.b[u][u]))
+		}
+	}
+	return value
+}
+
 func (c *between) noise(s float64) int { return int(s) }
