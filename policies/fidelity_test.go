@@ -1,0 +1,306 @@
+package policies_test
+
+import (
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// fidelities are campaigns with cheaper experiments, by the names of their recordings: by hours between bounds, by
+// listed ones of which the least matters, in steps and with failures, and by sources.
+var fidelities = map[string]string{
+	"fidelity-hours": `
+  - {name: hours, unit: h, min: 1, max: 24}
+fidelity: {parameter: hours, target: 24}
+cost: {of: 1 + hours, unit: h}
+budget: {experiments: 40, cost: 250}
+instrument: {simulated: {task: electrolyte-hours, noise: 0.05}}
+`,
+	"fidelity-values": `
+  - {name: hours, unit: h, values: [1, 4, 12, 24]}
+fidelity: {parameter: hours, target: 24}
+cost: {of: 0.5 + hours}
+budget: {experiments: 16}
+instrument: {steps: {lipf6: 0.05}, simulated: {task: electrolyte-hours, noise: 0.05, failure_rate: 0.1}}
+`,
+	"fidelity-sources": `
+fidelity: {sources: [{name: simulation, cost: 0.1}, {name: cell, cost: 1}], unit: d}
+budget: {experiments: 40, cost: 10}
+instrument: {simulated: {task: electrolyte-sources, noise: 0.05}}
+`,
+}
+
+// cheaper is a campaign with cheaper experiments.
+func cheaper(t *testing.T, further string, changes ...func(*definition.Campaign)) definition.Campaign {
+	t.Helper()
+	f, err := campaignfile.Parse(builtin.Registry(), "fidelity.yaml", []byte(`name: fidelity
+seed: 5
+objective: {maximize: conductivity, unit: mS/cm}
+initial: {experiments: 6}
+parameters:
+  - {name: lipf6, unit: mol/kg, min: 0.2, max: 2.1}
+  - {name: ec, unit: kg/kg, min: 0.30, max: 0.52}
+  - {name: dmc, min: 0, max: 1}`+further))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range changes {
+		change(&f.Definition)
+	}
+	return f.Definition
+}
+
+// Law: as TestRecordedDecisions, of campaigns with cheaper experiments: their decisions stay.
+func TestRecordedFidelities(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("recorded on amd64; other processors round sums of products otherwise")
+	}
+	for name, text := range fidelities {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got strings.Builder
+			recordCourse(t, &got, cheaper(t, text))
+			compareRecording(t, name, got.String())
+		})
+	}
+}
+
+// together is the covariance of two experiments by a fit, standardized: of points of the cube, the first three coordinates
+// of which are the composition, at fidelities from 0 to 1, or of sources by their numbers.
+func together(f events.ObjectiveFit, x, y []float64, s, u float64) float64 {
+	squares := 0.0
+	for j := range 3 {
+		squares += (x[j] - y[j]) * (x[j] - y[j]) / (f.Lengthscales[j] * f.Lengthscales[j])
+	}
+	factor := f.OutputScale * (f.Fidelity.C + math.Pow((1-s)*(1-u), 1+f.Fidelity.Delta))
+	if w := f.Fidelity.W; w != nil {
+		factor = 0
+		for k := range min(len(w[int(s)]), len(w[int(u)])) {
+			factor += w[int(s)][k] * w[int(u)][k]
+		}
+	}
+	return factor * math.Exp(-squares/2)
+}
+
+// sourceOf is the fidelity of a composition from 0 to 1, or the number of its source.
+func sourceOf(p definition.Point) float64 {
+	switch p["source"].Name() {
+	case "cell":
+		return 1
+	case "simulation":
+		return 0
+	}
+	hours, _ := p["hours"].Float()
+	return (hours - 1) / 23
+}
+
+// informing is the information in nats of a composition at a fidelity on its value at the target, worked out from the
+// measurements by elimination.
+func informing(m *objective.Model, x []float64, s float64) float64 {
+	noise := func(s float64) float64 {
+		if m.Fit.Fidelity.Noise != nil {
+			return m.Fit.Fidelity.Noise[int(s)]
+		}
+		return m.Fit.Noise
+	}
+	n := len(m.X)
+	// The measurements and, as the last two, the target and the way: what is left of these once the others are eliminated
+	// is their posterior covariance.
+	points, sources := append(m.X[:n:n], x, x), make([]float64, n+2)
+	for i, o := range m.Observations {
+		sources[i] = sourceOf(o.Point)
+	}
+	sources[n], sources[n+1] = 1, s
+	a := make([][]float64, n+2)
+	for i := range a {
+		a[i] = make([]float64, n+2)
+		for j := range a[i] {
+			a[i][j] = together(m.Fit, points[i], points[j], sources[i], sources[j])
+		}
+		if i < n {
+			a[i][i] += noise(sources[i])
+		}
+	}
+	for k := range n {
+		for i := k + 1; i < n+2; i++ {
+			for j := n + 1; j >= k; j-- {
+				a[i][j] -= a[i][k] / a[k][k] * a[k][j]
+			}
+		}
+	}
+	target, way := a[n][n], a[n+1][n+1]+noise(s)
+	return -0.5 * math.Log(1-a[n][n+1]*a[n+1][n]/(target*way))
+}
+
+// Law: a composition is measured where ln G − α ln c is greatest, with the information G on its value at the target, the
+// cost c, and the share α of the budget of cost that is left, ½ without one. It is measured at the target at least every
+// fifth time, as the last of the budget, and where a cheaper experiment would leave too little for the target.
+func TestFidelityIsChosenByInformationPerCost(t *testing.T) {
+	for name, text := range fidelities {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			def := cheaper(t, text)
+			rules := map[string]int{}
+			eachView(t, def, func(v policies.View, d policies.Decision) {
+				if d.Action != events.ActionRun || v.Objective == nil {
+					return
+				}
+				c := d.Candidate()
+				spent, cheap := v.Campaign.Cost(), 0
+				for i := range v.Campaign.Experiments {
+					if cheap++; sourceOf(v.Campaign.Experiments[i].Parameters) == 1 {
+						cheap = 0
+					}
+				}
+				alpha := 0.5
+				if spent.Budget > 0 {
+					alpha = 1 - spent.Spent/spent.Budget
+				}
+				x, err := v.Space.Encode(c.Parameters)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ways := c.Fidelity.Ways
+				best, at, target := math.Inf(-1), -1, ways[len(ways)-1]
+				for i, w := range ways {
+					p := definition.Point{def.Fidelity.Parameter: w.Value}
+					want := informing(v.Objective, x, sourceOf(p))
+					if !(math.Abs(w.Information-want) <= 1e-6*want) {
+						t.Errorf("%s: %v tells %v, want %v", d.Chosen, w.Value, w.Information, want)
+					}
+					if i < len(ways)-1 && w.Cost+target.Cost > spent.Left() {
+						t.Errorf("%v leaves too little for the target", w.Value)
+					}
+					if value := math.Log(want) - alpha*math.Log(w.Cost); value > best {
+						best, at = value, i
+					}
+				}
+				rules[c.Fidelity.Rule]++
+				switch {
+				case cheap >= 4 || len(v.Campaign.Experiments)+1 == def.Budget.Experiments:
+					if sourceOf(c.Parameters) != 1 || c.Fidelity.Rule == events.FidelityInformation {
+						t.Errorf("after %d cheaper ones %v is measured, by %s", cheap, c.Parameters, c.Fidelity.Rule)
+					}
+				case c.Parameters[def.Fidelity.Parameter] != ways[at].Value:
+					t.Errorf("%v is measured, want %v: %s", c.Parameters, ways[at].Value, d.Reason)
+				case at < len(ways)-1:
+					rules["cheaper"]++
+					if !strings.Contains(d.Reason, " of what ") {
+						t.Errorf("it does not say why it is cheaper: %s", d.Reason)
+					}
+				}
+			})
+			if rules[events.FidelityInformation] < 3 || rules["cheaper"]+rules[events.FidelityLast] == 0 {
+				t.Errorf("hardly anything was tested: %v", rules)
+			}
+		})
+	}
+}
+
+// Law: what is cheaper than the target is never the best, reaches no target and is no improvement, however great its value
+// is; the experiments of the initial design are at the target every second time.
+func TestBestIsAtTheTarget(t *testing.T) {
+	stop := 50.0
+	def := cheaper(t, fidelities["fidelity-sources"], func(def *definition.Campaign) { def.Stop.Target = &stop })
+	log, now := memlog.New(), study.Clock()
+	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:study", now(), ""); err != nil {
+		t.Fatal(err)
+	}
+	var core *engine.Core
+	cheap, told := 0, 0
+	for {
+		r := &drive.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: now}
+		suggestion, err := r.Suggest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		core = r.Core()
+		if suggestion.Ended {
+			break
+		}
+		for _, x := range suggestion.Experiments {
+			lipf6, _ := x.Parameters["lipf6"].Float()
+			value := 10 - (lipf6-1)*(lipf6-1)
+			if sourceOf(x.Parameters) == 0 {
+				value += 90
+				cheap++
+			}
+			if told < 6 && (told%2 == 0) != (sourceOf(x.Parameters) == 1) {
+				t.Errorf("experiment %d of the design is %v", told+1, x.Parameters["source"])
+			}
+			told++
+			tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: x.ID, Value: new(value)}}
+			if _, err := engine.Submit(t.Context(), log, core, tell, now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	reading, err := core.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary, err := reading.Summarize(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, source := range map[string]definition.Value{
+		"measured": summary.BestMeasured.Parameters["source"], "by the model": summary.BestByModel.Parameters["source"],
+	} {
+		if source.Name() != "cell" {
+			t.Errorf("the best %s is of %s", what, source)
+		}
+	}
+	if s := core.State(); s.Reason == events.CompletedTarget || cheap < 4 || summary.Ways[0].Experiments != cheap ||
+		math.Abs(summary.Ways[0].Cost-0.1*float64(cheap)) > 1e-9 || summary.Ways[0].Name != "simulation" {
+		t.Errorf("after %d cheap ones it ended by %s: %+v", cheap, s.Reason, summary.Ways)
+	}
+	audited(t, log, def)
+}
+
+// Law: decisions, fits and judgments come out the same where several are under way, a value was corrected or left out, a
+// source got dearer and an experiment has failed.
+func TestFidelityIsAudited(t *testing.T) {
+	def := cheaper(t, fidelities["fidelity-sources"], func(def *definition.Campaign) { def.Parallel = 3 })
+	log := memlog.New()
+	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
+		t.Fatal(err)
+	}
+	audited(t, log, def)
+	request(t, log, def, engine.Request{Correct: &engine.Correct{Experiment: "e2", Value: new(7.5), Reason: "misread"}})
+	request(t, log, def, engine.Request{Correct: &engine.Correct{Experiment: "e3", Exclude: true, Reason: "a bubble"}})
+	dearer := def
+	dearer.Fidelity.Sources = []definition.Source{{Name: "simulation", Cost: 0.2}, {Name: "cell", Cost: 1}}
+	dearer.Budget.Cost = 14
+	changes, err := campaignfile.Amend(builtin.Registry(), def, dearer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	amend := &events.CampaignAmended{Definition: dearer, Changes: changes, Reason: "a licence"}
+	request(t, log, def, engine.Request{Amend: amend})
+	runner, err := studytest.Runner(t.Context(), log, def, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := len(runner.Core().State().Experiments)
+	if err := runner.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(runner.Core().State().Experiments); n == before {
+		t.Error("the amended campaign does not go on")
+	}
+	audited(t, log, def)
+}
+
