@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -105,5 +106,55 @@ func TestProductSettings(t *testing.T) {
 			}()
 			k.Diag([]float64{0, source}, nil)
 		}()
+	}
+}
+
+// Law: a kernel whose source stands among the coordinates is that of the coordinates in order, with the source last; its
+// derivatives are those of central differences.
+func TestAmong(t *testing.T) {
+	fidelities, err := Downsampling("rbf", []float64{0.4, 0.7}, 1.3, 0.8, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	between, err := Coregional("rbf", []float64{0.4, 0.7}, [][]float64{{1, 0.5}, {0.5, 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		of   Kernel
+		at   Place
+		x, y []float64 // in order, with the source last: xs and ys
+		xs   []float64
+		ys   []float64
+	}{
+		"a number":          {fidelities, Place{At: 1, Width: 1}, []float64{0.2, 0.3, 0.9}, []float64{0.5, 0.8, 0.4}, []float64{0.2, 0.9, 0.3}, []float64{0.5, 0.4, 0.8}},
+		"the least matters": {fidelities, Place{At: 0, Width: 1, Reversed: true}, []float64{0.75, 0.2, 0.9}, []float64{0.25, 0.5, 0.4}, []float64{0.2, 0.9, 0.25}, []float64{0.5, 0.4, 0.75}},
+		"sources":           {between, Place{At: 1, Width: 2}, []float64{0.2, 1, 0, 0.9}, []float64{0.5, 0, 1, 0.4}, []float64{0.2, 0.9, 0}, []float64{0.5, 0.4, 1}},
+	} {
+		k := Among(c.of, c.at, 1e6)
+		if got, want := k.Eval(c.x, c.y), c.of.Eval(c.xs, c.ys); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+		d := k.Dim()
+		value, grad, slope := make([]float64, 1), make([]float64, d), make([]float64, d)
+		k.CrossGrad(value, grad, [][]float64{c.y}, c.x)
+		if math.Abs(value[0]-k.Eval(c.x, c.y)) > 1e-15 || math.Abs(k.Diag(c.x, slope)-k.Eval(c.x, c.x)) > 1e-15 {
+			t.Errorf("%s: its values differ", name)
+		}
+		for j := range d {
+			if c.at.Width > 1 && j >= c.at.At && j < c.at.At+c.at.Width {
+				continue // sources have no slope
+			}
+			const step = 1e-6
+			up, down := slices.Clone(c.x), slices.Clone(c.x)
+			up[j] += step
+			down[j] -= step
+			if want := (k.Eval(up, c.y) - k.Eval(down, c.y)) / (2 * step); math.Abs(grad[j]-want) > 1e-8 {
+				t.Errorf("%s: the derivative by %d is %v, want %v", name, j, grad[j], want)
+			}
+			if want := (k.Diag(up, nil) - k.Diag(down, nil)) / (2 * step); math.Abs(slope[j]-want) > 1e-8 {
+				t.Errorf("%s: the derivative of the variance by %d is %v, want %v", name, j, slope[j], want)
+			}
+		}
 	}
 }
