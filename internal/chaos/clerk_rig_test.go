@@ -589,6 +589,10 @@ var amendments = map[string]func(*clerk, *definition.Campaign){
 			}
 		}
 	},
+	"Fidelity": func(c *clerk, d *definition.Campaign) {
+		target := definition.Number(5)
+		d.Fidelity = definition.Fidelity{Parameter: "x", Target: &target}
+	},
 	"Reference":  func(c *clerk, d *definition.Campaign) { seeker{c.Rand, d}.refer(c.point(), c.point()) },
 	"Parallel":   func(c *clerk, d *definition.Campaign) { d.Parallel++ },
 	"Replicates": func(c *clerk, d *definition.Campaign) { d.Replicates++ },

@@ -222,6 +222,7 @@ var exempt = map[string]string{
 var unamendable = map[string]string{
 	"candidates":  "the compositions belong to the campaign",
 	"constraints": "what was suggested satisfies them",
+	"fidelity":    "the model of what was measured is one of it",
 	"name":        "it is the campaign's identity",
 	"outliers":    "what was judged was judged so",
 	"parallel":    "it is not to change under way",
