@@ -85,6 +85,26 @@ func (d *Decision) several() (rows []Row) {
 	if text := WorthText(d.Worth, d.chosen()); text != "" {
 		rows = append(rows, Row{"worth", text})
 	}
+	if c := d.chosen(); c != nil && c.Fidelity != nil {
+		rows = append(rows, waysWeighed(d.Definition, c)...)
+	}
+	return rows
+}
+
+// waysWeighed are the ways to measure a composition that a decision weighed, of many the
+// one that was taken and the target, and what is expected of it at the target.
+func waysWeighed(def *definition.Campaign, c *events.Candidate) []Row {
+	f := c.Fidelity
+	rows := []Row{{"fidelity", fmt.Sprintf("%s is expected at the target; %s weighed by information and cost, α %s",
+		format.WithUnit(expected(&f.Target), f.Target.Unit), format.Count(len(f.Ways), "way"), format.Short(f.Alpha))}}
+	for i, w := range f.Ways {
+		few := len(f.Ways) <= definition.MaxSources
+		if !few && i < len(f.Ways)-1 && w.Value != c.Parameters[def.Fidelity.Parameter] {
+			continue
+		}
+		rows = append(rows, Row{"", fmt.Sprintf("%s %s tells %s nats of that for %s", def.Fidelity.Parameter, w.Value,
+			format.Short(w.Information), format.Quantity(w.Cost, def.Cost.Unit))})
+	}
 	return rows
 }
 
