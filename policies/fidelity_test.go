@@ -220,7 +220,7 @@ func TestBestIsAtTheTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	var core *engine.Core
-	cheap, told := 0, 0
+	cheap, given := 0, 0
 	for {
 		r := &drive.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: now}
 		suggestion, err := r.Suggest(t.Context())
@@ -238,10 +238,10 @@ func TestBestIsAtTheTarget(t *testing.T) {
 				value += 90
 				cheap++
 			}
-			if told < 6 && (told%2 == 0) != (sourceOf(x.Parameters) == 1) {
-				t.Errorf("experiment %d of the design is %v", told+1, x.Parameters["source"])
+			if given < 6 && (given%2 == 0) != (sourceOf(x.Parameters) == 1) {
+				t.Errorf("experiment %d of the design is %v", given+1, x.Parameters["source"])
 			}
-			told++
+			given++
 			tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: x.ID, Value: new(value)}}
 			if _, err := engine.Submit(t.Context(), log, core, tell, now()); err != nil {
 				t.Fatal(err)
