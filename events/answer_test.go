@@ -92,10 +92,10 @@ func TestFormCheck(t *testing.T) {
 func TestScaleCheck(t *testing.T) {
 	least := definition.Objective{Name: "viscosity", Unit: "mPa·s", Goal: definition.Minimize}
 	unit, marks := events.ScaleOf(least, false), events.ScaleOf(least, true)
-	if want := (events.Scale{Quantity: "viscosity", Unit: "mPa·s", Better: "lower"}); *unit != want {
+	if want := (events.Scale{Quantity: "viscosity", Unit: "mPa·s", Better: "lower"}); !unit.Equal(&want) {
 		t.Errorf("what is to be little is estimated as %+v", *unit)
 	}
-	if want := (events.Scale{Quantity: "viscosity", Better: "higher", Marks: 5}); *marks != want {
+	if want := (events.Scale{Quantity: "viscosity", Better: "higher", Marks: 5}); !marks.Equal(&want) {
 		t.Errorf("marks are given as %+v", *marks)
 	}
 	for _, form := range events.Forms() {

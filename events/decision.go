@@ -80,6 +80,9 @@ type AnswersWeighed struct {
 	Expert string `json:"expert"`
 	// Kind is "choices" (labels, orders and pinpoints), "estimates" or "marks".
 	Kind string `json:"kind"`
+	// Quantity is what they are about, where experts estimate single quantities;
+	// absent for what is sought as a whole.
+	Quantity string `json:"quantity,omitempty"`
 	// Answers counts them.
 	Answers int `json:"answers"`
 	// Helps and Misleads are the probabilities that they go with the objective
@@ -163,6 +166,10 @@ type Candidate struct {
 	// Informed is what the objective's model predicts once experts' answers are
 	// counted as measurements.
 	Informed *Prediction `json:"informed,omitempty"`
+	// InformedOutcomes and InformedFeasible are what Outcomes and Feasible are then,
+	// where experts estimate single quantities.
+	InformedOutcomes []QuantityPrediction `json:"informed_outcomes,omitempty"`
+	InformedFeasible *Feasible            `json:"informed_feasible,omitempty"`
 	// Belief bounds the expert's rejection score at the point, in logits.
 	Belief *Interval `json:"belief,omitempty"`
 	// Score is what the model of the expert's preferences says: the probability

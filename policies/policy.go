@@ -125,6 +125,9 @@ type Help struct {
 	// Kind is that of the answers where answers are measurements, as in
 	// [events.AnswersWeighed], with an entry for each kind; else empty.
 	Kind string `json:"kind,omitempty"`
+	// Quantity is what they are about, where experts estimate single quantities;
+	// empty for what is sought as a whole.
+	Quantity string `json:"quantity,omitempty"`
 	// Labels counts the labels that the estimate rests on; without any, Helps
 	// is the prior.
 	Labels int `json:"labels"`

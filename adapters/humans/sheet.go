@@ -201,7 +201,7 @@ func (s *Sheet) number(text string) (*float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.scale.Takes(x); err != nil {
+	if err := s.scale.Takes(0, x); err != nil {
 		return nil, err
 	}
 	return &x, nil

@@ -66,6 +66,11 @@ type Expert struct {
 	// gaussian.
 	Belief *StatedBelief `json:"belief,omitempty"`
 
+	// Quantities are the declared quantities of which the expert says what they expect
+	// of compositions: a table with a column for each, in which a number is data about
+	// its quantity alone. Not for marks. Absent: they estimate what is sought.
+	Quantities []string `json:"quantities,omitempty" jsonschema:"minItems=1,maxItems=4"`
+
 	// AnswerWithin is how long a question waits before the campaign goes on
 	// without it. Default "2m" for people, no limit where their channel is one
 	// in which they answer when they come by (web), where nothing is measured or where the experiments are run by hand, a suggestion at a
@@ -83,7 +88,8 @@ type Expert struct {
 	// measured, since a question may wait while its expert sleeps on it, but
 	// counted: of each question they were asked and have answered, can't tell
 	// included, or are being asked, the compositions to judge, AnswerTakes
-	// each. Absent: no limit.
+	// each; of a table with several columns half of that for each number. Absent: no
+	// limit.
 	Time Duration `json:"time,omitempty"`
 	// AnswerTakes is how long judging one composition takes. Default "20s"
 	// where there is a Time.

@@ -331,6 +331,7 @@ var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_take
 //   - min and max of a parameter, further categories (with descriptors where its
 //     others have them) and further values;
 //   - further excluded regions;
+//   - the quantities that an expert estimates;
 //   - how long initial answers are waited for; answer_within, meanwhile, time and
 //     answer_takes of an expert, and the instrument's stall_after, give_up_after,
 //     reply_within and the environment of its program;
@@ -444,10 +445,10 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 		return "measurements of one campaign come from one instrument with one setting; " +
 			"only stall_after, give_up_after, reply_within and the process's environment can change"
 	case "experts":
-		if len(steps) == 3 && slices.Contains(timesOfExperts, last) {
+		if len(steps) == 3 && slices.Contains(timesOfExperts, last) || len(steps) > 2 && steps[2] == "quantities" {
 			return ""
 		}
-		return "the labels so far are those of these experts; only answer_within, meanwhile, time and answer_takes can change"
+		return "the labels so far are those of these experts; only quantities, answer_within, meanwhile, time and answer_takes can change"
 	case "constraints":
 		return "what was suggested so far satisfies these constraints and no others; " +
 			"change bounds or exclude a region instead"

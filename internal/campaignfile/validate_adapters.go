@@ -156,6 +156,7 @@ func (v *validator) experts() {
 		v.anchors(here, e)
 		v.statedBelief(here, e)
 		v.time(here, e)
+		v.estimated(here, e)
 		if e.Channel.IsZero() {
 			v.report(here, fmt.Sprintf("it does not say how %s is asked", e.Name),
 				"add terminal: {} for a person, web: {} for one in a browser, or simulated: {}")

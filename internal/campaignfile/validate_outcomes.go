@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/formula"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/answers"
 	"github.com/campaignd/campaignd/policies/next"
 )
 
@@ -214,13 +215,38 @@ func (v *validator) tradeoffPolicy() {
 		v.report(at("policy", "next"), fmt.Sprintf("%s seeks one value, and the objective is a trade-off", p.Next.Name),
 			"write lognehvi, sobol or random, or seek a formula, a desirability or one quantity")
 	}
-	if p.Trust.Name != policies.None {
-		v.report(at("policy", "trust"), "an answer about the whole says nothing of a single objective of a trade-off",
-			"leave experts out, or seek a formula or a desirability of the quantities")
-	}
+	v.tradeoffExperts()
 	if v.def.Stop.Target != nil || v.def.Stop.Window != 0 {
 		v.report(at("stop"), "a trade-off has no single best value",
 			"leave window out, and write bounds as the target: target: ["+boundOf(v.def.ObjectiveOf(aims[0]))+", …]")
+	}
+}
+
+// tradeoffExperts checks that experts are asked for what says something of a trade-off:
+// numbers of its quantities. What is accepted or chosen as a whole has no place in it.
+func (v *validator) tradeoffExperts() {
+	const (
+		whole  = "an answer about the whole says nothing of a single objective of a trade-off"
+		remedy = "seek what an expert prefers, objective: {preference: {over: […]}}, or ask for numbers of the quantities: " +
+			"give each expert quantities: […], and leave labels, comparisons and handover out"
+	)
+	p, in := v.def.Policy, v.def.Initial
+	switch {
+	case p.Trust.Name == policies.None:
+	case p.Trust.Name != answers.Name:
+		v.report(at("policy", "trust"), whole, remedy)
+	case p.Handover.Name != policies.Never:
+		v.report(at("policy", "handover"), whole, remedy)
+	case in.Labels != nil && *in.Labels > 0:
+		v.report(at("initial", "labels"), whole, remedy)
+	case in.Comparisons != nil && *in.Comparisons > 0:
+		v.report(at("initial", "comparisons"), whole, remedy)
+	default:
+		for i, e := range v.def.Experts {
+			if len(e.Quantities) == 0 {
+				v.report(at("experts", i), whole, remedy)
+			}
+		}
 	}
 }
 

@@ -122,7 +122,7 @@ func estimatesOf(q *campaign.Question, form url.Values) (list []events.Estimate,
 		}
 		x, err := format.ReadNumber(text)
 		if err == nil {
-			err = q.Scale.Takes(x)
+			err = q.Scale.Takes(0, x)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("row %d: %w", i+1, err)

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -12,7 +14,8 @@ import (
 // evenly over the space, all in one sitting, and says whether they sit over it.
 // Persons and simulated experts are asked alike. A sitting that the campaign
 // itself called off, because what it was about may not be measured any more, is
-// made up for.
+// made up for. Quantities that the expert is to estimate since an amendment have a
+// sitting of their own, about the same compositions.
 func (c *Core) nextEstimates(
 	s *campaign.State, w World, expert definition.Expert,
 ) (step Step, sitting bool, err error) {
@@ -20,11 +23,18 @@ func (c *Core) nextEstimates(
 	if def.Initial.Estimates == nil || *def.Initial.Estimates < 2 {
 		return nil, false, nil
 	}
+	wanted := slices.Clone(expert.Quantities)
 	for i := range s.Questions {
 		q := &s.Questions[i]
-		if q.Expert == expert.Name && q.Form == events.FormEstimate && q.Decision == "" &&
-			!q.Volunteered && !q.Moot {
-			return nil, q.Status == campaign.Asked, nil
+		if q.Expert != expert.Name || q.Form != events.FormEstimate || q.Decision != "" || q.Volunteered || q.Moot {
+			continue
+		}
+		if q.Status == campaign.Asked {
+			return nil, true, nil
+		}
+		wanted = slices.DeleteFunc(wanted, func(name string) bool { return asksFor(q.Scale, name) })
+		if len(wanted) == 0 {
+			return nil, false, nil
 		}
 	}
 	seed := seedFor(def.Seed, "initial estimates", expert.Name)
@@ -32,14 +42,24 @@ func (c *Core) nextEstimates(
 	if err != nil || len(points) < 2 { // fewer where the space has no more
 		return nil, false, err
 	}
+	scale, what := c.scale(events.FormEstimate), "estimates"
+	if wanted != nil {
+		scale, what = events.ScaleOfQuantities(def, wanted), "estimates of "+format.List(wanted...)
+	}
 	options := make([]events.Option, len(points))
 	for i, p := range points {
 		options[i].Parameters = p
 	}
 	return Record{[]events.Payload{&events.QuestionAsked{
 		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormEstimate, Expert: expert.Name,
-		Options: options, Scale: c.scale(events.FormEstimate),
-		Explanation: fmt.Sprintf("Initial estimates, of %d compositions spread evenly over the space.", len(points)),
-		Expires:     c.Expiry(w, expert.Name, events.FormEstimate, len(points), true), ByHand: &w.ByHand,
+		Options: options, Scale: scale,
+		Explanation: fmt.Sprintf("Initial %s, of %d compositions spread evenly over the space.", what, len(points)),
+		Expires:     c.Expiry(w, expert.Name, events.FormEstimate, len(points), scale, true), ByHand: &w.ByHand,
 	}}}, true, nil
+}
+
+// asksFor reports whether a scale asks for numbers of a quantity. Without columns it
+// asks for numbers, or marks, of what is sought.
+func asksFor(scale *events.Scale, quantity string) bool {
+	return scale != nil && slices.ContainsFunc(scale.Columns, func(c events.Column) bool { return c.Quantity == quantity })
 }

@@ -86,7 +86,7 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 			"Initial question %d of %d, at a random composition: would it be worth an experiment?",
 			have+1, want,
 		),
-		Expires: c.Expiry(w, expert.Name, events.FormLabel, 1, true), ByHand: &w.ByHand,
+		Expires: c.Expiry(w, expert.Name, events.FormLabel, 1, nil, true), ByHand: &w.ByHand,
 	}}}, nil
 }
 
@@ -133,7 +133,7 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormComparison,
 		Expert: expert.Name, Options: options,
 		Explanation: fmt.Sprintf("Initial comparison %d of %d.", have+1, want),
-		Expires:     c.Expiry(w, expert.Name, events.FormComparison, len(options), true), ByHand: &w.ByHand,
+		Expires:     c.Expiry(w, expert.Name, events.FormComparison, len(options), nil, true), ByHand: &w.ByHand,
 	}}}, nil
 }
 

@@ -316,7 +316,7 @@ func (c *Core) ask(d *events.DecisionMade, explanation string, w World) events.P
 		Question: events.QuestionID(len(c.State().Questions) + 1), Form: d.Form, Expert: d.Expert,
 		Options: about, Scale: c.scale(d.Form), Suggestion: suggestion, Explanation: explanation,
 		Attributions: d.Attributions, Decision: d.Decision, Standard: asked(d),
-		Expires: c.Expiry(w, d.Expert, d.Form, len(about), false), ByHand: &w.ByHand,
+		Expires: c.Expiry(w, d.Expert, d.Form, len(about), c.scale(d.Form), false), ByHand: &w.ByHand,
 	}
 }
 
@@ -342,14 +342,15 @@ func (c *Core) scale(form events.Form) *events.Scale {
 // Expiry returns when a question to an expert expires that is asked in a world,
 // or zero. Where people run the experiments there is no instrument that must
 // not stand still: questions have no deadline there unless the definition gives
-// one. Who is to say a number for each composition has the usual time for each.
+// one. Who is to say a number for each composition has the usual time for each,
+// and half of it for each number of a table with several columns.
 // Initial questions that are open together are answered one after the other,
 // each in the usual time, and the campaign waits for them no longer than its
 // definition says.
 //
 // An audit asks it again with the world of the event (internal/attest/decisions,
 // checkExpiry), so it may read nothing but the state and w.
-func (c *Core) Expiry(w World, expert string, form events.Form, options int, initial bool) time.Time {
+func (c *Core) Expiry(w World, expert string, form events.Form, options int, scale *events.Scale, initial bool) time.Time {
 	def := c.State().Definition
 	i := slices.IndexFunc(def.Experts, func(e definition.Expert) bool { return e.Name == expert })
 	if i < 0 {
@@ -362,7 +363,7 @@ func (c *Core) Expiry(w World, expert string, form events.Form, options int, ini
 		case w.ByHand:
 			return time.Time{}
 		case forms[form].scaled:
-			within *= time.Duration(options)
+			within = scale.Time(options, within)
 		}
 	}
 	var wait time.Duration

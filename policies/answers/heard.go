@@ -1,7 +1,10 @@
 package answers
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -23,8 +26,12 @@ const (
 	groupQuestions
 )
 
-// heard is everything that the experts have said, as package channel takes it.
+// heard is everything that the experts have said about one value, as package channel
+// takes it: what is sought, or one of several quantities.
 type heard struct {
+	// quantity is what it is about, empty where that is what is sought as a whole, of
+	// which choices and marks are too.
+	quantity string
 	// points are the compositions that answers are about, in the unit cube,
 	// each once. questions[i] names the answers about point i: "ada's q4", "row
 	// 3 of ada's q1".
@@ -50,23 +57,115 @@ const (
 	kindMarks     = "marks"
 )
 
-// hear collects the answers of a campaign: for each expert and kind the latest
+// hear collects the answers of a campaign about each value: what is sought, where one
+// value is, and then each quantity of which something was said, in the order of the
+// definition. Where no expert is asked for single quantities everything is about what
+// is sought, whatever was estimated: recorded decisions rest on it.
+func hear(v policies.View, def *definition.Campaign) (all []heard) {
+	if !byQuantities(def) {
+		return []heard{topic{def: def}.hear(v)}
+	}
+	log := func(q *definition.QuantityDef) bool { return q != nil && q.Scale == definition.ScaleLog }
+	if o := def.Objective; def.Single() {
+		all = append(all, topic{def: def, apart: true, log: log(def.Quantity(o.Name))}.hear(v))
+	}
+	for _, q := range def.Declared() {
+		if q.Record || def.Single() && q.Name == def.Sought().Name {
+			continue
+		}
+		if h := (topic{def: def, apart: true, quantity: q.Name, log: log(&q)}).hear(v); len(h.channels) > 0 {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// byQuantities reports whether an expert is asked for single quantities.
+func byQuantities(def *definition.Campaign) bool {
+	return slices.ContainsFunc(def.Experts, func(e definition.Expert) bool { return len(e.Quantities) > 0 })
+}
+
+// topic says which answers are about a value.
+type topic struct {
+	def *definition.Campaign
+	// apart says that numbers count for the quantity that they are of; otherwise all
+	// are of what is sought.
+	apart bool
+	// quantity is as in heard; log says that its model is of the logarithm.
+	quantity string
+	log      bool
+}
+
+// name is that of the value in scales.
+func (t topic) name() string { return cmp.Or(t.quantity, t.def.Objective.Name) }
+
+// column is the one of an estimate's scale that is about the value; nil for none.
+func (t topic) column(q *campaign.Question) *events.Column {
+	if q.Scale == nil {
+		return nil
+	}
+	columns := q.Scale.Table()
+	i := slices.IndexFunc(columns, func(c events.Column) bool { return !t.apart || c.Quantity == t.name() })
+	if i < 0 {
+		return nil
+	}
+	return &columns[i]
+}
+
+// holds reports whether an answer may be about the value.
+func (t topic) holds(q *campaign.Question) bool {
+	if !t.apart {
+		return true
+	}
+	if q.Form != events.FormEstimate || q.Scale != nil && q.Scale.Marks > 0 {
+		return t.quantity == ""
+	}
+	return t.column(q) != nil
+}
+
+// number is an estimate as the model of its value sees it, of which less is better
+// where it is sought; false for one that is of another value.
+func (t topic) number(q *campaign.Question, e events.Estimate) (x float64, ok bool) {
+	x = e.Value
+	if !t.apart {
+		if q.Scale != nil && q.Scale.Better == events.BetterHigher {
+			x = -x
+		}
+		return x, true
+	}
+	column := t.column(q)
+	if column == nil || e.Quantity != "" && e.Quantity != column.Quantity {
+		return 0, false
+	}
+	if t.log && q.Scale.Marks == 0 {
+		if x <= 0 {
+			return 0, false
+		}
+		x = math.Log(x)
+	}
+	if sought := t.def.Sought(); q.Scale.Marks > 0 || t.name() == sought.Name && sought.Goal == definition.Maximize {
+		x = -x
+	}
+	return x, true
+}
+
+// hear collects the answers about a value: for each expert and kind the latest
 // ones, up to mostRows. Answers about compositions that an amendment has put
 // outside the space are left out. It goes back from the newest question, so
 // that the bound keeps the newest; an answer is taken whole, and may go beyond
 // it.
-func hear(v policies.View, experts []definition.Expert) heard {
-	h := heard{}
+func (t topic) hear(v policies.View) heard {
+	h := heard{quantity: t.quantity}
 	index := make(map[string]int)
-	for _, e := range experts {
+	for _, e := range t.def.Experts {
 		channels := []spoken{{kind: kindChoices}, {kind: kindEstimates}, {kind: kindMarks}}
 		for i := len(v.Campaign.Questions) - 1; i >= 0; i-- {
 			q := &v.Campaign.Questions[i]
-			if q.Expert != e.Name || q.Status != campaign.Answered || q.Answer.Unsure() {
+			if q.Expert != e.Name || q.Status != campaign.Answered || q.Answer.Unsure() || !t.holds(q) {
 				continue
 			}
 			if c := &channels[kindOf(q)]; c.rows < mostRows {
-				h.take(v, index, q, c)
+				h.take(v, t, index, q, c)
 			}
 		}
 		for _, c := range channels {
@@ -96,18 +195,17 @@ func kindOf(q *campaign.Question) int {
 // be placed is left out as a whole, except an estimate, whose rows stand for
 // themselves. An order without one of its compositions would be another
 // statement than the expert made.
-func (h *heard) take(v policies.View, index map[string]int, q *campaign.Question, c *spoken) {
+func (h *heard) take(v policies.View, t topic, index map[string]int, q *campaign.Question, c *spoken) {
 	if q.Form == events.FormEstimate {
 		for _, e := range q.Answer.Estimates {
+			value, mine := t.number(q, e)
+			if !mine {
+				continue
+			}
 			row := fmt.Sprintf("row %d of %s's %s", e.Option+1, q.Expert, q.ID)
 			at, ok := h.place(v, index, q.Options[e.Option].Parameters, row)
 			if !ok {
 				continue
-			}
-			// Smaller is better, as of the objective that the models see.
-			value := e.Value
-			if q.Scale != nil && q.Scale.Better == events.BetterHigher {
-				value = -value
 			}
 			c.answers.Estimates = append(c.answers.Estimates, channel.Estimate{Point: at, Value: value})
 			c.count, c.rows = c.count+1, c.rows+1

@@ -51,6 +51,9 @@ func (s *Answers) Complete(def *definition.Campaign) {
 	definition.DefaultTo(&s.Own, defaultOwn)
 	if def.Policy.Next.IsZero() {
 		def.Policy.Next = next.LogNEI{}.Choice()
+		if def.Tradeoff() != nil {
+			def.Policy.Next = definition.NewChoice(next.LogNEHVIName, nil)
+		}
 	}
 	if def.Policy.Handover.IsZero() {
 		def.Policy.Handover = definition.NewChoice(policies.Never, nil)

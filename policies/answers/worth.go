@@ -94,7 +94,7 @@ const (
 // where this policy never asks. The test is recorded whichever way it ends, so
 // that an audit can make it again.
 func (p *policy) ask(
-	ctx context.Context, s *step.Step, d policies.Decision, said heard, informed *objective.Model,
+	ctx context.Context, s *step.Step, d policies.Decision, l *learned, informed *objective.Model,
 	best search.Result,
 ) (_ policies.Decision, notAsked string, err error) {
 	switch {
@@ -107,7 +107,7 @@ func (p *policy) ask(
 			format.Count(*p.worth.MaxPerExperiment, "question")), nil
 	}
 	expert := p.def.Experts[s.Expert()].Name
-	v, err := p.newValuation(ctx, s, said, expert, informed, best)
+	v, err := p.newValuation(ctx, s, l.whole(), expert, informed, best)
 	if err != nil {
 		return d, "", err
 	}
@@ -158,7 +158,9 @@ func (p *policy) ask(
 	if d, err = s.Add(d, policies.Queried, r); err != nil {
 		return d, "", err
 	}
-	predict(&d, informed, r)
+	if err := l.predict(s, &d, informed, r); err != nil {
+		return d, "", err
+	}
 	d.Chosen = policies.Queried
 	reason := fmt.Sprintf(
 		"%s's answer is expected to improve the next experiment by %s; a question is asked from %s on.",

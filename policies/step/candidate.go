@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Search is one of the searches of a step. It keeps their seeds apart.
@@ -86,7 +87,12 @@ func (s *Step) Acquisition() (next.Acquisition, error) {
 
 // AcquisitionOf is what the rule makes of another model of the objective.
 func (s *Step) AcquisitionOf(m *objective.Model) (next.Acquisition, error) {
-	return s.acquisitionOf(m)
+	return s.acquisitionOf(m, s.View.Outcomes)
+}
+
+// AcquisitionWith is what it makes of other models of the other quantities, too.
+func (s *Step) AcquisitionWith(m *objective.Model, others outcome.Models) (next.Acquisition, error) {
+	return s.acquisitionOf(m, others)
 }
 
 // Expecting returns a model that expects the results of what is under way.

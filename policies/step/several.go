@@ -49,11 +49,11 @@ func (s *Step) openSeveral() (err error) {
 // the other quantities. A rule that works on one model alone gets the probability
 // that constraints are kept as well: to −log EI −ln P, and to a bound or a draw a
 // barrier in standard deviations of the objective.
-func (s *Step) acquisitionOf(m *objective.Model) (next.Acquisition, error) {
+func (s *Step) acquisitionOf(m *objective.Model, others outcome.Models) (next.Acquisition, error) {
 	if s.several == nil {
 		return s.Rule.Acquisition(m, s.unaidedSeed())
 	}
-	p, err := s.problemOf(m)
+	p, err := s.problemOf(m, others)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +73,22 @@ func (s *Step) acquisitionOf(m *objective.Model) (next.Acquisition, error) {
 	return sum(f, kept), err
 }
 
-// problemOf is the problem with another model of the objective; with shorter
-// lengthscales of all quantities where the model has them.
-func (s *Step) problemOf(m *objective.Model) (*outcome.Problem, error) {
-	others := s.View.Outcomes
+// OutlookWith evaluates the problem by other models of the objective and of the other
+// quantities; nil where the campaign is decided by the model of one.
+func (s *Step) OutlookWith(m *objective.Model, others outcome.Models) (*outcome.Predictor, error) {
+	if s.several == nil {
+		return nil, nil
+	}
+	p, err := s.problemOf(m, others)
+	if err != nil {
+		return nil, err
+	}
+	return p.NewPredictor()
+}
+
+// problemOf is the problem with another model of the objective, and of the other
+// quantities; with shorter lengthscales of all where the model has them.
+func (s *Step) problemOf(m *objective.Model, others outcome.Models) (*outcome.Problem, error) {
 	if m == s.rougher {
 		others = slices.Clone(others)
 		for i := range others {
@@ -154,6 +166,9 @@ func (s *Step) feasibly(d policies.Decision) policies.Decision {
 	if c.Feasible != nil {
 		d.Reason += fmt.Sprintf(" It keeps %s with probability %.2f.",
 			requirements(c.Feasible.Constraints), c.Feasible.Probability)
+		if c.InformedFeasible != nil {
+			d.Reason += fmt.Sprintf(" With the experts' answers that is %.2f.", c.InformedFeasible.Probability)
+		}
 	}
 	for _, w := range s.several.problem.Waiting {
 		d.Reason += fmt.Sprintf(" Whether it keeps %s is not judged: %s.", w.Require, w.Because)

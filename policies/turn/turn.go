@@ -88,7 +88,7 @@ func TimeTaken(s *campaign.State, e *definition.Expert) (taken time.Duration) {
 		q := &s.Questions[i]
 		if q.Expert == e.Name && !q.Volunteered &&
 			(q.Status == campaign.Answered || q.Status == campaign.Asked) {
-			taken += time.Duration(max(1, len(q.Options))) * time.Duration(e.AnswerTakes)
+			taken += q.Scale.Time(max(1, len(q.Options)), time.Duration(e.AnswerTakes))
 		}
 	}
 	return taken

@@ -154,7 +154,7 @@ func (s *State) about(
 			return nil, fmt.Sprintf("it is an answer of %q, question %s is put to %q", expert, q.ID, q.Expert)
 		case !slices.EqualFunc(q.Points(), options, maps.Equal[definition.Point]):
 			return nil, fmt.Sprintf("it judges other compositions than question %s is about", q.ID)
-		case q.Scale != scale && (q.Scale == nil || scale == nil || *q.Scale != *scale):
+		case !q.Scale.Equal(scale):
 			return nil, fmt.Sprintf("its numbers are on another scale than question %s asks for", q.ID)
 		case !slices.EqualFunc(q.Outcomes(), outcomes, sameOutcome):
 			return nil, fmt.Sprintf("it compares other outcomes than question %s is about", q.ID)

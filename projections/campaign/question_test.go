@@ -423,7 +423,7 @@ func TestNumbersAreOnTheScaleAskedFor(t *testing.T) {
 	given := volunteered("q2", events.FormEstimate, estimated(5), 1, 2)
 	given.Scale = marks
 	f.must(given)
-	if q := f.State().Question("q2"); *q.Scale != *marks || !q.Answer.Equal(estimated(5)) {
+	if q := f.State().Question("q2"); !q.Scale.Equal(marks) || !q.Answer.Equal(estimated(5)) {
 		t.Errorf("a mark that nobody asked for: %+v", *q)
 	}
 	given = volunteered("q3", events.FormEstimate, estimated(6), 1, 2)

@@ -3,7 +3,9 @@ package simulated
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
@@ -53,6 +55,9 @@ type Settings struct {
 	// Absent: estimates are a times the rank with logistic noise, of which
 	// labels are the sign.
 	Correlation *float64 `json:"correlation,omitempty" jsonschema:"minimum=-1,maximum=1"`
+	// Correlations are those of single quantities, where the expert estimates several:
+	// they may know one of them and guess another. Absent: Correlation, or by Accuracy.
+	Correlations map[string]float64 `json:"correlations,omitempty"`
 	// Prejudice makes the errors of such estimates a smooth function of the
 	// composition, the same at every question, instead of noise: its
 	// lengthscale is this share of the parameters' ranges, times the root of
@@ -145,6 +150,11 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 	if s.Accuracy != nil && (math.IsNaN(*s.Accuracy) || math.IsInf(*s.Accuracy, 0)) {
 		report(here.To("accuracy"), "it is not finite", "")
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.Correlations)) {
+		if c := s.Correlations[name]; !(c >= -1 && c <= 1) {
+			report(here.To("correlations", name), "a correlation lies between -1 and 1", "")
+		}
+	}
 	if s.Prejudice > 0 && s.Correlation == nil {
 		report(here.To("prejudice"), "it shapes the errors of estimates that correlate with the truth",
 			"add correlation, 0 for one who knows nothing, or remove prejudice")
@@ -160,6 +170,7 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 	if def.Preferred() != nil || len(s.Utility) > 0 {
 		return append(faults, s.checkUtility(def, here)...)
 	}
+	faults = append(faults, s.checkColumns(def, here)...)
 	const nameOne = "name the task that a simulated expert knows, for example task: electrolyte, or a table"
 	switch {
 	case s.Table != "" && s.Task != "":
@@ -211,6 +222,9 @@ func (s *Settings) Words(def *definition.Campaign) string {
 		if s.Prejudice > 0 {
 			text += ", with a prejudice of lengthscale " + format.Setting(s.Prejudice)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Correlations)) {
+		text += fmt.Sprintf("; those of %s correlate at %s", name, format.Setting(s.Correlations[name]))
 	}
 	if s.WrongRegion > 0 {
 		text += "; takes everything within " + format.Setting(s.WrongRegion) + " of the optimum for the worst"

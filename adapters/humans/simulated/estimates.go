@@ -14,6 +14,9 @@ import (
 func (r *Reviewer) estimates(
 	id string, options []definition.Point, scale events.Scale,
 ) ([]events.Estimate, error) {
+	if len(scale.Columns) > 0 {
+		return r.table(id, options, scale)
+	}
 	var list []events.Estimate
 	for i, p := range options {
 		if r.draw(fmt.Sprint("unsure of ", i), id, p) < r.cfg.UnsureRate {
@@ -114,15 +117,16 @@ func (r *Reviewer) score(purpose, id string, n int, p definition.Point) (float64
 // sampled is how many compositions the truth over the space is known from.
 const sampled = 1024
 
-// truth is how the objective is distributed over the space.
+// truth is how the objective, or another quantity, is distributed over the space.
 type truth struct {
 	sorted    []float64
 	mean, sd  float64
 	prejudice func([]float64) float64
 }
 
-// distribution looks at the objective at random compositions of the space.
-func (r *Reviewer) distribution() (truth, error) {
+// distribution looks at the values of a function at random compositions of the space;
+// a prejudice of its own has the given name.
+func (r *Reviewer) distribution(value func(definition.Point) (float64, error), prejudice string) (truth, error) {
 	points := r.sample(sampled, r.word("truth", ""))
 	if len(points) == 0 {
 		return truth{}, fmt.Errorf("%w: the space has no compositions to know of", ErrExamples)
@@ -131,7 +135,7 @@ func (r *Reviewer) distribution() (truth, error) {
 	places := make([][]float64, len(points))
 	for i, p := range points {
 		var err error
-		if values[i], err = r.knows.Value(p); err != nil {
+		if values[i], err = value(p); err != nil {
 			return truth{}, err
 		}
 		places[i] = r.coordinates(p)
@@ -139,7 +143,7 @@ func (r *Reviewer) distribution() (truth, error) {
 	t := truth{sorted: slices.Sorted(slices.Values(values))}
 	t.mean, t.sd = moments(t.sorted)
 	if r.cfg.Prejudice > 0 {
-		t.prejudice = r.smooth(places)
+		t.prejudice = r.smooth(prejudice, places)
 	}
 	return t, nil
 }
@@ -161,8 +165,8 @@ const features = 256
 // (random Fourier features, Rahimi and Recht 2007, Alg. 1), scaled to mean 0
 // and variance 1 over the given places. It is the same for the same expert of
 // the same campaign.
-func (r *Reviewer) smooth(places [][]float64) func([]float64) float64 {
-	rng := rand.New(rand.NewPCG(r.word("prejudice", ""), 0))
+func (r *Reviewer) smooth(name string, places [][]float64) func([]float64) float64 {
+	rng := rand.New(rand.NewPCG(r.word(name, ""), 0))
 	d := len(places[0])
 	waves := make([]float64, features*(d+1)) // of each the frequencies and the phase
 	for i := range waves {

@@ -63,6 +63,8 @@ type Reviewer struct {
 
 	knows Knowledge
 	truth func() (truth, error)        // found out once
+	// subjects are the truths of other quantities by their columns, each found out once.
+	subjects *sync.Map
 	first func() (events.Label, error) // likewise
 	// parameters in the order in which compositions are hashed.
 	parameters []definition.Parameter
@@ -81,6 +83,9 @@ type Knowledge struct {
 	Best, Worst float64
 	// BestAt is where Best is; nil where that is unknown.
 	BestAt definition.Point
+	// Quantities are the noiseless values of each quantity that the expert can estimate
+	// by its name, safe for concurrent use; nil where they are asked of none.
+	Quantities map[string]func(definition.Point) (float64, error)
 }
 
 // Rank returns ρ: the value at p scaled linearly so that the best is −3 and the
@@ -145,6 +150,8 @@ func New(
 		Best:   task.Best.Value,
 		Worst:  task.Worst.Value,
 		BestAt: task.Point(task.Best.At),
+
+		Quantities: quantitiesOf(task),
 	}, sample)
 }
 
@@ -165,6 +172,7 @@ func Knowing(
 		parameters: def.Parameters,
 		seed:       def.Seed,
 		sample:     sample,
+		subjects:   new(sync.Map),
 	}
 	if a := r.cfg.Accuracy; a != nil {
 		r.accuracy = *a
@@ -177,7 +185,7 @@ func Knowing(
 			return nil, err
 		}
 	}
-	r.truth = sync.OnceValues(r.distribution)
+	r.truth = sync.OnceValues(func() (truth, error) { return r.distribution(knows.Value, "prejudice") })
 	r.first = sync.OnceValues(r.firstLabel)
 	goal := def.Sought().Goal
 	r.maximizes = goal == definition.Maximize
