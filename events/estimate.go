@@ -110,7 +110,10 @@ func betterOf(def *definition.Campaign, quantity string) string {
 // Table are the columns of the answer, of which there is one where no more is asked
 // for.
 func (s *Scale) Table() []Column {
-	if len(s.Columns) > 0 {
+	switch {
+	case s == nil: // of an estimate from before there were scales
+		return []Column{{}}
+	case len(s.Columns) > 0:
 		return s.Columns
 	}
 	return []Column{{Quantity: s.Quantity, Unit: s.Unit, Better: s.Better}}
@@ -204,6 +207,15 @@ func (e Estimate) String() string {
 		return fmt.Sprintf("%d %s=%v", e.Option, e.Quantity, e.Value)
 	}
 	return fmt.Sprintf("%d=%v", e.Option, e.Value)
+}
+
+// In is the estimate of an option in a column, before it has a value.
+func (s *Scale) In(option, column int) Estimate {
+	e := Estimate{Option: option}
+	if len(s.Columns) > 0 {
+		e.Quantity = s.Columns[column].Quantity
+	}
+	return e
 }
 
 // Column returns the column of an estimate, counted from 0; -1 where the scale has

@@ -17,11 +17,17 @@ import (
 type Table struct {
 	Compositions Compositions
 	Points       []definition.Point
-	// Head stands over the last column, Unit below it.
+	// Said are the last columns: what is said of the compositions.
+	Said []Said
+}
+
+// Said is a column of what is said of compositions.
+type Said struct {
+	// Head stands over the column, Unit below it.
 	Head, Unit string
-	// Said is what is said of the i-th composition so far, nothing where it is
+	// Of is what is said of the i-th composition so far, nothing where it is
 	// not known.
-	Said func(i int) string
+	Of func(i int) string
 }
 
 // Text writes the table with a mark at the i-th row; −1: at none. Columns that
@@ -109,8 +115,10 @@ func (t Table) layout(width, at int) laid {
 	number := len(strconv.Itoa(len(t.Points)))
 	for i, p := range t.Points {
 		lines := list(strings.Split(t.Compositions.LineWithUnits(p), ", "), width-number-3)
-		if said := t.Said(i); said != "" {
-			lines = append(lines, t.Head+": "+format.WithUnit(said, t.Unit))
+		for _, s := range t.Said {
+			if said := s.Of(i); said != "" {
+				lines = append(lines, s.Head+": "+format.WithUnit(said, s.Unit))
+			}
 		}
 		for k, line := range lines {
 			name := ""
@@ -172,7 +180,9 @@ func (t Table) columns(shown []int, letters bool, width, at int) (l laid, wide i
 		}
 		add(par.Name, par.Unit, func(i int) string { return valueOf(t.Compositions, k, t.Points[i]) })
 	}
-	add(t.Head, t.Unit, t.Said)
+	for _, s := range t.Said {
+		add(s.Head, s.Unit, s.Of)
+	}
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(line, " ")
 		wide = max(wide, utf8.RuneCountInString(line))

@@ -23,8 +23,10 @@ func tableOf(n, parameters int) console.Table {
 	}
 	list = append(list, definition.Parameter{Name: "salt"})
 	t := console.Table{
-		Compositions: format.NewCompositions(list, nil), Head: "expected", Unit: "mS/cm",
-		Said: func(i int) string { return []string{"10.25", "9", "–", ""}[min(i, 3)] },
+		Compositions: format.NewCompositions(list, nil),
+		Said: []console.Said{{Head: "expected", Unit: "mS/cm", Of: func(i int) string {
+			return []string{"10.25", "9", "–", ""}[min(i, 3)]
+		}}},
 	}
 	for i := range n {
 		p := definition.Point{"salt": definition.Category("LiPF6")}

@@ -12,41 +12,75 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// Sheet is a table of estimates that a person fills in: a row for each option,
-// counted from 0, with a number or none.
+// Sheet is a table of estimates that a person fills in: a row for each option, with a
+// cell for each column of the scale, which holds a number or none. Cells are counted
+// from 0 along the rows; where there is one column they are the rows.
 type Sheet struct {
-	scale  events.Scale
-	values []*float64
+	scale   events.Scale
+	columns []events.Column
+	values  []*float64
 }
 
 // NewSheet returns a sheet of so many rows that holds the given estimates.
 func NewSheet(rows int, scale events.Scale, given []events.Estimate) *Sheet {
-	s := &Sheet{scale: scale, values: make([]*float64, rows)}
+	columns := scale.Table()
+	s := &Sheet{scale: scale, columns: columns, values: make([]*float64, rows*len(columns))}
 	for _, e := range given {
-		s.values[e.Option] = &e.Value
+		s.values[e.Option*len(columns)+scale.Column(e)] = &e.Value
 	}
 	return s
 }
 
-// Value returns the number in a row; ok is false where there is none.
-func (s *Sheet) Value(row int) (x float64, ok bool) {
-	if s.values[row] == nil {
+// Columns returns how many columns there are.
+func (s *Sheet) Columns() int { return len(s.columns) }
+
+// Cells returns how many cells there are.
+func (s *Sheet) Cells() int { return len(s.values) }
+
+// Size says how many rows there are, and columns where there are several.
+func (s *Sheet) Size() string {
+	rows := fmt.Sprintf("%d rows", len(s.values)/len(s.columns))
+	if len(s.columns) > 1 {
+		rows += fmt.Sprintf(" of %d columns", len(s.columns))
+	}
+	return rows
+}
+
+// Name is what a person writes for a cell: its row, counted from 1, and where there
+// are several columns the column's letter: "3B".
+func (s *Sheet) Name(cell int) string {
+	name := strconv.Itoa(cell/len(s.columns) + 1)
+	if len(s.columns) > 1 {
+		name += ColumnLetter(cell % len(s.columns))
+	}
+	return name
+}
+
+// ColumnLetter is the letter of a column in the names of cells, counted from 0.
+func ColumnLetter(column int) string { return string(rune('A' + column)) }
+
+// Value returns the number in a cell; ok is false where there is none.
+func (s *Sheet) Value(cell int) (x float64, ok bool) {
+	if s.values[cell] == nil {
 		return 0, false
 	}
-	return *s.values[row], true
+	return *s.values[cell], true
 }
 
 // Estimates returns the numbers of the sheet.
 func (s *Sheet) Estimates() (list []events.Estimate) {
 	for i, x := range s.values {
-		if x != nil {
-			list = append(list, events.Estimate{Option: i, Value: *x})
+		if x == nil {
+			continue
 		}
+		e := s.scale.In(i/len(s.columns), i%len(s.columns))
+		e.Value = *x
+		list = append(list, e)
 	}
 	return list
 }
 
-// String writes all rows in order, in a form that Fill reads: "11.2, -, 7".
+// String writes all cells in order, in a form that Fill reads: "11.2, -, 7".
 func (s *Sheet) String() string {
 	texts := make([]string, len(s.values))
 	for i, x := range s.values {
@@ -58,22 +92,22 @@ func (s *Sheet) String() string {
 	return strings.Join(texts, ", ")
 }
 
-// entry is what a person says of a row.
+// entry is what a person says of a cell.
 type entry struct {
-	row   int
+	cell  int
 	value *float64
 }
 
-// Fill reads a line that a person typed and returns the rows that it says
-// something about, in the line's order. Rows are counted from 1 in it:
+// Fill reads a line that a person typed and returns the cells that it says
+// something about, in the line's order. They have their names in it:
 //
-//   - "3=11.2 7=9", or "3 11.2" alone: these rows;
-//   - "11.2", or "11.2, 9, , 7" or "11.2 9 - 7": the rows from the given one on, or all of
-//     them where it is as many as there are rows.
+//   - "3=11.2 7=9", "3B=11.2", or "3 11.2" alone: these cells;
+//   - "11.2", or "11.2, 9, , 7" or "11.2 9 - 7": the cells from the given one on, or all of
+//     them where it is as many as there are cells.
 //
-// Nothing, "-" and "?" leave a row out. The unit may follow a number. Of a line
+// Nothing, "-" and "?" leave a cell out. The unit may follow a number. Of a line
 // that is not understood nothing is taken; the error says why.
-func (s *Sheet) Fill(line string, from int) (rows []int, err error) {
+func (s *Sheet) Fill(line string, from int) (cells []int, err error) {
 	var entries []entry
 	if strings.Contains(line, "=") {
 		entries, err = s.pairs(line)
@@ -84,31 +118,31 @@ func (s *Sheet) Fill(line string, from int) (rows []int, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		s.values[e.row] = e.value
-		rows = append(rows, e.row)
+		s.values[e.cell] = e.value
+		cells = append(cells, e.cell)
 	}
-	return rows, nil
+	return cells, nil
 }
 
 // pairs reads "3=11.2 7=9".
 func (s *Sheet) pairs(line string) (entries []entry, err error) {
 	for _, pair := range pairsOf(line) {
-		if pair == s.scale.Unit {
+		if s.unit(pair) {
 			continue
 		}
 		name, text, _ := strings.Cut(pair, "=")
-		row, ok := s.row(name)
+		cell, ok := s.cell(name)
 		if !ok {
-			return nil, fmt.Errorf("%q is no row from 1 to %d: write ROW=NUMBER", name, len(s.values))
+			return nil, fmt.Errorf("%q is no %s: write %s=NUMBER", name, s.which(), strings.ToUpper(s.noun()))
 		}
-		if slices.ContainsFunc(entries, func(e entry) bool { return e.row == row }) {
-			return nil, fmt.Errorf("row %d is there twice", row+1)
+		if slices.ContainsFunc(entries, func(e entry) bool { return e.cell == cell }) {
+			return nil, fmt.Errorf("%s %s is there twice", s.noun(), s.Name(cell))
 		}
-		value, err := s.number(text)
+		value, err := s.number(cell, text)
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, entry{row, value})
+		entries = append(entries, entry{cell, value})
 	}
 	return entries, nil
 }
@@ -135,27 +169,27 @@ func (s *Sheet) list(line string, from int) (entries []entry, err error) {
 	words := strings.Fields(line)
 	switch {
 	case len(texts) == 2 && len(words) == 2 && len(s.values) > 2 && format.DecimalComma(words[1]):
-		row, ok := s.row(words[0])
+		cell, ok := s.cell(words[0])
 		if !ok {
-			return nil, fmt.Errorf("%q is no row from 1 to %d", words[0], len(s.values))
+			return nil, fmt.Errorf("%q is no %s", words[0], s.which())
 		}
-		from, texts = row, words[1:]
+		from, texts = cell, words[1:]
 	case len(texts) == 2 && s.scale.Marks == 0 && from == len(s.values)-1 && format.DecimalComma(line):
 		texts = []string{line} // only one number has room
 	case strings.Contains(line, ";"):
 		texts = strings.Split(line, ";")
 	case len(texts) == 1:
 		texts = slices.DeleteFunc(strings.Fields(line),
-			func(text string) bool { return text == s.scale.Unit })
+			s.unit)
 		if len(texts) == 0 {
 			return nil, fmt.Errorf("%q is not a number", line)
 		}
-		if row, ok := s.row(texts[0]); len(texts) == 2 && len(s.values) > 2 {
+		if cell, ok := s.cell(texts[0]); len(texts) == 2 && len(s.values) > 2 {
 			if !ok {
-				return nil, fmt.Errorf("%q is no row from 1 to %d; numbers of several rows have a comma between",
-					texts[0], len(s.values))
+				return nil, fmt.Errorf("%q is no %s; numbers of several %ss have a comma between",
+					texts[0], s.which(), s.noun())
 			}
-			from, texts = row, texts[1:]
+			from, texts = cell, texts[1:]
 		}
 	case len(texts) == 2 && s.scale.Marks == 0 && digits(texts[0]) && digits(texts[1]):
 		return nil, fmt.Errorf("%q may be one number or two: write a decimal point, or a semicolon between numbers", line)
@@ -164,10 +198,10 @@ func (s *Sheet) list(line string, from int) (entries []entry, err error) {
 		from = 0
 	}
 	if left := len(s.values) - from; len(texts) > left {
-		return nil, fmt.Errorf("%d numbers are more than the %d rows from %d on", len(texts), left, from+1)
+		return nil, fmt.Errorf("%d numbers are more than the %d %ss from %s on", len(texts), left, s.noun(), s.Name(from))
 	}
 	for i, text := range texts {
-		value, err := s.number(text)
+		value, err := s.number(from+i, text)
 		if err != nil {
 			return nil, err
 		}
@@ -176,10 +210,40 @@ func (s *Sheet) list(line string, from int) (entries []entry, err error) {
 	return entries, nil
 }
 
-// row reads a row.
-func (s *Sheet) row(text string) (row int, ok bool) {
+// cell reads the name of a cell.
+func (s *Sheet) cell(text string) (cell int, ok bool) {
+	column := 0
+	if n := len(s.columns); n > 1 {
+		for column = range n {
+			if row, found := strings.CutSuffix(strings.ToUpper(text), ColumnLetter(column)); found {
+				text, ok = row, true
+				break
+			}
+		}
+		if !ok {
+			return 0, false
+		}
+	}
 	n, err := strconv.Atoi(text)
-	return n - 1, err == nil && digits(text) && n <= len(s.values) && n >= 1
+	cell = (n-1)*len(s.columns) + column
+	return cell, err == nil && digits(text) && n >= 1 && cell < len(s.values)
+}
+
+// noun is what a number stands in, which says which there are.
+func (s *Sheet) noun() string {
+	if len(s.columns) > 1 {
+		return "cell"
+	}
+	return "row"
+}
+
+func (s *Sheet) which() string {
+	return fmt.Sprintf("%s from %s to %s", s.noun(), s.Name(0), s.Name(len(s.values)-1))
+}
+
+// unit reports whether a word is the unit of a column.
+func (s *Sheet) unit(text string) bool {
+	return slices.ContainsFunc(s.columns, func(c events.Column) bool { return c.Unit == text })
 }
 
 // digits reports whether a text is a whole number without a sign.
@@ -187,21 +251,23 @@ func digits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// number reads a number of the scale, nil where a row is left out.
-func (s *Sheet) number(text string) (*float64, error) {
+// number reads a number of a cell, nil where it is left out.
+func (s *Sheet) number(cell int, text string) (*float64, error) {
+	column := cell % len(s.columns)
+	unit := s.columns[column].Unit
 	text = strings.TrimSpace(text)
 	if slices.Contains([]string{"", "-", "–", "—", "?"}, text) {
 		return nil, nil
 	}
 	plain := strings.ReplaceAll(text, "−", "-")
-	if first, _ := utf8.DecodeRuneInString(s.scale.Unit); !unicode.IsDigit(first) {
-		plain = strings.TrimSpace(strings.TrimSuffix(plain, s.scale.Unit))
+	if first, _ := utf8.DecodeRuneInString(unit); !unicode.IsDigit(first) {
+		plain = strings.TrimSpace(strings.TrimSuffix(plain, unit))
 	}
 	x, err := format.ReadNumber(plain)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.scale.Takes(0, x); err != nil {
+	if err := s.scale.Takes(column, x); err != nil {
 		return nil, err
 	}
 	return &x, nil

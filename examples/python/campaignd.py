@@ -357,6 +357,8 @@ class Campaign:
             body["saw"] = saw
         if isinstance(answer, str):
             body["answer"] = answer
+        elif isinstance(answer, Mapping) and any(isinstance(x, (list, tuple)) for x in answer.values()):
+            body["columns"] = {name: [None if x is None else float(x) for x in column] for name, column in answer.items()}
         elif isinstance(answer, Mapping):
             body["point"] = _point(answer)
         elif answer and all(isinstance(x, str) for x in answer):

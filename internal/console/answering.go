@@ -127,7 +127,7 @@ func answerWords(def *definition.Campaign, q *campaign.Question, r humans.Reply)
 	case r.Answer.Point != nil:
 		return format.CompositionsOf(def).Line(r.Answer.Point)
 	}
-	return format.Count(len(r.Answer.Estimates), "number") + " of " + strconv.Itoa(len(q.Options))
+	return format.Count(len(r.Answer.Estimates), "number") + " of " + strconv.Itoa(len(q.Options)*len(q.Scale.Table()))
 }
 
 // undo takes an answer back that is not recorded yet; the form then shows again

@@ -34,8 +34,16 @@ type card struct {
 	Belief     string
 	Line       string   // the composition in one line
 	Plain      []string // the values, in the campaign's order
-	Typed      string   // the number or place given
+	Typed      string   // the place given
+	Numbers    []number // that are asked for of it
 }
+
+// number is a field for an estimate of a row; Of is its column's quantity where there are
+// columns.
+type number struct{ Field, Typed, Of string }
+
+// ID is the field's in the page.
+func (n number) ID() string { return strings.ReplaceAll(n.Field, ".", "-") }
 
 // cardRow is a parameter of a composition, with the incumbent's value: the best
 // measured one's.

@@ -137,8 +137,15 @@ func samePoint(a, b definition.Point) bool {
 func estimatesOutcome(s *campaign.State, q *campaign.Question) string {
 	var texts []string
 	for _, e := range q.Answer.Estimates {
+		point := q.Options[e.Option].Parameters
+		if e.Quantity != "" {
+			if text := measuredOf(s, point, e); text != "" {
+				texts = append(texts, text)
+			}
+			continue
+		}
 		for x, value := range s.Results() {
-			if !samePoint(x.Parameters, q.Options[e.Option].Parameters) {
+			if !samePoint(x.Parameters, point) {
 				continue
 			}
 			texts = append(texts, fmt.Sprintf("row %d: you said %s, %s measured %s", e.Option+1,
@@ -151,4 +158,17 @@ func estimatesOutcome(s *campaign.State, q *campaign.Question) string {
 		return ""
 	}
 	return sentence(strings.Join(texts, "; "))
+}
+
+// measuredOf compares an estimate of a quantity with the first measurement of it at its
+// composition; "" where there is none.
+func measuredOf(s *campaign.State, point definition.Point, e events.Estimate) string {
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if value, ok := s.Quantity(x, e.Quantity); ok && samePoint(x.Parameters, point) {
+			return fmt.Sprintf("row %d: you said %s of %s, %s measured %s", e.Option+1, format.Short(e.Value), e.Quantity,
+				x.ID, format.Result(value))
+		}
+	}
+	return ""
 }

@@ -44,7 +44,7 @@ func headingOf(def *definition.Campaign, q *campaign.Question) string {
 		if q.Scale.Marks > 0 {
 			return fmt.Sprintf("How good is each, from 1 (worst) to %d (best)?", q.Scale.Marks)
 		}
-		return fmt.Sprintf("What %s do you expect?", format.Heading(q.Scale.Quantity, q.Scale.Unit))
+		return fmt.Sprintf("What %s do you expect?", view.Estimated(q.Scale))
 	}
 	what, _ := view.Asks(def, q)
 	return sentence(strings.TrimSpace(strings.TrimPrefix(what, ":")))
@@ -72,6 +72,7 @@ type questionPage struct {
 	Fields            []pointField // of a composition to be named
 	Marks             int          // the highest mark; 0 for a quantity
 	Unit              string
+	Asked             []string     // the quantities that numbers are of, where there are several
 	Why               []string
 	Shares            []shareTable
 	Trust             []string
@@ -211,7 +212,13 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 		for _, par := range def.Parameters {
 			p.Columns = append(p.Columns, format.Heading(par.Name, par.Unit))
 		}
-		if p.Marks == 0 {
+		columns := q.Scale.Table()
+		switch {
+		case len(q.Scale.Columns) > 0:
+			for _, c := range columns {
+				p.Asked = append(p.Asked, format.Heading(c.Quantity, c.Unit))
+			}
+		case p.Marks == 0:
 			p.Unit = q.Scale.Unit
 		}
 	case events.FormPinpoint:
@@ -249,7 +256,7 @@ func (p *questionPage) show(ref *reference) {
 	for i, o := range options {
 		card := ref.card(write, o, order, points, shown, blind)
 		card.Index, card.Key = i, i+1
-		card.Typed = p.typedOf(i)
+		card.Typed, card.Numbers = p.typedOf(i), p.numbersOf(i)
 		if len(p.Options) > 1 {
 			card.Name = humans.OptionName(i)
 		}
@@ -270,22 +277,34 @@ func (p *questionPage) show(ref *reference) {
 // the answer that counts says of it. A form that was refused wins, also with an
 // empty field.
 func (p *questionPage) typedOf(option int) string {
-	given := p.Question.Answer
-	switch p.Form {
-	case events.FormEstimate:
-		for _, e := range given.Estimates {
-			if e.Option == option && p.form == nil {
-				return strconv.FormatFloat(e.Value, 'g', -1, 64)
-			}
-		}
-		return p.Typed("answer", prefixNumber+strconv.Itoa(option))
-	case events.FormComparison:
-		if at := slices.Index(given.Order, option); at >= 0 && p.form == nil {
-			return strconv.Itoa(at + 1)
-		}
-		return p.Typed("answer", prefixPlace+strconv.Itoa(option))
+	if p.Form != events.FormComparison {
+		return ""
 	}
-	return ""
+	if at := slices.Index(p.Question.Answer.Order, option); at >= 0 && p.form == nil {
+		return strconv.Itoa(at + 1)
+	}
+	return p.Typed("answer", prefixPlace+strconv.Itoa(option))
+}
+
+// numbersOf are the fields for estimates of an option, with what stands in them.
+func (p *questionPage) numbersOf(option int) (fields []number) {
+	if p.Form != events.FormEstimate || option == len(p.Options) {
+		return nil
+	}
+	for k := range p.Scale.Table() {
+		e := p.Scale.In(option, k)
+		f := number{Field: numberField(e), Of: e.Quantity}
+		at := slices.IndexFunc(p.Question.Answer.Estimates, func(of events.Estimate) bool {
+			return of.Option == option && of.Quantity == e.Quantity
+		})
+		if at >= 0 && p.form == nil {
+			f.Typed = strconv.FormatFloat(p.Question.Answer.Estimates[at].Value, 'g', -1, 64)
+		} else {
+			f.Typed = p.Typed("answer", f.Field)
+		}
+		fields = append(fields, f)
+	}
+	return fields
 }
 
 // aimOf says what the campaign seeks: "the highest conductivity (mS/cm)".

@@ -112,22 +112,39 @@ func pointOf(def *definition.Campaign, form url.Values, prefix string) (definiti
 	return point, nil
 }
 
-// estimatesOf reads a number for each row. A row that is left empty says that
+// numberField is the field of an estimate: its row and, where there are columns, their
+// quantity.
+func numberField(e events.Estimate) string {
+	field := prefixNumber + strconv.Itoa(e.Option)
+	if e.Quantity != "" {
+		field += "." + e.Quantity
+	}
+	return field
+}
+
+// estimatesOf reads a number for each row and column. One that is left empty says that
 // the expert cannot tell.
 func estimatesOf(q *campaign.Question, form url.Values) (list []events.Estimate, err error) {
 	for i := range q.Options {
-		text := strings.TrimSpace(form.Get(prefixNumber + strconv.Itoa(i)))
-		if text == "" {
-			continue
+		for k := range q.Scale.Table() {
+			e := q.Scale.In(i, k)
+			text := strings.TrimSpace(form.Get(numberField(e)))
+			if text == "" {
+				continue
+			}
+			e.Value, err = format.ReadNumber(text)
+			if err == nil {
+				err = q.Scale.Takes(k, e.Value)
+			}
+			if err != nil {
+				of := fmt.Sprintf("row %d", i+1)
+				if e.Quantity != "" {
+					of += ", " + e.Quantity
+				}
+				return nil, fmt.Errorf("%s: %w", of, err)
+			}
+			list = append(list, e)
 		}
-		x, err := format.ReadNumber(text)
-		if err == nil {
-			err = q.Scale.Takes(0, x)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("row %d: %w", i+1, err)
-		}
-		list = append(list, events.Estimate{Option: i, Value: x})
 	}
 	return list, nil
 }
@@ -168,7 +185,7 @@ func orderOf(options int, form url.Values) (order []int, err error) {
 func formOf(r humans.Reply) url.Values {
 	form := url.Values{fieldComment: {r.Comment}}
 	for _, e := range r.Answer.Estimates {
-		form.Set(prefixNumber+strconv.Itoa(e.Option), strconv.FormatFloat(e.Value, 'g', -1, 64))
+		form.Set(numberField(e), strconv.FormatFloat(e.Value, 'g', -1, 64))
 	}
 	for place, option := range r.Answer.Order {
 		form.Set(prefixPlace+strconv.Itoa(option), strconv.Itoa(place+1))

@@ -27,10 +27,20 @@ type Expert struct {
 	// agrees with the measurements; nil without a model, or without two
 	// different ones in a sitting.
 	Estimates *Agreement `json:"estimates,omitempty"`
+	// Quantities are the same for each quantity of which they gave numbers, where
+	// experts are asked for single ones.
+	Quantities []QuantityAgreement `json:"quantities,omitempty"`
 	// Measured compares the labels with measurements of the same composition.
 	Measured Measured `json:"measured"`
 	// Reading says it in words.
 	Reading string `json:"reading"`
+}
+
+// QuantityAgreement is how far the order of the numbers that an expert gave of a
+// quantity agrees with its measurements.
+type QuantityAgreement struct {
+	Quantity string `json:"quantity"`
+	*Agreement
 }
 
 // Measured counts labeled compositions that were measured. It covers only the
@@ -76,7 +86,9 @@ func expertOf(v policies.View, name string) Expert {
 		switch {
 		case q.Expert != name || q.Status != campaign.Answered:
 		case q.Form == events.FormEstimate:
-			said.sitting(v, q)
+			for _, c := range q.Scale.Table() {
+				said.of(q, c).sitting(v, q, c)
+			}
 		case q.Form != events.FormLabel:
 			said.choice(v, q)
 		case q.Unsure():
@@ -100,8 +112,20 @@ func expertOf(v policies.View, name string) Expert {
 	if len(said.better) > 0 {
 		x.Choices = agreementOfChoices(v.Objective, said.better, said.worse, said.choices)
 	}
-	if len(said.pairs) > 0 {
-		x.Estimates = agreementOfEstimates(v.Objective, said.estimated, said.pairs, said.worth)
+	for _, n := range said.numbers {
+		model := v.Objective
+		if n.quantity != "" && n.quantity != v.Campaign.Definition.Sought().Name {
+			model = v.Outcomes.Of(n.quantity)
+		}
+		if model == nil || len(n.pairs) == 0 {
+			continue
+		}
+		agreement := agreementOfEstimates(model, n.points, n.pairs, n.worth)
+		if n.quantity == "" {
+			x.Estimates = agreement
+		} else {
+			x.Quantities = append(x.Quantities, QuantityAgreement{n.quantity, agreement})
+		}
 	}
 	x.Reading = x.read()
 	return x
@@ -111,7 +135,11 @@ func expertOf(v policies.View, name string) Expert {
 // and estimates all count; if any is worse than guessing, that is the reading.
 func (x *Expert) read() string {
 	reading := ReadingOneKind
-	for _, a := range []*Agreement{x.Labels, x.Choices, x.Estimates} {
+	all := []*Agreement{x.Labels, x.Choices, x.Estimates}
+	for _, q := range x.Quantities {
+		all = append(all, q.Agreement)
+	}
+	for _, a := range all {
 		if a == nil {
 			continue
 		}
@@ -155,43 +183,74 @@ type answers struct {
 	// better[i] was put before worse[i], in so many choices.
 	better, worse [][]float64
 	choices       int
-	// estimated are compositions of which numbers were given, pairs those of
-	// two in one sitting, the one that was held better first, and worth how
-	// many independent pairs they are.
-	estimated [][]float64
-	pairs     [][2]int
-	worth     float64
+	// numbers are those that were given of each quantity, in the order in which they
+	// were first asked for.
+	numbers []*numbers
 }
 
-// sitting takes the pairs of the numbers given in one sitting, equal ones left
-// out. The pairs of n numbers that say nothing have a share with the variance
+// numbers are what was estimated of a quantity, or of what is sought: its name is
+// empty then.
+type numbers struct {
+	quantity string
+	// points are compositions of which numbers were given, pairs those of two in
+	// one sitting, the one first whose value the model sees as less (of what is sought
+	// the better one), and worth how many independent pairs they are.
+	points [][]float64
+	pairs  [][2]int
+	worth  float64
+}
+
+// of returns the numbers that a column of a sitting belongs to.
+func (a *answers) of(q *campaign.Question, c events.Column) *numbers {
+	quantity := ""
+	if q.Scale != nil && len(q.Scale.Columns) > 0 {
+		quantity = c.Quantity
+	}
+	for _, n := range a.numbers {
+		if n.quantity == quantity {
+			return n
+		}
+	}
+	a.numbers = append(a.numbers, &numbers{quantity: quantity})
+	return a.numbers[len(a.numbers)-1]
+}
+
+// sitting takes the pairs of the numbers given in a column of one sitting, equal ones
+// left out. The pairs of n numbers that say nothing have a share with the variance
 // (2n + 5)/(18n(n − 1)) (Kendall 1938, Biometrika 30:81), that of 4.5n(n −
 // 1)/(2n + 5) independent pairs.
-func (a *answers) sitting(v policies.View, q *campaign.Question) {
-	first, pairs := len(a.estimated), len(a.pairs)
+func (n *numbers) sitting(v policies.View, q *campaign.Question, c events.Column) {
+	first, pairs := len(n.points), len(n.pairs)
+	negated := c.Better == events.BetterHigher
+	if sought := v.Campaign.Definition.Sought(); n.quantity != "" {
+		negated = n.quantity == sought.Name && sought.Goal == definition.Maximize
+	}
 	var values []float64
 	for _, e := range q.Answer.Estimates {
+		if e.Quantity != n.quantity {
+			continue
+		}
 		x, err := v.Space.Encode(q.Options[e.Option].Parameters)
 		if err != nil {
 			continue
 		}
 		value := e.Value
-		if q.Scale != nil && q.Scale.Better == events.BetterHigher {
+		if negated {
 			value = -value
 		}
 		for i, other := range values {
-			switch at := len(a.estimated); {
+			switch at := len(n.points); {
 			case value < other:
-				a.pairs = append(a.pairs, [2]int{at, first + i})
+				n.pairs = append(n.pairs, [2]int{at, first + i})
 			case value > other:
-				a.pairs = append(a.pairs, [2]int{first + i, at})
+				n.pairs = append(n.pairs, [2]int{first + i, at})
 			}
 		}
-		a.estimated, values = append(a.estimated, x), append(values, value)
+		n.points, values = append(n.points, x), append(values, value)
 	}
-	if len(a.pairs) > pairs {
-		n := float64(len(values))
-		a.worth += max(1, 4.5*n*(n-1)/(2*n+5))
+	if len(n.pairs) > pairs {
+		given := float64(len(values))
+		n.worth += max(1, 4.5*given*(given-1)/(2*given+5))
 	}
 }
 

@@ -409,7 +409,7 @@ func (r *reader) lessSure(f *Finding) {
 // expert reads how an expert's labels have held.
 func (r *reader) expert(e *Expert) {
 	for _, f := range r.d.Findings {
-		if f.Level == Unusable && (e.Labels != nil || e.Choices != nil || e.Estimates != nil) {
+		if f.Level == Unusable && (e.Labels != nil || e.Choices != nil || e.Estimates != nil || e.Quantities != nil) {
 			e.Reading = ReadingNoJudge
 			return
 		}
@@ -429,6 +429,11 @@ func (r *reader) expert(e *Expert) {
 		what = "estimates"
 		of = "two compositions, the one they expect more of"
 		pairs = e.Estimates
+	}
+	for _, q := range e.Quantities {
+		if pairs == nil || pairs.reading() != ReadingDisagree {
+			what, pairs = "estimates of "+q.Quantity, q.Agreement
+		}
 	}
 	f := r.find(Note, sayMisleading, e.Name, what, of, percent(pairs.Share), percent(pairs.Lower),
 		percent(pairs.Upper))

@@ -208,7 +208,11 @@ func (c *Core) Helps(ctx context.Context) ([]policies.Help, error) {
 	if err != nil || !ok {
 		return nil, nil
 	}
-	return helper.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model}), nil
+	outcomes, err := c.outcomes.Models(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return helper.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model, Outcomes: outcomes}), nil
 }
 
 // Informed returns the model of the objective with the experts' answers in it

@@ -85,7 +85,7 @@ func (h *history) trustworthiness() trustworthiness {
 		}
 		// An expert who has said nothing yet has a row too: that of labels. One
 		// who gave other answers has it only with labels.
-		if x.Choices == nil && x.Estimates == nil || x.Accepted+x.Rejected+x.Unsure > 0 {
+		if x.Choices == nil && x.Estimates == nil && x.Quantities == nil || x.Accepted+x.Rejected+x.Unsure > 0 {
 			answers := fmt.Sprintf("%d accepted, %d rejected", x.Accepted, x.Rejected)
 			if x.Unsure > 0 {
 				answers += fmt.Sprintf(", %d unsure", x.Unsure)
@@ -110,6 +110,13 @@ func (h *history) trustworthiness() trustworthiness {
 				Reading: x.Reading,
 				Answers: format.Count(x.Estimates.Pairs, "pair") + " of estimates",
 			}, x.Estimates))
+		}
+		for _, q := range x.Quantities {
+			t.Experts = append(t.Experts, h.agreeing(expertRow{
+				Name:    x.Name,
+				Reading: x.Reading,
+				Answers: format.Count(q.Pairs, "pair") + " of estimates of " + q.Quantity,
+			}, q.Agreement))
 		}
 	}
 	return t

@@ -213,8 +213,8 @@ func (h *history) figureTrust() (Figure, bool) {
 // worthLine is what the answers of one expert and kind have been worth. Points
 // hold decisions alone; figureWorth adds what is known now.
 type worthLine struct {
-	expert, kind string
-	points       plotter.XYs
+	expert, kind, quantity string
+	points                 plotter.XYs
 }
 
 // worthLines are those of all experts, as the decisions knew it. A worth is in
@@ -226,10 +226,10 @@ func (h *history) worthLines() (lines []worthLine) {
 	for _, d := range h.decisions {
 		for _, w := range d.Answers {
 			k := slices.IndexFunc(lines,
-				func(l worthLine) bool { return l.expert == w.Expert && l.kind == w.Kind })
+				func(l worthLine) bool { return l.expert == w.Expert && l.kind == w.Kind && l.quantity == w.Quantity })
 			if k < 0 {
 				k = len(lines)
-				lines = append(lines, worthLine{expert: w.Expert, kind: w.Kind})
+				lines = append(lines, worthLine{expert: w.Expert, kind: w.Kind, quantity: w.Quantity})
 			}
 			y := w.Worth
 			if w.Misleads > w.Helps {
@@ -261,8 +261,11 @@ func (h *history) figureWorth() (Figure, bool) {
 	values := []float64{-0.05, 0.5}
 	for _, l := range lines {
 		several := slices.ContainsFunc(lines,
-			func(o worthLine) bool { return o.expert == l.expert && o.kind != l.kind })
+			func(o worthLine) bool { return o.expert == l.expert && o.quantity == l.quantity && o.kind != l.kind })
 		name := l.expert
+		if l.quantity != "" {
+			name += " on " + l.quantity
+		}
 		if several {
 			name += "'s " + l.kind
 		}
@@ -270,7 +273,7 @@ func (h *history) figureWorth() (Figure, bool) {
 		color := expertColors[max(at, 0)%len(expertColors)]
 		final := l.points[len(l.points)-1].Y
 		now := slices.IndexFunc(h.summary.Helps,
-			func(p policies.Help) bool { return p.Expert == l.expert && p.Kind == l.kind })
+			func(p policies.Help) bool { return p.Expert == l.expert && p.Kind == l.kind && p.Quantity == l.quantity })
 		if now >= 0 { // what was measured since the last decision counts, as in the caption
 			if final = h.summary.Helps[now].Worth; h.summary.Helps[now].Misleads > h.summary.Helps[now].Helps {
 				final = -final

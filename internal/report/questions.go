@@ -105,7 +105,7 @@ func (h *history) answerText(q *campaign.Question) string {
 	case q.Form == events.FormPinpoint:
 		return h.format.line(q.Answer.Point)
 	case q.Form == events.FormEstimate:
-		return fmt.Sprintf("%d of %d estimated", len(q.Answer.Estimates), len(q.Options))
+		return fmt.Sprintf("%d of %d estimated", len(q.Answer.Estimates), len(q.Options)*len(q.Scale.Table()))
 	}
 	return outcomeNames[outcomeOf(q)]
 }

@@ -111,9 +111,9 @@ func readPoint(def *definition.Campaign, q *campaign.Question, text string) (r h
 // belong to.
 func readNumbers(def *definition.Campaign, q *campaign.Question, text string) (r humans.Reply, err error) {
 	sheet := humans.NewSheet(len(q.Options), *q.Scale, q.Answer.Estimates)
-	rows, err := sheet.Fill(text, 0)
-	if err == nil && len(rows) < len(q.Options) && !strings.Contains(text, "=") {
-		err = fmt.Errorf("it holds %d numbers for %d rows", len(rows), len(q.Options))
+	cells, err := sheet.Fill(text, 0)
+	if err == nil && len(cells) < sheet.Cells() && !strings.Contains(text, "=") {
+		err = fmt.Errorf("it holds %d numbers for %s", len(cells), sheet.Size())
 	}
 	if err != nil {
 		return r, fmt.Errorf("%w; say %s", err, Answers(def, q))

@@ -274,7 +274,7 @@ func acquisitionName(d *events.DecisionMade) string {
 // nil where they are no measurements.
 func HelpsOf(d *events.DecisionMade) (helps []policies.Help) {
 	for _, w := range d.Answers {
-		helps = append(helps, policies.Help{Expert: w.Expert, Kind: w.Kind, Labels: w.Answers,
+		helps = append(helps, policies.Help{Expert: w.Expert, Kind: w.Kind, Quantity: w.Quantity, Labels: w.Answers,
 			Helps: w.Helps, Misleads: w.Misleads, Worth: w.Worth})
 	}
 	return helps

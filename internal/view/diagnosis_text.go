@@ -210,6 +210,9 @@ func agreementText(x diagnose.Expert) string {
 	if x.Estimates != nil {
 		text += "; the one they expect more of is the better in " + pairsText(x.Estimates)
 	}
+	for _, q := range x.Quantities {
+		text += fmt.Sprintf("; the one they expect more %s of has more in %s", q.Quantity, pairsText(q.Agreement))
+	}
 	return text
 }
 

@@ -239,8 +239,18 @@ func asksForNumbers(def *definition.Campaign, q *campaign.Question) (question st
 	if q.Scale.Marks > 0 {
 		return fmt.Sprintf(": how good is each, from 1 (worst) to %d (best)?", q.Scale.Marks), lines
 	}
-	return fmt.Sprintf(": what %s do you expect of each?",
-		format.Heading(q.Scale.Quantity, q.Scale.Unit)), lines
+	return fmt.Sprintf(": what %s do you expect of each?", Estimated(q.Scale)), lines
+}
+
+// Estimated names what is estimated on a scale, with units: "conductivity (mS/cm) and
+// viscosity (mPa·s)".
+func Estimated(scale *events.Scale) string {
+	columns := scale.Table()
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = format.Heading(c.Quantity, c.Unit)
+	}
+	return format.List(names...)
 }
 
 // An empty place says that the expert cannot tell, which zero would not.
@@ -249,13 +259,23 @@ func numberAnswers(_ *definition.Campaign, q *campaign.Question) string {
 	if q.Scale.Marks > 0 {
 		what = fmt.Sprintf("the marks from 1 (worst) to %d (best)", q.Scale.Marks)
 	}
+	some := "ROW=NUMBER for some"
+	if columns := q.Scale.Table(); len(columns) > 1 {
+		names := make([]string, len(columns))
+		for i, c := range columns {
+			names[i] = humans.ColumnLetter(i) + " " + c.Quantity
+		}
+		some = fmt.Sprintf("CELL=NUMBER for some, such as 1%s=… (%s)", humans.ColumnLetter(1), format.List(names...))
+		what += " row by row,"
+	}
 	return fmt.Sprintf("%s of all %d rows in order, with commas between and nothing for what you cannot tell, "+
-		"ROW=NUMBER for some, or unsure", what, len(q.Options))
+		"%s, or unsure", what, len(q.Options), some)
 }
 
 // One choice stands for all numbers, which cannot be listed.
 func numberChoices(_ *definition.Campaign, q *campaign.Question) []string {
-	return []string{fmt.Sprintf("1=… 2=… … %d=…", len(q.Options)) +
+	sheet := humans.NewSheet(len(q.Options), *q.Scale, nil)
+	return []string{fmt.Sprintf("%s=… %s=… … %s=…", sheet.Name(0), sheet.Name(1), sheet.Name(sheet.Cells()-1)) +
 		"   (or all in order: --values …,…; or unsure)"}
 }
 

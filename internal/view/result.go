@@ -273,7 +273,9 @@ func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 		if h.Kind != "" {
 			several := slices.ContainsFunc(
 				helps,
-				func(o policies.Help) bool { return o.Expert == h.Expert && o.Kind != h.Kind },
+				func(o policies.Help) bool {
+					return o.Expert == h.Expert && o.Quantity == h.Quantity && o.Kind != h.Kind
+				},
 			)
 			line = worthText(h, several)
 		}
@@ -298,11 +300,15 @@ func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 
 // worthText says what an expert's answers of a kind are worth, each against one
 // measurement and where nothing is known yet, and in which direction they are
-// taken. The kind is named where the expert has given several. The three
+// taken. The kind is named where the expert has given several, and the quantity
+// where single quantities are estimated. The three
 // readings, of which the likeliest is given: the answers are guesses, mislead, or
 // help. Misleading answers are turned over, and are then worth something too.
 func worthText(h policies.Help, several bool) string {
 	word := h.Expert + "'s word"
+	if h.Quantity != "" {
+		word += " on " + h.Quantity
+	}
 	if several {
 		word += " in " + h.Kind
 	}

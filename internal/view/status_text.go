@@ -108,6 +108,9 @@ func (st *Status) trusted(how How) (rows []Row) {
 			rows = append(rows, rowf("expert", "%s: %s, with estimates right in %s", x.Name,
 				x.Reading, pairsText(x.Estimates)))
 		}
+		for _, q := range x.Quantities {
+			rows = append(rows, rowf("expert", "%s on %s: right in %s", x.Name, q.Quantity, pairsText(q.Agreement)))
+		}
 	}
 	for _, line := range st.TrustLines() {
 		rows = append(rows, Row{"trust", line})

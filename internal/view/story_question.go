@@ -117,7 +117,11 @@ func (s *Story) estimates(question string, of about, a events.Answer) string {
 	if a.Unsure() {
 		return "cannot tell what to expect in " + question
 	}
-	return fmt.Sprintf("estimates %d of the %d compositions in %s", len(a.Estimates), len(of.points), question)
+	options := make(map[int]bool)
+	for _, e := range a.Estimates {
+		options[e.Option] = true
+	}
+	return fmt.Sprintf("estimates %d of the %d compositions in %s", len(options), len(of.points), question)
 }
 
 // It is the outcomes that are compared: how they were made is in the question.

@@ -21,7 +21,8 @@ import (
 // learned is what the answers about each value teach. The values are independent, as
 // their models are: what is said of one quantity moves no other.
 type learned struct {
-	apart bool // whether experts are asked for single quantities
+	apart  bool // whether experts are asked for single quantities
+	sought string
 	said  []taught
 	// objective is the model of what is sought, of a trade-off that of its first aim,
 	// and outcomes those of the other quantities: with the answers where there are any.
@@ -42,7 +43,7 @@ type taught struct {
 func (p *policy) learn(
 	ctx context.Context, said []heard, sought *objective.Model, others outcome.Models,
 ) (*learned, error) {
-	l := &learned{apart: byQuantities(&p.def), objective: sought, outcomes: slices.Clone(others)}
+	l := &learned{apart: byQuantities(&p.def), sought: p.def.Sought().Name, objective: sought, outcomes: slices.Clone(others)}
 	for _, h := range said {
 		model := sought
 		if h.quantity != "" && h.quantity != p.def.Sought().Name {
@@ -104,8 +105,11 @@ func (h heard) learn(
 // event of the decision, so that pages need not compute it again.
 func (l *learned) weighed() (all []events.AnswersWeighed) {
 	for _, t := range l.said {
-		quantity := t.quantity
 		for i, c := range t.channels {
+			quantity := t.quantity
+			if l.apart && quantity == "" && c.kind == kindEstimates {
+				quantity = l.sought
+			}
 			helps, misleads := channel.Sides(t.posterior.Slopes[i])
 			all = append(all, events.AnswersWeighed{
 				Expert: c.expert, Kind: c.kind, Quantity: quantity, Answers: c.count, Helps: helps, Misleads: misleads,

@@ -30,7 +30,7 @@ func showEstimate(f *console.Form, q humans.Question) {
 // read one that was typed.
 func beginEstimate(f *console.Form, q humans.Question) {
 	s := &sitting{q: q, sheet: humans.NewSheet(len(q.Options), *q.Scale, nil),
-		waits: make([]bool, len(q.Options))}
+		waits: make([]bool, len(q.Options)*len(q.Scale.Table()))}
 	for i := range s.waits {
 		s.waits[i] = true
 	}
@@ -44,40 +44,60 @@ func beginEstimate(f *console.Form, q humans.Question) {
 func parseEstimate(q humans.Question, line string) (humans.Reply, error) {
 	text, comment := remark(line)
 	sheet := humans.NewSheet(len(q.Options), *q.Scale, nil)
-	rows, err := sheet.Fill(text, 0)
-	if err == nil && len(rows) < len(q.Options) && !strings.Contains(text, "=") {
-		err = fmt.Errorf("it says %s for %d rows", format.Count(len(rows), "number"), len(q.Options))
+	cells, err := sheet.Fill(text, 0)
+	if err == nil && len(cells) < sheet.Cells() && !strings.Contains(text, "=") {
+		err = fmt.Errorf("it says %s for %s", format.Count(len(cells), "number"), sheet.Size())
 	}
 	if comment, ok := doubt(line); ok && err != nil {
 		return humans.Reply{Comment: comment}, nil
 	}
 	if err != nil {
 		return humans.Reply{}, fmt.Errorf("%q is not an answer: %w; write all numbers in order with commas between, "+
-			"ROW=NUMBER for some, or ? (can't tell)", line, err)
+			"%s=NUMBER for some, or ? (can't tell)", line, err, place(sheet))
 	}
 	return humans.Reply{Answer: events.Answer{Estimates: sheet.Estimates()}, Comment: comment}, nil
 }
 
-// sitting is a person who says their numbers row by row. It belongs to one open
+// place is what stands before a number that is said of one row, or of one cell of
+// several columns.
+func place(s *humans.Sheet) string {
+	if s.Columns() > 1 {
+		return "CELL"
+	}
+	return "ROW"
+}
+
+// sitting is a person who says their numbers row by row, and in a row column by
+// column. It belongs to one open
 // form. [console.Form.Then] is called for one line at a time, so that nothing
 // here is locked.
 type sitting struct {
 	q     humans.Question
 	sheet *humans.Sheet
-	// waits says of which rows nothing has been said yet, at which is asked
+	// waits says of which cells nothing has been said yet, at which is asked
 	// for; after the last they look through all of them.
 	waits []bool
 	at    int
 }
 
-// what asks for a number, and says of what. The two words are the end of the
-// sentence, by which it is about one composition or about each.
+// what asks for a number, and says of what: of one composition the quantity of the
+// column at which the sitting is, of each all of them. The two words are the end of
+// the sentence.
 func (s *sitting) what(of, is string) string {
 	scale := s.q.Scale
 	if scale.Marks > 0 {
 		return fmt.Sprintf("how good%s, from 1 (worst) to %d (best)?", is, scale.Marks)
 	}
-	return fmt.Sprintf("what %s do you expect%s?", format.Heading(scale.Quantity, scale.Unit), of)
+	columns := scale.Table()
+	if of == "" {
+		at := s.at % len(columns)
+		columns = columns[at : at+1]
+	}
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = format.Heading(c.Quantity, c.Unit)
+	}
+	return fmt.Sprintf("what %s do you expect%s?", format.List(names...), of)
 }
 
 // table is all compositions with what was said of each so far. It is made anew
@@ -89,46 +109,58 @@ func (s *sitting) table() console.Table {
 	}
 	t := console.Table{
 		Compositions: console.NewCompositions(s.q.Parameters, s.q.Steps).Apart(points...), Points: points,
-		Head: "expected", Unit: s.q.Scale.Unit, Said: s.said,
 	}
-	if s.q.Scale.Marks > 0 {
-		t.Head = "mark"
+	columns := s.q.Scale.Table()
+	for i, c := range columns {
+		said := console.Said{Head: "expected", Unit: c.Unit, Of: func(row int) string {
+			return s.said(row*len(columns) + i)
+		}}
+		switch {
+		case len(columns) > 1:
+			said.Head = humans.ColumnLetter(i) + " " + c.Quantity
+		case s.q.Scale.Marks > 0:
+			said.Head = "mark"
+		}
+		t.Said = append(t.Said, said)
 	}
 	return t
 }
 
-// said is the number in a row, "–" where it was left out. A row that still waits
+// said is the number in a cell, "–" where it was left out. A cell that still waits
 // is empty: it was not left out on purpose.
-func (s *sitting) said(row int) string {
-	if x, ok := s.sheet.Value(row); ok {
+func (s *sitting) said(cell int) string {
+	if x, ok := s.sheet.Value(cell); ok {
 		return format.Setting(x)
 	}
-	if s.waits == nil || s.waits[row] {
+	if s.waits == nil || s.waits[cell] {
 		return ""
 	}
 	return "–"
 }
 
-// looking reports whether every row has been asked for. From then on nothing
-// waits, and lines change rows or send all of them.
+// looking reports whether every cell has been asked for. From then on nothing
+// waits, and lines change cells or send all of them.
 func (s *sitting) looking() bool { return s.at == len(s.waits) }
 
+// row is the row of a cell.
+func (s *sitting) row(cell int) int { return cell / s.sheet.Columns() }
+
 // ask fills in a form with what is to be said next, after something was said of
-// other rows.
+// other cells.
 //
-// There are two kinds of forms: one for the row at which the sitting is, and a
+// There are two kinds of forms: one for the cell at which the sitting is, and a
 // last one that shows all rows and asks whether they may be sent. The last step
 // takes a word of agreement: an empty line would be typed too easily after the
 // last number, and only shows the table again.
 func (s *sitting) ask(f *console.Form, said ...int) {
-	n, table := len(s.waits), s.table()
+	rows, table := len(s.q.Options), s.table()
 	// Taken before the form changes: going back from the last step restores what
 	// that step leaves out.
 	f.Then = s.then(*f)
 	if s.looking() {
 		given := len(s.sheet.Estimates())
 		f.Title = fmt.Sprintf("%s, shall this be sent? %s for %d compositions", s.q.Expert,
-			s.counted(given), n)
+			s.counted(given), rows)
 		if given == 0 {
 			f.Title = fmt.Sprintf("%s, shall this be sent? It says that you can't tell", s.q.Expert)
 		}
@@ -137,20 +169,35 @@ func (s *sitting) ask(f *console.Form, said ...int) {
 		f.Blank = false
 		f.Brisk = nil
 		f.Hint = fmt.Sprintf(
-			"ok sends it, and why, after a colon: \"ok: as last year\"; %s changes row %d, %[2]d=- leaves it out",
+			"ok sends it, and why, after a colon: \"ok: as last year\"; %s changes %s, %s=- leaves it out",
 			s.example(),
-			min(3, n),
+			s.named(s.third()),
+			s.sheet.Name(s.third()),
 		)
-		f.Brief = "ok, or ROW=NUMBER"
+		f.Brief = "ok, or " + place(s.sheet) + "=NUMBER"
 		return
 	}
-	f.Title = fmt.Sprintf("%s, row %d of %d: %s", s.q.Expert, s.at+1, n, s.what("", ""))
-	f.Body = table.Text(s.at)
+	f.Title = fmt.Sprintf("%s, row %d of %d: %s", s.q.Expert, s.row(s.at)+1, rows, s.what("", ""))
+	f.Body = table.Text(s.row(s.at))
 	f.Blank = true
-	f.Brisk = table.Rows(append(said, s.at)...)
-	f.Hint = fmt.Sprintf("%s for row %d, Enter leaves it out; %s for row %d, or several with commas between; "+
-		"back, table, end: leave out the rest", s.noun(), s.at+1, s.example(), min(3, n))
+	var shown []int
+	for _, cell := range append(said, s.at) {
+		if row := s.row(cell); len(shown) == 0 || shown[len(shown)-1] != row || s.sheet.Columns() == 1 {
+			shown = append(shown, row)
+		}
+	}
+	f.Brisk = table.Rows(shown...)
+	f.Hint = fmt.Sprintf("%s for %s, Enter leaves it out; %s for %s, or several with commas between; "+
+		"back, table, end: leave out the rest", s.noun(), s.named(s.at), s.example(), s.named(s.third()))
 	f.Brief = s.noun() + " or Enter"
+}
+
+// named is a cell in words: "row 3", or "cell 3B" of several columns.
+func (s *sitting) named(cell int) string {
+	if s.sheet.Columns() > 1 {
+		return "cell " + s.sheet.Name(cell)
+	}
+	return "row " + s.sheet.Name(cell)
 }
 
 // noun is what a row asks for, counted the numbers that there are.
@@ -169,14 +216,16 @@ func (s *sitting) counted(n int) string {
 	return format.Count(n, "number")
 }
 
-// example says a number of a row. It is of the third row, or of the last where
-// there are fewer: an example must be one that would be accepted.
+// third is the cell of examples. It is in the third row, or in the last where there
+// are fewer: an example must be one that would be accepted.
+func (s *sitting) third() int { return (min(3, len(s.q.Options)) - 1) * s.sheet.Columns() }
+
+// example says a number of a cell.
 func (s *sitting) example() string {
-	row := min(3, len(s.waits))
 	if s.q.Scale.Marks > 0 {
-		return fmt.Sprintf("%d=4", row)
+		return s.sheet.Name(s.third()) + "=4"
 	}
-	return fmt.Sprintf("%d=11.2", row)
+	return s.sheet.Name(s.third()) + "=11.2"
 }
 
 // then takes the lines that a person types into a form, and what was its
@@ -203,17 +252,17 @@ func (s *sitting) then(f console.Form) func(string) (string, *console.Form) {
 			s.at = len(s.waits)
 		case s.looking():
 			if err := s.change(line); err != nil {
-				next.Problem = err.Error() + "; write ok, or ROW=NUMBER"
+				next.Problem = fmt.Sprintf("%v; write ok, or %s=NUMBER", err, place(s.sheet))
 			}
 		default:
 			before := s.at
-			rows, err := s.fill(line)
-			if len(rows) > 1 || len(rows) == 1 && rows[0] != before {
-				said = rows
+			cells, err := s.fill(line)
+			if len(cells) > 1 || len(cells) == 1 && cells[0] != before {
+				said = cells
 			}
 			if err != nil {
-				next.Problem = fmt.Sprintf("%v; write %s for row %d, nothing to leave it out, or ROW=NUMBER",
-					err, s.noun(), s.at+1)
+				next.Problem = fmt.Sprintf("%v; write %s for %s, nothing to leave it out, or %s=NUMBER",
+					err, s.noun(), s.named(s.at), place(s.sheet))
 			}
 		}
 		s.ask(&next, said...)
@@ -224,23 +273,23 @@ func (s *sitting) then(f console.Form) func(string) (string, *console.Form) {
 	}
 }
 
-// fill takes numbers from the present row on, or of other rows, says of which,
-// and goes on to the first row that waits. An empty line, and one that says
-// “can't tell”, leave the present row out.
-func (s *sitting) fill(line string) (rows []int, err error) {
+// fill takes numbers from the present cell on, or of other cells, says of which,
+// and goes on to the first cell that waits. An empty line, and one that says
+// “can't tell”, leave the present cell out.
+func (s *sitting) fill(line string) (cells []int, err error) {
 	if line == "" || slices.Contains(doubts, strings.ToLower(line)) {
 		line = "-"
 	}
-	if rows, err = s.sheet.Fill(line, s.at); err != nil {
+	if cells, err = s.sheet.Fill(line, s.at); err != nil {
 		return nil, err
 	}
-	for _, row := range rows {
-		s.waits[row] = false
+	for _, cell := range cells {
+		s.waits[cell] = false
 	}
 	if s.at = slices.Index(s.waits, true); s.at < 0 {
 		s.at = len(s.waits)
 	}
-	return rows, nil
+	return cells, nil
 }
 
 // change takes numbers of rows that were asked for before. A bare number is
@@ -248,7 +297,7 @@ func (s *sitting) fill(line string) (rows []int, err error) {
 // row nothing says which one is meant.
 func (s *sitting) change(line string) error {
 	if _, err := strconv.ParseFloat(strings.TrimSpace(line), 64); err == nil {
-		return fmt.Errorf("%q does not say which row it is for", line)
+		return fmt.Errorf("%q does not say which %s it is for", line, strings.ToLower(place(s.sheet)))
 	}
 	_, err := s.sheet.Fill(line, 0)
 	return err

@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -41,15 +43,18 @@ type questionsOutput struct {
 	}
 }
 
-// Answer is what is answered to a question: one of answer, order, point and
-// estimates. It is no [engine.Answer]: only the question tells what words mean,
+// Answer is what is answered to a question: one of answer, order, point, estimates and
+// columns. It is no [engine.Answer]: only the question tells what words mean,
 // and which options letters and numbers stand for.
 type Answer struct {
 	Answer    string           `json:"answer,omitempty" doc:"In words, as after 'campaignd tell q7': accept, reject, unsure, exclude, B, ok."`
 	Order     []string         `json:"order,omitempty" doc:"The letters of what is compared, the best first."`
 	Point     definition.Point `json:"point,omitempty" doc:"A composition of one's own."`
 	Estimates []*float64       `json:"estimates,omitempty" doc:"A number for each composition, null for what one cannot tell."`
-	Comment   string           `json:"comment,omitempty" maxLength:"10000" doc:"What else there is to say."`
+	// Columns are for a table of several quantities.
+	Columns map[string][]*float64 `json:"columns,omitempty" doc:"The same for each quantity, by its name, where several are asked for."`
+
+	Comment string `json:"comment,omitempty" maxLength:"10000" doc:"What else there is to say."`
 
 	// Saw says which answer they knew: see [engine.Answer].
 	Saw *string `json:"saw,omitempty" maxLength:"40" doc:"The source of the answer that was seen with the question, empty for none. If another has been recorded since, this one is kept as contested. Absent: this one counts."`
@@ -206,14 +211,14 @@ func answeredBy(c *lab.Campaign, question string, stored []events.Event) (*answe
 // pages and terminals (view.CheckReply).
 func (b Answer) reply(def *definition.Campaign, q *campaign.Question) (r humans.Reply, err error) {
 	given := 0
-	for _, is := range []bool{b.Answer != "", b.Order != nil, b.Point != nil, b.Estimates != nil} {
+	for _, is := range []bool{b.Answer != "", b.Order != nil, b.Point != nil, b.Estimates != nil, b.Columns != nil} {
 		if is {
 			given++
 		}
 	}
 	if given != 1 {
 		return r, problem.New(problem.Invalid,
-			"give one of answer, order, point and estimates; %s calls for %s",
+			"give one of answer, order, point, estimates and columns; %s calls for %s",
 			q.ID, view.Answers(def, q)).About(q.ID)
 	}
 	switch {
@@ -223,6 +228,8 @@ func (b Answer) reply(def *definition.Campaign, q *campaign.Question) (r humans.
 		r.Answer.Point, err = b.Point, engine.CheckComposition("point", b.Point)
 	case b.Estimates != nil:
 		r.Answer.Estimates = estimatesOf(b.Estimates)
+	case b.Columns != nil:
+		r.Answer.Estimates, err = columnsOf(b.Columns, q)
 	default:
 		r, err = view.ParseAnswer(def, q, b.Answer)
 	}
@@ -244,4 +251,33 @@ func estimatesOf(numbers []*float64) (estimates []events.Estimate) {
 		}
 	}
 	return estimates
+}
+
+// columnsOf are the numbers that were given for each quantity, in the order of the
+// question's table. A column may be left out, or be shorter: the rest is not said.
+func columnsOf(columns map[string][]*float64, q *campaign.Question) (estimates []events.Estimate, err error) {
+	if q.Scale == nil || len(q.Scale.Columns) == 0 {
+		return nil, fmt.Errorf("%s asks for no columns", q.ID)
+	}
+	of := make([][]*float64, len(q.Scale.Columns))
+	for name, numbers := range columns {
+		i := slices.IndexFunc(q.Scale.Columns, func(c events.Column) bool { return c.Quantity == name })
+		if i < 0 {
+			return nil, fmt.Errorf("%s does not ask for %s", q.ID, name)
+		}
+		if len(numbers) > len(q.Options) {
+			return nil, fmt.Errorf("columns.%s has %d numbers for %d rows", name, len(numbers), len(q.Options))
+		}
+		of[i] = numbers
+	}
+	for option := range q.Options {
+		for i, numbers := range of {
+			if option < len(numbers) && numbers[option] != nil {
+				e := q.Scale.In(option, i)
+				e.Value = *numbers[option]
+				estimates = append(estimates, e)
+			}
+		}
+	}
+	return estimates, nil
 }
