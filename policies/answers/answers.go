@@ -64,6 +64,7 @@ type policy struct {
 	rule   next.Rule
 	config channel.Config
 	own    int
+	tells  bool // whether answers about a computed objective move what its quantities say
 	// compared is how many compositions an initial comparison orders; 0: two.
 	compared int
 	worth    *Worth // nil where experts are asked before the first experiment only
@@ -89,7 +90,7 @@ func New(def definition.Campaign) (policies.Policy, error) {
 		return nil, err
 	}
 	p := &policy{def: def, rule: rule, config: channel.Config{Guess: *s.Guess, Against: *s.Against},
-		own: *s.Own}
+		own: *s.Own, tells: s.Quantities || byQuantities(&def)}
 	if s.Options != nil {
 		p.compared = *s.Options
 	}
@@ -180,7 +181,7 @@ func (p *policy) follow(
 	ctx context.Context, s *step.Step, d policies.Decision, l *learned, informed *objective.Model,
 	unaided search.Result,
 ) (policies.Decision, error) {
-	acquisition, err := s.AcquisitionWith(informed, l.outcomes)
+	acquisition, err := s.AcquisitionWith(informed, l.outcomes, l.tells)
 	if err != nil {
 		return d, err
 	}

@@ -22,8 +22,9 @@ import (
 // their models are: what is said of one quantity moves no other.
 type learned struct {
 	apart  bool // whether experts are asked for single quantities
+	tells  bool // as in policy
 	sought string
-	said  []taught
+	said   []taught
 	// objective is the model of what is sought, of a trade-off that of its first aim,
 	// and outcomes those of the other quantities: with the answers where there are any.
 	objective *objective.Model
@@ -43,7 +44,7 @@ type taught struct {
 func (p *policy) learn(
 	ctx context.Context, said []heard, sought *objective.Model, others outcome.Models,
 ) (*learned, error) {
-	l := &learned{apart: byQuantities(&p.def), sought: p.def.Sought().Name, objective: sought, outcomes: slices.Clone(others)}
+	l := &learned{apart: byQuantities(&p.def), tells: p.tells, sought: p.def.Sought().Name, objective: sought, outcomes: slices.Clone(others)}
 	for _, h := range said {
 		model := sought
 		if h.quantity != "" && h.quantity != p.def.Sought().Name {
@@ -130,10 +131,10 @@ func (l *learned) predict(
 	c := &d.Candidates[len(d.Candidates)-1]
 	prediction := informed.PredictAt(r.X)
 	c.Informed = &prediction
-	if !l.apart {
+	if !l.apart && !l.tells {
 		return nil
 	}
-	outlook, err := s.OutlookWith(informed, l.outcomes)
+	outlook, err := s.OutlookWith(informed, l.outcomes, l.tells)
 	if err != nil || outlook == nil {
 		return err
 	}

@@ -35,6 +35,11 @@ type Answers struct {
 	// say, so that no expert can keep a campaign from what it would find alone.
 	// Default 5; 1 never follows the answers, 0 always.
 	Own *int `json:"own,omitempty" jsonschema:"minimum=0"`
+	// Quantities lets answers about a formula or a desirability move what the models of
+	// its quantities say of it, where it is sought by those: an approximation. Absent: a
+	// model of its values decides once something was answered. Where experts estimate
+	// single quantities it is so without being said.
+	Quantities bool `json:"quantities,omitempty"`
 	// Options is how many compositions an expert puts in order in each
 	// comparison of initial.comparisons. Default 2.
 	Options *int `json:"options,omitempty" jsonschema:"minimum=2,maximum=26"`

@@ -57,9 +57,10 @@ type Composer interface {
 }
 
 // Composes implements [Composer]. What experts answer enters the model of the
-// value that is sought: of a formula that model then decides.
+// value that is sought: of a formula that model then decides, unless the problem is told
+// of them.
 func (r logNEI) Composes(p *outcome.Problem, m *objective.Model) bool {
-	return !p.Computed() || r.quantities && !m.Informed()
+	return !p.Computed() || r.quantities && (!m.Informed() || p.IsTold())
 }
 
 // Compose implements [Composer]: the noisy expected improvement of a function of

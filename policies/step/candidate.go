@@ -87,12 +87,14 @@ func (s *Step) Acquisition() (next.Acquisition, error) {
 
 // AcquisitionOf is what the rule makes of another model of the objective.
 func (s *Step) AcquisitionOf(m *objective.Model) (next.Acquisition, error) {
-	return s.acquisitionOf(m, s.View.Outcomes)
+	return s.acquisitionOf(m, s.View.Outcomes, false)
 }
 
-// AcquisitionWith is what it makes of other models of the other quantities, too.
-func (s *Step) AcquisitionWith(m *objective.Model, others outcome.Models) (next.Acquisition, error) {
-	return s.acquisitionOf(m, others)
+// AcquisitionWith is what it makes of other models of the other quantities, too. tell
+// says that what the model of a computed objective knows more than its measurements
+// moves what the models of the quantities say of it.
+func (s *Step) AcquisitionWith(m *objective.Model, others outcome.Models, tell bool) (next.Acquisition, error) {
+	return s.acquisitionOf(m, others, tell)
 }
 
 // Expecting returns a model that expects the results of what is under way.

@@ -49,11 +49,11 @@ func (s *Step) openSeveral() (err error) {
 // the other quantities. A rule that works on one model alone gets the probability
 // that constraints are kept as well: to −log EI −ln P, and to a bound or a draw a
 // barrier in standard deviations of the objective.
-func (s *Step) acquisitionOf(m *objective.Model, others outcome.Models) (next.Acquisition, error) {
+func (s *Step) acquisitionOf(m *objective.Model, others outcome.Models, tell bool) (next.Acquisition, error) {
 	if s.several == nil {
 		return s.Rule.Acquisition(m, s.unaidedSeed())
 	}
-	p, err := s.problemOf(m, others)
+	p, err := s.problemOf(m, others, tell)
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +74,13 @@ func (s *Step) acquisitionOf(m *objective.Model, others outcome.Models) (next.Ac
 }
 
 // OutlookWith evaluates the problem by other models of the objective and of the other
-// quantities; nil where the campaign is decided by the model of one.
-func (s *Step) OutlookWith(m *objective.Model, others outcome.Models) (*outcome.Predictor, error) {
+// quantities; nil where the campaign is decided by the model of one. tell is as in
+// [Step.AcquisitionWith].
+func (s *Step) OutlookWith(m *objective.Model, others outcome.Models, tell bool) (*outcome.Predictor, error) {
 	if s.several == nil {
 		return nil, nil
 	}
-	p, err := s.problemOf(m, others)
+	p, err := s.problemOf(m, others, tell)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (s *Step) OutlookWith(m *objective.Model, others outcome.Models) (*outcome.
 
 // problemOf is the problem with another model of the objective, and of the other
 // quantities; with shorter lengthscales of all where the model has them.
-func (s *Step) problemOf(m *objective.Model, others outcome.Models) (*outcome.Problem, error) {
+func (s *Step) problemOf(m *objective.Model, others outcome.Models, tell bool) (*outcome.Problem, error) {
 	if m == s.rougher {
 		others = slices.Clone(others)
 		for i := range others {
@@ -102,7 +103,11 @@ func (s *Step) problemOf(m *objective.Model, others outcome.Models) (*outcome.Pr
 		}
 	}
 	measured, _ := m.Expected()
-	return outcome.NewProblem(s.View.Campaign, s.View.Space, measured, others)
+	p, err := outcome.NewProblem(s.View.Campaign, s.View.Space, measured, others)
+	if err == nil && p != nil && tell && p.Computed() && measured.Informed() {
+		p = p.Told(measured)
+	}
+	return p, err
 }
 
 // best returns the best of what has been measured by the models that a campaign is

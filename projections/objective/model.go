@@ -370,6 +370,13 @@ func (m *Model) Given(c *gp.Conditioned) *Model {
 	return &given
 }
 
+// Uninformed returns the model without what is known besides the measurements.
+func (m *Model) Uninformed() *Model {
+	alone := *m
+	alone.given = nil
+	return &alone
+}
+
 // Kernel returns the fitted kernel on the unit cube.
 func (m *Model) Kernel() kernel.Kernel { return m.gp.Kernel() }
 
