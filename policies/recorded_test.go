@@ -144,7 +144,15 @@ var outcomes = map[string]string{
 	"outcomes-formula":            "objective: {maximize: conductivity/sqrt(viscosity)}\nconstraints_on_outcomes: [cost*viscosity <= 20]\n",
 	"outcomes-desirability":       "objective: {desirability: [{quantity: conductivity, from: 4, to: 12, weight: 2}, {quantity: viscosity, from: 1, best: [2, 3], to: 8}, {quantity: cost, from: 10, to: 1}]}\n",
 	"outcomes-formula-by-answers": "objective: {maximize: conductivity/viscosity}\nexperts: [{name: ada, simulated: {task: electrolyte, accuracy: 1}}]\n",
+	"outcomes-estimates":          "objective: {maximize: conductivity}\nconstraints_on_outcomes: [viscosity <= 3]\n" + adaKnows,
+	"outcomes-estimates-formula": "objective: {maximize: conductivity/sqrt(viscosity)}\n" + adaKnows +
+		"policy: {trust: answers, handover: worth}\n",
+	"outcomes-estimates-tradeoff": "objective: {tradeoff: [{maximize: conductivity, worst: 6}, {minimize: viscosity}]}\n" + adaKnows,
 }
+
+// adaKnows is an expert who knows the viscosity, and guesses the conductivity.
+const adaKnows = "experts: [{name: ada, quantities: [conductivity, viscosity], " +
+	"simulated: {task: electrolyte, correlations: {viscosity: 0.9, conductivity: 0}}}]\n"
 
 // Law: as TestRecordedDecisions, of campaigns that seek and require something of several quantities: their decisions
 // stay, with what is expected of each quantity, of the value, of the constraints and of the front.
