@@ -3,6 +3,7 @@ package campaignfile
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -392,6 +393,9 @@ func initialText(def definition.Campaign) string {
 	}
 	if in.Estimates != nil && *in.Estimates > 0 {
 		how := "in the objective's unit"
+		if slices.ContainsFunc(def.Experts, func(e definition.Expert) bool { return len(e.Quantities) > 0 }) {
+			how = "each in its unit"
+		}
 		if in.Marks {
 			how = fmt.Sprintf("in marks from 1 to %d, the best", events.Marks)
 		}
@@ -463,6 +467,9 @@ func expertText(reg registry.Registry, def definition.Campaign, e definition.Exp
 	text := e.Name
 	if settings, err := reg.ExpertSettings(e); err == nil {
 		text += ", " + settings.Words(&def)
+	}
+	if len(e.Quantities) > 0 {
+		text += "; estimates " + andList(e.Quantities)
 	}
 	if e.Person && e.AnswerWithin > 0 {
 		text += "; the campaign goes on without an answer after " + e.AnswerWithin.String()

@@ -127,6 +127,9 @@ func (v *validator) time(here path, e definition.Expert) {
 	in := v.def.Initial
 	if in.Estimates != nil {
 		compositions += *in.Estimates
+		if columns := len(e.Quantities); columns > 1 { // see events.Scale.Time
+			compositions += (*in.Estimates*columns+1)/2 - *in.Estimates
+		}
 	}
 	if in.Labels != nil && e.Person {
 		compositions += *in.Labels

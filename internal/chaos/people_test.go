@@ -70,8 +70,12 @@ func reply(q humans.Question, r *rand.Rand) humans.Reply {
 	case events.FormEstimate:
 		var estimates []events.Estimate
 		for i := range q.Options {
-			if r.IntN(4) > 0 {
-				estimates = append(estimates, events.Estimate{Option: i, Value: float64(1 + r.IntN(5))})
+			for k := range q.Scale.Table() {
+				if r.IntN(4) > 0 {
+					e := q.Scale.In(i, k)
+					e.Value = float64(1 + r.IntN(5))
+					estimates = append(estimates, e)
+				}
 			}
 		}
 		return humans.Reply{Answer: events.Answer{Estimates: estimates}, Comment: "so"}

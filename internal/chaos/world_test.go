@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
@@ -134,7 +135,7 @@ func Draw(seed uint64, method policies.Method) World {
 	if def.Experts == nil {
 		w.Experts = nil
 	}
-	w.Definition = campaignfile.Complete(builtin.Registry(), def)
+	w.Definition = campaignfile.Complete(builtin.Registry(), w.columns(def))
 	w.Operator = []Temper{Prompt, Absent, Careless, Contradictory}[r.IntN(4)]
 	some := func(p float64) float64 {
 		if r.IntN(2) == 0 {
@@ -173,7 +174,7 @@ func DrawAsked(seed uint64, method policies.Method) World {
 			w.Experts[e.Name], e.AnswerWithin = Absent, definition.Duration(20*time.Hour)
 		}
 	}
-	w.Definition = campaignfile.Complete(builtin.Registry(), def)
+	w.Definition = campaignfile.Complete(builtin.Registry(), w.columns(def))
 	return w
 }
 
@@ -222,3 +223,26 @@ func (w World) String() string {
 
 func number(x float64) *float64 { return &x }
 func count(n int) *int          { return &n }
+
+// columns asks experts for single quantities, in some of the worlds where decisions rest on several.
+func (w *World) columns(def definition.Campaign) definition.Campaign {
+	if r := w.chance("columns"); len(def.Experts) == 0 || r.IntN(3) == 0 {
+		return def
+	}
+	asked := def
+	asked.Experts = slices.Clone(def.Experts)
+	asked.Initial.Marks = false
+	var names []string
+	for _, q := range asked.Declared() {
+		names = append(names, q.Name)
+	}
+	for ; len(names) > 0; names = names[:len(names)-1] {
+		for i := range asked.Experts {
+			asked.Experts[i].Quantities = names
+		}
+		if len(campaignfile.Validate(builtin.Registry(), campaignfile.Complete(builtin.Registry(), asked))) == 0 {
+			return asked
+		}
+	}
+	return def
+}

@@ -58,7 +58,9 @@ var (
 	inPairs   = sampled + "initial: {experiments: 2, comparisons: 1}\n" + asksAda + "policy: {trust: coexbo}\n"
 	inWords   = sampled + "initial: {experiments: 2, labels: 2}\n" + asksAda + "policy: cobol\n"
 	inNumbers = sampled + "initial: {experiments: 2, estimates: 4}\n" + asksAda
-	inPlaces  = sampled + "initial: {experiments: 2, labels: 2}\n" + asksAda + "policy: {trust: {cobol: {feedback: pinpoint}}}\n"
+	inColumns = sampled + "initial: {experiments: 2, estimates: 4}\nquantities: [{name: purity}]\nconstraints_on_outcomes: [purity >= 0.1]\n" +
+		strings.Replace(asksAda, "name: ada", "name: ada, quantities: [flow, purity]", 1)
+	inPlaces = sampled + "initial: {experiments: 2, labels: 2}\n" + asksAda + "policy: {trust: {cobol: {feedback: pinpoint}}}\n"
 )
 
 // compares is a campaign that measures nothing.
@@ -144,6 +146,7 @@ var samples = map[string][]sample{
 		{campaign: inPairs, before: bothMeasured, body: `{"order": ["B", "A"], "comment": "by its color", "took": 2.5, "shown": {"at": 3, "best": "e1", "nearest": ["e1", "e2"]}}`},
 		{campaign: inWords, body: `{"answer": "accept", "saw": ""}`},
 		{campaign: inNumbers, body: `{"estimates": [1.5, 2, 2.5, 3.5]}`},
+		{campaign: inColumns, body: `{"columns": {"flow": [1.5, 2, 2.5, 3.5], "purity": [0.25, 0.5]}}`},
 		{campaign: inPlaces, before: modeled, body: `{"point": {"x": 0.125, "y": 0.375, "k": "a"}}`},
 	},
 	"predict":       {{campaign: inPlaces, before: modeled, body: `{"points": [{"x": 0.125, "y": 0.375, "k": "a"}]}`}},

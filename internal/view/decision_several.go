@@ -40,6 +40,7 @@ func severalQuantities(def *definition.Campaign, d *events.DecisionMade) (rows [
 	if c := first.Cost; c != nil {
 		rows = append(rows, candidateQuantity{format.Heading("cost", c.Unit), func(c *events.Candidate) string { return expected(c.Cost) }})
 	}
+	rows = append(rows, toldQuantities(d)...)
 	if first.Feasible == nil {
 		return rows
 	}
@@ -58,6 +59,31 @@ func severalQuantities(def *definition.Campaign, d *events.DecisionMade) (rows [
 				return ""
 			}
 			return fmt.Sprintf("%.2f", c.Feasible.Constraints[i].Probability)
+		}})
+	}
+	return rows
+}
+
+// toldQuantities are the rows of what is expected with experts' numbers of single
+// quantities.
+func toldQuantities(d *events.DecisionMade) (rows []candidateQuantity) {
+	first := &d.Candidates[0]
+	for i, q := range first.InformedOutcomes {
+		rows = append(rows, candidateQuantity{
+			"with their answers, " + format.Heading(q.Quantity, q.Unit), func(c *events.Candidate) string {
+				if i >= len(c.InformedOutcomes) {
+					return ""
+				}
+				return expected(&c.InformedOutcomes[i].Prediction)
+			},
+		})
+	}
+	if first.InformedFeasible != nil {
+		rows = append(rows, candidateQuantity{"with their answers, probability to be feasible", func(c *events.Candidate) string {
+			if c.InformedFeasible == nil {
+				return ""
+			}
+			return fmt.Sprintf("%.2f", c.InformedFeasible.Probability)
 		}})
 	}
 	return rows

@@ -226,6 +226,9 @@ func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []can
 		{format.Heading("optimistic bound", unit), bound(func(c *events.Candidate) *float64 { return c.Optimistic })},
 		{format.Heading("pessimistic bound", unit), bound(func(c *events.Candidate) *float64 { return c.Pessimistic })},
 		{format.Heading("with the experts' answers", unit), func(c *events.Candidate) string {
+			if !sought.Computed() && len(c.InformedOutcomes) > 0 {
+				return "" // the rows of the quantities say it
+			}
 			return expected(c.Informed)
 		}},
 		{acquisitionName(d), func(c *events.Candidate) string {

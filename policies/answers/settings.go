@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
@@ -81,6 +82,11 @@ func (s *Answers) Check(def *definition.Campaign, here definition.Path) []defini
 		faults = append(faults, definition.Fault{At: definition.At("policy", "handover"),
 			Problem: "answers are measurements, and " + h.Name + " asks for something else",
 			Remedy:  "write handover: worth, or handover: never"})
+	}
+	if s.Quantities && !computed.ByModels(def) {
+		faults = append(faults, definition.Fault{At: here.To("quantities"),
+			Problem: "nothing is sought that is computed of a few quantities",
+			Remedy:  "leave it out, or seek a formula or a desirability"})
 	}
 	if s.Guess != nil && s.Against != nil && *s.Guess+*s.Against > 1 {
 		faults = append(faults, definition.Fault{At: here.To("against"),
