@@ -8,7 +8,6 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/formula"
-	"github.com/campaignd/campaignd/policies/answers"
 	"github.com/campaignd/campaignd/policies/next"
 )
 
@@ -20,7 +19,7 @@ func (v *validator) estimated(here path, e definition.Expert) {
 	}
 	here = here.To("quantities")
 	switch {
-	case v.def.Policy.Trust.Name != answers.Name:
+	case v.def.Policy.Trust.Name != defaultTrust:
 		v.report(here, "this policy makes no data of numbers", "choose policy: answers, or leave it out")
 		return
 	case v.def.Initial.Marks:

@@ -11,7 +11,6 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/formula"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/policies/answers"
 	"github.com/campaignd/campaignd/policies/next"
 )
 
@@ -233,7 +232,7 @@ func (v *validator) tradeoffExperts() {
 	p, in := v.def.Policy, v.def.Initial
 	switch {
 	case p.Trust.Name == policies.None:
-	case p.Trust.Name != answers.Name:
+	case p.Trust.Name != defaultTrust:
 		v.report(at("policy", "trust"), whole, remedy)
 	case p.Handover.Name != policies.Never:
 		v.report(at("policy", "handover"), whole, remedy)

@@ -109,7 +109,7 @@ func gave(def *definition.Campaign, yield float64, r *rand.Rand) (values []defin
 
 // consider has an expert answer an open question by the command line.
 func (l *Life) consider(q campaign.Question, r *rand.Rand) {
-	asked := humans.Question{ID: q.ID, Form: q.Form, Options: q.Options, Suggestion: q.Suggestion}
+	asked := humans.Question{ID: q.ID, Form: q.Form, Options: q.Options, Scale: q.Scale, Suggestion: q.Suggestion}
 	temper := l.world.Experts[q.Expert]
 	if l.honest.Load() {
 		temper = Prompt

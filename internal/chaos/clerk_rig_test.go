@@ -292,7 +292,7 @@ func (c *clerk) answer() *engine.Answer {
 		saw := []string{"", q.Source, "1"}[c.IntN(3)]
 		a.Saw = &saw
 	}
-	a.Reply = reply(humans.Question{Form: q.Form, Options: q.Options, Suggestion: q.Suggestion}, c.Rand)
+	a.Reply = reply(humans.Question{Form: q.Form, Options: q.Options, Scale: q.Scale, Suggestion: q.Suggestion}, c.Rand)
 	if q.Form == events.FormPinpoint && c.IntN(4) > 0 {
 		a.Answer.Point = c.point()
 	}

@@ -3,10 +3,10 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -44,7 +44,7 @@ func (c *Core) nextEstimates(
 	}
 	scale, what := c.scale(events.FormEstimate), "estimates"
 	if wanted != nil {
-		scale, what = events.ScaleOfQuantities(def, wanted), "estimates of "+format.List(wanted...)
+		scale, what = events.ScaleOfQuantities(def, wanted), "estimates of "+strings.Join(wanted, ", ")
 	}
 	options := make([]events.Option, len(points))
 	for i, p := range points {

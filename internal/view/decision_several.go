@@ -40,7 +40,7 @@ func severalQuantities(def *definition.Campaign, d *events.DecisionMade) (rows [
 	if c := first.Cost; c != nil {
 		rows = append(rows, candidateQuantity{format.Heading("cost", c.Unit), func(c *events.Candidate) string { return expected(c.Cost) }})
 	}
-	rows = append(rows, toldQuantities(d)...)
+	rows = append(rows, informedQuantities(d)...)
 	if first.Feasible == nil {
 		return rows
 	}
@@ -64,9 +64,9 @@ func severalQuantities(def *definition.Campaign, d *events.DecisionMade) (rows [
 	return rows
 }
 
-// toldQuantities are the rows of what is expected with experts' numbers of single
+// informedQuantities are the rows of what is expected with experts' numbers of single
 // quantities.
-func toldQuantities(d *events.DecisionMade) (rows []candidateQuantity) {
+func informedQuantities(d *events.DecisionMade) (rows []candidateQuantity) {
 	first := &d.Candidates[0]
 	for i, q := range first.InformedOutcomes {
 		rows = append(rows, candidateQuantity{

@@ -19,7 +19,7 @@
 // Where experts estimate single quantities each quantity has channels and a
 // posterior of its own, and the acquisition is that of all of them (package
 // policies/next). What is said of a computed objective as a whole then moves what
-// the quantities say of it: see outcome.Problem.Told, an approximation.
+// the quantities say of it: see outcome.Problem.Informed, an approximation.
 //
 // Harm is bounded in two ways. Answers that say nothing are part of the mixture
 // from the beginning, with the weight of Guess: all experiments together can

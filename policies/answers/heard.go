@@ -97,7 +97,7 @@ type topic struct {
 }
 
 // name is that of the value in scales.
-func (t topic) name() string { return cmp.Or(t.quantity, t.def.Objective.Name) }
+func (t topic) name() string { return cmp.Or(t.quantity, t.def.Sought().Name) }
 
 // column is the one of an estimate's scale that is about the value; nil for none.
 func (t topic) column(q *campaign.Question) *events.Column {

@@ -57,10 +57,10 @@ type Composer interface {
 }
 
 // Composes implements [Composer]. What experts answer enters the model of the
-// value that is sought: of a formula that model then decides, unless the problem is told
-// of them.
+// value that is sought: of a formula that model then decides, unless they move what
+// the quantities say.
 func (r logNEI) Composes(p *outcome.Problem, m *objective.Model) bool {
-	return !p.Computed() || r.quantities && (!m.Informed() || p.IsTold())
+	return !p.Computed() || r.quantities && (!m.Informed() || p.IsInformed())
 }
 
 // Compose implements [Composer]: the noisy expected improvement of a function of

@@ -105,7 +105,7 @@ func (s *Step) problemOf(m *objective.Model, others outcome.Models, tell bool) (
 	measured, _ := m.Expected()
 	p, err := outcome.NewProblem(s.View.Campaign, s.View.Space, measured, others)
 	if err == nil && p != nil && tell && p.Computed() && measured.Informed() {
-		p = p.Told(measured)
+		p = p.Informed(measured)
 	}
 	return p, err
 }

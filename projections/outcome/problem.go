@@ -40,7 +40,7 @@ type Problem struct {
 	required    []int // indices of the constraints that are judged
 	axes        axes
 	fixed       []float64 // the values at the reference composition
-	told        *told     // nil where no answer moves the objective
+	informed    *informed // nil where no answer moves the objective
 }
 
 // Waiting is a constraint on outcomes that is not judged yet.
@@ -405,7 +405,7 @@ func (p *Problem) Functions(seed uint64) composite.Problem {
 func (p *Problem) ParametersAt(dst, x []float64) {
 	p.axes.at(dst, x)
 	copy(dst[len(p.axes):], p.fixed)
-	if t := p.told; t != nil {
+	if t := p.informed; t != nil {
 		t.read(x)
 		n := len(p.axes) + len(p.fixed)
 		dst[n], dst[n+1] = t.shift, t.ratio
@@ -416,7 +416,7 @@ func (p *Problem) ParametersAt(dst, x []float64) {
 // parameters, times a factor, at the point of the last [Problem.ParametersAt].
 func (p *Problem) AddGrad(grad, byParameter []float64, factor float64) {
 	p.axes.addGrad(grad, byParameter, factor)
-	if t := p.told; t != nil {
+	if t := p.informed; t != nil {
 		n := len(p.axes) + len(p.fixed)
 		t.addGrad(grad, byParameter[n], byParameter[n+1], factor)
 	}

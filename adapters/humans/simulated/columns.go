@@ -14,7 +14,8 @@ import (
 
 // quantitiesOf are the noiseless values of all quantities that a test problem gives.
 func quantitiesOf(task tasks.Task) map[string]func(definition.Point) (float64, error) {
-	of := map[string]func(definition.Point) (float64, error){task.Objective.Name: task.Value}
+	sought := task.Objective
+	of := map[string]func(definition.Point) (float64, error){sought.Name: task.Value}
 	tradeoff, ok := tasks.LookupTradeoff(task.Name)
 	if !ok {
 		return of

@@ -43,20 +43,20 @@ func summed(t *testing.T, of string) (policies.View, *objective.Model) {
 	return v, v.Objective.Given(learned.Objective)
 }
 
-func toldOf(t *testing.T, v policies.View, m *objective.Model) *outcome.Problem {
+func informedOf(t *testing.T, v policies.View, m *objective.Model) *outcome.Problem {
 	t.Helper()
 	p, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Told(m)
+	return p.Informed(m)
 }
 
 // Law: of an affine objective, where all models have the same hyperparameters, the models of the quantities and what was
 // said of the whole give what one model of the values gives, given the same answers.
-func TestToldIsExactOfAffine(t *testing.T) {
+func TestAnswersAboutAffine(t *testing.T) {
 	v, informed := summed(t, "a + b")
-	w, err := toldOf(t, v, informed).NewPredictor()
+	w, err := informedOf(t, v, informed).NewPredictor()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,13 +76,13 @@ func TestToldIsExactOfAffine(t *testing.T) {
 }
 
 // Law: the gradient of the acquisition is its slope, where answers about the whole move a formula too.
-func TestToldGradient(t *testing.T) {
+func TestAnswersGradient(t *testing.T) {
 	v, informed := summed(t, "a*b + x")
 	rule, err := next.New(v.Campaign.Definition.Policy.Next)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := toldOf(t, v, informed)
+	p := informedOf(t, v, informed)
 	composer := rule.(next.Composer)
 	if !composer.Composes(p, informed) {
 		t.Fatal("the quantities do not decide")

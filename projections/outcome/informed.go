@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// told moves a computed objective by what answers about the whole say, which enter no
+// informed moves a computed objective by what answers about the whole say, which enter no
 // model of a quantity: they are data of a model of its values. With the means and
 // standard deviations of that model without the answers, μ₀ and σ₀, and with them, μ₁ and
 // σ₁, in the user's units, the objective g of the quantities is taken to be
@@ -18,7 +18,7 @@ import (
 // An approximation: the answers are weighed by one model and change another. It is exact
 // at each composition where g is affine and all models have the same hyperparameters, as
 // both then say the same of g. The shift and ρ are parameters of the function.
-type told struct {
+type informed struct {
 	without, with objective.Predictor
 	scale         composite.Scale
 	least         float64 // standard deviation of what is known
@@ -29,13 +29,13 @@ type told struct {
 	dMean0, dSD0, dMean1, dSD1 []float64
 }
 
-// Told returns the problem when a model of the values of a computed objective knows more
+// Informed returns the problem when a model of the values of a computed objective knows more
 // than its measurements.
-func (p *Problem) Told(m *objective.Model) *Problem {
+func (p *Problem) Informed(m *objective.Model) *Problem {
 	without := m.Uninformed()
 	d := p.space.Dim()
 	out := *p
-	out.told = &told{
+	out.informed = &informed{
 		without: without.NewPredictor(), with: m.NewPredictor(), scale: m.Scale(),
 		least:  leastSD * math.Sqrt(m.Fit.OutputScale),
 		dShift: make([]float64, d), dRatio: make([]float64, d),
@@ -47,11 +47,11 @@ func (p *Problem) Told(m *objective.Model) *Problem {
 	return &out
 }
 
-// IsTold reports whether answers about the whole move the objective.
-func (p *Problem) IsTold() bool { return p.told != nil }
+// IsInformed reports whether answers about the whole move the objective.
+func (p *Problem) IsInformed() bool { return p.informed != nil }
 
 // read works the shift and the ratio out at a point of the unit cube.
-func (t *told) read(x []float64) {
+func (t *informed) read(x []float64) {
 	mean0, sd0 := t.without.PosteriorGrad(x, t.dMean0, t.dSD0)
 	mean1, sd1 := t.with.PosteriorGrad(x, t.dMean1, t.dSD1)
 	mean0, mean1 = t.scale.Center+float64(t.scale.Spread*mean0), t.scale.Center+float64(t.scale.Spread*mean1)
@@ -72,7 +72,7 @@ func (t *told) read(x []float64) {
 
 // addGrad adds what follows from derivatives by the shift and by the ratio, times a
 // factor, at the point that was last read.
-func (t *told) addGrad(grad []float64, byShift, byRatio, factor float64) {
+func (t *informed) addGrad(grad []float64, byShift, byRatio, factor float64) {
 	for j := range grad {
 		grad[j] += float64(factor * (float64(byShift*t.dShift[j]) + float64(byRatio*t.dRatio[j])))
 	}
