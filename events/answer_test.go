@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -163,6 +164,44 @@ func TestAnswerString(t *testing.T) {
 	} {
 		if got := c.a.String(); got != c.want {
 			t.Errorf("%#v is %q, want %q", c.a, got, c.want)
+		}
+	}
+}
+
+// Law: a table takes numbers of its columns alone, along the rows, each at most once, and of what is modelled by its
+// logarithm those greater than 0. Its rows take half a judgment for each number.
+func TestColumns(t *testing.T) {
+	def := definition.Campaign{
+		Objective: definition.Objective{Name: "conductivity", Goal: definition.Maximize},
+		Quantities: []definition.QuantityDef{{Name: "conductivity", Unit: "mS/cm"},
+			{Name: "viscosity", Unit: "mPa·s", Scale: definition.ScaleLog}},
+	}
+	scale := events.ScaleOfQuantities(&def, []string{"conductivity", "viscosity"})
+	if err := events.FormEstimate.Check(2, scale); err != nil || scale.Better != "higher" || scale.Columns[1].Better != "" || !scale.Columns[1].Positive {
+		t.Fatalf("%+v: %v", scale, err)
+	}
+	number := func(option int, quantity string, value float64) events.Estimate {
+		return events.Estimate{Option: option, Value: value, Quantity: quantity}
+	}
+	a, b := number(0, "conductivity", -1), number(0, "viscosity", 2)
+	for name, c := range map[string]struct {
+		said []events.Estimate
+		ok   bool
+	}{
+		"some": {[]events.Estimate{b, number(1, "conductivity", 3)}, true}, "all": {[]events.Estimate{a, b, number(1, "viscosity", 1)}, true},
+		"against the rows": {[]events.Estimate{b, a}, false}, "twice": {[]events.Estimate{a, a}, false},
+		"of no column": {[]events.Estimate{number(0, "ph", 7)}, false}, "of none": {[]events.Estimate{number(0, "", 7)}, false},
+		"without a logarithm": {[]events.Estimate{number(0, "viscosity", 0)}, false},
+		"of a third row":      {[]events.Estimate{number(2, "viscosity", 1)}, false},
+	} {
+		if err := (events.Answer{Estimates: c.said}).Check(events.FormEstimate, 2, scale); (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for columns, want := range map[int]time.Duration{0: 10, 1: 10, 2: 10, 3: 15} {
+		s := events.Scale{Columns: make([]events.Column, columns)}
+		if got := s.Time(10, 1); got != want {
+			t.Errorf("10 rows of %d columns take %d judgments, want %d", columns, got, want)
 		}
 	}
 }

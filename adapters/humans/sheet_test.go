@@ -97,3 +97,26 @@ func FuzzSheet(f *testing.F) {
 		}
 	})
 }
+
+// Law: cells of a table have names, its row and the letter of its column, in which it is read as it is written; numbers
+// without names are taken along the rows.
+func TestSheetOfColumns(t *testing.T) {
+	scale := events.Scale{Quantity: "a", Columns: []events.Column{{Quantity: "a", Unit: "mS/cm"}, {Quantity: "v", Unit: "mPa·s", Positive: true}}}
+	for line, want := range map[string]string{
+		"1, 2, -, 4, 5, 6": "1, 2, -, 4, 5, 6",
+		"2B=7 mPa·s 1a=3":  "3, -, -, 7, -, -",
+		"3A 2.5":           "-, -, -, -, 2.5, -",
+		"9, 8":             "9, 8, -, -, -, -",
+		"3=2":              "", "4A=1": "", "1C=1": "", "1B=-1": "", "1B=1 1b=2": "",
+	} {
+		sheet := humans.NewSheet(3, scale, nil)
+		_, err := sheet.Fill(line, 0)
+		if (err == nil) != (want != "") || err == nil && sheet.String() != want {
+			t.Errorf("%q is read as %s (%v), want %q", line, sheet, err, want)
+		}
+		again := humans.NewSheet(3, scale, sheet.Estimates())
+		if again.String() != sheet.String() {
+			t.Errorf("%q: the estimates of %s are those of %s", line, sheet, again)
+		}
+	}
+}

@@ -311,11 +311,18 @@ func TestAnswersOfEveryForm(t *testing.T) {
 			url.Values{"answer": {"own"}, "v.0": {"1.5"}, "v.2": {"-3"}}, `{"estimates":[{"option":0,"value":1.5},{"option":2,"value":-3}]}`},
 		{"marks", "{experiments: 2, estimates: 4, marks: true}", "{trust: answers}", events.FormEstimate,
 			url.Values{"answer": {"own"}, "v.1": {"5"}}, `{"estimates":[{"option":1,"value":5}]}`},
+		{"columns", "{experiments: 2, estimates: 4}", "{trust: answers}\nquantities: [{name: v, unit: s}]\nconstraints_on_outcomes: [v <= 3]", events.FormEstimate,
+			url.Values{"answer": {"own"}, "v.0.v": {"1.5"}, "v.1.v": {""}, "v.2.v": {"2"}},
+			`{"estimates":[{"option":0,"value":1.5,"quantity":"v"},{"option":2,"value":2,"quantity":"v"}]}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := *s
 			s.t = t
-			of := s.begin(byHand(c.name, c.initial, c.policy))
+			text := byHand(c.name, c.initial, c.policy)
+			if c.name == "columns" {
+				text = strings.Replace(text, "{name: ada,", "{name: ada, quantities: [v],", 1)
+			}
+			of := s.begin(text)
 			q := s.asked(of, c.form)
 			if _, page := s.get("/questions/" + of.Name() + "/" + q.ID); !strings.Contains(page, "recorded under your name, ada, with the time") {
 				t.Error("the form does not say what sending it means")

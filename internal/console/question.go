@@ -72,7 +72,7 @@ type questionPage struct {
 	Fields            []pointField // of a composition to be named
 	Marks             int          // the highest mark; 0 for a quantity
 	Unit              string
-	Asked             []string     // the quantities that numbers are of, where there are several
+	Asked             []string // the quantities that numbers are of, where there are several
 	Why               []string
 	Shares            []shareTable
 	Trust             []string

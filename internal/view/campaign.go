@@ -34,8 +34,8 @@ type Campaign struct {
 	Open   int // experiments under way
 	Budget int // as Done counts
 	Asked  int
-	// Named counts the compositions that experts named, Estimated the numbers
-	// and marks that they gave.
+	// Named counts the compositions that experts named, Estimated those of
+	// which they gave numbers or marks.
 	Named     int
 	Estimated int
 	// Unanswered counts the questions that were not answered in time, nor since,
@@ -170,7 +170,11 @@ func (c *Campaign) ask(q *campaign.Question) {
 			c.Named++
 		}
 	}
-	c.Estimated += len(q.Answer.Estimates)
+	for i, e := range q.Answer.Estimates { // they are in the order of the options
+		if i == 0 || e.Option != q.Answer.Estimates[i-1].Option {
+			c.Estimated++
+		}
+	}
 	if len(q.Aside) > 0 {
 		c.Contested = true
 	}

@@ -345,6 +345,6 @@ func rearranged(a events.Answer, places []int) events.Answer {
 	for i, e := range a.Estimates {
 		a.Estimates[i].Option = places[e.Option]
 	}
-	slices.SortFunc(a.Estimates, func(a, b events.Estimate) int { return a.Option - b.Option })
+	slices.SortStableFunc(a.Estimates, func(a, b events.Estimate) int { return a.Option - b.Option })
 	return a
 }
