@@ -187,10 +187,8 @@ type FidelityChoice struct {
 	Rule string `json:"rule"`
 	// Target is what is expected of the composition at the target.
 	Target Prediction `json:"target"`
-	// Alpha is how much the cost counts: the greatest ln information − α·ln cost is
-	// taken.
-	Alpha float64 `json:"alpha"`
-	// Ways are the ways that were weighed, the target last.
+	// Ways are the ways that were weighed, the target last. The one with the greatest
+	// information for its cost is taken, unless another rule decides.
 	Ways []FidelityWay `json:"ways"`
 }
 

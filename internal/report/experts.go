@@ -273,7 +273,9 @@ func (h *history) figureWorth() (Figure, bool) {
 		color := expertColors[max(at, 0)%len(expertColors)]
 		final := l.points[len(l.points)-1].Y
 		now := slices.IndexFunc(h.summary.Helps,
-			func(p policies.Help) bool { return p.Expert == l.expert && p.Kind == l.kind && p.Quantity == l.quantity })
+			func(p policies.Help) bool {
+				return p.Expert == l.expert && p.Kind == l.kind && p.Quantity == l.quantity
+			})
 		if now >= 0 { // what was measured since the last decision counts, as in the caption
 			if final = h.summary.Helps[now].Worth; h.summary.Helps[now].Misleads > h.summary.Helps[now].Helps {
 				final = -final

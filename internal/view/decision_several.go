@@ -121,8 +121,8 @@ func (d *Decision) several() (rows []Row) {
 // one that was taken and the target, and what is expected of it at the target.
 func waysWeighed(def *definition.Campaign, c *events.Candidate) []Row {
 	f := c.Fidelity
-	rows := []Row{{"fidelity", fmt.Sprintf("%s is expected at the target; %s weighed by information and cost, α %s",
-		format.WithUnit(expected(&f.Target), f.Target.Unit), format.Count(len(f.Ways), "way"), format.Short(f.Alpha))}}
+	rows := []Row{{"fidelity", fmt.Sprintf("%s is expected at the target; %s weighed by information for the cost",
+		format.WithUnit(expected(&f.Target), f.Target.Unit), format.Count(len(f.Ways), "way"))}}
 	for i, w := range f.Ways {
 		few := len(f.Ways) <= definition.MaxSources
 		if !few && i < len(f.Ways)-1 && w.Value != c.Parameters[def.Fidelity.Parameter] {

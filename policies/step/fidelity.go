@@ -18,11 +18,12 @@ import (
 // Where experiments can be cheaper and tell less, a composition is chosen for what is
 // expected of it at the target, and then the way to measure it: that with the greatest
 //
-//	ln G − α ln c,
+//	G / c,
 //
 // with the information G that the experiment gives on the composition's value at the
-// target (package sources), its cost c, and α as it counts in the choice of the
-// composition. So a composition is measured cheaply until that tells nothing new, and
+// target (package sources) and its cost c. That is a rate: however much of the budget is
+// left, in the choice of the composition it is what cools the cost (docs/results.md). So
+// a composition is measured cheaply until that tells nothing new, and
 // then at the target. A cheaper way is taken only where the budget of cost has room for
 // the target after it.
 
@@ -124,7 +125,7 @@ func (s *Step) measuredIn(d policies.Decision) (policies.Decision, error) {
 		return d, err
 	}
 	choice := &events.FidelityChoice{
-		Rule: events.FidelityInformation, Alpha: s.weighing.alpha, Target: s.View.Objective.PredictAt(x),
+		Rule: events.FidelityInformation, Target: s.View.Objective.PredictAt(x),
 	}
 	target := s.ways.Target()
 	dear := s.weighing.cost.At(x).Mean
@@ -152,7 +153,7 @@ func (s *Step) measuredIn(d policies.Decision) (policies.Decision, error) {
 	for i, log := range worth {
 		choice.Ways[i].Information = math.Exp(log)
 	}
-	chosen := sources.PerCost(worth, ways, choice.Alpha)
+	chosen := sources.PerCost(worth, ways, 1)
 	last := len(values) - 1 // the target
 	switch {
 	case s.View.Campaign.Spent()+1 >= s.Def.Budget.Experiments:
