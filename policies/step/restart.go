@@ -47,9 +47,10 @@ func (s *Step) restart(ctx context.Context) error {
 
 // stale returns the latest turn that improved the best posterior mean, 0 for
 // none, and how many turns have been measured since. What measurably breaks
-// constraints on outcomes improves nothing, nor does what is cheaper than the target. What was measured in no
-// turn, such as the initial design, counts as known before. Observations come in
-// the order of their measurement.
+// constraints on outcomes improves nothing. What is cheaper than the target cannot
+// improve, and is no turn that failed to. What was measured in no turn, such as the
+// initial design, counts as known before. Observations come in the order of their
+// measurement.
 func (s *Step) stale() (last, turns int) {
 	best, latest := 0.0, 0
 	for i, mean := range s.Measured.Means() {
@@ -57,7 +58,8 @@ func (s *Step) stale() (last, turns int) {
 		if x := s.View.Campaign.Experiment(s.Measured.Observations[i].Experiment); x != nil {
 			turn, counts = x.Turn, s.View.Campaign.Keeps(x) != campaign.KeepsNot
 		}
-		counts = counts && s.Measured.AtTarget(i)
+		atTarget := s.Measured.AtTarget(i)
+		counts = counts && atTarget
 		switch {
 		case i == 0 && !counts:
 			best = math.Inf(1)
@@ -65,7 +67,7 @@ func (s *Step) stale() (last, turns int) {
 			best = mean
 			last = max(last, turn)
 			turns = 0
-		case turn > max(last, latest):
+		case atTarget && turn > max(last, latest):
 			turns++
 		}
 		latest = max(latest, turn)

@@ -97,7 +97,9 @@ func (c Course) check() error {
 	case !slices.IsSorted(c.Hypervolume) || c.Hypervolume[0] < 0:
 		return errors.New("a hypervolume is negative, or less than the one before")
 	}
-	if left := t.Greatest() - c.Hypervolume[steps]; !(math.Abs(math.Log10(left)-c.Log10Difference) <= 1e-5) {
+	left := t.Greatest() - c.Hypervolume[steps]
+	rounding := 1e-9 * t.Greatest() / left // of ten digits
+	if !(math.Abs(math.Log10(left)-c.Log10Difference) <= 1e-5+rounding) {
 		return fmt.Errorf("log10 difference %v, but %v of the hypervolume is missing", c.Log10Difference, left)
 	}
 	for _, seconds := range [][]float64{c.FitSeconds, c.SearchSeconds} {
