@@ -62,10 +62,10 @@ type Reviewer struct {
 	upward, maximizes, reversed bool
 
 	knows Knowledge
-	truth func() (truth, error)        // found out once
+	truth func() (truth, error) // found out once
 	// subjects are the truths of other quantities by their columns, each found out once.
 	subjects *sync.Map
-	first func() (events.Label, error) // likewise
+	first    func() (events.Label, error) // likewise
 	// parameters in the order in which compositions are hashed.
 	parameters []definition.Parameter
 	noise      Noise // nil unless the expert is anchored
