@@ -202,7 +202,7 @@ func (c *Campaign) Effort() []Row {
 	if cost := c.Cost; cost != nil {
 		rows = append(rows, Row{"cost", format.SpentOf(cost.Spent, cost.Budget, cost.Unit)})
 	}
-	if text := waysText(c.Ways, c.Cost); text != "" {
+	if text := c.WaysText(); text != "" {
 		rows = append(rows, Row{"fidelity", text})
 	}
 	if len(def.Experts) == 0 && c.Labels == 0 {
@@ -223,14 +223,14 @@ func (c *Campaign) Effort() []Row {
 	return append(rows, c.timeRows()...)
 }
 
-// waysText says how many experiments were made in each way, and what they cost; "" where
+// WaysText says how many experiments were made in each way, and what they cost; "" where
 // there is one way.
-func waysText(ways []campaign.Way, cost *campaign.Cost) string {
-	parts := make([]string, len(ways))
-	for i, w := range ways {
+func (c *Campaign) WaysText() string {
+	parts := make([]string, len(c.Ways))
+	for i, w := range c.Ways {
 		parts[i] = fmt.Sprintf("%d %s", w.Experiments, w.Name)
-		if cost != nil {
-			parts[i] += " (" + format.Quantity(w.Cost, cost.Unit) + ")"
+		if c.Cost != nil {
+			parts[i] += " (" + format.Quantity(w.Cost, c.Cost.Unit) + ")"
 		}
 	}
 	return strings.Join(parts, ", ")
