@@ -102,10 +102,8 @@ func feasible(ctx context.Context, log events.Log) (probabilities []float64, err
 		if !ok {
 			continue
 		}
-		for _, candidate := range d.Candidates {
-			if candidate.Name == d.Chosen && candidate.Feasible != nil {
-				probabilities = append(probabilities, candidate.Feasible.Probability)
-			}
+		if c := d.Candidate(d.Chosen); c != nil && c.Feasible != nil {
+			probabilities = append(probabilities, c.Feasible.Probability)
 		}
 	}
 	return probabilities, nil
@@ -118,18 +116,29 @@ func (t Task) run(
 	if faults := campaignfile.Validate(builtin.Registry(), def); len(faults) > 0 {
 		return nil, fmt.Errorf("%s, seed %d: %s", t.Name, device.seed, faults[0].Message)
 	}
+	runner, err := Run(ctx, def, device, reviewers)
+	if err != nil {
+		return nil, err
+	}
+	return runner.Log, nil
+}
+
+// Run runs a campaign in memory to its end.
+func Run(
+	ctx context.Context, def definition.Campaign, instrument instruments.Instrument, reviewers map[string]humans.Reviewer,
+) (*drive.Runner, error) {
 	log := memlog.New()
 	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:study", study.Epoch, ""); err != nil {
 		return nil, err
 	}
 	runner := &drive.Runner{
-		Registry: builtin.Registry(), Log: log, Campaign: def.Name, Instrument: device, Reviewers: reviewers,
+		Registry: builtin.Registry(), Log: log, Campaign: def.Name, Instrument: instrument, Reviewers: reviewers,
 		Now: study.Clock(), Eager: true,
 	}
 	if err := runner.Start(ctx); err != nil {
 		return nil, err
 	}
-	return log, runner.Run(ctx)
+	return runner, runner.Run(ctx)
 }
 
 // course is what the device saw of a campaign.

@@ -26,13 +26,10 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/num/pareto"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/outcomes"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/space"
@@ -189,18 +186,8 @@ func (t *table) run(ctx context.Context, rule definition.Choice, seed int) ([]fl
 	if err != nil {
 		return nil, err
 	}
-	log := memlog.New()
-	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:study", study.Epoch, ""); err != nil {
-		return nil, err
-	}
-	r := &drive.Runner{
-		Registry: builtin.Registry(), Log: log, Campaign: def.Name, Instrument: instrument,
-		Now: study.Clock(), Eager: true,
-	}
-	if err := r.Start(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.Run(ctx); err != nil {
+	r, err := outcomes.Run(ctx, def, instrument, nil)
+	if err != nil {
 		return nil, err
 	}
 	var found [][]float64
