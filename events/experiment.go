@@ -165,7 +165,8 @@ func (p *QuantityArrived) Name() string {
 	return ""
 }
 
-// ExperimentFailed says that the experiment ended without a usable result.
+// ExperimentFailed says that the experiment ended without a usable result. What it
+// measured before is no result, and is never the best.
 type ExperimentFailed struct {
 	Experiment string `json:"experiment"`
 	Command    string `json:"command,omitempty"`
@@ -176,6 +177,10 @@ type ExperimentFailed struct {
 	// answer (wrong unit, NaN, out of range): JSON as text, kept for the
 	// record.
 	Rejected string `json:"rejected,omitempty"`
+	// Measurement is what it gave all the same, in a campaign that declares its
+	// quantities: the values enter the models of their quantities, the failure
+	// that of what is feasible.
+	Measurement *Measurement `json:"measurement,omitempty"`
 }
 
 // ExperimentCancelled says that the experiment was called off and did not take
@@ -214,7 +219,8 @@ const (
 type ExperimentResolved struct {
 	Experiment string     `json:"experiment"`
 	Resolution Resolution `json:"resolution"`
-	// Measurement is set where Resolution is "measured".
+	// Measurement is set where Resolution is "measured"; where it is "failed" it is
+	// as in [ExperimentFailed].
 	Measurement *Measurement `json:"measurement,omitempty"`
 	// Repeat asks for the same composition again, as a new experiment.
 	Repeat bool   `json:"repeat,omitempty"`
@@ -373,7 +379,8 @@ type ExperimentCorrected struct {
 	// Was and Outcome are the outcome before and after.
 	Was     Resolution `json:"was"`
 	Outcome Resolution `json:"outcome"`
-	// Measurement is set where Outcome is "measured".
+	// Measurement is set where Outcome is "measured"; where it is "failed" it is as
+	// in [ExperimentFailed].
 	Measurement *Measurement `json:"measurement,omitempty"`
 	// Excluded takes the outcome out of the models.
 	Excluded bool `json:"excluded,omitempty"`

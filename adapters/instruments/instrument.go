@@ -213,7 +213,8 @@ const (
 // Outcome is how a command ended.
 type Outcome struct {
 	Status Status `json:"status"`
-	// Measurement is set where Status is Measured.
+	// Measurement is set where Status is Measured. Where it is Failed, and the campaign
+	// declares its quantities, it may hold those that were measured all the same.
 	Measurement *events.Measurement `json:"measurement,omitempty"`
 	// Cause says why, where Status is not Measured.
 	Cause string `json:"cause,omitempty"`

@@ -317,7 +317,7 @@ func (g *graph) action(x *campaign.Experiment, files []entity, p Provenance) ent
 	if !ended.IsZero() {
 		e["endTime"] = stamp(ended)
 	}
-	if x.Measurement == nil && x.Cause != "" {
+	if x.Status != campaign.Measured && x.Cause != "" {
 		e["error"] = x.Cause
 	}
 	if by := cmp.Or(p.Reported[x.ID], p.Began); strings.HasPrefix(by, "person:") {
@@ -380,7 +380,7 @@ func (g *graph) quantities(x *campaign.Experiment) (list []entity) {
 		return nil
 	}
 	all := x.Measurement.All()
-	if sought, ok := g.state.Value(x); ok && g.state.Definition.Sought().Computed() {
+	if sought, ok := g.state.Given(x); ok && g.state.Definition.Sought().Computed() {
 		all = append([]definition.Quantity{sought}, all...)
 	}
 	for _, q := range all {

@@ -295,6 +295,9 @@ func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	case how == "":
 		return engine.Request{}, problem.New(problem.Invalid, "choose what became of %s", id).About(id)
 	}
+	if how == events.ResolvedFailed {
+		result = result.named(definitionOf(of))
+	}
 	if also := text(r, "also"); also != "" {
 		id += "," + also
 	}
@@ -318,6 +321,9 @@ func correction(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	result, err := resultOf(r, of, madeIn(&x))
 	if err != nil {
 		return engine.Request{}, err
+	}
+	if text(r, "how") == string(events.ResolvedFailed) {
+		result = result.named(definitionOf(of))
 	}
 	c.Value = result.Value
 	c.SD = result.SD

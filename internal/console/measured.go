@@ -277,6 +277,16 @@ func (t typedResult) any() bool {
 // hasValue reports whether a value from which something is learned was typed.
 func (t typedResult) hasValue() bool { return t.Value != nil || t.Quantities != nil }
 
+// named is what was typed of an experiment that failed in a campaign that declares its
+// quantities: a value is there of a quantity with a name.
+func (t typedResult) named(def *definition.Campaign) typedResult {
+	if def.Several() && t.Value != nil {
+		t.Quantities = append(t.Quantities, def.Sought().Quantity(*t.Value, t.SD))
+		t.Value, t.SD = nil, nil
+	}
+	return t
+}
+
 // resultOf reads the fields of a measurement. made is the composition that was
 // made unless the form says otherwise. A row of a known quantity without a
 // value is empty; any other row that is begun must be whole, since half a
@@ -292,8 +302,7 @@ func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typed
 		return t, err
 	}
 	if def.Names() && t.Value != nil { // the name stands at the field
-		sought := def.Sought().Quantity(*t.Value, t.SD)
-		t.Quantities, t.Value, t.SD = []definition.Quantity{sought}, nil, nil
+		t = t.named(def)
 	}
 	for _, q := range def.Declared() {
 		if why := text(r, prefixMissing+q.Name); why != "" {

@@ -249,11 +249,10 @@ func measureOf(
 
 // result reads the form of a result: a value, or why there is none. Both at
 // once is a fault: one of them was left from before, and which one is not to be
-// guessed. Whether a value is missing, or doubtful, the engine judges.
+// guessed. Of several quantities some may be there although it failed. Whether a value is missing, or doubtful, the engine judges.
 func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	tell := &engine.Tell{Experiment: text(r, "experiment"), Anyway: text(r, "anyway") != ""}
-	var def *definition.Campaign
-	of.Read(func(core *engine.Core) { def = core.State().Definition })
+	def := definitionOf(of)
 	var requested definition.Point
 	if tell.Experiment != "" {
 		x, err := experimentOf(of, tell.Experiment)
@@ -276,7 +275,12 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 		tell.Notes = []string{remark}
 	}
 	why := text(r, "why")
-	switch outcome := text(r, "outcome"); outcome {
+	outcome := text(r, "outcome")
+	if outcome == "failed" {
+		typed = typed.named(def)
+	}
+	gave := outcome == "failed" && typed.Quantities != nil
+	switch outcome {
 	case "", "measured":
 		tell.Value = typed.Value
 		tell.SD = typed.SD
@@ -287,7 +291,7 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 		tell.Later = text(r, "later") != ""
 	case "failed", "infeasible", "again":
 		switch {
-		case typed.any():
+		case typed.any() && !gave:
 			return engine.Request{}, problem.New(problem.Invalid,
 				"there is no result, and something is typed of one: empty that, or record the value").About(tell.Experiment)
 		case why == "":
@@ -297,6 +301,10 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 		switch outcome {
 		case "failed":
 			tell.Failed = why
+			tell.Quantities = typed.Quantities
+			tell.Missing = typed.Missing
+			tell.Further = typed.Further
+			tell.Actual = typed.Actual
 		case "infeasible":
 			tell.Infeasible = why
 		default:
@@ -306,4 +314,10 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 		return engine.Request{}, problem.New(problem.Invalid, "%q is not how an experiment ends", outcome)
 	}
 	return engine.Request{Tell: tell}, nil
+}
+
+// definitionOf is how a campaign is defined now.
+func definitionOf(of *lab.Campaign) (def *definition.Campaign) {
+	of.Read(func(core *engine.Core) { def = core.State().Definition })
+	return def
 }

@@ -50,6 +50,12 @@ func (r *Correct) changesMeasurement() bool {
 		r.Quantities != nil || r.LeaveOut != nil
 }
 
+// given reports whether it names the quantities that an experiment gave, and nothing
+// else that is of a result.
+func (r *Correct) given() bool {
+	return r.Quantities != nil && r.Value == nil && r.SD == nil && r.LeaveOut == nil
+}
+
 // hasValue reports whether it gives a value from which something is learned.
 func (r *Correct) hasValue() bool { return r.Value != nil || r.Quantities != nil }
 
@@ -111,7 +117,7 @@ func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload,
 			return c.correctMeasurement(x, r)
 		}
 	case events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed:
-		if r.changesMeasurement() {
+		if r.changesMeasurement() && !(outcome == events.ResolvedFailed && r.given()) {
 			contradiction := notPossible("an experiment that was %s has no result: one of the two is wrong", outcome)
 			return nil, contradiction.About(x.ID).With(sayMeasured(x))
 		}
@@ -139,6 +145,11 @@ func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload,
 		Experiment: x.ID, Supersedes: x.Source, Was: was, Outcome: outcome, Excluded: r.Exclude,
 		Reason: r.Reason,
 	}
+	if outcome == events.ResolvedFailed {
+		var err error
+		payload.Measurement, err = c.stillGiven(x, r)
+		return []events.Payload{payload}, err
+	}
 	if outcome != events.ResolvedMeasured {
 		return []events.Payload{payload}, nil
 	}
@@ -152,6 +163,24 @@ func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload,
 	}
 	payload.Measurement = m
 	return append([]events.Payload{payload}, c.Elsewhere(x, m.Actual)...), nil
+}
+
+// stillGiven is what an experiment gave that is said to have failed: the quantities
+// that are named now, and where it had failed before those that were.
+func (c *Core) stillGiven(x *campaign.Experiment, r *Correct) (*events.Measurement, error) {
+	if x.Status == campaign.Failed && x.Measurement != nil {
+		if !r.given() && r.Exclude != x.Excluded {
+			return nil, nil // nothing but that is said
+		}
+		return c.corrected(x, x.Measurement, r)
+	}
+	given, made := reported{
+		requested: x.Parameters, made: r.Actual, anyway: r.Anyway, quantities: slices.Concat(r.Quantities, r.Further),
+	}, x.Measurement
+	if made != nil {
+		given.requested = made.Actual
+	}
+	return c.givenAllTheSame(given, r.given())
 }
 
 // correctMeasurement corrects or excludes a measurement that stays one.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -21,7 +22,7 @@ func (c *Core) Concluded(
 	experiment string, o instruments.Outcome, failed error, from instruments.Description,
 ) []events.Payload {
 	x := c.State().Experiment(experiment)
-	o, remarks := recordable(experiment, o)
+	o, remarks := c.recordable(experiment, o)
 	if failed != nil {
 		if x.Status != campaign.Dispatched && x.Status != campaign.Started {
 			return nil // that the line is gone says nothing new
@@ -69,10 +70,7 @@ func (c *Core) conclude(
 				Experiment: x.ID, Command: x.Command, Reason: o.Cause, Once: true,
 			}
 		}
-		return &events.ExperimentFailed{
-			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause,
-			Rejected: o.Rejected,
-		}
+		return c.failed(x, o, from)
 	case instruments.Infeasible:
 		return &events.ExperimentInfeasible{
 			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause,
@@ -93,6 +91,26 @@ func (c *Core) conclude(
 	return &events.ExperimentUnresolved{
 		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: cause,
 	}
+}
+
+// failed is the event of a failure, with what was measured all the same. What cannot be
+// used of that is kept as the instrument gave it.
+func (c *Core) failed(x *campaign.Experiment, o instruments.Outcome, from instruments.Description) events.Payload {
+	failed := &events.ExperimentFailed{
+		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause, Rejected: o.Rejected,
+	}
+	if o.Measurement == nil {
+		return failed
+	}
+	m, err := instruments.Admit(*c.State().Definition, *o.Measurement)
+	if err != nil {
+		failed.Cause = legible(failed.Cause + "; of what it measured: " + err.Error())
+		failed.Rejected = verbatim(o.Measurement)
+		return failed
+	}
+	definition.Default(&m.Identity, from.Identity)
+	failed.Measurement = &m
+	return failed
 }
 
 // isKnown reports whether an instrument can end a command with a status. Any
@@ -124,9 +142,7 @@ func (c *Core) admitted(
 		failed.Cause, failed.Rejected = legible(err.Error()), verbatim(reported)
 		return failed
 	}
-	if m.Identity == "" {
-		m.Identity = from.Identity
-	}
+	definition.Default(&m.Identity, from.Identity)
 	return &events.ExperimentMeasured{
 		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
 		Requested: x.Parameters, Measurement: m,
@@ -135,10 +151,13 @@ func (c *Core) admitted(
 
 // late says an outcome that came too late to count.
 func late(o instruments.Outcome) string {
-	if o.Status == instruments.Measured && o.Measurement != nil {
+	switch {
+	case o.Measurement == nil:
+		return fmt.Sprintf("%s, %s", o.Status, o.Cause)
+	case o.Status == instruments.Measured:
 		return "measured " + verbatim(o.Measurement)
 	}
-	return fmt.Sprintf("%s, %s", o.Status, o.Cause)
+	return fmt.Sprintf("%s, %s, and measured %s", o.Status, o.Cause, verbatim(o.Measurement))
 }
 
 // verbatim keeps a rejected result, also one that JSON cannot express.

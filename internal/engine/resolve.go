@@ -149,8 +149,17 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]e
 		}
 		payload.Measurement = m
 	case events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed:
-		if r.hasResult() {
+		given := r.Resolution == events.ResolvedFailed && r.Quantities != nil && r.Value == nil && r.SD == nil
+		if r.hasResult() && !given {
 			return nil, notPossible("%s was %s: it has no value", x.ID, r.Resolution).About(x.ID)
+		}
+		var err error
+		payload.Measurement, err = c.givenAllTheSame(reported{
+			requested: x.Parameters, made: r.Actual, anyway: r.Anyway,
+			quantities: slices.Concat(r.Quantities, r.Further), missing: r.Missing,
+		}, given)
+		if err != nil {
+			return nil, err
 		}
 	default:
 		return nil, notPossible(
@@ -159,7 +168,7 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]e
 		)
 	}
 	payloads := []events.Payload{payload}
-	if payload.Measurement != nil {
+	if r.Resolution == events.ResolvedMeasured {
 		payloads = append(payloads, c.Elsewhere(x, payload.Measurement.Actual)...)
 	}
 	if r.Repeat {

@@ -16,7 +16,8 @@ import (
 
 // Tell is the result of an experiment a person ran: of one that was suggested,
 // or of one they chose themselves. It has a value in Unit (empty: the
-// campaign's), or one of Failed, Infeasible and Again.
+// campaign's), or one of Failed, Infeasible and Again. What failed can have
+// Quantities all the same.
 type Tell struct {
 	Experiment string                `json:"experiment,omitempty" doc:"The suggested experiment; absent for one's own."`
 	Parameters definition.Point      `json:"parameters,omitempty" doc:"The composition of one's own experiment."`
@@ -24,7 +25,7 @@ type Tell struct {
 	Value      *float64              `json:"value,omitempty" doc:"Of the objective; absent where the campaign seeks no single quantity."`
 	Unit       string                `json:"unit,omitempty" doc:"The value's unit, to be checked against the campaign's."`
 	SD         *float64              `json:"sd,omitempty" doc:"The standard deviation of the value, where it is known."`
-	Failed     string                `json:"failed,omitempty" doc:"Why there is no value."`
+	Failed     string                `json:"failed,omitempty" doc:"Why there is no result. The quantities that it gave all the same may be told with it."`
 	Infeasible string                `json:"infeasible,omitempty" doc:"Why the composition cannot be made or measured."`
 	Again      string                `json:"again,omitempty" doc:"Why nothing took place: the same is asked for again."`
 	Further    []definition.Quantity `json:"further,omitempty" doc:"Other quantities that were measured."`
@@ -91,7 +92,9 @@ func (t *Tell) CheckOutcome() error {
 	switch reasons := t.reasons(); {
 	case reasons > 1:
 		return invalid("give at most one of failed, infeasible and again")
-	case reasons == 1 && (t.Value != nil || t.Quantities != nil || t.Later):
+	case t.Failed != "" && t.Value != nil:
+		return invalid("an experiment that failed has no value: give one of the two, or name the quantities that it gave all the same")
+	case reasons == 1 && (t.Value != nil || t.Quantities != nil && t.Failed == "" || t.Later):
 		return invalid("an experiment that failed has no value: give one of the two")
 	case reasons == 0 && t.empty():
 		return invalid("give the value, or why there is none: failed, infeasible or again")
@@ -143,6 +146,18 @@ func (c *Core) measurement(r reported) (*events.Measurement, error) {
 		}
 	}
 	return c.checked(m, r.made, r.anyway)
+}
+
+// givenAllTheSame is what an experiment measured that failed; nil where a person names
+// no quantity of it.
+func (c *Core) givenAllTheSame(r reported, names bool) (*events.Measurement, error) {
+	switch {
+	case !names:
+		return nil, nil
+	case !c.State().Definition.Several():
+		return nil, notPossible("the campaign declares no quantities: of an experiment that failed it keeps the cause alone")
+	}
+	return c.measurement(r)
 }
 
 // unnamed refuses a value that could be of several quantities, or is computed.
@@ -258,9 +273,13 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 			Experiment: id, Instrument: "person", Cause: t.Infeasible,
 		}), nil
 	case t.Failed != "":
+		given, err := c.givenAllTheSame(reported{
+			requested: requested, made: t.Actual, anyway: t.Anyway,
+			quantities: slices.Concat(t.Quantities, t.Further), missing: t.Missing,
+		}, t.Quantities != nil)
 		return append(payloads, &events.ExperimentFailed{
-			Experiment: id, Instrument: "person", Cause: t.Failed,
-		}), nil
+			Experiment: id, Instrument: "person", Cause: t.Failed, Measurement: given,
+		}), err
 	}
 	if origin == events.OriginImport && !t.Later {
 		t.Missing = c.notAwaited(t)

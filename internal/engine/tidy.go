@@ -22,7 +22,7 @@ const maxFurther = 1 << 20
 //
 // It comes before any judgment of the outcome, so that nothing later meets a
 // text that cannot be recorded.
-func recordable(experiment string, o instruments.Outcome) (instruments.Outcome, []events.Payload) {
+func (c *Core) recordable(experiment string, o instruments.Outcome) (instruments.Outcome, []events.Payload) {
 	o.Status, o.Cause = instruments.Status(legible(string(o.Status))), legible(o.Cause)
 	if o.Measurement == nil {
 		return o, nil
@@ -34,7 +34,8 @@ func recordable(experiment string, o instruments.Outcome) (instruments.Outcome, 
 	}
 	measurement, left := tidyMeasurement(*o.Measurement)
 	o.Measurement = &measurement
-	if o.Status != instruments.Measured { // of two minds: a person has to say which
+	given := o.Status == instruments.Failed && c.State().Definition.Several()
+	if o.Status != instruments.Measured && !given { // of two minds: a person has to say which
 		o.Measurement = nil
 		remark("the instrument answered %q and gave a measurement all the same: %s; "+
 			"if it is right, %s has to be corrected", o.Status, verbatim(&measurement), experiment)
@@ -46,9 +47,8 @@ func recordable(experiment string, o instruments.Outcome) (instruments.Outcome, 
 	return o, remarks
 }
 
-// tidyMeasurement also says how many further quantities it left out.
-// tidyMeasurement cuts the texts of a measurement, and its further quantities
-// where they are more than an event can hold. It
+// tidyMeasurement cuts the texts of a measurement, and its further quantities where
+// they are more than an event can hold. It also says how many it left out.
 func tidyMeasurement(m events.Measurement) (events.Measurement, int) {
 	m.Identity = legible(m.Identity)
 	var kept []definition.Quantity

@@ -193,7 +193,7 @@ func experiments(state *campaign.State) *Table {
 		for _, par := range def.Parameters {
 			row = append(row, valueOf(m.Actual, par.Name))
 		}
-		row = append(row, quantityOf(state.Value(x))...)
+		row = append(row, quantityOf(state.Given(x))...)
 		for _, name := range declared {
 			row = append(row, quantityOf(state.Quantity(x, name))...)
 		}

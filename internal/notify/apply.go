@@ -173,7 +173,7 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 		over(payload.Experiment)
 	case *events.ExperimentResolved:
 		over(payload.Experiment)
-		if payload.Measurement != nil {
+		if payload.Resolution == events.ResolvedMeasured {
 			measured(payload.Experiment, payload.Measurement)
 		}
 	case *events.ExperimentUnresolved:
@@ -216,7 +216,7 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 	case *events.ExperimentCorrected:
 		delete(s.Suspects, payload.Experiment)
 		delete(s.Results, payload.Experiment)
-		if payload.Measurement != nil && !payload.Excluded {
+		if payload.Outcome == events.ResolvedMeasured && !payload.Excluded {
 			measured(payload.Experiment, payload.Measurement)
 		}
 	}

@@ -390,6 +390,10 @@ func (h *history) follow(ctx context.Context, payload events.Payload, m *measure
 	switch p := payload.(type) {
 	case *events.ExperimentMeasured:
 		note(p.Experiment)
+	case *events.ExperimentFailed:
+		if p.Measurement != nil {
+			note(p.Experiment)
+		}
 	case *events.ExperimentResolved:
 		if p.Measurement != nil {
 			note(p.Experiment)

@@ -114,16 +114,18 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 		mean, sd := format.MeanSD(prediction.Mean, prediction.SD)
 		row.Prediction = mean + " ± " + sd
 	}
-	if m == nil {
+	if x.Status != campaign.Measured {
 		row.Note = string(x.Status)
 		if x.Cause != "" {
 			row.Note += ": " + x.Cause
 		}
+	}
+	if m == nil {
 		row.Marks = h.marks(x)
 		row.Dim = x.Status == campaign.Cancelled || x.Excluded
 		return row
 	}
-	measured, ok := h.state.Value(x)
+	measured, ok := h.state.Given(x)
 	if ok {
 		row.Value = format.Fixed(measured.Value, h.places)
 	}

@@ -66,7 +66,15 @@ func unreadFields(unread []events.Unread) []string {
 }
 
 func (s *Story) experimentFailed(_ events.Event, p *events.ExperimentFailed) Entry {
-	return Entry{Text: p.Experiment + " failed", Reason: p.Cause}
+	return Entry{Text: p.Experiment + " failed" + s.given(p.Measurement), Reason: p.Cause}
+}
+
+// given says what an experiment measured before it failed: ", having given 9.3 mS/cm".
+func (s *Story) given(m *events.Measurement) string {
+	if m == nil {
+		return ""
+	}
+	return ", having given " + s.measured(m)
 }
 
 func (s *Story) experimentInfeasible(_ events.Event, p *events.ExperimentInfeasible) Entry {
@@ -94,8 +102,10 @@ func (s *Story) experimentUnresolved(_ events.Event, p *events.ExperimentUnresol
 // reason.
 func (s *Story) experimentResolved(e events.Event, p *events.ExperimentResolved) Entry {
 	text := fmt.Sprintf("settled %s: %s", p.Experiment, p.Resolution)
-	if p.Measurement != nil {
+	if p.Resolution == events.ResolvedMeasured && p.Measurement != nil {
 		text += " " + s.measured(p.Measurement)
+	} else {
+		text += s.given(p.Measurement)
 	}
 	return Entry{Who: doer(e), Text: text, Reason: p.Reason}
 }
@@ -114,7 +124,9 @@ func (s *Story) outcomeCorrected(p *events.ExperimentCorrected) string {
 	case p.Was == p.Outcome && p.Excluded:
 		return fmt.Sprintf("excluded %s (%s)", p.Experiment, to)
 	case p.Was == p.Outcome:
-		return fmt.Sprintf("corrected %s, which counts (%s)", p.Experiment, to)
+		return fmt.Sprintf("corrected %s, which counts (%s%s)", p.Experiment, to, s.given(p.Measurement))
+	case p.Outcome == events.ResolvedFailed:
+		to += s.given(p.Measurement)
 	case p.Measurement != nil:
 		to = fmt.Sprintf("measured %s (%s)", s.measured(p.Measurement), s.line(p.Measurement.Actual))
 	}

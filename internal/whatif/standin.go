@@ -152,19 +152,23 @@ func (s *standIn) Await(ctx context.Context, cmd instruments.Command) (instrumen
 	}
 	if past := s.past[key]; cmd.Replicate >= 1 && cmd.Replicate <= len(past) {
 		x := past[cmd.Replicate-1]
+		var m *events.Measurement
+		if x.Measurement != nil {
+			past := *x.Measurement
+			past.Actual = maps.Clone(past.Actual)
+			past.Further = slices.Clone(past.Further)
+			past.Quantities = slices.Clone(past.Quantities)
+			past.Missing = slices.Clone(past.Missing)
+			past.Identity = FromLog + " " + x.ID
+			m = &past
+		}
 		switch x.Status {
 		case campaign.Failed:
-			return instruments.Outcome{Status: instruments.Failed, Cause: x.Cause}, nil
+			return instruments.Outcome{Status: instruments.Failed, Cause: x.Cause, Measurement: m}, nil
 		case campaign.Infeasible:
 			return instruments.Outcome{Status: instruments.Infeasible, Cause: x.Cause}, nil
 		}
-		m := *x.Measurement
-		m.Actual = maps.Clone(m.Actual)
-		m.Further = slices.Clone(m.Further)
-		m.Quantities = slices.Clone(m.Quantities)
-		m.Missing = slices.Clone(m.Missing)
-		m.Identity = FromLog + " " + x.ID
-		return instruments.Outcome{Status: instruments.Measured, Measurement: &m}, nil
+		return instruments.Outcome{Status: instruments.Measured, Measurement: m}, nil
 	}
 	if s.simulator != nil {
 		return s.simulated(ctx, cmd)

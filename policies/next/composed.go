@@ -89,13 +89,14 @@ func (r logNEI) Compose(s Several) (Composed, error) {
 // that rather keep the constraints than not come first: the best value of others is
 // none to improve on.
 func (s Several) contenders(m *objective.Model) ([][]float64, error) {
-	rank := make([]int, len(m.X))
-	if len(m.X) > weighed && s.Problem.Requires() {
+	X, _ := m.Compared()
+	rank := make([]int, len(X))
+	if len(X) > weighed && s.Problem.Requires() {
 		p, err := s.Problem.NewPredictor()
 		if err != nil {
 			return nil, err
 		}
-		for i, x := range m.X {
+		for i, x := range X {
 			if p.At(x).Feasible.Probability < 0.5 {
 				rank[i] = 1
 			}

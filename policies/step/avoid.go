@@ -63,7 +63,7 @@ type awaited struct {
 // elsewhere.
 func avoided(v policies.View) (avoidance, error) {
 	a := avoidance{pending: make(map[string]bool), failed: make(map[string]bool)}
-	measured, err := keys(v, func(x *campaign.Experiment) bool { return x.Measurement != nil })
+	measured, err := keys(v, isMeasured)
 	if err != nil {
 		return a, err
 	}
@@ -103,6 +103,10 @@ func avoided(v policies.View) (avoidance, error) {
 	}
 	return a, nil
 }
+
+// isMeasured reports whether an experiment has a result: what failed is to be avoided,
+// also where it gave values.
+func isMeasured(x *campaign.Experiment) bool { return x.Status == campaign.Measured }
 
 // await notes what is still to arrive of a measured experiment. Where that is what
 // is sought, or a quantity that it is computed from, the model of what is sought
@@ -326,7 +330,7 @@ func pessimistic(ctx context.Context, v policies.View) (*objective.Model, error)
 	if v.Feasibility != nil {
 		return v.Objective, nil
 	}
-	seen, err := keys(v, func(x *campaign.Experiment) bool { return x.Measurement != nil })
+	seen, err := keys(v, isMeasured)
 	if err != nil {
 		return nil, err
 	}

@@ -58,8 +58,8 @@ func (s *Step) stale() (last, turns int) {
 		if x := s.View.Campaign.Experiment(s.Measured.Observations[i].Experiment); x != nil {
 			turn, counts = x.Turn, s.View.Campaign.Keeps(x) != campaign.KeepsNot
 		}
-		atTarget := s.Measured.AtTarget(i)
-		counts = counts && atTarget
+		isResult := s.Measured.IsResult(i)
+		counts = counts && isResult
 		switch {
 		case i == 0 && !counts:
 			best = math.Inf(1)
@@ -67,7 +67,7 @@ func (s *Step) stale() (last, turns int) {
 			best = mean
 			last = max(last, turn)
 			turns = 0
-		case atTarget && turn > max(last, latest):
+		case isResult && turn > max(last, latest):
 			turns++
 		}
 		latest = max(latest, turn)

@@ -111,8 +111,8 @@ func (s *Step) problemOf(m *objective.Model, others outcome.Models, tell bool) (
 }
 
 // best returns the best of what has been measured by the models that a campaign is
-// decided by; nil where there is none, where nothing was measured at the target, and of
-// a trade-off.
+// decided by; nil where there is none, where nothing that was measured is a result, and
+// of a trade-off.
 func best(def *definition.Campaign, v policies.View) (*outcome.Best, error) {
 	if next.ByQuantities(def) {
 		return outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)

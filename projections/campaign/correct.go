@@ -14,14 +14,27 @@ var statusOf = map[events.Resolution]ExperimentStatus{
 	events.ResolvedInfeasible: Infeasible, events.ResolvedNotPerformed: Cancelled,
 }
 
+// GoesWith reports whether an experiment that ended in a way can have a
+// measurement, or none, as it has: what was measured has one, what failed may have one
+// where the campaign declares its quantities.
+func (s *State) GoesWith(outcome events.Resolution, m *events.Measurement) bool {
+	switch {
+	case outcome == events.ResolvedMeasured:
+		return m != nil
+	case m == nil:
+		return true
+	}
+	return outcome == events.ResolvedFailed && s.Definition.Several()
+}
+
 // resolvable says what is wrong with a person's word on an experiment of
 // unknown fate.
-func resolvable(_ *State, _ *Experiment, p *events.ExperimentResolved) (problem string) {
-	status, known := statusOf[p.Resolution]
+func resolvable(s *State, _ *Experiment, p *events.ExperimentResolved) (problem string) {
+	_, known := statusOf[p.Resolution]
 	switch {
 	case !known:
 		return fmt.Sprintf("%q is not a resolution", p.Resolution)
-	case (status == Measured) != (p.Measurement != nil):
+	case !s.GoesWith(p.Resolution, p.Measurement):
 		return "its resolution and its measurement do not go together"
 	}
 	return ""
@@ -31,12 +44,11 @@ func resolvable(_ *State, _ *Experiment, p *events.ExperimentResolved) (problem 
 func resolve(s *State, x *Experiment, e events.Event, p *events.ExperimentResolved) {
 	x.Status = statusOf[p.Resolution]
 	x.end(e)
-	if x.Status == Measured {
-		x.Measurement = p.Measurement
-		s.await(x)
-		return
+	x.Measurement = p.Measurement
+	s.await(x)
+	if x.Status != Measured {
+		x.Cause = p.Reason
 	}
-	x.Cause = p.Reason
 }
 
 // superseded says that a correction names another event than the one in which
@@ -92,12 +104,12 @@ func remeasure(s *State, x *Experiment, e events.Event, p *events.MeasurementCor
 
 // correctable says what is wrong with a person's word that an experiment ended
 // otherwise.
-func correctable(_ *State, x *Experiment, p *events.ExperimentCorrected) (problem string) {
-	status, known := statusOf[p.Outcome]
+func correctable(s *State, x *Experiment, p *events.ExperimentCorrected) (problem string) {
+	_, known := statusOf[p.Outcome]
 	switch {
 	case !known:
 		return fmt.Sprintf("%q is not an outcome", p.Outcome)
-	case (status == Measured) != (p.Measurement != nil):
+	case !s.GoesWith(p.Outcome, p.Measurement):
 		return "its outcome and its measurement do not go together"
 	case x == nil || x.Status.Open():
 		return "" // the status says it
@@ -117,18 +129,20 @@ func correctable(_ *State, x *Experiment, p *events.ExperimentCorrected) (proble
 // typed anew.
 func correct(s *State, x *Experiment, e events.Event, p *events.ExperimentCorrected) {
 	status := statusOf[p.Outcome]
-	if x.Measurement != nil {
-		x.Retracted = x.Measurement
-	}
 	switch {
-	case status == Measured:
+	case p.Measurement != nil:
 		m := *p.Measurement
-		x.Retracted, x.Cause = nil, ""
-		x.Measurement = &m
+		x.Measurement, x.Retracted, x.Cause = &m, nil, ""
+		if status != Measured {
+			x.Cause = p.Reason
+		}
 		if x.Instrument == "" {
 			x.Instrument = "person"
 		}
 	case x.Status != status || x.Excluded == p.Excluded:
+		if x.Measurement != nil {
+			x.Retracted = x.Measurement
+		}
 		x.Measurement, x.Cause = nil, p.Reason
 	}
 	x.Status = status

@@ -85,7 +85,8 @@ type Experiment struct {
 	Identity string `json:"identity,omitempty"`
 	// Real is set where that device was not simulated.
 	Real bool `json:"real,omitempty"`
-	// Measurement is the result that counts: the latest correction of it.
+	// Measurement is the result that counts: the latest correction of it. Of one
+	// that failed it is what it gave all the same.
 	Measurement *events.Measurement `json:"measurement,omitempty"`
 	// Retracted is the measurement that a correction of the outcome took back:
 	// what another correction starts from.

@@ -89,8 +89,17 @@ var transitions = map[events.Kind]transition{
 	},
 	events.KindExperimentFailed: {
 		from: open, to: []ExperimentStatus{Failed},
-		then: then(func(_ *State, x *Experiment, _ events.Event, p *events.ExperimentFailed) {
+		check: check(func(s *State, _ *Experiment, p *events.ExperimentFailed) string {
+			if !s.GoesWith(events.ResolvedFailed, p.Measurement) {
+				return "it has a measurement, and the campaign declares no quantities"
+			}
+			return ""
+		}),
+		then: then(func(_ *State, x *Experiment, e events.Event, p *events.ExperimentFailed) {
 			x.Cause = p.Cause
+			if p.Measurement != nil {
+				x.Measurement, x.Instrument, x.Simulated = p.Measurement, p.Instrument, e.Simulated
+			}
 		}),
 	},
 	events.KindExperimentInfeasible: {

@@ -8,14 +8,20 @@ import (
 	"github.com/campaignd/campaignd/internal/computed"
 )
 
-// Value is the value of what the campaign seeks that an experiment gave; ok is
-// false where it gave none, and for no experiment. It is there of one that is
-// excluded, too: pages show what was measured. What learns or compares takes
-// [State.Results].
+// Value is the value of what the campaign seeks that an experiment has as its
+// result; ok is false where it has none, and for no experiment. It is there of one
+// that is excluded, too: pages show what was measured. What learns or compares
+// takes [State.Results].
 func (s *State) Value(x *Experiment) (value definition.Quantity, ok bool) {
-	if x == nil {
+	if x == nil || x.Status != Measured {
 		return definition.Quantity{}, false
 	}
+	return s.Given(x)
+}
+
+// Given is as [State.Value], and there too of an experiment that gave the value and
+// failed all the same.
+func (s *State) Given(x *Experiment) (value definition.Quantity, ok bool) {
 	return computed.Value(s.Definition, x.Measurement)
 }
 

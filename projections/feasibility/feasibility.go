@@ -91,13 +91,15 @@ func New(ctx context.Context, s *campaign.State, sp *space.Space) (*Model, error
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		point := x.Parameters
+		if x.Measurement != nil {
+			point = x.Measurement.Actual
+		}
 		switch {
 		case failed(*x) && x.Status == campaign.Infeasible:
 			m.Infeasible++
 		case failed(*x):
 			m.Failed++
 		case x.Status == campaign.Measured:
-			point = x.Measurement.Actual
 		default:
 			continue
 		}

@@ -109,19 +109,20 @@ func kernelOf(fit events.ObjectiveFit, lengthscales []float64) (kernel.Kernel, e
 // the same.
 func (m *Model) Fidelity() *space.Fidelity { return m.fidelity }
 
-// AtTarget reports whether an observation is of what is sought, by its index: all are
-// where the campaign has no fidelity.
-func (m *Model) AtTarget(i int) bool { return m.atTarget == nil || m.atTarget[i] }
+// IsResult reports whether an observation is a result, by its index: what the
+// campaign seeks can be there. Experiments that failed are none, nor are those at a
+// lower fidelity than the target.
+func (m *Model) IsResult(i int) bool { return m.results == nil || m.results[i] }
 
 // Compared returns the points whose values are compared in the search for the best,
-// with their posterior means: those measured at the target. While there is none of
-// these, they are the compositions that were measured, at the target.
+// with their posterior means: those of the results. While there is none of these,
+// they are the compositions that were measured, at the target.
 func (m *Model) Compared() (X [][]float64, means []float64) {
-	if m.atTarget == nil {
+	if m.results == nil {
 		return m.X, m.Means()
 	}
 	for i, x := range m.X {
-		if m.atTarget[i] {
+		if m.results[i] {
 			X = append(X, x)
 		}
 	}
@@ -149,16 +150,19 @@ func (m *Model) NoiseVariance(x []float64) float64 {
 	return m.Fit.Noise
 }
 
-// place sets where the observations of a model are measured.
+// place sets where the observations of a model are measured, and which are results.
 func (m *Model) place(p *Projection) {
+	def := p.state.Definition
+	result := func(o Observation) bool { return !o.Failed && def.AtTarget(o.Point) }
+	if slices.ContainsFunc(m.Observations, func(o Observation) bool { return !result(o) }) {
+		for _, o := range m.Observations {
+			m.results = append(m.results, result(o))
+		}
+	}
 	if p.fidelity == nil {
 		return
 	}
 	m.fidelity = p.fidelity
-	m.atTarget = make([]bool, len(m.Observations))
-	for i, o := range m.Observations {
-		m.atTarget[i] = p.state.Definition.AtTarget(o.Point)
-	}
 	sought := p.sought()
 	m.noise = func(x []float64) float64 {
 		mean, _ := m.Posterior(x)

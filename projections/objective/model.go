@@ -46,12 +46,13 @@ type Model struct {
 	space *space.Space
 	scale standard
 	unit  string
-	// fidelity is nil where all experiments tell the same; atTarget is then nil too,
-	// else it says which observations are at the target. noise is the noise variance
+	// fidelity is nil where all experiments tell the same. noise is the noise variance
 	// that the campaign knows, NaN for none.
 	fidelity *space.Fidelity
-	atTarget []bool
-	noise    func(x []float64) float64
+	// results says which observations are results: of experiments at the target that
+	// did not fail. It is nil where all are.
+	results []bool
+	noise   func(x []float64) float64
 }
 
 // sought is the quantity that is modelled, as an objective. One that is not
@@ -459,14 +460,14 @@ func (m *Model) PredictAt(x []float64) events.Prediction {
 
 // Best returns the index of the observation whose composition has the best
 // posterior mean, and that mean in the user's unit. The earliest of equals
-// wins. It is −1 where none was measured at the target.
+// wins. It is −1 where none is a result.
 func (m *Model) Best() (index int, mean float64) {
 	best := math.Inf(1)
-	if m.atTarget != nil {
+	if m.results != nil {
 		index = -1
 	}
 	for i, z := range m.Means() {
-		if z < best && m.AtTarget(i) {
+		if z < best && m.IsResult(i) {
 			index, best = i, z
 		}
 	}

@@ -35,6 +35,9 @@ type Observation struct {
 	Since int `json:"since,omitempty"`
 	// Judged is set once a repetition or a person has settled what it is worth.
 	Judged bool `json:"judged,omitempty"`
+	// Failed is set where the experiment gave the value and failed: the model
+	// learns from it, and it is no result.
+	Failed bool `json:"failed,omitempty"`
 }
 
 type state struct {
@@ -191,7 +194,7 @@ func (p *Projection) measure(payload events.Payload) {
 // before. decided is set where a person decided what it is worth. It is called
 // after the state has folded an event about the experiment.
 func (p *Projection) Observe(s *campaign.State, x *campaign.Experiment, decided bool) {
-	value, ok := s.Value(x)
+	value, ok := s.Given(x)
 	counts := s.Counts(x)
 	if p.state.Quantity != "" {
 		value, ok = s.Quantity(x, p.state.Quantity)
@@ -210,11 +213,12 @@ func (p *Projection) Observe(s *campaign.State, x *campaign.Experiment, decided 
 	}
 	is := Observation{
 		Experiment: x.ID, Point: x.Measurement.Actual, Value: value.Value, SD: value.SD,
-		Excluded: !counts, Judged: decided,
+		Excluded: !counts, Failed: x.Status == campaign.Failed,
 	}
+	is.Judged = decided || is.Failed // it is not asked for again
 	if had != nil {
 		is.Since = had.Since
-		is.Judged = had.Judged || decided
+		is.Judged = is.Judged || had.Judged
 		is.Suspect = had.Suspect && !decided
 		if reflect.DeepEqual(is, *had) {
 			return
@@ -281,10 +285,15 @@ func (p *Projection) correctOutcome(d *events.ExperimentCorrected) {
 	}
 }
 
-// included returns the observations the model learns from.
+// included returns the observations the model learns from. Without a result among
+// them there is none: nothing could be compared with what is expected.
 func (p *Projection) included() []Observation {
 	kept := make([]Observation, 0, len(p.state.Observations))
-	return append(kept, p.filtered(func(o Observation) bool { return !o.Excluded && !p.withheld(o) })...)
+	kept = append(kept, p.filtered(func(o Observation) bool { return !o.Excluded && !p.withheld(o) })...)
+	if !slices.ContainsFunc(kept, func(o Observation) bool { return !o.Failed }) {
+		return kept[:0]
+	}
+	return kept
 }
 
 // refitEvery is the number of observations up to which each change calls for a

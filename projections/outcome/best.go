@@ -27,8 +27,8 @@ type Best struct {
 // and of its other quantities: the best posterior mean of those that keep the
 // constraints with their confidence, or else the one that most probably keeps them.
 // A formula is compared by what its quantities' models say. It is nil where there
-// is no model, where nothing was measured at the target, of a trade-off, which has no best, and where an expert's preferences
-// decide: see [Problem.Preferred].
+// is no model, where nothing that was measured is a result, of a trade-off, which has
+// no best, and where an expert's preferences decide: see [Problem.Preferred].
 func BestOf(
 	s *campaign.State, sp *space.Space, sought *objective.Model, others Models,
 ) (*Best, error) {
@@ -56,6 +56,9 @@ func BestOf(
 	}
 	var best *Best
 	for i, x := range sought.X {
+		if !sought.IsResult(i) {
+			continue
+		}
 		b := &Best{Index: i, Value: sought.PredictAt(x), Outlook: w.At(x)}
 		if b.Outlook.Value != nil {
 			b.Value = *b.Outlook.Value
@@ -67,7 +70,7 @@ func BestOf(
 			best = b
 		}
 	}
-	if best.Outlook.Value != nil {
+	if best != nil && best.Outlook.Value != nil {
 		best.Outlook.Interval = w.interval(sought.X[best.Index])
 	}
 	return best, nil

@@ -26,7 +26,7 @@ func CompleteOutcomes(s *campaign.State) (all []Complete) {
 	names := s.Definition.Preferred()
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if x.Measurement == nil {
+		if x.Status != campaign.Measured {
 			continue
 		}
 		c := Complete{Parameters: x.Measurement.Actual, Outcome: events.Outcome{Experiment: x.ID}}

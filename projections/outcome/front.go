@@ -20,13 +20,13 @@ type Measured struct {
 	X          []float64 // of the unit cube
 }
 
-// Measured are the experiments that the models of the problem learn from, in
-// order: of some a quantity may be missing.
+// Measured are the results that the models of the problem learn from, in order: of
+// some a quantity may be missing.
 func (p *Problem) Measured() (all []Measured) {
 	for _, m := range p.Models {
 		for i, o := range m.Observations {
 			same := func(t Measured) bool { return t.Experiment == o.Experiment }
-			if !slices.ContainsFunc(all, same) {
+			if m.IsResult(i) && !slices.ContainsFunc(all, same) {
 				all = append(all, Measured{o.Experiment, o.Point, m.X[i]})
 			}
 		}

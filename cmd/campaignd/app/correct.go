@@ -80,7 +80,7 @@ with --not-performed, which is also the one thing that is said of several at onc
 		": `lipf6=1.08,ec=0.3`; what is not named stays")
 	for outcome, help := range map[events.Resolution]string{
 		events.ResolvedMeasured:     "it was measured after all, with the result that was taken back",
-		events.ResolvedFailed:       "it gave no result",
+		events.ResolvedFailed:       "it gave no result; what it measured all the same is given with --quantity",
 		events.ResolvedInfeasible:   "it showed that the composition cannot be made or measured",
 		events.ResolvedNotPerformed: "it did not take place; its budget is free again",
 	} {
@@ -143,7 +143,8 @@ func (f correction) read(id string) (*engine.Correct, error) {
 		}
 		c.Outcome = outcome
 	}
-	if (c.Value != nil || c.Quantities != nil) && c.Outcome != "" && c.Outcome != events.ResolvedMeasured {
+	valued := c.Value != nil || c.Quantities != nil && c.Outcome != events.ResolvedFailed
+	if valued && c.Outcome != "" && c.Outcome != events.ResolvedMeasured {
 		return nil, badInput("an experiment that was %s has no value: give one of the two",
 			view.Outcome(c.Outcome))
 	}

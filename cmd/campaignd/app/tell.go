@@ -72,6 +72,7 @@ be named any more once something else was chosen in its place.`,
   campaignd tell e4 --quantity capacity_100=148.2
   campaignd tell e4 12.3 --file spectrum.csv --file photo.jpg
   campaignd tell e4 --failed "the cell leaked"
+  campaignd tell e4 --failed "the cell leaked" --quantity conductivity=9.3
   campaignd tell e4 --cannot "the salt does not dissolve"
   campaignd tell e4 --again "the argon ran out"
   campaignd tell --parameters lipf6=1.1,ec=0.3,dmc=1 12.3
@@ -96,7 +97,8 @@ be named any more once something else was chosen in its place.`,
 	flags.StringVar(&f.values, "values", "",
 		"what you expect of many compositions, in the order of their rows: `11.2,9,,7`")
 	flags.StringVar(&f.unit, "unit", "", "the value's unit, to be checked against the campaign's")
-	flags.StringVar(&f.failed, "failed", "", "why there is no value")
+	flags.StringVar(&f.failed, "failed", "",
+		"why there is no result; what it measured all the same is given with --quantity")
 	flags.StringVar(&f.cannot, "cannot", "",
 		"can't: why the composition, and others like it, cannot be made or measured")
 	flags.StringVar(&f.again, "again", "", "try again: why nothing took place; the same is asked for again")

@@ -42,7 +42,7 @@ var facts = map[events.Kind]func(*auditor, *identified){
 	events.KindExperimentDispatched: of((*auditor).checkDispatch),
 	events.KindExperimentMeasured:   of((*auditor).checkMeasured),
 	events.KindQuantityArrived:      of((*auditor).checkArrived),
-	events.KindExperimentFailed:     of((*auditor).checkRejected),
+	events.KindExperimentFailed:     of((*auditor).checkFailed),
 	events.KindExperimentUnresolved: of((*auditor).checkUnresolved),
 	events.KindInstrumentStalled:    of((*auditor).checkStalled),
 	events.KindExperimentResolved:   of((*auditor).checkResolved),
@@ -217,11 +217,8 @@ func (a *auditor) checkStalled(in *identified, p *events.InstrumentStalled) {
 // checkResolved holds a person's word on a fate to its own parts, and expects
 // the repetition that they asked for.
 func (a *auditor) checkResolved(in *identified, p *events.ExperimentResolved) {
-	if (p.Measurement != nil) != (p.Resolution == events.ResolvedMeasured) {
-		a.mismatch(
-			p.Experiment, "it is resolved as %s, and a measurement belongs to %s alone",
-			p.Resolution, events.ResolvedMeasured,
-		)
+	if !a.core.State().GoesWith(p.Resolution, p.Measurement) {
+		a.mismatch(p.Experiment, "it is resolved as %s, and its measurement does not go with that", p.Resolution)
 	} else if p.Measurement != nil {
 		a.checkMeasurement(in, p.Experiment, *p.Measurement)
 	}
@@ -412,9 +409,13 @@ func (a *auditor) checkOwn(in *identified, p *events.ExperimentRequested) {
 	})
 }
 
-// checkRejected holds a result that is said to have been refused to what would
-// be refused. Rules may have been stricter once, so that it is a remark.
-func (a *auditor) checkRejected(_ *identified, p *events.ExperimentFailed) {
+// checkFailed holds what a failed experiment gave all the same to the definition, and a
+// result that is said to have been refused to what would be refused. Rules may have
+// been stricter once, so that the latter is a remark.
+func (a *auditor) checkFailed(in *identified, p *events.ExperimentFailed) {
+	if p.Measurement != nil {
+		a.checkMeasurement(in, p.Experiment, *p.Measurement)
+	}
 	if p.Rejected == "" {
 		return
 	}
@@ -557,11 +558,8 @@ func (a *auditor) checkOutcome(in *identified, p *events.ExperimentCorrected) {
 	if p.Reason == "" {
 		a.mismatch(p.Experiment, "it gives no reason")
 	}
-	if (p.Measurement != nil) != (p.Outcome == events.ResolvedMeasured) {
-		a.mismatch(
-			p.Experiment, "its outcome is %s, and a measurement belongs to %s alone", p.Outcome,
-			events.ResolvedMeasured,
-		)
+	if !a.core.State().GoesWith(p.Outcome, p.Measurement) {
+		a.mismatch(p.Experiment, "its outcome is %s, and its measurement does not go with that", p.Outcome)
 	} else if p.Measurement != nil {
 		a.checkMeasurement(in, p.Experiment, *p.Measurement)
 	}

@@ -54,6 +54,7 @@ func (r Reply) Result(requested definition.Point) instruments.Outcome {
 // else that is faulty, or that the protocol does not have, is kept as it was
 // written in the measurement's Unread, and the objective counts. An outcome
 // without a readable status is unknown, and its cause repeats what was written.
+// A measurement beside a failure is what was measured all the same.
 // Failed and unknown are different on purpose: a failed experiment is over and
 // the campaign goes on, an unknown one waits for a person (law 3 of
 // docs/architecture.md). Only where the status could be read is it known that
@@ -71,7 +72,12 @@ func DecodeOutcome(raw json.RawMessage, requested definition.Point) instruments.
 	files, remarks := decodeFiles(fields.take("files"))
 	switch status {
 	case instruments.Failed, instruments.Infeasible, instruments.Deferred, instruments.Cancelled, instruments.Unknown:
-		o = instruments.Outcome{Status: status, Cause: fields.cause()}
+		o.Status = status
+		if m, err := decodeMeasurement(fields["measurement"], requested); status == instruments.Failed && err == nil {
+			o.Measurement = m
+			fields.take("measurement")
+		}
+		o.Cause = fields.cause()
 	case instruments.Measured:
 		m, err := decodeMeasurement(fields.take("measurement"), requested)
 		if err != nil {
