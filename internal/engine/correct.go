@@ -153,7 +153,11 @@ func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload,
 	if outcome != events.ResolvedMeasured {
 		return []events.Payload{payload}, nil
 	}
-	m, err := c.corrected(x, x.Retracted, r)
+	base := x.Measurement // what it gave before it failed
+	if base == nil {
+		base = x.Retracted
+	}
+	m, err := c.corrected(x, base, r)
 	if err == nil && c.State().Definition.Several() {
 		// What was retracted may be from before a quantity was declared.
 		m, err = c.checked(*m, nil, r.Anyway)

@@ -1,0 +1,154 @@
+package drive_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/outcome"
+)
+
+// Law: what an experiment gave before it failed is learned by the models of these quantities, its
+// failure by that of what is feasible, and it is never the best: told so, settled so or corrected to
+// it and back. A campaign that declares no quantities takes none.
+func TestFailedAllTheSame(t *testing.T) {
+	def := electrolyte(t, 4, 20, unaided, func(def *definition.Campaign) {
+		def.Policy.Next = next.Sobol{}.Choice()
+		def.Initial.Experiments = ptr(0)
+		def.Quantities = []definition.QuantityDef{{Name: "conductivity", Unit: "mS/cm"}, {Name: "viscosity", Unit: "mPa·s"}}
+		def.Instrument = definition.Instrument{Driver: manual.Choose(manual.Settings{})}
+	})
+	log, core, ask := asked(t, def)
+	both := func(conductivity, viscosity float64) []definition.Quantity {
+		return []definition.Quantity{quantity("conductivity", conductivity), quantity("viscosity", viscosity)}
+	}
+	is := func(best string, failed int, want ...string) {
+		t.Helper()
+		if got := learned(core); got != strings.Join(want, "\n") {
+			t.Errorf("the models learn from\n%s\nand should from\n%s", got, strings.Join(want, "\n"))
+		}
+		if x, _ := core.State().Best(); x == nil || x.ID != best {
+			t.Errorf("the best is %+v, and should be %s", x, best)
+		}
+		if m := viewOf(t, core).Feasibility; m == nil && failed > 0 || m != nil && m.Failed != failed {
+			t.Errorf("what is feasible is learned from %+v, and should be from %d that failed", m, failed)
+		}
+		coherent(t, log, core)
+	}
+	for _, r := range []engine.Tell{
+		{Parameters: at(1, 0.35, 0.5), Quantities: both(9, 3)},
+		{Parameters: at(1.2, 0.4, 0.8), Quantities: both(8, 4)},
+		{Parameters: at(0.6, 0.45, 0.4), Failed: "it leaked", Quantities: both(14, 2.5)},
+		{Parameters: at(1.5, 0.45, 0.4), Failed: "it leaked", Quantities: both(0, 6)[1:]},
+	} {
+		if err := ask(engine.Request{Tell: &r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is("e1", 2, "objective: e1 9, e2 8, e3 14", "quantity viscosity: e1 3, e2 4, e3 2.5, e4 6")
+	correct := func(id string, c engine.Correct) {
+		t.Helper()
+		c.Experiment, c.Reason = id, "looked again"
+		if err := ask(engine.Request{Correct: &c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	correct("e4", engine.Correct{Outcome: events.ResolvedFailed}) // for another reason: the values stay
+	is("e1", 2, "objective: e1 9, e2 8, e3 14", "quantity viscosity: e1 3, e2 4, e3 2.5, e4 6")
+	correct("e3", engine.Correct{Outcome: events.ResolvedMeasured})
+	is("e3", 1, "objective: e1 9, e2 8, e3 14", "quantity viscosity: e1 3, e2 4, e3 2.5, e4 6")
+	correct("e3", engine.Correct{Outcome: events.ResolvedFailed, Quantities: both(13, 0)[:1]})
+	is("e1", 2, "objective: e1 9, e2 8, e3 13", "quantity viscosity: e1 3, e2 4, e4 6")
+	correct("e3", engine.Correct{Exclude: true})
+	is("e1", 1, "objective: e1 9, e2 8", "quantity viscosity: e1 3, e2 4, e4 6")
+	correct("e3", engine.Correct{})
+	is("e1", 2, "objective: e1 9, e2 8, e3 13", "quantity viscosity: e1 3, e2 4, e4 6")
+	correct("e1", engine.Correct{Outcome: events.ResolvedFailed})
+	correct("e2", engine.Correct{Outcome: events.ResolvedFailed, Quantities: both(8, 4)})
+	if m := viewOf(t, core).Objective; m != nil {
+		t.Errorf("nothing gave a result, and there is a model: %+v", m)
+	}
+	coherent(t, log, core)
+
+	_, _, ask = asked(t, electrolyte(t, 4, 20, unaided, func(def *definition.Campaign) {
+		def.Instrument = definition.Instrument{Driver: manual.Choose(manual.Settings{})}
+	}))
+	err := ask(engine.Request{Tell: &engine.Tell{Parameters: at(1, 0.35, 0.5), Failed: "it leaked", Quantities: both(9, 3)[:1]}})
+	if err == nil || !strings.Contains(err.Error(), "declares no quantities") {
+		t.Errorf("it is not refused: %v", err)
+	}
+}
+
+// leaking is an instrument every third experiment of which fails after it has measured. What it then
+// says of the conductivity is too good to be true.
+type leaking struct {
+	instruments.Instrument
+	answered *int
+}
+
+func (l leaking) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	o, err := l.Instrument.Await(ctx, cmd)
+	if *l.answered++; *l.answered%3 == 0 && o.Measurement != nil {
+		m := *o.Measurement
+		m.Objective.Value *= 2
+		o = instruments.Outcome{Status: instruments.Failed, Cause: "it leaked", Measurement: &m}
+	}
+	return o, err
+}
+
+// Law: a trade-off of which experiments fail after they have measured runs to its end, learns from
+// their values, has none of them on its front, and is audited bit for bit.
+func TestTradeoffOfWhatFailed(t *testing.T) {
+	def := electrolyte(t, 4, 12, unaided, func(def *definition.Campaign) {
+		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+	})
+	simulation, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	def.Quantities = []definition.QuantityDef{{Name: "conductivity", Unit: "mS/cm"}, {Name: "viscosity", Unit: "mPa·s", Scale: definition.ScaleLog}}
+	def.Objective = definition.Objective{Name: "conductivity", Goal: "maximize", Tradeoff: []definition.Aim{
+		{Name: "conductivity", Goal: "maximize"}, {Name: "viscosity", Goal: "minimize"},
+	}}
+	def.Policy, def.Model.Tails = definition.Policy{}, ""
+	def = campaignfile.Complete(builtin.Registry(), def)
+	log := memlog.New()
+	r, err := studytest.Runner(t.Context(), log, def, leaking{viscometer{simulation, new(int)}, new(int)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	core := r.Core()
+	s, view := core.State(), viewOf(t, core)
+	if n := s.Count(campaign.Failed); n != 4 || view.Objective.Fit.Observations != 12 {
+		t.Errorf("%d experiments failed and the model learns from %d; 4 and 12 are right", n, view.Objective.Fit.Observations)
+	}
+	p, err := outcome.NewProblem(s, view.Space, view.Objective, view.Outcomes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	standing, err := p.Standing()
+	if err != nil || len(standing.Measured) != 8 || len(standing.Front) == 0 {
+		t.Fatalf("the trade-off stands at %+v, %v; 8 of its experiments gave a result", standing, err)
+	}
+	for _, m := range standing.Measured {
+		if s.Experiment(m.Experiment).Status != campaign.Measured {
+			t.Errorf("%s failed and counts as a result", m.Experiment)
+		}
+	}
+	coherent(t, log, core)
+}
