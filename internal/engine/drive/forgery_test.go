@@ -54,6 +54,7 @@ var free = []struct {
 	{`experiment\.(failed|unresolved|cancelled|infeasible|deferred)`, `cause`, "an instrument's words"},
 	{`experiment\.failed`, `rejected`, "an instrument's words"},
 	{`experiment\.measured`, `(identity|began|ended|further/.*|further)`, "what the device says of itself and beside the objective"},
+	{`experiment\.failed`, `measurement/(identity|missing/#/reason)`, "what the device says of itself, and of what it did not measure"},
 	{`quantity\.arrived`, `(unread|missing/reason)`, "an instrument's words, where it said that there is no value"},
 	{`experiment\.resolved`, `resolution`, "a person's word on what they saw"},
 	{`recovery\.done`, `commands/#/fate`, "the device's word on its past"},
@@ -271,7 +272,11 @@ var forgedLogs = map[string]struct {
 	"anchors":  {campaign: dueled},
 	"judged":   {labeled, []events.Kind{events.KindMeasurementsJudged}},
 	"awaiting": {awaiting, []events.Kind{events.KindQuantityArrived}},
-	"once":     {once, []events.Kind{events.KindExperimentCancelled, events.KindMeasurementFlagged}},
+	"leaked": {func(t *testing.T) []events.Event {
+		log, _ := leaked(t)
+		return history(t, log)
+	}, []events.Kind{events.KindExperimentFailed}},
+	"once": {once, []events.Kind{events.KindExperimentCancelled, events.KindMeasurementFlagged}},
 }
 
 // Law: every kind of event is forged, see [TestEveryForgeryIsFound].
