@@ -25,7 +25,7 @@ type Tell struct {
 	Value      *float64              `json:"value,omitempty" doc:"Of the objective; absent where the campaign seeks no single quantity."`
 	Unit       string                `json:"unit,omitempty" doc:"The value's unit, to be checked against the campaign's."`
 	SD         *float64              `json:"sd,omitempty" doc:"The standard deviation of the value, where it is known."`
-	Failed     string                `json:"failed,omitempty" doc:"Why there is no result. The quantities that it gave all the same may be told with it."`
+	Failed     string                `json:"failed,omitempty" doc:"Why there is no result. The quantities that it gave all the same go with it."`
 	Infeasible string                `json:"infeasible,omitempty" doc:"Why the composition cannot be made or measured."`
 	Again      string                `json:"again,omitempty" doc:"Why nothing took place: the same is asked for again."`
 	Further    []definition.Quantity `json:"further,omitempty" doc:"Other quantities that were measured."`

@@ -21,7 +21,7 @@ import (
 )
 
 // Law: what an experiment gave before it failed is learned by the models of these quantities, its
-// failure by that of what is feasible, and it is never the best: told so, settled so or corrected to
+// failure by that of what is feasible, and it is never the best: reported so, settled so or corrected to
 // it and back. A campaign that declares no quantities takes none.
 func TestFailedAllTheSame(t *testing.T) {
 	def := electrolyte(t, 4, 20, unaided, func(def *definition.Campaign) {

@@ -54,7 +54,7 @@ func (r Reply) Result(requested definition.Point) instruments.Outcome {
 // else that is faulty, or that the protocol does not have, is kept as it was
 // written in the measurement's Unread, and the objective counts. An outcome
 // without a readable status is unknown, and its cause repeats what was written.
-// A measurement beside a failure is what was measured all the same.
+// With a failure, a measurement is what was measured all the same.
 // Failed and unknown are different on purpose: a failed experiment is over and
 // the campaign goes on, an unknown one waits for a person (law 3 of
 // docs/architecture.md). Only where the status could be read is it known that
