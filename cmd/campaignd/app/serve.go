@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/forward"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/labfile"
+	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/notify"
 	"github.com/campaignd/campaignd/internal/server"
 	"github.com/campaignd/campaignd/internal/server/gate"
@@ -101,6 +102,10 @@ who may equip the lab, with --confined of nobody.`,
 //
 // An interrupt is how a server ends, and no failure: the exit code is 0.
 func (a *app) serve(ctx context.Context, s serving) error {
+	if lablog.Exists(s.folder) {
+		return badInput("%s is a store, and not a folder of stores: serve it with `campaignd serve --store %s`",
+			s.folder, shellArg(s.folder))
+	}
 	proxy, err := s.trusted()
 	if err != nil {
 		return err
