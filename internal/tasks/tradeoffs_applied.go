@@ -105,8 +105,8 @@ func penicillin() Tradeoff {
 			parameter("ph", "", 5, 6.5, ""),
 		},
 		Objectives: []Outcome{
-			{Name: "negated yield", Unit: "g/L", Goal: minimize, Worst: 25.935},
-			{Name: "carbon dioxide", Unit: "mmol/L", Goal: minimize, Worst: 57.612},
+			{Name: "negated_yield", Unit: "g/L", Goal: minimize, Worst: 25.935},
+			{Name: "carbon_dioxide", Unit: "mmol/L", Goal: minimize, Worst: 57.612},
 			{Name: "duration", Unit: "h", Goal: minimize, Worst: 935.5},
 		},
 		Hypervolume: 2183455.909507436,

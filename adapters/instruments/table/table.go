@@ -163,6 +163,49 @@ func (i *Instrument) Rows() []Row {
 	return list
 }
 
+// Measurements returns every row as the campaign reads it, in the order of
+// [Instrument.Rows], none left out.
+func (i *Instrument) Measurements() []events.Measurement {
+	var list []events.Measurement
+	for _, p := range i.points {
+		k, _ := i.key(p) // it was read with one
+		for _, r := range i.rows[k] {
+			list = append(list, i.measurement(maps.Clone(p), r))
+		}
+	}
+	return list
+}
+
+// Means returns what the rows that hold the composition p have of each quantity in
+// the mean, as one measurement; a quantity that none of them has is not in it. A
+// composition that the table does not hold is an error. Like [Instrument.Mean] it
+// stands for the truth.
+func (i *Instrument) Means(p definition.Point) (events.Measurement, error) {
+	k, err := i.key(p)
+	if err != nil {
+		return events.Measurement{}, err
+	}
+	rows := i.rows[k]
+	if len(rows) == 0 {
+		return events.Measurement{}, fmt.Errorf("%s holds no row with %s", i.name, i.format(p))
+	}
+	means := row{}
+	for _, q := range i.measured {
+		sum, n := 0.0, 0
+		for _, r := range rows {
+			m := i.measurement(p, r)
+			if value, ok := m.Of(q.Name); ok {
+				sum += value.Value
+				n++
+			}
+		}
+		if n > 0 {
+			means.values = append(means.values, definition.Quantity{Name: q.Name, Value: sum / float64(n), Unit: q.Unit})
+		}
+	}
+	return i.measurement(p, means), nil
+}
+
 // Mean returns the mean of the rows that hold the composition p, in the
 // objective's unit. A composition that the table does not hold is an error. A
 // study takes it for the true value. Added up in the order of the file, so that

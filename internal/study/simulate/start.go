@@ -37,11 +37,11 @@ type Said struct {
 }
 
 // Starts returns the starts of the study, by seed and then by task, of tasks on
-// which the baseline measures.
+// which the baseline measures one value: a trade-off has none to say.
 func (s *Study) Starts() (starts []*Start) {
 	for _, u := range s.Units {
 		t := s.Tasks[u.Task]
-		if u.Arm == t.source.Baseline && u.Definition.Measures() {
+		if u.Arm == t.source.Baseline && u.Definition.Measures() && t.Truth.Front == nil {
 			starts = append(starts, &Start{Key: startKey(u.Definition, t.digest), Task: t,
 				Definition: u.Definition, study: s})
 		}
@@ -134,8 +134,6 @@ func (s *Start) Measure(ctx context.Context, p definition.Point, n int) (Said, e
 // know adds the truth. A peer must not see it; what it was is for the
 // comparison afterwards.
 func (s *Start) know(said *Said) (err error) {
-	if said.True, err = s.Task.Truth.Value(said.Point); err == nil {
-		said.Regret = s.Task.Truth.Regret(said.True)
-	}
+	said.True, said.Regret, err = s.Task.Truth.at(said.Point)
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -59,11 +60,6 @@ func (t *Task) store(
 	if err != nil {
 		return err
 	}
-	// To everything that was measured; the campaign itself keeps its own fit.
-	model, err := fitted(ctx, core.Clone().Objective())
-	if err != nil {
-		return fmt.Errorf("%w; a store needs measurements to stand in for its instrument", err)
-	}
 	def := *core.State().Definition
 	if t.given, err = campaignSections(def); err != nil {
 		return err
@@ -76,8 +72,21 @@ func (t *Task) store(
 	if err := t.give("instrument", definition.Instrument{Steps: def.Steps(), Driver: stand}); err != nil {
 		return err
 	}
-	t.candidates = def.Candidates
+	t.candidates, t.Kind = def.Candidates, Store
+	if !measuredAsIs(def) {
+		return t.storeOfSeveral(ctx, file, source, core, name)
+	}
+	return t.storeOfOne(ctx, source, core, name)
+}
 
+// storeOfOne is the task of a campaign that seeks one value which is measured.
+func (t *Task) storeOfOne(ctx context.Context, source *studyfile.Task, core *engine.Core, name string) error {
+	// To everything that was measured; the campaign itself keeps its own fit.
+	model, err := fitted(ctx, core.Clone().Objective())
+	if err != nil {
+		return fmt.Errorf("%w; %s", err, needsMeasurements)
+	}
+	def := *core.State().Definition
 	sought := def.Sought()
 	truth := Truth{Sought: sought}
 	truth.Value = func(p definition.Point) (float64, error) {
@@ -87,7 +96,7 @@ func (t *Task) store(
 	if truth.Best, truth.Worst, err = extremes(ctx, core.Space(), model); err != nil {
 		return err
 	}
-	noise := noiseOf(def, source, math.Sqrt(model.Fit.Noise)*model.Fit.Scale)
+	sd := noiseOf(def, source, math.Sqrt(model.Fit.Noise)*model.Fit.Scale)
 	view, err := core.View(ctx)
 	if err != nil {
 		return err
@@ -98,9 +107,8 @@ func (t *Task) store(
 		return err
 	}
 	past, count := answers(core.State(), core.Space())
-	t.Kind = Store
 	t.Truth = truth
-	if t.digest, err = digest(past, model.Fit, noise); err != nil {
+	if t.digest, err = digest(past, model.Fit, sd); err != nil {
 		return err
 	}
 	t.About = fmt.Sprintf("The campaign %s in %s. "+
@@ -108,7 +116,7 @@ func (t *Task) store(
 		"the mean of a Gaussian process fitted to all its %d measurements, "+
 		"with noise of standard deviation %s. Regret is against the surrogate's optimum, %s.",
 		name, filepath.Base(source.Store), count, len(model.Observations),
-		quantity(noise, sought), quantity(truth.Best, sought))
+		quantity(sd, sought), quantity(truth.Best, sought))
 	if check := diagnosis.LeaveOneOut; check != nil && check.R2 != nil {
 		t.About += fmt.Sprintf(" Of the variance of measurements left out it predicts %.0f %%.",
 			100*max(0, *check.R2))
@@ -116,9 +124,12 @@ func (t *Task) store(
 	if diagnosis.Verdict.Troubled() {
 		t.Doubt = "The surrogate: " + diagnosis.Headline
 	}
-	t.standIn(past, noise)
+	t.standIn(past, map[string]noise{sought.Name: {sd: sd}})
 	return nil
 }
+
+// needsMeasurements is what a store without enough of them is refused with.
+const needsMeasurements = "a store needs measurements to stand in for its instrument"
 
 // noiseOf is the standard deviation of a surrogate's noise: what the task says,
 // or else the objective, or else the model. Zero is a value: a task may say
@@ -132,7 +143,7 @@ func noiseOf(def definition.Campaign, source *studyfile.Task, model float64) flo
 
 // standIn makes the past answer, and where it does not, the truth with noise.
 // Each campaign has an instrument of its own, since they are run at once.
-func (t *Task) standIn(past map[string][]answer, noise float64) {
+func (t *Task) standIn(past map[string][]answer, noises map[string]noise) {
 	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) {
 		sp, err := space.New(def)
 		return &surrogate{
@@ -140,7 +151,7 @@ func (t *Task) standIn(past map[string][]answer, noise float64) {
 			space:    sp,
 			past:     past,
 			truth:    t.Truth,
-			noise:    noise,
+			noises:   noises,
 			outcomes: map[string]instruments.Outcome{},
 		}, err
 	}
@@ -254,7 +265,8 @@ type surrogate struct {
 	space *space.Space
 	past  map[string][]answer
 	truth Truth // and what is sought
-	noise float64
+	// noises are those of the quantities, by name; none of one that is not there.
+	noises map[string]noise
 
 	mu       sync.Mutex
 	outcomes map[string]instruments.Outcome
@@ -265,6 +277,12 @@ func (s *surrogate) Describe(ctx context.Context) (instruments.Description, erro
 	d := instruments.Description{
 		Name: "surrogate", Identity: "a model of an earlier campaign", Capacity: 1, Simulated: true,
 		Outputs: []instruments.OutputSpec{instruments.OutputOf(s.truth.Sought)},
+	}
+	if s.truth.quantities != nil {
+		d.Outputs = nil
+		for _, q := range s.def.Declared() {
+			d.Outputs = append(d.Outputs, instruments.OutputSpec{Name: q.Name, Unit: q.Unit})
+		}
 	}
 	return d, ctx.Err()
 }
@@ -301,14 +319,45 @@ func (s *surrogate) outcome(cmd instruments.Command) (instruments.Outcome, error
 		}
 		return outcome, nil
 	}
-	value, err := s.truth.Value(cmd.Parameters)
+	measurement, err := s.measure(cmd)
 	if err != nil {
 		return instruments.Outcome{}, err
 	}
-	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
-		Actual: maps.Clone(cmd.Parameters), Identity: fromSurrogate,
-		Objective: s.truth.Sought.Quantity(value+s.noise*normal(s.def.Seed, cmd.Experiment), nil),
-	}}, nil
+	measurement.Actual, measurement.Identity = maps.Clone(cmd.Parameters), fromSurrogate
+	return instruments.Outcome{Status: instruments.Measured, Measurement: &measurement}, nil
+}
+
+// measure is the truth with noise, of each quantity its own.
+func (s *surrogate) measure(cmd instruments.Command) (m events.Measurement, err error) {
+	if s.truth.quantities == nil {
+		value, err := s.truth.Value(cmd.Parameters)
+		sought := s.truth.Sought
+		m.Objective = sought.Quantity(s.noises[sought.Name].add(value, normal(s.def.Seed, cmd.Experiment)), nil)
+		return m, err
+	}
+	if m, err = s.truth.quantities(cmd.Parameters); err != nil {
+		return m, err
+	}
+	m.Quantities = slices.Clone(m.Quantities)
+	for i := range m.Quantities {
+		q := &m.Quantities[i]
+		q.Value = s.noises[q.Name].add(q.Value, normal(s.def.Seed, cmd.Experiment+"/"+q.Name))
+	}
+	return m, nil
+}
+
+// noise is that of a quantity: its standard deviation, or that of its logarithm.
+type noise struct {
+	sd        float64
+	logarithm bool
+}
+
+// add adds the noise of a standard normal number to a value.
+func (n noise) add(value, normal float64) float64 {
+	if n.logarithm {
+		return value * math.Exp(n.sd*normal)
+	}
+	return value + n.sd*normal
 }
 
 // normal returns a standard normal number that follows from a seed and a name.

@@ -30,59 +30,78 @@ func (t *Task) everywhere(
 	if err != nil {
 		return err
 	}
-	rows := instrument.Rows()
-	if k := source.Surrogate.Neighbors; len(rows) <= k {
-		return fmt.Errorf("%s has %d rows, and the mean of %d needs more", filepath.Base(cfg.File),
-			len(rows), k)
+	if !measuredAsIs(def) {
+		return t.everywhereOfSeveral(ctx, def, instrument, filepath.Base(cfg.File), source)
+	}
+	k, sought, rows := source.Surrogate.Neighbors, def.Sought(), instrument.Rows()
+	by, err := regress(ctx, def, rows, k)
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(cfg.File), err)
 	}
 	sp, err := space.New(def)
 	if err != nil {
 		return err
 	}
-	var (
-		noise, explained float64
-		what             string
-	)
-	sought := def.Sought()
-	t.Truth = Truth{Sought: sought}
-	if k := source.Surrogate.Neighbors; k > 0 {
+	t.Truth = Truth{Sought: sought, Value: by.value}
+	what := "the mean of a Gaussian process fitted to them"
+	if k > 0 {
 		what = fmt.Sprintf("the mean of the %d nearest rows in the unit cube", k)
-		n, err := newNeighbors(sp, rows, k)
-		if err != nil {
-			return err
-		}
-		explained = n.explained()
-		t.Truth.Value = n.value
-		if err := t.Truth.searched(sp, rows); err != nil {
-			return err
-		}
+		err = t.Truth.searched(sp, rows)
 	} else {
-		what = "the mean of a Gaussian process fitted to them"
-		model, err := fitRows(ctx, def, rows)
-		if err != nil {
-			return err
-		}
-		y, mean, _ := model.GP().LeaveOneOut()
-		explained = r2(y, mean)
-		noise = math.Sqrt(model.Fit.Noise) * model.Fit.Scale
-		t.Truth.Value = func(p definition.Point) (float64, error) {
-			prediction, err := model.Predict(p)
-			return prediction.Mean, err
-		}
-		if t.Truth.Best, t.Truth.Worst, err = extremes(ctx, sp, model); err != nil {
-			return err
-		}
+		t.Truth.Best, t.Truth.Worst, err = extremes(ctx, sp, by.model)
 	}
-	noise = noiseOf(def, source, noise)
-	t.digest += fmt.Sprintf(" neighbors %d noise %x", source.Surrogate.Neighbors, noise)
-	if noise > 0 {
-		what += ", measured with noise of standard deviation " + quantity(noise, sought)
+	if err != nil {
+		return err
+	}
+	sd := noiseOf(def, source, by.sd)
+	t.digest += fmt.Sprintf(" neighbors %d noise %x", source.Surrogate.Neighbors, sd)
+	if sd > 0 {
+		what += ", measured with noise of standard deviation " + quantity(sd, sought)
 	}
 	t.About = fmt.Sprintf("A surrogate of the %d rows of %s: %s. Regret is against its optimum, %s. "+
 		"Of the variance of rows left out it predicts %.0f %%.",
-		len(rows), filepath.Base(cfg.File), what, quantity(t.Truth.Best, sought), 100*max(0, explained))
-	t.standIn(nil, noise)
+		len(rows), filepath.Base(cfg.File), what, quantity(t.Truth.Best, sought), 100*max(0, by.explained))
+	t.standIn(nil, map[string]noise{sought.Name: {sd: sd}})
 	return nil
+}
+
+// regression predicts what is sought over the space, by rows. Explained is the
+// share of the variance of rows left out that it predicts, sd the standard deviation
+// of the noise, 0 where it says nothing of that.
+type regression struct {
+	value         func(definition.Point) (float64, error)
+	explained, sd float64
+	model         *objective.Model // nil for neighbors
+}
+
+// regress makes a regression of the mean of the nearest neighbors, or of a Gaussian
+// process for 0 of them.
+func regress(ctx context.Context, def definition.Campaign, rows []table.Row, neighbors int) (r regression, err error) {
+	if len(rows) <= neighbors {
+		return r, fmt.Errorf("there are %d rows, and the mean of %d needs more", len(rows), neighbors)
+	}
+	if neighbors > 0 {
+		sp, err := space.New(def)
+		if err != nil {
+			return r, err
+		}
+		n, err := newNeighbors(sp, rows, neighbors)
+		if err != nil {
+			return r, err
+		}
+		return regression{value: n.value, explained: n.explained()}, nil
+	}
+	model, err := fitRows(ctx, def, rows)
+	if err != nil {
+		return r, err
+	}
+	y, mean, _ := model.GP().LeaveOneOut()
+	r.model, r.explained, r.sd = model, r2(y, mean), math.Sqrt(model.Fit.Noise)*model.Fit.Scale
+	r.value = func(p definition.Point) (float64, error) {
+		prediction, err := model.Predict(p)
+		return prediction.Mean, err
+	}
+	return r, nil
 }
 
 // fitRows fits a Gaussian process to rows, whose noise is inferred: the
@@ -247,13 +266,13 @@ func (t *Truth) climb(
 		x     []float64
 		value float64
 	}
-	look := func(p definition.Point) (place, error) {
-		v, err := t.Value(p)
-		if err != nil {
-			return place{}, err
+	look := func(p definition.Point) (at place, counts bool, err error) {
+		v, counts, err := t.counts(p)
+		if err != nil || !counts {
+			return at, false, err
 		}
 		x, err := sp.Encode(p)
-		return place{p, x, v}, err
+		return place{p, x, v}, true, err
 	}
 	order := func(a, b place) int {
 		if greatest {
@@ -261,13 +280,20 @@ func (t *Truth) climb(
 		}
 		return cmp.Compare(a.value, b.value)
 	}
-	places := make([]place, len(points))
-	for i, p := range points {
-		if places[i], err = look(p); err != nil {
+	places := make([]place, 0, len(points))
+	for _, p := range points {
+		at, counts, err := look(p)
+		if err != nil {
 			return nil, math.NaN(), err
+		}
+		if counts {
+			places = append(places, at)
 		}
 	}
 	slices.SortStableFunc(places, order)
+	if len(places) == 0 && len(points) > 0 {
+		return nil, math.NaN(), errors.New("no composition keeps the bounds on outcomes and has a value of what is sought")
+	}
 	if len(places) == 0 {
 		return nil, math.NaN(), errors.New("there is no composition in this space")
 	}
@@ -287,11 +313,11 @@ func (t *Truth) climb(
 				if err != nil {
 					continue // nothing can be made near there
 				}
-				next, err := look(p)
+				next, counts, err := look(p)
 				if err != nil {
 					return nil, math.NaN(), err
 				}
-				if order(next, places[i]) < 0 {
+				if counts && order(next, places[i]) < 0 {
 					places[i] = next
 				}
 			}

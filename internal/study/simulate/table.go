@@ -76,26 +76,44 @@ func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Sett
 	if t.candidates, err = rows.Candidates(ctx); err != nil {
 		return err
 	}
-	knows, err := humansim.KnowledgeOf(ctx, rows, def.Sought())
-	if err != nil {
+	if t.Truth, err = ofRows(ctx, def, rows, t.candidates); err != nil {
 		return err
 	}
-	t.Truth = Truth{Value: knows.Value, Sought: knows.Sought, Best: knows.Best, Worst: knows.Worst}
-	for _, p := range t.candidates {
-		if v, err := rows.Mean(p); err == nil && v == knows.Best {
-			t.Truth.BestAt = p
-			break
-		}
+	count := len(rows.Rows())
+	if t.Truth.quantities != nil {
+		count = len(rows.Measurements())
 	}
-	t.About = fmt.Sprintf("The %d rows of %s answer, and nothing else can be measured. "+
-		"Regret is against the best row, %s.",
-		len(rows.Rows()), filepath.Base(cfg.File), quantity(knows.Best, knows.Sought))
+	t.About = fmt.Sprintf("The %d rows of %s answer, and nothing else can be measured. %s",
+		count, filepath.Base(cfg.File), t.Truth.words("the best row"))
 	t.instrument = func(def definition.Campaign) (instruments.Instrument,
 		error) {
 		return table.New(cfg, def, "")
 	}
 	t.reviewers = t.Truth.knowing
 	return nil
+}
+
+// ofRows is the truth of a table. Of one value it is the mean of each composition's
+// rows; where outcomes are bounded or traded off, the mean of each quantity.
+func ofRows(
+	ctx context.Context, def definition.Campaign, rows *table.Instrument, candidates []definition.Point,
+) (Truth, error) {
+	if !def.Single() || len(def.ConstraintsOnOutcomes) > 0 {
+		def.Candidates = candidates
+		return truthOf(def, rows.Means, 0)
+	}
+	knows, err := humansim.KnowledgeOf(ctx, rows, def.Sought())
+	if err != nil {
+		return Truth{}, err
+	}
+	truth := Truth{Value: knows.Value, Sought: knows.Sought, Best: knows.Best, Worst: knows.Worst}
+	for _, p := range candidates {
+		if v, err := rows.Mean(p); err == nil && v == knows.Best {
+			truth.BestAt = p
+			break
+		}
+	}
+	return truth, nil
 }
 
 // read reads the table of a task. The digest is that of the file's bytes:

@@ -3,7 +3,6 @@ package simulate
 import (
 	"context"
 	"fmt"
-	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/adapters/humans"
-	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
@@ -56,83 +54,6 @@ type Task struct {
 	reviewers  func(definition.Campaign) (map[string]humans.Reviewer, error)
 }
 
-// Truth knows the noiseless value of every composition.
-type Truth struct {
-	// Value is the noiseless objective at a composition, in the objective's
-	// unit. It is safe for concurrent use.
-	Value func(definition.Point) (float64, error)
-	// Sought is that objective.
-	Sought definition.Objective
-	// Best and Worst are the extremes over the space, according to its goal.
-	Best, Worst float64
-	// BestAt is where Best is attained, or one of the places; nil where that is
-	// unknown.
-	BestAt definition.Point
-}
-
-// Regret returns how much worse a value is than the best, in the objective's
-// unit: at least 0 for noiseless values, up to the rounding of Best.
-func (t Truth) Regret(value float64) float64 {
-	return t.Sought.Regret(value, t.Best)
-}
-
-// Rank returns ρ: the value at p scaled linearly so that the best is −3 and the
-// worst 3 (Xu et al. 2024, Example 2.2).
-func (t Truth) Rank(p definition.Point) (float64, error) {
-	v, err := t.Value(p)
-	if err != nil {
-		return math.NaN(), err
-	}
-	return t.rankOf(v), nil
-}
-
-// rankOf is the rank ρ of simulated experts: −3 for the best value of the space,
-// 3 for the worst.
-func (t Truth) rankOf(value float64) float64 {
-	if t.Best == t.Worst {
-		return 0
-	}
-	return min(max(-3+6*(value-t.Best)/(t.Worst-t.Best), -3), 3)
-}
-
-// knowing returns the experts of a definition, who know the truth; those who
-// name a test problem know that instead. A person cannot take part in a study.
-func (t Truth) knowing(def definition.Campaign) (map[string]humans.Reviewer, error) {
-	sp, err := space.New(def)
-	if err != nil {
-		return nil, err
-	}
-	sample := func(n int, seed uint64) []definition.Point {
-		points, _ := sp.Sample(n, seed) // none: the expert reports it
-		return points
-	}
-	knows := humansim.Knowledge{
-		Value: t.Value, Sought: t.Sought, Best: t.Best, Worst: t.Worst, BestAt: t.BestAt,
-	}
-	reviewers := make(map[string]humans.Reviewer, len(def.Experts))
-	for _, e := range def.Experts {
-		if e.Channel.Name != humansim.Name {
-			return nil, fmt.Errorf("%s is a person, and a study asks nobody: give the expert simulated: {}", e.Name)
-		}
-		settings, err := humansim.SettingsOf(e)
-		if err != nil {
-			return nil, err
-		}
-		var reviewer *humansim.Reviewer
-		switch {
-		case settings.Task != "":
-			reviewer, err = humansim.New(e, def, sample)
-		default:
-			reviewer, err = humansim.Knowing(e, def, knows, sample)
-		}
-		if err != nil {
-			return nil, err
-		}
-		reviewers[e.Name] = reviewer
-	}
-	return reviewers, nil
-}
-
 // newTask sets up one of the four kinds of task that a study can name. The
 // study's file has been checked by then: exactly one of them is named.
 func newTask(
@@ -141,6 +62,9 @@ func newTask(
 	t := &Task{Name: source.Name, source: source}
 	switch {
 	case source.Function != "":
+		if problem, ok := problemOf(source); ok {
+			return t, t.tradeoff(file, source, problem)
+		}
 		return t, t.function(source)
 	case source.Table != "":
 		return t, t.table(ctx, file, source)
@@ -211,6 +135,82 @@ func (t *Task) function(source *studyfile.Task) (err error) {
 	return nil
 }
 
+// problemOf is the test problem with several objectives that a task names; ok is
+// false where it names a function of one.
+func problemOf(source *studyfile.Task) (problem tasks.Tradeoff, ok bool) {
+	if _, one := tasks.Lookup(source.Function); one {
+		return problem, false
+	}
+	return tasks.LookupTradeoff(source.Function)
+}
+
+// tradeoff is a test problem with several objectives, whose slacks are bounded.
+func (t *Task) tradeoff(file *studyfile.File, source *studyfile.Task, problem tasks.Tradeoff) (err error) {
+	if t.given, err = studyfile.FunctionSections(problem.Name); err != nil {
+		return err
+	}
+	if source.Grid > 0 {
+		if err := t.give("parameters", onGrid(problem.Parameters, source.Grid)); err != nil {
+			return err
+		}
+	}
+	if len(source.Noises) > 0 && !source.NoiseUnknown {
+		if err := t.give("quantities", studyfile.QuantitiesOf(problem, source.Noises)); err != nil {
+			return err
+		}
+	}
+	def, faults := file.Definition(source, &file.Arms[0], t.given)
+	if faults != nil {
+		return file.NewError(faults)
+	}
+	noises, words, err := noisesOf(def, source, nil)
+	if err != nil {
+		return err
+	}
+	switch {
+	case words == "":
+		words = "without noise"
+	case source.NoiseUnknown:
+		words += ", which the models infer"
+	default:
+		words += ", which the models know"
+	}
+	greatest := 0.0
+	if asIs(def, problem) {
+		greatest = problem.Hypervolume
+	}
+	if t.Truth, err = truthOf(def, ofTradeoff(def, problem), greatest); err != nil {
+		return err
+	}
+	t.Kind = Function
+	t.digest = fmt.Sprintf("function %s %v", problem.Name, noises) // maps are printed by their keys
+	t.About = fmt.Sprintf("%s, %s. %s", sentence(problem.Description), words, t.Truth.words("the optimum"))
+	t.standIn(nil, noises)
+	return nil
+}
+
+// asIs reports whether a campaign seeks the front of a test problem as that is
+// defined, whose greatest hypervolume is then known.
+func asIs(def definition.Campaign, problem tasks.Tradeoff) bool {
+	aims := def.Tradeoff()
+	if !reflect.DeepEqual(def.Parameters, problem.Parameters) || len(def.Constraints) > 0 ||
+		len(aims) != len(problem.Objectives) || len(def.ConstraintsOnOutcomes) != len(problem.Slacks) {
+		return false
+	}
+	for k, o := range problem.Objectives {
+		a, q := aims[k], def.Quantity(o.Name)
+		if a.Name != o.Name || a.Goal != o.Goal || a.Worst == nil || *a.Worst != o.Worst || q.Scale != "" {
+			return false
+		}
+	}
+	for k, c := range def.ConstraintsOnOutcomes {
+		if c.Require != studyfile.KeepsSlack(problem.Slacks[k]) {
+			return false
+		}
+	}
+	return true
+}
+
 // onGrid gives each parameter n values at equal distances over its range. Both
 // ends are among them.
 func onGrid(parameters []definition.Parameter, n int) []definition.Parameter {
@@ -246,7 +246,12 @@ func (t *Task) knownFunction(task tasks.Task) {
 // can be measured, where every arm has the same list of them: a grid has no
 // regret of its own. Otherwise it stays that of the whole problem. Without that
 // every arm on a coarse grid would keep a regret that none could avoid.
+//
+// The truth of several quantities was looked for among them from the first.
 func (t *Task) onList(definitions []definition.Campaign) error {
+	if t.Truth.quantities != nil {
+		return nil
+	}
 	for _, def := range definitions[1:] {
 		if !reflect.DeepEqual(def.Parameters, definitions[0].Parameters) ||
 			!reflect.DeepEqual(def.Candidates, definitions[0].Candidates) {
@@ -307,9 +312,17 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 			return err
 		}
 		t.knownFunction(task)
-		t.About = fmt.Sprintf("The campaign of %s: %s. Regret is against the optimum of the whole test problem.",
-			filepath.Base(path), task.Description)
-		return nil
+		t.About = fmt.Sprintf("The campaign of %s: %s.", filepath.Base(path), task.Description)
+		if measuredAsIs(def) && def.Sought().Name == task.Objective.Name && def.Sought().Goal == task.Objective.Goal {
+			t.About += " Regret is against the optimum of the whole test problem."
+			return nil
+		}
+		if def, err = t.composed(file, source); err != nil {
+			return err
+		}
+		t.Truth, err = truthOf(def, ofFunction(def, task), 0)
+		t.About += " " + t.Truth.words("the best value that a search has found")
+		return err
 	case table.Name:
 		if err := t.give("instrument", in); err != nil {
 			return err
@@ -318,6 +331,11 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 		if err != nil {
 			return err
 		}
+		if !def.Single() || len(def.ConstraintsOnOutcomes) > 0 {
+			if def, err = t.composed(file, source); err != nil {
+				return err
+			}
+		}
 		return t.rows(ctx, def, settings, filepath.Dir(path))
 	}
 	return fmt.Errorf("%s: what measures in it is neither simulated nor a table, "+
@@ -325,18 +343,29 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 		path)
 }
 
+// composed is the campaign of the first arm, which says what all arms are judged
+// by.
+func (t *Task) composed(file *studyfile.File, source *studyfile.Task) (definition.Campaign, error) {
+	def, faults := file.Definition(source, &file.Arms[0], t.given)
+	if faults != nil {
+		return def, file.NewError(faults)
+	}
+	def.Candidates = t.candidates
+	return def, nil
+}
+
+// measuredAsIs reports whether what a campaign seeks is one of the values that are
+// measured, whatever the others are.
+func measuredAsIs(def definition.Campaign) bool {
+	return def.Single() && !def.Objective.Computed() && len(def.ConstraintsOnOutcomes) == 0
+}
+
 // campaignSections are the sections of a campaign that a task takes over: what
 // may be varied, what is sought, the model, the design and the budget.
 //
 // Policy and experts are the arm's; of the budget only the number of experiments
 // is taken over.
-//
-// It fails for a trade-off, of which regret would be that of one objective alone.
 func campaignSections(def definition.Campaign) (*yamltree.Node, error) {
-	if def.Tradeoff() != nil {
-		return nil, fmt.Errorf("%s trades several objectives off, and a study judges by the regret of one value: "+
-			"the progress of a trade-off is its hypervolume, which its status has after each experiment", def.Name)
-	}
 	given, err := yamltree.FromValue(def)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Trajectory is how a campaign went: a step for each experiment, in the order
@@ -24,25 +25,28 @@ type Trajectory []Step
 // task's truth.
 type Step struct {
 	// Measured is the result, noise included; nil where the experiment failed,
-	// and for comparisons.
+	// for comparisons, and of a trade-off, which has several.
 	Measured *float64 `json:"measured"`
-	// True is the noiseless value at the composition; of a comparison the mean
-	// over its options.
+	// True is the noiseless value at the composition ([Truth.Value]); of a
+	// comparison the mean over its options.
 	True float64 `json:"true"`
 	// Best is the best noiseless value at a measured, or compared, composition
-	// so far; before anything was measured, the worst value of the space.
+	// so far; before anything was measured, the worst value of the space. Of a
+	// trade-off it is the part of the greatest hypervolume that the measured
+	// compositions cover together, in per cent.
 	Best float64 `json:"best"`
 	// Regret is simple regret: how much worse Best is than the optimum, 0 at
 	// best. Where nothing is measured, the best composition is unknown, and
 	// Regret is Recommended.
 	Regret float64 `json:"regret"`
-	// Cumulative is the sum of the regrets of all compositions so far; of
+	// Cumulative is the sum of the regrets of all compositions so far; of a
+	// trade-off that of Regret after each experiment; of
 	// comparisons that of (P(x* ≻ x) + P(x* ≻ x') − 1)/2 (Kayal et al. 2025,
 	// Eq. 1).
 	Cumulative float64 `json:"cumulative"`
 	// Recommended is the regret of the composition that the campaign itself
 	// would name as its best: the one with the best posterior mean. Where it
-	// names none, it is the regret of True.
+	// names none, it is the regret of True, and of a trade-off it is Regret.
 	Recommended float64 `json:"recommended"`
 	// Asked counts the questions put so far; examples given unasked are not
 	// among them.
@@ -182,14 +186,14 @@ func (f *follower) recommend(ctx context.Context) error {
 	}
 	regret := math.NaN()
 	for i, p := range points {
-		value, err := f.truth.Value(p)
+		_, each, err := f.truth.at(p)
 		if err != nil {
 			return err
 		}
 		if i == 0 {
 			regret = 0
 		}
-		regret += f.truth.Regret(value) / float64(len(points))
+		regret += each / float64(len(points))
 	}
 	f.recommended = after(f.recommended, n, regret)
 	if Anchored(*f.core.State().Definition) {
@@ -239,6 +243,9 @@ func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 		}
 		return points, err
 	}
+	if f.truth.quantities != nil {
+		return f.namedOfSeveral(ctx)
+	}
 	model, err := f.core.Objective().Model(ctx) // of the fit that was recorded by then
 	if err != nil {
 		return nil, err
@@ -249,6 +256,29 @@ func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 			return nil, nil // nothing was measured at the target
 		}
 		return []definition.Point{model.Observations[i].Point}, nil
+	}
+	if best := f.core.Counts().BestMeasured; best != nil {
+		return []definition.Point{best.Parameters}, nil
+	}
+	return nil, nil
+}
+
+// namedOfSeveral is [follower.named] where the value that is sought depends on
+// several quantities, or these are bounded; nothing of a trade-off.
+func (f *follower) namedOfSeveral(ctx context.Context) ([]definition.Point, error) {
+	if f.truth.Front != nil {
+		return nil, nil
+	}
+	view, err := f.core.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	best, err := outcome.BestOf(view.Campaign, view.Space, view.Objective, view.Outcomes)
+	if err != nil {
+		return nil, err
+	}
+	if best != nil {
+		return []definition.Point{view.Objective.Observations[best.Index].Point}, nil
 	}
 	if best := f.core.Counts().BestMeasured; best != nil {
 		return []definition.Point{best.Parameters}, nil
@@ -284,7 +314,7 @@ func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 	s := f.core.State()
 	var trajectory Trajectory
 	var seconds []float64
-	best, cumulative := f.truth.Worst, 0.0
+	found, cumulative := f.truth.nothing(), 0.0
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		if x.Status.CalledOff() {
@@ -297,20 +327,24 @@ func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 			step.Measured = &measured.Value
 			step.Source = source(x.Measurement.Identity)
 		}
-		value, err := f.truth.Value(point)
+		value, regret, err := f.truth.at(point)
 		if err != nil {
 			return nil, nil, err
 		}
-		regret := f.truth.Regret(value)
-		if x.Measurement != nil && regret < f.truth.Regret(best) {
-			best = value
+		if x.Measurement != nil {
+			if err := found.add(point, value, regret); err != nil {
+				return nil, nil, err
+			}
+		}
+		step.True = value
+		step.Best = found.value
+		step.Regret = f.truth.Regret(found.value)
+		step.Recommended = f.recommendedAfter(len(trajectory), f.truth.Regret(f.truth.Worst))
+		if f.truth.Front != nil { // no composition is the best of a trade-off
+			step.Measured, step.Recommended, regret = nil, step.Regret, step.Regret
 		}
 		cumulative += regret
-		step.True = value
-		step.Best = best
-		step.Regret = f.truth.Regret(best)
 		step.Cumulative = cumulative
-		step.Recommended = f.recommendedAfter(len(trajectory), f.truth.Regret(f.truth.Worst))
 		trajectory, seconds = append(trajectory, step), append(seconds, times[i])
 	}
 	return trajectory, seconds, nil

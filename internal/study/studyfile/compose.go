@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	humansimulated "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events/definition"
@@ -93,21 +94,63 @@ func (t *Task) unanchored(def definition.Campaign) (faults []yamltree.Fault) {
 }
 
 // FunctionSections returns the sections of a campaign file that a test problem
-// determines.
+// determines, with one objective or with several. A study puts an instrument of its
+// own in the place of that of several.
 func FunctionSections(name string) (*yamltree.Node, error) {
-	task, _ := tasks.Lookup(name)
-	return yamltree.FromValue(struct {
-		Parameters  []definition.Parameter  `json:"parameters"`
-		Constraints []definition.Constraint `json:"constraints,omitempty"`
-		Objective   definition.Objective    `json:"objective"`
-		Instrument  definition.Instrument   `json:"instrument"`
-	}{
-		Parameters:  task.Parameters,
-		Constraints: task.Constraints,
-		Objective:   task.Objective,
-		Instrument:  definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: name})},
-	})
+	type sections struct {
+		Parameters            []definition.Parameter         `json:"parameters"`
+		Constraints           []definition.Constraint        `json:"constraints,omitempty"`
+		Quantities            []definition.QuantityDef       `json:"quantities,omitempty"`
+		Objective             definition.Objective           `json:"objective"`
+		ConstraintsOnOutcomes []definition.OutcomeConstraint `json:"constraints_on_outcomes,omitempty"`
+		Instrument            definition.Instrument          `json:"instrument"`
+	}
+	if task, ok := tasks.Lookup(name); ok {
+		return yamltree.FromValue(sections{
+			Parameters:  task.Parameters,
+			Constraints: task.Constraints,
+			Objective:   task.Objective,
+			Instrument:  definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: name})},
+		})
+	}
+	problem, _ := tasks.LookupTradeoff(name)
+	s := sections{
+		Parameters: problem.Parameters,
+		Quantities: QuantitiesOf(problem, nil),
+		Instrument: definition.Instrument{Driver: process.Choose(process.Settings{Command: []string{name}})},
+	}
+	for _, o := range problem.Objectives {
+		s.Objective.Tradeoff = append(s.Objective.Tradeoff,
+			definition.Aim{Name: o.Name, Goal: o.Goal, Worst: &o.Worst})
+	}
+	for _, name := range problem.Slacks {
+		s.ConstraintsOnOutcomes = append(s.ConstraintsOnOutcomes,
+			definition.OutcomeConstraint{Require: KeepsSlack(name)})
+	}
+	return yamltree.FromValue(s)
 }
+
+// QuantitiesOf are the quantities of a test problem with several objectives, these
+// and its slacks, with what is known of their noise.
+func QuantitiesOf(problem tasks.Tradeoff, noises map[string]float64) []definition.QuantityDef {
+	var list []definition.QuantityDef
+	add := func(q definition.QuantityDef) {
+		if sd, ok := noises[q.Name]; ok {
+			q.Noise = &sd
+		}
+		list = append(list, q)
+	}
+	for _, o := range problem.Objectives {
+		add(definition.QuantityDef{Name: o.Name, Unit: o.Unit})
+	}
+	for _, name := range problem.Slacks {
+		add(definition.QuantityDef{Name: name})
+	}
+	return list
+}
+
+// KeepsSlack is the bound on a slack of a test problem, as a campaign file has it.
+func KeepsSlack(name string) string { return name + " >= 0" }
 
 // composition is a campaign file that is being composed. Its methods replace
 // doc, which is never changed itself.
@@ -377,12 +420,16 @@ func (s standIns) restored(def definition.Campaign) definition.Campaign {
 	return campaignfile.Complete(s.registry, def)
 }
 
-// referenceTask has a simulated instrument, so that every policy and every
-// simulated expert can run on it.
-const referenceTask = "ackley4"
+// What every policy and every simulated expert can run on: referenceTask has one
+// objective, referenceFront several.
+const (
+	referenceTask  = "ackley4"
+	referenceFront = "branin-currin"
+)
 
 // reference returns the faults of an arm on a task that has everything: the
-// task that its experts say they know, if any, else referenceTask.
+// task that its experts say they know, if any, else referenceTask. A policy that
+// finds a front has none on referenceFront.
 func (f *File) reference(a *Arm) []yamltree.Fault {
 	task := referenceTask
 	for _, expert := range a.Panel.node.Items {
@@ -392,12 +439,21 @@ func (f *File) reference(a *Arm) []yamltree.Fault {
 			}
 		}
 	}
-	given, err := FunctionSections(task)
+	faults := f.onFunction(a, task)
+	if len(faults) > 0 && len(f.onFunction(a, referenceFront)) == 0 {
+		return nil
+	}
+	return faults
+}
+
+// onFunction returns the faults of an arm on a test problem.
+func (f *File) onFunction(a *Arm, name string) []yamltree.Fault {
+	given, err := FunctionSections(name)
 	if err != nil {
 		return []yamltree.Fault{a.node.Fault(err.Error(), "")}
 	}
 	plain := &File{Registry: f.Registry, Path: f.Path, Experiments: 1000}
-	_, faults := plain.Definition(&Task{Name: task, Function: task}, a, given)
+	_, faults := plain.Definition(&Task{Name: name, Function: name}, a, given)
 	return faults
 }
 

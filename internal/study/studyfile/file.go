@@ -11,6 +11,7 @@
 //	  - {task: electrolyte, noise: 0.27, experiments: 25, policies: {vanilla: {next: {lcb: {beta: 2}}}}}
 //	  - {task: hartmann3, anchors: [{x1: 0.5, x2: 0.4, x3: 0.6}]}  # of experts who are anchored
 //	  - {task: rkhs1-rbf, grid: 100}
+//	  - {task: branin-currin, noises: {branin: 15, currin: 0.6}}  # a front of several quantities
 //	  - {table: rows.csv, name: mine, parameters: [...], objective: {...}}
 //	  - {table: rows.csv, surrogate: gp, ...}  # a function of the whole space; or {neighbors: 33}
 //	  - {file: backtest.yaml}       # what a campaign file says is sought, and measures
@@ -104,9 +105,11 @@ type Task struct {
 	Name string
 	// Function is a test problem of internal/tasks, measured with the given
 	// noise (standard deviation, in the objective's unit), which the campaign
-	// knows unless NoiseUnknown is set.
+	// knows unless NoiseUnknown is set. Where there are several quantities, Noises
+	// are those of each, by name, in its unit.
 	Function                 string
 	Noise                    *float64
+	Noises                   map[string]float64
 	NoiseUnknown             bool
 	FailureRate, OutlierRate float64
 	// Grid, where positive, is the number of values of each parameter, at equal
@@ -271,8 +274,7 @@ func (r *reader) study(root *yamltree.Node, options Options) {
 		}
 	}
 	missing("name", "call the study something: name: ackley")
-	missing("tasks", "list what is optimized: tasks: [ackley4]; the functions are "+
-		strings.Join(tasks.Names(), ", "))
+	missing("tasks", "list what is optimized: tasks: [ackley4]; the functions are "+Functions())
 	missing("policies", "name what is compared: policies: {vanilla: {next: lcb}}")
 	if options.Seeds.Count > 0 {
 		f.Seeds = options.Seeds
@@ -353,7 +355,7 @@ func (r *reader) task(n *yamltree.Node) {
 	}
 	if !n.IsMapping() {
 		r.report(n, "it must be a task's name or a mapping, and this is %s", n.Describe()).
-			Remedy = "the functions are " + strings.Join(tasks.Names(), ", ")
+			Remedy = "the functions are " + Functions()
 		return
 	}
 	var kinds []string
@@ -369,6 +371,7 @@ func (r *reader) task(n *yamltree.Node) {
 	}
 	section := func(name string) field { return field{name, func(n *yamltree.Node) { t.sections[name] = n }} }
 	noise := field{"noise", r.number(0, 1e300, func(x float64) { t.Noise = &x })}
+	noises := field{"noises", r.noises(&t.Noises)}
 	fields := []field{
 		{"name", r.name(&t.Name, labelForm, labelAdvice)},
 		{"experiments", r.whole(1, func(k int) { t.Experiments = k })},
@@ -388,24 +391,27 @@ func (r *reader) task(n *yamltree.Node) {
 		fields = append(fields,
 			field{"task", r.text(&t.Function)},
 			noise,
+			noises,
 			field{"noise_unknown", r.value(&t.NoiseUnknown)},
 			field{"grid", r.whole(2, func(k int) { t.Grid = k })},
 			field{"failure_rate", r.number(0, 1, func(x float64) { t.FailureRate = x })},
 			field{"outlier_rate", r.number(0, 1, func(x float64) { t.OutlierRate = x })})
 	case "table":
 		fields = append(fields, field{"table", r.text(&t.Table)}, section("columns"), section("parameters"),
-			section("constraints"), section("objective"),
-			field{"surrogate", func(n *yamltree.Node) { t.Surrogate = r.surrogate(n) }}, noise)
+			section("constraints"), section("objective"), section("quantities"), section("constraints_on_outcomes"),
+			field{"surrogate", func(n *yamltree.Node) { t.Surrogate = r.surrogate(n) }}, noise, noises)
 	case "file":
 		fields = append(fields, field{"file", r.text(&t.CampaignFile)})
 	case "store":
 		fields = append(fields, field{"store", r.text(&t.Store)},
-			field{"campaign", r.text(&t.Campaign)}, noise)
+			field{"campaign", r.text(&t.Campaign)}, noise, noises)
 	}
 	r.mapping(n, fields...)
-	if t.Table != "" && t.Noise != nil && t.Surrogate == nil {
-		r.report(n.Field("noise"), "the rows of a table are answered as they are").
-			Remedy = "remove noise, or add surrogate: gp"
+	for _, name := range []string{"noise", "noises"} {
+		if given := n.Field(name); given != nil && t.Table != "" && t.Surrogate == nil {
+			r.report(given, "the rows of a table are answered as they are").
+				Remedy = "remove " + name + ", or add surrogate: gp"
+		}
 	}
 	if t.Name == "" {
 		t.Name = t.Function
@@ -452,11 +458,49 @@ func (r *reader) anchors(t *Task) func(*yamltree.Node) {
 	}
 }
 
-// function adds a task that is a test function, which has to exist.
-func (r *reader) function(t *Task) {
-	if _, ok := tasks.Lookup(t.Function); !ok && t.Function != "" {
-		r.report(t.node, "there is no task %q", t.Function).
-			Remedy = "the functions are " + strings.Join(tasks.Names(), ", ")
+// noises reads the noise of each of several quantities.
+func (r *reader) noises(to *map[string]float64) func(*yamltree.Node) {
+	return func(n *yamltree.Node) {
+		*to = map[string]float64{}
+		r.named(func(name string, n *yamltree.Node) {
+			r.number(0, 1e300, func(x float64) { (*to)[name] = x })(n)
+		})(n)
 	}
+}
+
+// Functions are the names of all test functions: those with one objective, then
+// those with several.
+func Functions() string {
+	return strings.Join(tasks.Names(), ", ") + "; with several objectives " +
+		strings.Join(slices.DeleteFunc(tasks.TradeoffNames(), isOfOne), ", ")
+}
+
+// isOfOne reports whether a test function has one objective. The electrolyte is
+// among both.
+func isOfOne(name string) bool {
+	_, ok := tasks.Lookup(name)
+	return ok
+}
+
+// function adds a task that is a test function, which has to exist. What is said of
+// a function's one value cannot be said of several.
+func (r *reader) function(t *Task) {
 	r.file.Tasks = append(r.file.Tasks, *t)
+	one := isOfOne(t.Function)
+	_, several := tasks.LookupTradeoff(t.Function)
+	switch {
+	case t.Function == "":
+	case !one && !several:
+		r.report(t.node, "there is no task %q", t.Function).
+			Remedy = "the functions are " + Functions()
+	case one && t.Noises != nil:
+		r.report(t.node.Field("noises"), "%s gives one value", t.Function).
+			Remedy = "write noise: and its standard deviation"
+	case !one && t.Noise != nil:
+		r.report(t.node.Field("noise"), "%s gives several quantities", t.Function).
+			Remedy = "write noises: {NAME: its standard deviation}"
+	case !one && t.FailureRate+t.OutlierRate > 0:
+		r.report(t.node, "experiments of %s, which gives several quantities, neither fail nor are wrong by far", t.Function).
+			Remedy = "remove failure_rate and outlier_rate"
+	}
 }

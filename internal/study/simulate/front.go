@@ -1,0 +1,276 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/num/pareto"
+	"github.com/campaignd/campaignd/projections/space"
+)
+
+// Front is what a trade-off is judged by: the hypervolume that compositions cover
+// together by their noiseless objectives, beyond one reference for all arms, as
+// a part of the greatest one that is known. Compositions that break a bound on
+// outcomes cover nothing.
+type Front struct {
+	// Objectives are what is traded off, with goals and units.
+	Objectives []definition.Objective
+	// Worst are the worst values of interest, the reference point: those that the
+	// definition gives, otherwise inferred once from the true front by
+	// [pareto.Reference].
+	Worst []float64
+	// Hypervolume is the greatest one, in the product of the objectives' units; of
+	// one that is modelled by its logarithm, of that.
+	Hypervolume float64
+	// Searched says that it is that of the front which a search has found, and
+	// the true one may be a little greater.
+	Searched bool
+
+	log       []bool    // of which objectives the logarithm counts
+	reference []float64 // MAXIMIZED, as all scores are
+	of        func(definition.Point) (scores []float64, err error)
+}
+
+// scores are the objectives of a composition, MAXIMIZED; nil where it counts for
+// nothing: it breaks a bound, or an objective has no value there.
+func (f *Front) scores(p definition.Point) ([]float64, error) { return f.of(p) }
+
+// covered is the part of the greatest hypervolume that is covered, in per cent.
+func (f *Front) covered(scores [][]float64) float64 {
+	return 100 * (pareto.Hypervolume(scores, f.reference) / f.Hypervolume)
+}
+
+// score turns a value of an objective into a score, and back.
+func (f *Front) score(k int, value float64) float64 {
+	if f.log[k] {
+		value = math.Log(value)
+	}
+	return -f.Objectives[k].Sign() * value
+}
+
+func (f *Front) value(k int, score float64) float64 {
+	value := -f.Objectives[k].Sign() * score
+	if f.log[k] {
+		return math.Exp(value)
+	}
+	return value
+}
+
+// frontOf makes the judge of a trade-off. kept says whether noiseless quantities
+// keep the bounds. greatest is the greatest hypervolume beyond the worst values
+// that the definition gives; 0 where it is unknown and has to be found.
+func frontOf(
+	def definition.Campaign, sp *space.Space, noiseless quantities, kept func(*events.Measurement) bool, greatest float64,
+) (*Front, error) {
+	f := &Front{Hypervolume: greatest}
+	for _, a := range def.Tradeoff() {
+		q := def.Quantity(a.Name)
+		f.Objectives = append(f.Objectives, def.ObjectiveOf(a))
+		f.log = append(f.log, q != nil && q.From == "" && q.Scale == definition.ScaleLog)
+		worst := math.NaN()
+		if k := len(f.reference); a.Worst != nil {
+			worst = f.score(k, *a.Worst)
+		}
+		f.reference = append(f.reference, worst)
+	}
+	f.of = func(p definition.Point) ([]float64, error) {
+		m, err := noiseless(p)
+		if err != nil || !kept(&m) {
+			return nil, err
+		}
+		scores := make([]float64, len(f.Objectives))
+		for k, o := range f.Objectives {
+			q, ok := computed.Quantity(&def, &m, o.Name)
+			scores[k] = f.score(k, q.Value)
+			if !ok || math.IsNaN(scores[k]) || math.IsInf(scores[k], 0) {
+				return nil, nil
+			}
+		}
+		return scores, nil
+	}
+	if greatest == 0 {
+		if err := f.search(sp); err != nil {
+			return nil, err
+		}
+	}
+	for k := range f.Objectives {
+		f.Worst = append(f.Worst, f.value(k, f.reference[k]))
+	}
+	return f, nil
+}
+
+// search finds the greatest hypervolume, and infers what is not given of the
+// reference: of a list of compositions exactly, of a space among random
+// compositions and by steps from those on the front so far, which become
+// shorter. It is deterministic.
+func (f *Front) search(sp *space.Space) error {
+	points, finite := sp.Finite()
+	if !finite {
+		var err error
+		if points, err = sp.Sample(sampledPoints, surrogateSeed); err != nil {
+			return err
+		}
+	}
+	var all [][]float64
+	var which []definition.Point
+	for _, p := range points {
+		scores, err := f.of(p)
+		if err != nil {
+			return err
+		}
+		if scores != nil {
+			all, which = append(all, scores), append(which, p)
+		}
+	}
+	if len(all) == 0 {
+		return errors.New("no composition keeps the bounds on outcomes, so that there is no front to find")
+	}
+	if !finite {
+		f.Searched = true
+		var err error
+		if all, err = f.climb(sp, which, all); err != nil {
+			return err
+		}
+	}
+	f.reference = pareto.Reference(all, f.reference, make([]float64, len(f.reference)))
+	if f.Hypervolume = pareto.Hypervolume(all, f.reference); f.Hypervolume == 0 {
+		return errors.New("no composition is better than the worst values of interest in every objective: " +
+			"say values of worst that some are better than, or none")
+	}
+	return nil
+}
+
+// How a front is searched for: steps at each length, and how many compositions it
+// holds at most with two, three and four objectives. The hypervolume of n
+// compositions with m objectives takes time of the order of n^(m−1).
+const frontSteps = 5000
+
+var mostOnFront = map[int]int{2: 1000, 3: 2000, 4: 250}
+
+// climb returns the scores of the front that steps from the given compositions
+// lead to. Half of the steps move one coordinate alone: many a front lies where
+// some coordinates are at their ends.
+func (f *Front) climb(sp *space.Space, points []definition.Point, scores [][]float64) ([][]float64, error) {
+	on := &frontier{most: mostOnFront[len(f.Objectives)], beyond: f.beyond(scores)}
+	for i, p := range points {
+		x, err := sp.Encode(p)
+		if err != nil {
+			return nil, err
+		}
+		on.add(x, scores[i])
+	}
+	random := rand.New(rand.NewPCG(surrogateSeed, 0x66726f6e74)) // the second word spells "front"
+	for length := longestStep; length > shortestStep; length /= 2 {
+		for range frontSteps {
+			x := slices.Clone(on.x[random.IntN(len(on.x))])
+			alone := -1
+			if random.IntN(2) == 0 {
+				alone = random.IntN(len(x))
+			}
+			for j := range x {
+				if alone < 0 || alone == j {
+					x[j] = min(max(x[j]+length*random.NormFloat64(), 0), 1)
+				}
+			}
+			p, err := sp.Snap(x)
+			if err != nil {
+				continue // nothing can be made near there
+			}
+			score, err := f.of(p)
+			if err != nil {
+				return nil, err
+			}
+			if score == nil {
+				continue
+			}
+			if x, err = sp.Encode(p); err != nil {
+				return nil, err
+			}
+			on.add(x, score)
+		}
+	}
+	return on.scores, nil
+}
+
+// beyond is the reference as far as it is given, where some of the scores are
+// beyond that; nil where none is.
+func (f *Front) beyond(scores [][]float64) []float64 {
+	given := slices.Clone(f.reference)
+	for k, r := range given {
+		if math.IsNaN(r) {
+			given[k] = math.Inf(-1)
+		}
+	}
+	if !slices.ContainsFunc(scores, func(s []float64) bool { return pareto.Beyond(s, given) }) {
+		return nil
+	}
+	return given
+}
+
+// frontier holds the compositions on a front, at most so many.
+type frontier struct {
+	most   int
+	beyond []float64 // what every score has to be beyond; nil for nothing
+	x      [][]float64
+	scores [][]float64
+}
+
+// add takes in a composition that is not covered, and drops those that it covers.
+// Where there is no room it has to cover one.
+func (f *frontier) add(x, score []float64) {
+	if f.beyond != nil && !pareto.Beyond(score, f.beyond) {
+		return
+	}
+	kept := 0
+	for i, s := range f.scores {
+		if slices.Equal(s, score) || pareto.Dominates(s, score) {
+			return // and it covers none of those before, which s would
+		}
+		if !pareto.Dominates(score, s) {
+			f.x[kept], f.scores[kept] = f.x[i], s
+			kept++
+		}
+	}
+	if f.x, f.scores = f.x[:kept], f.scores[:kept]; kept < f.most {
+		f.x, f.scores = append(f.x, x), append(f.scores, score)
+	}
+}
+
+// words say what the hypervolume is measured against.
+func (f *Front) words() string {
+	var worst []string
+	for k, o := range f.Objectives {
+		worst = append(worst, o.Name+" "+quantity(f.Worst[k], o))
+	}
+	searched := ""
+	if f.Searched {
+		searched = " that a search has found"
+	}
+	return fmt.Sprintf("What a campaign has found is the hypervolume that the true values of its compositions cover, "+
+		"beyond %s; missing is the rest of the greatest one%s, %s",
+		format.List(worst...), searched, strconv.FormatFloat(f.Hypervolume, 'g', 6, 64)) +
+		f.logarithms() + "."
+}
+
+// logarithms names the objectives whose logarithm counts.
+func (f *Front) logarithms() string {
+	var names []string
+	for k, o := range f.Objectives {
+		if f.log[k] {
+			names = append(names, o.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", of which the logarithm of " + strings.Join(names, " and ") + " counts"
+}
