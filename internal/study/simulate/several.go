@@ -30,7 +30,7 @@ func truthOf(def definition.Campaign, noiseless quantities, greatest float64) (t
 		return t, fmt.Errorf("%s seeks what an expert prefers, which has no true value to judge by: "+
 			"give it an objective, or a tradeoff of the quantities that are compared", def.Name)
 	}
-	t = Truth{Sought: def.Sought(), quantities: noiseless}
+	t = Truth{Sought: def.Sought(), quantities: noiseless, required: def.ConstraintsOnOutcomes}
 	for _, q := range def.Declared() {
 		t.measured = append(t.measured, q.Name)
 	}

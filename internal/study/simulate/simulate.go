@@ -82,6 +82,9 @@ func New(ctx context.Context, file *studyfile.File, env Environment) (*Study, er
 			failed = append(failed, fmt.Errorf("task %s: %w", file.Tasks[i].Name, err))
 			continue
 		}
+		if err := t.judged(); err != nil {
+			return nil, err
+		}
 		s.Tasks = append(s.Tasks, t)
 	}
 	if len(failed) > 0 {

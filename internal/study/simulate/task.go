@@ -354,6 +354,22 @@ func (t *Task) composed(file *studyfile.File, source *studyfile.Task) (definitio
 	return def, nil
 }
 
+// judged adds to the digest what compositions are judged by, where that is more
+// than the task's own value: results that were judged otherwise do not count.
+func (t *Task) judged() error {
+	if t.Truth.quantities == nil {
+		return nil
+	}
+	by, err := keyOf(struct {
+		Sought      definition.Objective
+		Best, Worst float64
+		Front       *Front
+		Required    []definition.OutcomeConstraint
+	}{t.Truth.Sought, t.Truth.Best, t.Truth.Worst, t.Truth.Front, t.Truth.required})
+	t.digest += " judged by " + by
+	return err
+}
+
 // measuredAsIs reports whether what a campaign seeks is one of the values that are
 // measured, whatever the others are.
 func measuredAsIs(def definition.Campaign) bool {

@@ -37,6 +37,8 @@ type Truth struct {
 	// keeps says whether a composition keeps the bounds on outcomes by its
 	// noiseless quantities; nil where nothing is bounded.
 	keeps func(definition.Point) (bool, error)
+	// required are those bounds.
+	required []definition.OutcomeConstraint
 	// measured are the names of the quantities that an expert may know.
 	measured []string
 }
