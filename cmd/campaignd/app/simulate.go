@@ -56,6 +56,11 @@ of campaigns that have been run: what if there had been no expert, an adversary,
 another policy? There the log answers where it holds the composition, and
 elsewhere a surrogate fitted to all its measurements; the output says how often.
 
+Arms are compared by simple regret: how much worse than the optimum the best
+composition measured so far truly is. Of a trade-off, by what the compositions
+measured so far leave uncovered of the greatest hypervolume, in per cent.
+Compositions that truly break a bound on outcomes count for nothing.
+
 Campaigns run in memory, on all cores. Each finished one is kept in the study's
 folder, NAME.study next to the file: Ctrl-C leaves, the same command goes on, and
 after a change of the file only what changed is run. At the end the folder holds
@@ -107,17 +112,20 @@ type studiedRank struct {
 
 // studiedArm is an arm on a task: the mean simple regret over seeds in the
 // objective's unit, with its standard error, and the paired difference to the
-// baseline with its 95 % interval. A number that does not exist is left out.
+// baseline with its 95 % interval. Of a trade-off the regret is what is missing of
+// the greatest hypervolume, in per cent, and Hypervolume what is covered. A number
+// that does not exist is left out.
 type studiedArm struct {
-	Task       string             `json:"task"`
-	Arm        string             `json:"arm"`
-	Seeds      int                `json:"seeds"`
-	Regret     float64            `json:"simple_regret"`
-	SE         *float64           `json:"simple_regret_se,omitempty"`
-	Difference *studiedInterval   `json:"difference,omitempty"`
-	Asked      float64            `json:"asked"`
-	Rank       float64            `json:"rank"`
-	Store      *studiedProvenance `json:"store,omitempty"`
+	Task        string             `json:"task"`
+	Arm         string             `json:"arm"`
+	Seeds       int                `json:"seeds"`
+	Regret      float64            `json:"simple_regret"`
+	SE          *float64           `json:"simple_regret_se,omitempty"`
+	Difference  *studiedInterval   `json:"difference,omitempty"`
+	Asked       float64            `json:"asked"`
+	Rank        float64            `json:"rank"`
+	Hypervolume *float64           `json:"hypervolume_percent,omitempty"`
+	Store       *studiedProvenance `json:"store,omitempty"`
 }
 
 // studiedInterval is a mean and its interval; a bound is null where one seed

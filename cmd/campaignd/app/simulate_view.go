@@ -152,8 +152,8 @@ func (p *studyProgress) close() {
 	p.drawn.Wait()
 }
 
-// table prints the comparison, a table for each task: final simple regret, its
-// paired difference to the task's baseline, the mean rank, the number of
+// table prints the comparison, a table for each task: final simple regret, or the
+// missing hypervolume of a trade-off, its paired difference to the task's baseline, the mean rank, the number of
 // experiments until the regret came near the best, questions asked, and median
 // seconds a suggestion. Every arm of a task is compared over the same seeds,
 // those of which all arms have a result.
@@ -166,17 +166,21 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 			s.printf("\n%s: there is no seed of which every arm has a result\n", t.Task.Name)
 			continue
 		}
-		unit := ""
+		unit, words := "", t.Task.Truth.Words()
 		if in := t.Task.Truth.Sought.Unit; in != "" {
 			unit = ", in " + in
 		}
-		s.printf("\n%s: simple regret after %s over %s%s\n\n",
-			t.Task.Name, format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed"), unit)
+		if front := t.Task.Truth.Front; front != nil {
+			unit += " of the greatest beyond " + front.Beyond()
+		}
+		s.printf("\n%s: %s after %s over %s%s\n\n",
+			t.Task.Name, words.Regret, format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed"), unit)
 		w := tabwriter.NewWriter(s.stdout, 0, 0, 3, ' ', 0)
 		store := t.Task.Kind == simulate.Store
 		tabulate(
 			w,
-			"  arm\tregret\tdifference to %s [95 %%]\trank\tnear after\tasked\ts/suggestion",
+			"  arm\t%s\tdifference to %s [95 %%]\trank\tnear after\tasked\ts/suggestion",
+			words.Short,
 			t.Arms[t.Baseline].Arm.Name,
 		)
 		if store {
@@ -330,6 +334,10 @@ func (s *simulation) answer(study *simulate.Study, summary simulate.Summary, ran
 			row := studiedArm{
 				Task: t.Task.Name, Arm: a.Arm.Name, Seeds: len(t.Seeds), Regret: a.Regret.Mean,
 				SE: finite(a.Regret.SE), Asked: a.Asked, Rank: a.Rank,
+			}
+			if t.Task.Truth.Front != nil {
+				covered := 100 - a.Regret.Mean
+				row.Hypervolume = &covered
 			}
 			if d := a.Difference; d != nil {
 				row.Difference = &studiedInterval{d.Mean, finite(d.Lower), finite(d.Upper)}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -61,6 +62,12 @@ type view struct {
 // look is that of an arm, by its place in the study.
 func (v view) look(arm int) look { return lookOf(arm, v.baseline) }
 
+// words are those of what is judged.
+func (v view) words() simulate.Words { return v.task.Task.Truth.Words() }
+
+// begun begins a text with a capital.
+func begun(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
 // withUnit writes a name with the objective's unit, as on an axis.
 func (v view) withUnit(name string) string {
 	return format.Heading(name, v.task.Task.Truth.Sought.Unit)
@@ -79,11 +86,15 @@ const logarithmic = 15
 // differ in what is left of it.
 func (v view) regret() panel {
 	c := target.Chart(780, max(330, vg.Length(70+leading*len(v.task.Arms))), v.task.Steps+"s",
-		v.withUnit("simple regret"))
+		v.withUnit(v.words().Regret))
 	log := v.curves(c, true, func(a simulate.ArmSummary) []simulate.Mean { return a.RegretCurve })
-	f := panel{SVG: c.SVG("Simple regret of each arm over the experiments"),
+	f := panel{SVG: c.SVG(begun(v.words().Regret) + " of each arm over the experiments"),
 		Caption: "Simple regret: how much worse the best composition measured so far truly is " +
 			"than the optimum, noise left out. Mean ± 1 standard error over the seeds."}
+	if v.task.Task.Truth.Front != nil {
+		f.Caption = "Missing hypervolume: what all compositions measured so far, by their true values, leave uncovered of " +
+			"the greatest hypervolume. Mean ± 1 standard error over the seeds."
+	}
 	if v.task.Compares {
 		f.Caption += " Where nothing is measured it is the regret of what the experts' comparisons so far say is best."
 	}
@@ -103,8 +114,12 @@ func (v view) regret() panel {
 func (v view) cumulative() panel {
 	c := target.Chart(380, 250, v.task.Steps+"s", v.cumulativeTitle())
 	v.curves(c, false, func(a simulate.ArmSummary) []simulate.Mean { return a.CumulativeCurve })
-	f := panel{Title: "Cumulative regret", SVG: c.SVG("Cumulative regret of each arm"),
+	title := begun(v.words().Cumulative)
+	f := panel{Title: title, SVG: c.SVG(title + " of each arm"),
 		Caption: "The regrets of all experiments, added up: what the search cost."}
+	if v.task.Task.Truth.Front != nil {
+		f.Caption = "What was missing after each experiment, added up: an arm that covers the front early has less."
+	}
 	if v.task.Compares {
 		f.Caption = "Of comparisons of x with x′: (P(x* ≻ x) + P(x* ≻ x′) − 1)/2, added up, " +
 			"x* being the optimum (Kayal et al. 2025, Eq. 1)."
@@ -121,7 +136,7 @@ func (v view) cumulativeTitle() string {
 	if v.task.Compares {
 		return "cumulative regret"
 	}
-	return v.withUnit("cumulative regret")
+	return v.withUnit(v.words().Cumulative)
 }
 
 // asked draws the number of questions; ok is false where no arm asks any. Arms
@@ -325,7 +340,7 @@ func (v view) differences() panel {
 	base := v.task.Arms[v.task.Baseline].Arm.Name
 	rows := len(v.task.Arms)
 	height := max(250, vg.Length(60+24*rows))
-	c := target.Chart(380, height, v.withUnit("simple regret − that of "+base), "")
+	c := target.Chart(380, height, v.withUnit(v.words().Regret+" − that of "+base), "")
 	c.Y.Min, c.Y.Max = -0.5, float64(rows)-0.5
 	// 0 is always on the axis, since the reader looks for which intervals touch
 	// it.
@@ -357,10 +372,10 @@ func (v view) differences() panel {
 		c.Spot(d.Mean, y, a.Arm.Name+": "+intervalText(d), "")
 	}
 	return panel{Title: "Difference to " + base, SVG: c.SVG("Paired differences to " + base),
-		Caption: fmt.Sprintf("Final simple regret, paired seed by seed, "+
+		Caption: fmt.Sprintf("Final %s, paired seed by seed, "+
 			"with 95 %% intervals (Student's t). Left of the line is better than %s; "+
 			"an interval that touches the line shows no difference.",
-			base)}
+			v.words().Regret, base)}
 }
 
 // rankFigure draws the mean rank of each arm, and that on each task.

@@ -78,6 +78,9 @@ type pageData struct {
 	// RankFigure is nil where there is nothing to rank.
 	RankFigure *panel
 
+	// Fronts says that some task is a trade-off.
+	Fronts bool
+
 	Tasks  []taskData
 	Times  []timesRow
 	Source string
@@ -97,7 +100,9 @@ type taskData struct {
 	Regret          panel
 	Figures         []panel
 	Rows            []armRow
+	Words           simulate.Words
 	Store, Anchored bool
+	Front           bool // a trade-off, of which nothing is recommended
 	Provenance      string
 	Doubt           string
 	Unit, Steps     string
@@ -196,6 +201,8 @@ func (in Input) task(i int, t simulate.TaskSummary) taskData {
 			format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed")),
 		Unit:  t.Task.Truth.Sought.Unit,
 		Steps: t.Steps + "s",
+		Words: t.Task.Truth.Words(),
+		Front: t.Task.Truth.Front != nil,
 
 		Baseline: t.Arms[t.Baseline].Arm.Name,
 	}

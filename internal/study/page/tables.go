@@ -32,7 +32,11 @@ type overviewCell struct {
 // of every task are.
 func (d *pageData) overview(s simulate.Summary, baseline int) {
 	for _, t := range s.Tasks {
-		d.TaskName = append(d.TaskName, format.Heading(t.Task.Name, t.Task.Truth.Sought.Unit))
+		unit := t.Task.Truth.Sought.Unit
+		if t.Task.Truth.Front != nil {
+			unit, d.Fronts = "% missing", true
+		}
+		d.TaskName = append(d.TaskName, format.Heading(t.Task.Name, unit))
 	}
 	for j, arm := range d.Arms {
 		row := overviewRow{Symbol: arm, Rank: "–", Baseline: j == baseline}

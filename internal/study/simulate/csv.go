@@ -12,9 +12,10 @@ import (
 
 // WriteExperiments writes a row for each experiment of each campaign, in the
 // order of tasks, arms and seeds. It holds no measured time: equal studies give
-// equal files. Studies with anchored experts have further columns. Numbers have
-// all their digits, so that another program computes from the file what this one
-// did.
+// equal files. Studies with anchored experts have further columns, and those of
+// trade-offs the hypervolume that is covered, of whose greatest value all other
+// numbers are per cents. Numbers have all their digits, so that another program
+// computes from the file what this one did.
 func (s Summary) WriteExperiments(w io.Writer) error {
 	header := []string{
 		"task", "policy", "expert", "arm", "seed", "experiment", "unit",
@@ -24,6 +25,10 @@ func (s Summary) WriteExperiments(w io.Writer) error {
 	anchored := s.anchored()
 	if anchored {
 		header = append(header, "risk_adjusted", "risk_adjusted_compared", "queried_noise")
+	}
+	fronts := s.fronts()
+	if fronts {
+		header = append(header, "hypervolume")
 	}
 	t := newCSV(w, header...)
 	s.each(func(task TaskSummary, a ArmSummary, r *Result) {
@@ -36,6 +41,9 @@ func (s Summary) WriteExperiments(w io.Writer) error {
 			}
 			if anchored {
 				row = append(row, step.Risk.adjusted(), step.Risk.best(), step.Risk.queried())
+			}
+			if fronts {
+				row = append(row, task.Task.Truth.Front.volume(step.Regret))
 			}
 			t.row(row...)
 		}
@@ -98,6 +106,10 @@ func (s Summary) WriteSummary(w io.Writer) error {
 			"queried_noise", "queried_noise_se", "queried_noise_difference",
 			"queried_noise_difference_lower", "queried_noise_difference_upper")
 	}
+	columns, fronts := len(header), s.fronts()
+	if fronts {
+		header = append(header, "hypervolume", "greatest_hypervolume")
+	}
 	t := newCSV(w, header...)
 	for _, task := range s.Tasks {
 		for _, a := range task.Arms {
@@ -123,7 +135,11 @@ func (s Summary) WriteSummary(w io.Writer) error {
 				row = append(row, r.Best.Mean, r.Best.SE, r.Queried.Mean, r.Queried.SE)
 				row = append(row, r.QueriedDifference.cells()...)
 			} else if anchored {
-				row = append(row, slices.Repeat([]any{""}, len(header)-len(row))...)
+				row = append(row, slices.Repeat([]any{""}, columns-len(row))...)
+			}
+			if fronts {
+				front := task.Task.Truth.Front
+				row = append(row, front.volume(a.Regret.Mean), front.volume(0))
 			}
 			t.row(row...)
 		}
@@ -143,6 +159,20 @@ func (d *Interval) cells() []any {
 // gives all files of the study their columns: a file has one header.
 func (s Summary) anchored() bool {
 	return slices.ContainsFunc(s.Tasks, func(t TaskSummary) bool { return t.Anchored })
+}
+
+// fronts reports whether some task is a trade-off.
+func (s Summary) fronts() bool {
+	return slices.ContainsFunc(s.Tasks, func(t TaskSummary) bool { return t.Task.Truth.Front != nil })
+}
+
+// volume is the hypervolume of which so many per cent of the greatest one are
+// missing; NaN where there is no front.
+func (f *Front) volume(missing float64) float64 {
+	if f == nil {
+		return math.NaN()
+	}
+	return f.Hypervolume * (1 - missing/100)
 }
 
 // each visits the campaigns that are compared, in the order of the tables.

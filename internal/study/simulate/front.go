@@ -245,19 +245,24 @@ func (f *frontier) add(x, score []float64) {
 	}
 }
 
-// words say what the hypervolume is measured against.
-func (f *Front) words() string {
+// Beyond names the worst values of interest: "branin 18 and currin 6".
+func (f *Front) Beyond() string {
 	var worst []string
 	for k, o := range f.Objectives {
 		worst = append(worst, o.Name+" "+quantity(f.Worst[k], o))
 	}
+	return format.List(worst...)
+}
+
+// words say what the hypervolume is measured against.
+func (f *Front) words() string {
 	searched := ""
 	if f.Searched {
 		searched = " that a search has found"
 	}
 	return fmt.Sprintf("What a campaign has found is the hypervolume that the true values of its compositions cover, "+
 		"beyond %s; missing is the rest of the greatest one%s, %s",
-		format.List(worst...), searched, strconv.FormatFloat(f.Hypervolume, 'g', 6, 64)) +
+		f.Beyond(), searched, strconv.FormatFloat(f.Hypervolume, 'g', 6, 64)) +
 		f.logarithms() + "."
 }
 

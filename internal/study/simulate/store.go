@@ -144,6 +144,10 @@ func noiseOf(def definition.Campaign, source *studyfile.Task, model float64) flo
 // standIn makes the past answer, and where it does not, the truth with noise.
 // Each campaign has an instrument of its own, since they are run at once.
 func (t *Task) standIn(past map[string][]answer, noises map[string]noise) {
+	identity := fromSurrogate
+	if t.Kind == Function {
+		identity = "simulation"
+	}
 	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) {
 		sp, err := space.New(def)
 		return &surrogate{
@@ -151,6 +155,7 @@ func (t *Task) standIn(past map[string][]answer, noises map[string]noise) {
 			space:    sp,
 			past:     past,
 			truth:    t.Truth,
+			identity: identity,
 			noises:   noises,
 			outcomes: map[string]instruments.Outcome{},
 		}, err
@@ -265,6 +270,8 @@ type surrogate struct {
 	space *space.Space
 	past  map[string][]answer
 	truth Truth // and what is sought
+	// identity is what its measurements say of where they are from.
+	identity string
 	// noises are those of the quantities, by name; none of one that is not there.
 	noises map[string]noise
 
@@ -323,7 +330,7 @@ func (s *surrogate) outcome(cmd instruments.Command) (instruments.Outcome, error
 	if err != nil {
 		return instruments.Outcome{}, err
 	}
-	measurement.Actual, measurement.Identity = maps.Clone(cmd.Parameters), fromSurrogate
+	measurement.Actual, measurement.Identity = maps.Clone(cmd.Parameters), s.identity
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &measurement}, nil
 }
 

@@ -49,6 +49,22 @@ func (t Truth) Regret(value float64) float64 {
 	return t.Sought.Regret(value, t.Best)
 }
 
+// Words are what is judged by is called.
+type Words struct {
+	// Regret is the measure, Short that in a column, Cumulative its sum.
+	Regret, Short, Cumulative string
+	// Optimum is what it is 0 at.
+	Optimum string
+}
+
+// Words returns the words of one value, or of a trade-off.
+func (t Truth) Words() Words {
+	if t.Front != nil {
+		return Words{"missing hypervolume", "missing", "missing hypervolume, added up", "greatest hypervolume"}
+	}
+	return Words{"simple regret", "regret", "cumulative regret", "optimum"}
+}
+
 // Rank returns ρ: the value at p scaled linearly so that the best is −3 and the
 // worst 3 (Xu et al. 2024, Example 2.2).
 func (t Truth) Rank(p definition.Point) (float64, error) {
