@@ -180,7 +180,7 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 		tabulate(
 			w,
 			"  arm\t%s\tdifference to %s [95 %%]\trank\tnear after\tasked\ts/suggestion",
-			words.Short,
+			words.Column,
 			t.Arms[t.Baseline].Arm.Name,
 		)
 		if store {
@@ -222,12 +222,13 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 // task's baseline, as percentages. Bonferroni's correction for all cells keeps
 // the marks from showing up by chance.
 func (s *simulation) ratios(summary simulate.Summary) {
+	words := summary.Words()
 	s.printf(
-		"\nRegret along the campaigns, change in %% to each task's baseline [95 %%]; ! worse and * better in a cell by Bonferroni over %d\n\n",
-		summary.Ratios.Cells,
+		"\n%s along the campaigns, change in %% to each task's baseline [95 %%]; ! worse and * better in a cell by Bonferroni over %d\n\n",
+		strings.ToUpper(words.Short[:1])+words.Short[1:], summary.Ratios.Cells,
 	)
 	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "  arm\tall tasks\tfinal regret")
+	tabulate(w, "  arm\tall tasks\tfinal %s", words.Short)
 	for _, t := range summary.Tasks {
 		tabulate(w, "\t%s", t.Task.Name)
 	}
@@ -261,9 +262,10 @@ func (s *simulation) ratios(summary simulate.Summary) {
 	}
 	w.Flush()
 	s.printf(
-		"\nThe last column is how many experiments it took, on each task, to the median final regret of the baseline, " +
-			"in brackets those " +
+		"\nThe last column is how many experiments it took, on each task, to the median final %s of the baseline, "+
+			"in brackets those "+
 			"of the baseline itself; then the change over the tasks where half of the campaigns came there.\n",
+		words.Short,
 	)
 }
 

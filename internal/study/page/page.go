@@ -78,8 +78,10 @@ type pageData struct {
 	// RankFigure is nil where there is nothing to rank.
 	RankFigure *panel
 
-	// Fronts says that some task is a trade-off.
-	Fronts bool
+	// Words are those of all tasks together; Fronts says that some of them is a
+	// trade-off, and Mixed that another one is none.
+	Words         simulate.Words
+	Fronts, Mixed bool
 
 	Tasks  []taskData
 	Times  []timesRow

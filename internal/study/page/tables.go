@@ -35,9 +35,13 @@ func (d *pageData) overview(s simulate.Summary, baseline int) {
 		unit := t.Task.Truth.Sought.Unit
 		if t.Task.Truth.Front != nil {
 			unit, d.Fronts = "% missing", true
+		} else {
+			d.Mixed = true
 		}
 		d.TaskName = append(d.TaskName, format.Heading(t.Task.Name, unit))
 	}
+	d.Words = s.Words()
+	d.Mixed = d.Mixed && d.Fronts
 	for j, arm := range d.Arms {
 		row := overviewRow{Symbol: arm, Rank: "–", Baseline: j == baseline}
 		if !math.IsNaN(s.Ranks[j]) {

@@ -136,6 +136,16 @@ func (s *Study) Summarize(results *Results) Summary {
 	return out
 }
 
+// Words are those of all tasks together: of a trade-off where each is one.
+func (s Summary) Words() Words {
+	for _, t := range s.Tasks {
+		if t.Task.Truth.Front == nil {
+			return t.Task.Truth.Words()
+		}
+	}
+	return Truth{Front: new(Front)}.Words()
+}
+
 // summarizeTask compares the arms on a task. Only seeds of which every arm has a
 // result count, so that differences are paired.
 func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {

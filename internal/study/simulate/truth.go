@@ -51,8 +51,9 @@ func (t Truth) Regret(value float64) float64 {
 
 // Words are what is judged by is called.
 type Words struct {
-	// Regret is the measure, Short that in a column, Cumulative its sum.
-	Regret, Short, Cumulative string
+	// Regret is the measure, Short that in a sentence and Column over a column,
+	// Cumulative its sum.
+	Regret, Short, Column, Cumulative string
 	// Optimum is what it is 0 at.
 	Optimum string
 }
@@ -60,9 +61,9 @@ type Words struct {
 // Words returns the words of one value, or of a trade-off.
 func (t Truth) Words() Words {
 	if t.Front != nil {
-		return Words{"missing hypervolume", "missing", "missing hypervolume, added up", "greatest hypervolume"}
+		return Words{"missing hypervolume", "missing hypervolume", "missing", "missing hypervolume, added up", "greatest hypervolume"}
 	}
-	return Words{"simple regret", "regret", "cumulative regret", "optimum"}
+	return Words{"simple regret", "regret", "regret", "cumulative regret", "optimum"}
 }
 
 // Rank returns ρ: the value at p scaled linearly so that the best is −3 and the
