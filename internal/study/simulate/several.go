@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
@@ -16,8 +17,10 @@ import (
 	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -191,6 +194,10 @@ func modelsOf(
 	}
 	var all []model
 	var explained, doubtful []string
+	sp, err := space.New(def)
+	if err != nil {
+		return out, err
+	}
 	for _, q := range def.Declared() {
 		if q.Record {
 			continue // no decision rests on it
@@ -208,6 +215,9 @@ func modelsOf(
 		r, err := regress(ctx, alone(def, q.Name), rows, neighbors)
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", q.Name, err)
+		}
+		if r.model != nil {
+			r.value = meanOf(sp, r.model)
 		}
 		all = append(all, model{q, r})
 		out.noises[q.Name] = noise{sd: r.sd, logarithm: q.Scale == definition.ScaleLog}
@@ -233,11 +243,43 @@ func modelsOf(
 			if q.Scale == definition.ScaleLog {
 				value = math.Exp(value)
 			}
+			value = plausible(&q.QuantityDef, value)
 			m.Quantities = append(m.Quantities, definition.Quantity{Name: q.Name, Value: value, Unit: q.Unit})
 		}
 		return instruments.Arranged(&def, m), nil
 	}
 	return out, nil
+}
+
+// meanOf is the posterior mean of a model. A front is searched for among tens of
+// thousands of compositions, where the standard deviation, which is not asked for,
+// would take most of the time.
+func meanOf(sp *space.Space, m *objective.Model) func(definition.Point) (float64, error) {
+	predictors := sync.Pool{New: func() any { return m.GP().NewPredictor() }}
+	return func(p definition.Point) (float64, error) {
+		x, err := sp.Encode(p)
+		if err != nil {
+			return math.NaN(), err
+		}
+		predictor := predictors.Get().(*gp.Predictor)
+		defer predictors.Put(predictor)
+		return m.Untransform(predictor.Mean(x)), nil
+	}
+}
+
+// plausible takes a value that lies outside the range of a quantity to its end: a
+// model knows of no range, and a value outside would count as missing.
+func plausible(q *definition.QuantityDef, value float64) float64 {
+	if q == nil {
+		return value // what is sought stands apart from the quantities, and has no range here
+	}
+	if q.Min != nil {
+		value = max(value, *q.Min)
+	}
+	if q.Max != nil {
+		value = min(value, *q.Max)
+	}
+	return value
 }
 
 // alone is the campaign as if it sought one of its quantities, and measured no
@@ -293,8 +335,7 @@ func noisesOf(
 	return noises, words, nil
 }
 
-// everywhereOfSeveral is [Task.everywhere] for a table whose quantities are bounded,
-// computed with or traded off.
+// everywhereOfSeveral is [Task.everywhere] for a table of several quantities.
 func (t *Task) everywhereOfSeveral(
 	ctx context.Context, def definition.Campaign, rows *table.Instrument, file string, source *studyfile.Task,
 ) error {
@@ -312,8 +353,7 @@ func (t *Task) everywhereOfSeveral(
 	return t.judgedByModels(def, source, nil, by, about)
 }
 
-// storeOfSeveral is [Task.store] for a campaign whose quantities are bounded,
-// computed with or traded off.
+// storeOfSeveral is the task of a campaign that declares its quantities.
 func (t *Task) storeOfSeveral(
 	ctx context.Context, file *studyfile.File, source *studyfile.Task, core *engine.Core, name string,
 ) error {

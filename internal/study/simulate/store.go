@@ -73,13 +73,13 @@ func (t *Task) store(
 		return err
 	}
 	t.candidates, t.Kind = def.Candidates, Store
-	if !measuredAsIs(def) {
+	if def.Several() {
 		return t.storeOfSeveral(ctx, file, source, core, name)
 	}
 	return t.storeOfOne(ctx, source, core, name)
 }
 
-// storeOfOne is the task of a campaign that seeks one value which is measured.
+// storeOfOne is the task of a campaign that declares no quantities.
 func (t *Task) storeOfOne(ctx context.Context, source *studyfile.Task, core *engine.Core, name string) error {
 	// To everything that was measured; the campaign itself keeps its own fit.
 	model, err := fitted(ctx, core.Clone().Objective())
@@ -348,7 +348,7 @@ func (s *surrogate) measure(cmd instruments.Command) (m events.Measurement, err 
 	m.Quantities = slices.Clone(m.Quantities)
 	for i := range m.Quantities {
 		q := &m.Quantities[i]
-		q.Value = s.noises[q.Name].add(q.Value, normal(s.def.Seed, cmd.Experiment+"/"+q.Name))
+		q.Value = plausible(s.def.Quantity(q.Name), s.noises[q.Name].add(q.Value, normal(s.def.Seed, cmd.Experiment+"/"+q.Name)))
 	}
 	return m, nil
 }

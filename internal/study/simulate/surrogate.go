@@ -30,7 +30,7 @@ func (t *Task) everywhere(
 	if err != nil {
 		return err
 	}
-	if !measuredAsIs(def) {
+	if def.Several() {
 		return t.everywhereOfSeveral(ctx, def, instrument, filepath.Base(cfg.File), source)
 	}
 	k, sought, rows := source.Surrogate.Neighbors, def.Sought(), instrument.Rows()

@@ -454,8 +454,22 @@ func (f *File) onFunction(a *Arm, name string) []yamltree.Fault {
 		return []yamltree.Fault{a.node.Fault(err.Error(), "")}
 	}
 	plain := &File{Registry: f.Registry, Path: f.Path, Experiments: 1000}
-	_, faults := plain.Definition(&Task{Name: name, Function: name}, a, given)
+	arm := *a
+	arm.Panel = &Panel{Name: a.Panel.Name, node: withoutQuantities(a.Panel.node)}
+	_, faults := plain.Definition(&Task{Name: name, Function: name}, &arm, given)
 	return faults
+}
+
+// withoutQuantities are experts of whom it is not said which quantities they
+// estimate: these are a task's own, and are checked with it.
+func withoutQuantities(experts *yamltree.Node) *yamltree.Node {
+	items := slices.Clone(experts.Items)
+	for i, expert := range items {
+		if expert.IsMapping() {
+			items[i] = expert.Without("quantities")
+		}
+	}
+	return experts.WithItems(items)
 }
 
 // checkPanel checks a panel without a policy. A fault of an expert is reported
