@@ -117,14 +117,14 @@ func ofFunction(def definition.Campaign, task tasks.Task) quantities {
 		if err != nil {
 			return events.Measurement{}, err
 		}
-		m := events.Measurement{Actual: p, Objective: task.Objective.Quantity(value, nil)}
+		m := events.Measurement{Actual: p, Quantities: []definition.Quantity{task.Objective.Quantity(value, nil)}}
 		if several {
 			values, err := tradeoff.Values(p)
 			if err != nil {
 				return m, err
 			}
 			for k, o := range tradeoff.Objectives {
-				if o.Name != task.Objective.Name {
+				if o.Name != m.Quantities[0].Name {
 					m.Quantities = append(m.Quantities, definition.Quantity{Name: o.Name, Value: values[k], Unit: o.Unit})
 				}
 			}

@@ -339,8 +339,8 @@ func (s *surrogate) measure(cmd instruments.Command) (m events.Measurement, err 
 	if s.truth.quantities == nil {
 		value, err := s.truth.Value(cmd.Parameters)
 		sought := s.truth.Sought
-		m.Objective = sought.Quantity(s.noises[sought.Name].add(value, normal(s.def.Seed, cmd.Experiment)), nil)
-		return m, err
+		value = s.noises[sought.Name].add(value, normal(s.def.Seed, cmd.Experiment))
+		return events.Measurement{Objective: sought.Quantity(value, nil)}, err
 	}
 	if m, err = s.truth.quantities(cmd.Parameters); err != nil {
 		return m, err

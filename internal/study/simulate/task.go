@@ -313,7 +313,7 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 		}
 		t.knownFunction(task)
 		t.About = fmt.Sprintf("The campaign of %s: %s.", filepath.Base(path), task.Description)
-		if measuredAsIs(def) && def.Sought().Name == task.Objective.Name && def.Sought().Goal == task.Objective.Goal {
+		if t.Truth.isOf(def) {
 			t.About += " Regret is against the optimum of the whole test problem."
 			return nil
 		}
@@ -370,10 +370,12 @@ func (t *Task) judged() error {
 	return err
 }
 
-// measuredAsIs reports whether what a campaign seeks is one of the values that are
-// measured, whatever the others are.
-func measuredAsIs(def definition.Campaign) bool {
-	return def.Single() && !def.Objective.Computed() && len(def.ConstraintsOnOutcomes) == 0
+// isOf reports whether the truth is that of a campaign: it seeks this value as it is
+// measured, and nothing is bounded.
+func (t Truth) isOf(def definition.Campaign) bool {
+	sought := def.Sought()
+	return sought.Name == t.Sought.Name && sought.Goal == t.Sought.Goal &&
+		def.Single() && !sought.Computed() && len(def.ConstraintsOnOutcomes) == 0
 }
 
 // campaignSections are the sections of a campaign that a task takes over: what

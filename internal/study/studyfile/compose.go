@@ -119,7 +119,8 @@ func FunctionSections(name string) (*yamltree.Node, error) {
 		Quantities: QuantitiesOf(problem, nil),
 		Instrument: definition.Instrument{Driver: process.Choose(process.Settings{Command: []string{name}})},
 	}
-	s.Objective.Name, s.Objective.Goal = problem.Objectives[0].Name, problem.Objectives[0].Goal // as in any definition of a trade-off
+	first := problem.Objectives[0]
+	s.Objective = definition.Objective{Name: first.Name, Goal: first.Goal} // as of any trade-off
 	for _, o := range problem.Objectives {
 		s.Objective.Tradeoff = append(s.Objective.Tradeoff,
 			definition.Aim{Name: o.Name, Goal: o.Goal, Worst: &o.Worst})
