@@ -206,6 +206,9 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 	sought := def.Sought()
 	p.Caveats, p.Ended = a.Caveats(), a.Ended
 	p.Objective = format.HeadingOf(sought)
+	if !def.Single() {
+		p.Objective = "results"
+	}
 	sideOf := func(head string, d *events.DecisionMade) side {
 		return side{head, sentence(view.ActionText(d)), d.Reason, view.Policy(d.Policy)}
 	}
@@ -220,7 +223,9 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 	if len(a.Imagined) == 0 {
 		return
 	}
-	p.Curve = imagined(a)
+	if def.Single() { // no result of a trade-off is the best so far
+		p.Curve = imagined(a)
+	}
 	if n, really, other := a.Bests(); really != nil && other != nil {
 		p.Verdict = fmt.Sprintf("Best after %s: really %s (%s), imagined %s (%s%s).",
 			format.Count(n, "experiment"),

@@ -62,8 +62,11 @@ type Experiment struct {
 	ID         string                    `json:"experiment"`
 	Parameters definition.Point          `json:"parameters"`
 	Status     campaign.ExperimentStatus `json:"status"`
-	// Value is the result in the objective's unit, nil where there is none.
+	// Value is the result in the objective's unit, nil where there is none; of a
+	// trade-off that of its first objective.
 	Value *float64 `json:"value"`
+	// Quantities are the results of a trade-off, or of what an expert prefers.
+	Quantities []definition.Quantity `json:"quantities,omitempty"`
 	// Excluded is set where the result counts for nothing.
 	Excluded bool `json:"excluded,omitempty"`
 	// Decision is the one that led to it.
@@ -317,12 +320,12 @@ func sound(reg registry.Registry, def, begun definition.Campaign) (definition.Ca
 	if len(def.Experts) > 0 { // what was asked at first was asked
 		kept := def
 		kept.Initial = asked
-		if kept = campaignfile.CompleteBegun(reg, kept, begun); len(campaignfile.Validate(reg, kept)) == 0 {
+		if kept = campaignfile.CompleteBegun(reg, kept, begun); len(campaignfile.Validate(reg, unlisted(reg, kept))) == 0 {
 			def = kept
 		}
 	}
 	var faults []string
-	for _, f := range campaignfile.Validate(reg, def) {
+	for _, f := range campaignfile.Validate(reg, unlisted(reg, def)) {
 		faults = append(faults, f.Message)
 	}
 	if faults != nil {
@@ -333,6 +336,15 @@ func sound(reg registry.Registry, def, begun definition.Campaign) (definition.Ca
 		return def, problem.New(problem.NotPossible, "the campaign cannot be so: %w", err)
 	}
 	return def, nil
+}
+
+// unlisted is a definition as its file has it: candidates that the instrument itself
+// lists, as a table does, stand in no file.
+func unlisted(reg registry.Registry, def definition.Campaign) definition.Campaign {
+	if driver, _ := reg.DriverOf(&def); driver.Listed {
+		def.Candidates = nil
+	}
+	return def
 }
 
 // Choice is a method that a campaign could have.
@@ -358,6 +370,14 @@ func of(s *campaign.State, x *campaign.Experiment) Experiment {
 		Decision: x.Decision}
 	if value, ok := s.Value(x); ok {
 		e.Value = &value.Value
+	}
+	if s.Definition.Single() {
+		return e
+	}
+	for _, q := range s.Definition.Quantities {
+		if value, ok := s.Quantity(x, q.Name); ok {
+			e.Quantities = append(e.Quantities, value)
+		}
 	}
 	return e
 }

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
@@ -18,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/study/outcomes"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/whatif"
@@ -305,4 +308,50 @@ func defined(t *testing.T, in whatif.Input, change func(*definition.Campaign)) w
 	}
 	in.Log = log
 	return in
+}
+
+// Law: a trade-off is imagined in all its quantities and has no best result; a campaign whose candidates are the rows
+// of a table can be imagined with another policy.
+func TestTradeoffOfATable(t *testing.T) {
+	folder, err := filepath.Abs("../../examples/studies/fronts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := campaignfile.Read(builtin.Registry(), filepath.Join(folder, "suzuki1.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	def := file.Definition
+	def.Budget.Experiments = 12
+	env := instruments.Environment{Folder: folder}
+	driver, _ := builtin.Registry().DriverOf(&def)
+	rows, err := driver.Open(t.Context(), def, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if def.Candidates, err = rows.(instruments.Candidates).Candidates(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	runner, err := outcomes.Run(t.Context(), def, rows, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := view.FoldRecord(t.Context(), builtin.Registry(), runner.Log, def.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := work(t, whatif.Input{
+		Registry: builtin.Registry(), Log: runner.Log, Campaign: def.Name, Record: record, Environment: env,
+	}, whatif.Question{Decision: "d1", Method: "random", Experiments: 3})
+	if len(a.Imagined) != 3 {
+		t.Fatalf("%d experiments imagined, want 3", len(a.Imagined))
+	}
+	for _, x := range a.Imagined {
+		if len(x.Quantities) != 2 || !strings.Contains(x.Result("%"), "turnover") {
+			t.Errorf("%s: %s of %+v", x.ID, x.Result("%"), x.Quantities)
+		}
+	}
+	if _, real, imagined := a.Bests(); real != nil || imagined != nil {
+		t.Errorf("the best of a trade-off: really %+v, imagined %+v", real, imagined)
+	}
 }

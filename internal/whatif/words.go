@@ -73,9 +73,13 @@ func (a *Answer) Caveats() []string {
 	return append(list, "One course is no comparison of policies: chance plays its part in both. The command campaignd simulate compares policies over many courses.")
 }
 
-// Best is the best result among experiments, nil where there is none; results
-// that were excluded do not count, nor those that are not at the target.
+// Best is the best result among experiments, nil where there is none, as of a
+// trade-off; results that were excluded do not count, nor those that are not at
+// the target.
 func Best(def *definition.Campaign, lists ...[]Experiment) (best *Experiment) {
+	if !def.Single() {
+		return nil
+	}
 	sought := def.Sought()
 	for _, list := range lists {
 		for i := range list {
@@ -108,6 +112,13 @@ func (a *Answer) RealOutcomes() []Experiment {
 
 // Result says what came of an experiment.
 func (x Experiment) Result(unit string) string {
+	if len(x.Quantities) > 0 {
+		list := make([]string, len(x.Quantities))
+		for i, q := range x.Quantities {
+			list[i] = q.Name + " " + format.Quantity(q.Value, q.Unit)
+		}
+		return strings.Join(list, ", ")
+	}
 	if x.Value != nil {
 		return format.Quantity(*x.Value, unit)
 	}
