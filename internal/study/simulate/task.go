@@ -65,7 +65,7 @@ func newTask(
 		if problem, ok := problemOf(source); ok {
 			return t, t.tradeoff(file, source, problem)
 		}
-		return t, t.function(source)
+		return t, t.function(file, source)
 	case source.Table != "":
 		return t, t.table(ctx, file, source)
 	case source.CampaignFile != "":
@@ -91,7 +91,7 @@ func (t *Task) give(name string, section any) error {
 // The noise is set twice: for the instrument, which adds it, and for the
 // objective, which tells the model. About says which of the two holds, since a
 // method that knows the noise has an easier task.
-func (t *Task) function(source *studyfile.Task) (err error) {
+func (t *Task) function(file *studyfile.File, source *studyfile.Task) (err error) {
 	task, _ := tasks.Lookup(source.Function)
 	objective := task.Objective
 	instrument := simulated.Settings{Task: task.Name, FailureRate: source.FailureRate,
@@ -131,8 +131,17 @@ func (t *Task) function(source *studyfile.Task) (err error) {
 		return err
 	}
 	t.knownFunction(task)
-	t.About = fmt.Sprintf("%s, %s. Its optimum is known.", sentence(task.Description), noise)
-	return nil
+	t.About = fmt.Sprintf("%s, %s.", sentence(task.Description), noise)
+	// The study may seek something else of the function's quantities. What is wrong
+	// with it shows when the campaigns are composed.
+	def, faults := file.Definition(source, &file.Arms[0], t.given)
+	if faults != nil || !def.Several() || t.Truth.isOf(def) {
+		t.About += " Its optimum is known."
+		return nil
+	}
+	t.Truth, err = truthOf(def, ofFunction(def, task), 0)
+	t.About += " " + t.Truth.words("the best value that a search has found")
+	return err
 }
 
 // problemOf is the test problem with several objectives that a task names; ok is
