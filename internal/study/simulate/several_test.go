@@ -1,0 +1,158 @@
+package simulate
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/study/outcomes"
+	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tasks"
+)
+
+// pastFront is a study of the store of examples/electrolyte-tradeoff.yaml, shortened to 14
+// experiments: the seed it was run with, and another.
+func pastFront(t *testing.T) *Study {
+	t.Helper()
+	file, err := campaignfile.Read(builtin.Registry(), filepath.Join("..", "..", "..", "examples", "electrolyte-tradeoff.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	def := file.Definition
+	def.Budget.Experiments = 14
+	log := memlog.New()
+	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
+		t.Fatal(err)
+	}
+	study, err := studyfile.Parse("study.yaml", []byte(`name: whatif
+seeds: 2
+tasks: [{store: past, noises: {viscosity: 0.1}}]
+policies: {as it was: {}, random: random}
+`), studyfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(t.Context(), study, Environment{
+		OpenStore: func(context.Context, string, string) (events.Log, string, func() error, error) {
+			return log, def.Name, func() error { return nil }, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Law: a trade-off that is simulated as it was, with its seed, is answered by its log from end to end; another seed by
+// models of each quantity. What is judged is their mean, whatever was measured, and no campaign covers more than all.
+func TestStoreOfATradeoff(t *testing.T) {
+	s := pastFront(t)
+	for _, u := range s.Units {
+		result, err := s.campaign(t.Context(), u, events.Build{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if u.Seed == 1 && u.Arm == 0 {
+			want = fromLog
+		} else if u.Seed == 2 {
+			want = fromSurrogate
+		}
+		for i, step := range result.Trajectory {
+			if want != "" && step.Source != want {
+				t.Errorf("%s, seed %d, experiment %d: from %q, want %q", result.Arm, u.Seed, i+1, step.Source, want)
+			}
+		}
+		if end := last(result); len(result.Trajectory) != 14 || !(end.Best > 0 && end.Best < 100) {
+			t.Errorf("%s, seed %d: %d experiments cover %g %%", result.Arm, u.Seed, len(result.Trajectory), end.Best)
+		}
+	}
+}
+
+// Law: what stands in for an instrument of several quantities keeps the laws of instruments, and gives each of them with
+// a noise of its own: viscosities with that of the task, whose mean over many experiments is the truth, which is near
+// what was measured.
+func TestSurrogateOfSeveral(t *testing.T) {
+	s := pastFront(t)
+	task, def := s.Tasks[0], s.Units[0].Definition
+	open := func(context.Context) (instruments.Instrument, error) { return task.instrument(def) }
+	at := func(salt float64) definition.Point {
+		return definition.Point{"lipf6": definition.Number(salt), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}
+	}
+	instrumenttest.Run(t, instrumenttest.Env{Open: open, Definition: def, Points: []definition.Point{at(0.7), at(1.1)}, AllowUnjudged: true})
+
+	instrument, err := open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth, err := task.Truth.quantities(at(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := truth.Of("viscosity")
+	problem, _ := tasks.LookupTradeoff("electrolyte")
+	really, err := problem.Values(at(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(want.Value/really[1]-1) > 0.1 {
+		t.Errorf("the model of 14 viscosities says %g at the middle of the space, where it is %g", want.Value, really[1])
+	}
+	const n = 2000
+	var sum, squares, cross float64
+	for i := range n {
+		id := events.ExperimentID(i + 1)
+		cmd := instruments.Command{ID: id, Campaign: def.Name, Experiment: id, Parameters: at(1), Replicate: 1}
+		if err := instrument.Start(t.Context(), cmd); err != nil {
+			t.Fatal(err)
+		}
+		outcome, err := instrument.Await(t.Context(), cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		viscosity, _ := outcome.Measurement.Of("viscosity")
+		conductivity, _ := outcome.Measurement.Of("conductivity")
+		true1, _ := truth.Of("conductivity")
+		off := viscosity.Value - want.Value
+		sum, squares = sum+off/n, squares+off*off/n
+		cross += off / 0.1 * (conductivity.Value - true1.Value) / instrument.(*surrogate).noises["conductivity"].sd / n
+	}
+	// Standard errors are 0.1/√2000 = 0.0022, 0.1/√4000 = 0.0016 and 1/√2000 = 0.022: five of each.
+	if math.Abs(sum) > 0.011 || math.Abs(math.Sqrt(squares)-0.1) > 0.008 || math.Abs(cross) > 0.11 {
+		t.Errorf("the noise of viscosity has mean %g, standard deviation %g, and correlation %g with that of conductivity",
+			sum, math.Sqrt(squares), cross)
+	}
+}
+
+// Law: the best value of a formula, of a desirability, and under a bound on outcomes that a search over the space finds is
+// that which another search has found: the benchmark's.
+func TestSearchedValue(t *testing.T) {
+	for _, name := range []string{"electrolyte-formula", "electrolyte-desirability", "electrolyte-thin", "electrolyte-conducting"} {
+		bench, ok := outcomes.Lookup(name)
+		if !ok {
+			t.Fatal(name)
+		}
+		def := bench.Definition(1, [][]float64{{0.5, 0.5, 0.5}})
+		electrolyte, _ := tasks.Lookup("electrolyte")
+		truth, err := truthOf(def, ofFunction(def, electrolyte), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, err := bench.Problem.Values(truth.BestAt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := bench.Whole.Of(values); math.Abs(got-bench.Whole.Greatest) > 1e-3*bench.Whole.Greatest {
+			t.Errorf("%s: %g at %v, want %g", name, got, truth.BestAt, bench.Whole.Greatest)
+		}
+	}
+}
