@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -256,26 +255,21 @@ func (f *Front) Beyond() string {
 
 // words say what the hypervolume is measured against.
 func (f *Front) words() string {
-	searched := ""
+	found := ""
 	if f.Searched {
-		searched = " that a search has found"
+		found = ", which a search has found"
 	}
-	return fmt.Sprintf("What a campaign has found is the hypervolume that the true values of its compositions cover, "+
-		"beyond %s; missing is the rest of the greatest one%s, %s",
-		f.Beyond(), searched, strconv.FormatFloat(f.Hypervolume, 'g', 6, 64)) +
-		f.logarithms() + "."
-}
-
-// logarithms names the objectives whose logarithm counts.
-func (f *Front) logarithms() string {
-	var names []string
+	text := fmt.Sprintf("What a campaign has found is the hypervolume that its compositions cover by their true values, beyond %s. "+
+		"Missing is the rest of the greatest one, %s%s",
+		f.Beyond(), strconv.FormatFloat(f.Hypervolume, 'g', 6, 64), found)
+	var logarithms []string
 	for k, o := range f.Objectives {
 		if f.log[k] {
-			names = append(names, o.Name)
+			logarithms = append(logarithms, o.Name)
 		}
 	}
-	if len(names) == 0 {
-		return ""
+	if len(logarithms) > 0 {
+		text += "; of " + format.List(logarithms...) + " the logarithm counts"
 	}
-	return ", of which the logarithm of " + strings.Join(names, " and ") + " counts"
+	return text + "."
 }

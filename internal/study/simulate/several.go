@@ -156,7 +156,7 @@ func ofTradeoff(def definition.Campaign, problem tasks.Tradeoff) quantities {
 // words say what regret is against: the best value, or the hypervolume of the front.
 func (t Truth) words(what string) string {
 	if t.Front != nil {
-		return t.Front.words()
+		return t.Front.words() + t.bounded()
 	}
 	return fmt.Sprintf("Regret is against %s, %s.", what, quantity(t.Best, t.Sought)) + t.bounded()
 }

@@ -269,6 +269,14 @@ func TestFaults(t *testing.T) {
 			[]string{"test.yaml:7:29: policies.cobol.trust: cobol trusts experts, and there are none"}},
 		{"base", good + "base: {initial: {experimens: 3}, policy: {}}\n",
 			[]string{`test.yaml:14:34: base.policy: "policy" cannot stand here`}},
+		{"noises of one value", replace("noise: 0.27", "noises: {conductivity: 0.27}"),
+			[]string{"tasks[1].noises: electrolyte gives one value", "write noise"}},
+		{"noise of several", replace("[branin,", "[{task: zdt1, noise: 1},"),
+			[]string{"tasks[0].noise: zdt1 gives several quantities", "write noises"}},
+		{"failures of several", replace("[branin,", "[{task: zdt1, failure_rate: 0.1},"),
+			[]string{"tasks[0]: experiments of zdt1, which gives several quantities, neither fail"}},
+		{"noises of rows", replace("[branin,", "[{table: x.csv, noises: {y: 1}},"),
+			[]string{"tasks[0].noises: the rows of a table are answered as they are", "remove noises"}},
 		{"two kinds", replace("{task: electrolyte,", "{task: electrolyte, table: x.csv,"),
 			[]string{"test.yaml:4:17: tasks[1]: it names 2 things to optimize", "give exactly one of"}},
 		{"wrong type", replace("experiments: 8", "experiments: many"),
@@ -320,6 +328,28 @@ func TestFaults(t *testing.T) {
 	if _, err := studyfile.Parse("test.yaml", []byte(good), studyfile.Options{Size: "huge"}); err == nil ||
 		!strings.Contains(err.Error(), "choose from quick") {
 		t.Errorf("an unknown size: %v", err)
+	}
+}
+
+// Law: a policy that finds a front can be an arm, and so can an expert who estimates some quantities; on a task of one
+// value either is at fault, in its own place.
+func TestArmsOfAFront(t *testing.T) {
+	text := strings.NewReplacer("[branin,", "[branin-currin,", "{next: lcb}", "lognehvi",
+		"{next: lcb, trust: cobol}", "{trust: answers}", "[{simulated: {accuracy: 2}}]",
+		"[{simulated: {accuracy: 2}, quantities: [branin]}]", "tasks: [branin]", "tasks: [electrolyte]").Replace(good)
+	f := parse(t, text, studyfile.Options{})
+	if got := arms(f); got != "vanilla cobol/expert cobol/adversary" {
+		t.Errorf("arms %s", got)
+	}
+	for j := range f.Arms[:2] {
+		def, faults := f.Definition(&f.Tasks[0], &f.Arms[j], sections(t, "branin-currin"))
+		if len(faults) > 0 || len(def.Tradeoff()) != 2 {
+			t.Errorf("%s seeks %+v: %v", f.Arms[j].Name, def.Objective, faults)
+		}
+		_, faults = f.Definition(&f.Tasks[1], &f.Arms[j], sections(t, "electrolyte"))
+		if got := f.NewError(faults).Error(); len(faults) == 0 || !strings.Contains(got, []string{"policies.vanilla", "experts.expert[0]"}[j]) {
+			t.Errorf("%s on one value: %s", f.Arms[j].Name, got)
+		}
 	}
 }
 
