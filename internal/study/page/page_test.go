@@ -73,6 +73,41 @@ func TestPageOfBaselines(t *testing.T) {
 	}
 }
 
+// Law: a page of trade-offs says what is missing of the hypervolume, and nowhere a regret, a recommended composition, or
+// the unit of one of the objectives; next to a task of one value it says both.
+func TestPageOfFronts(t *testing.T) {
+	const front = `name: front
+seeds: 2
+experiments: 6
+tasks: [branin-currin%s]
+policies: {lognehvi: lognehvi, random: random}
+arms: [{policy: %s, name: first}, {policy: random}]
+base: {initial: {experiments: 3}}
+`
+	html := write(t, fmt.Sprintf(front, "", "lognehvi"), nil)
+	wellFormed(t, html)
+	shown, _, _ := strings.Cut(html, "The study as it was read")
+	for _, want := range []string{
+		"missing hypervolume (%)", "branin-currin (% missing)", "final missing hypervolume, mean ± standard error",
+		"beyond branin 18 and currin 6", "within 2 %<small>of the greatest hypervolume</small>",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	for _, wrong := range []string{"simple regret", "final regret", "regret of the recommended", "optimum"} {
+		if strings.Contains(shown, wrong) {
+			t.Errorf("%q on a page of fronts", wrong)
+		}
+	}
+	html = write(t, fmt.Sprintf(front, ", branin", "random"), nil)
+	for _, want := range []string{"simple regret", "regret of the recommended", "missing hypervolume", "takes the place of regret"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("no %q on a page of both", want)
+		}
+	}
+}
+
 // wellFormed checks that every element is closed where it should be.
 func wellFormed(t *testing.T, html string) {
 	t.Helper()

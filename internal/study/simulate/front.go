@@ -36,19 +36,18 @@ type Front struct {
 
 	log       []bool    // of which objectives the logarithm counts
 	reference []float64 // MAXIMIZED, as all scores are
-	of        func(definition.Point) (scores []float64, err error)
+	// scores are the objectives of a composition, MAXIMIZED; nil where it counts for
+	// nothing: it breaks a bound, or an objective has no value there. It is safe for
+	// concurrent use.
+	scores func(definition.Point) ([]float64, error)
 }
-
-// scores are the objectives of a composition, MAXIMIZED; nil where it counts for
-// nothing: it breaks a bound, or an objective has no value there.
-func (f *Front) scores(p definition.Point) ([]float64, error) { return f.of(p) }
 
 // covered is the part of the greatest hypervolume that is covered, in per cent.
 func (f *Front) covered(scores [][]float64) float64 {
 	return 100 * (pareto.Hypervolume(scores, f.reference) / f.Hypervolume)
 }
 
-// score turns a value of an objective into a score, and back.
+// score turns a value of an objective into a score.
 func (f *Front) score(k int, value float64) float64 {
 	if f.log[k] {
 		value = math.Log(value)
@@ -56,6 +55,7 @@ func (f *Front) score(k int, value float64) float64 {
 	return -f.Objectives[k].Sign() * value
 }
 
+// value turns a score into a value of its objective.
 func (f *Front) value(k int, score float64) float64 {
 	value := -f.Objectives[k].Sign() * score
 	if f.log[k] {
@@ -81,7 +81,7 @@ func frontOf(
 		}
 		f.reference = append(f.reference, worst)
 	}
-	f.of = func(p definition.Point) ([]float64, error) {
+	f.scores = func(p definition.Point) ([]float64, error) {
 		m, err := noiseless(p)
 		if err != nil || !kept(&m) {
 			return nil, err
@@ -122,7 +122,7 @@ func (f *Front) search(sp *space.Space) error {
 	var all [][]float64
 	var which []definition.Point
 	for _, p := range points {
-		scores, err := f.of(p)
+		scores, err := f.scores(p)
 		if err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (f *Front) climb(sp *space.Space, points []definition.Point, scores [][]flo
 			if err != nil {
 				continue // nothing can be made near there
 			}
-			score, err := f.of(p)
+			score, err := f.scores(p)
 			if err != nil {
 				return nil, err
 			}

@@ -5,7 +5,9 @@
 // [New] makes a [Study] of a study's file: it sets up the tasks and composes
 // the campaigns. [Study.Run] runs those that a folder's results do not hold
 // yet; each finished one is a line in an append-only file. The result of a
-// campaign is a [Trajectory]: a step for each experiment, folded from its log.
+// campaign is a [Trajectory]: a step for each experiment, folded from its log. A
+// [Truth] judges it: one value by its regret, a trade-off by the hypervolume that
+// is missing.
 // [Summarize] compares the arms; the tables are written by [WriteExperiments]
 // and its neighbors, the page by internal/study/page.
 //

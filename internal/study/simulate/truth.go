@@ -49,7 +49,7 @@ func (t Truth) Regret(value float64) float64 {
 	return t.Sought.Regret(value, t.Best)
 }
 
-// Words are what is judged by is called.
+// Words are what the measures of a truth are called.
 type Words struct {
 	// Regret is the measure, Short that in a sentence and Column over a column,
 	// Cumulative its sum.

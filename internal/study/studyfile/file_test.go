@@ -334,15 +334,15 @@ func TestFaults(t *testing.T) {
 // Law: a policy that finds a front can be an arm, and so can an expert who estimates some quantities; on a task of one
 // value either is at fault, in its own place.
 func TestArmsOfAFront(t *testing.T) {
-	text := strings.NewReplacer("[branin,", "[branin-currin,", "{next: lcb}", "lognehvi",
+	text := strings.NewReplacer("[branin,", "[zdt1,", "{next: lcb}", "lognehvi",
 		"{next: lcb, trust: cobol}", "{trust: answers}", "[{simulated: {accuracy: 2}}]",
-		"[{simulated: {accuracy: 2}, quantities: [branin]}]", "tasks: [branin]", "tasks: [electrolyte]").Replace(good)
+		"[{simulated: {accuracy: 2}, quantities: [f1]}]", "tasks: [branin]", "tasks: [electrolyte]").Replace(good)
 	f := parse(t, text, studyfile.Options{})
 	if got := arms(f); got != "vanilla cobol/expert cobol/adversary" {
 		t.Errorf("arms %s", got)
 	}
 	for j := range f.Arms[:2] {
-		def, faults := f.Definition(&f.Tasks[0], &f.Arms[j], sections(t, "branin-currin"))
+		def, faults := f.Definition(&f.Tasks[0], &f.Arms[j], sections(t, "zdt1"))
 		if len(faults) > 0 || len(def.Tradeoff()) != 2 {
 			t.Errorf("%s seeks %+v: %v", f.Arms[j].Name, def.Objective, faults)
 		}
