@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -353,6 +354,27 @@ func (t *Task) everywhereOfSeveral(
 	return t.judgedByModels(def, source, nil, by, about)
 }
 
+// learned is what the models of a campaign learn from: the quantities of each
+// experiment that are not left out, also of one that failed and gave some.
+func learned(s *campaign.State) (measured []events.Measurement) {
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if x.Measurement == nil {
+			continue
+		}
+		m := events.Measurement{Actual: x.Measurement.Actual}
+		for _, q := range s.Definition.Declared() {
+			if value, ok := s.Quantity(x, q.Name); ok && x.Counts(q.Name) {
+				m.Quantities = append(m.Quantities, value)
+			}
+		}
+		if len(m.Quantities) > 0 {
+			measured = append(measured, m)
+		}
+	}
+	return measured
+}
+
 // storeOfSeveral is the task of a campaign that declares its quantities.
 func (t *Task) storeOfSeveral(
 	ctx context.Context, file *studyfile.File, source *studyfile.Task, core *engine.Core, name string,
@@ -361,12 +383,7 @@ func (t *Task) storeOfSeveral(
 	if err != nil {
 		return err
 	}
-	var measured []events.Measurement
-	for _, x := range core.State().Experiments {
-		if x.Measurement != nil && !x.Excluded {
-			measured = append(measured, *x.Measurement)
-		}
-	}
+	measured := learned(core.State())
 	by, err := modelsOf(ctx, def, measured, 0)
 	if err != nil {
 		return fmt.Errorf("%w; %s", err, needsMeasurements)

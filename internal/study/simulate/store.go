@@ -224,11 +224,11 @@ func answers(s *campaign.State, sp *space.Space) (map[string][]answer, int) {
 		switch {
 		case x.Excluded:
 			continue
+		case x.Status == campaign.Failed: // it may have given quantities all the same
+			a.Outcome = instruments.Outcome{Status: instruments.Failed, Cause: x.Cause, Measurement: x.Measurement}
 		case x.Measurement != nil:
 			m := *x.Measurement
 			a.Outcome = instruments.Outcome{Status: instruments.Measured, Measurement: &m}
-		case x.Status == campaign.Failed:
-			a.Outcome = instruments.Outcome{Status: instruments.Failed, Cause: x.Cause}
 		case x.Status == campaign.Infeasible:
 			a.Outcome = instruments.Outcome{Status: instruments.Infeasible, Cause: x.Cause}
 		default:

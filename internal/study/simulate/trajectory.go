@@ -331,7 +331,7 @@ func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if x.Measurement != nil {
+		if x.Status == campaign.Measured { // and not failed, with some quantities given
 			if err := found.add(point, value, regret); err != nil {
 				return nil, nil, err
 			}
