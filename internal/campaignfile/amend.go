@@ -168,6 +168,8 @@ func text(v any) string {
 type AmendError struct {
 	// Refused is never empty.
 	Refused []Refusal
+	// Imagined is set where the changes were only to be imagined.
+	Imagined bool
 }
 
 // Refusal is what is not allowed at one place for one reason.
@@ -293,7 +295,12 @@ func change(c events.Change) string {
 // prints it as it is.
 func (e *AmendError) Error() string {
 	var b strings.Builder
-	b.WriteString("the campaign is under way and cannot be changed so:")
+	first, last := "the campaign is under way and cannot be changed so:",
+		"Nothing was changed. For another campaign, give the file another name."
+	if e.Imagined {
+		first, last = "the campaign cannot be imagined so:", "Nothing was imagined."
+	}
+	b.WriteString(first)
 	for _, r := range e.Refused {
 		b.WriteString("\n  " + r.Place)
 		if what := r.What(); what != "" {
@@ -301,8 +308,7 @@ func (e *AmendError) Error() string {
 		}
 		b.WriteString("\n      " + r.Reason)
 	}
-	b.WriteString("\nNothing was changed. For another campaign, give the file another name.")
-	return b.String()
+	return b.String() + "\n" + last
 }
 
 // defaultInitial is how a campaign would begin if its file did not mention the
@@ -345,6 +351,53 @@ var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_take
 // answered so far. Both definitions must be complete; neither is changed.
 func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change, error) {
 	changes := Diff(old, new)
+	refused := forbidden(reg, old, new, changes)
+	// A definition that only has allowed changes must be sound as well. With a
+	// forbidden change, faults would mostly be its consequences.
+	if len(refused) == 0 && len(changes) > 0 {
+		refused = Unsound(reg, new)
+	}
+	if len(refused) > 0 {
+		return nil, &AmendError{Refused: refused}
+	}
+	return changes, nil
+}
+
+// Forbidden returns what [Amend] would refuse of the changes between two
+// definitions, whether or not the new one passes [Validate]; nil where all are
+// allowed.
+func Forbidden(reg registry.Registry, old, new definition.Campaign) []Refusal {
+	return forbidden(reg, old, new, Diff(old, new))
+}
+
+// Unsound returns what [Validate] finds wrong with a definition, each fault with
+// its place and remedy.
+func Unsound(reg registry.Registry, def definition.Campaign) (refused []Refusal) {
+	for _, f := range Validate(reg, def) {
+		reason := f.Message
+		if f.Remedy != "" {
+			reason += "; " + f.Remedy
+		}
+		refused = refuseAs(refused, f.Path.String(), reason)
+	}
+	return refused
+}
+
+// refuseAs appends a refusal. One cause at one place is said once.
+func refuseAs(refused []Refusal, place, reason string, changes ...events.Change) []Refusal {
+	for i := range refused {
+		if r := &refused[i]; r.Place == place && r.Reason == reason {
+			r.Changes = append(r.Changes, changes...)
+			return refused
+		}
+	}
+	return append(refused, Refusal{place, changes, reason})
+}
+
+// forbidden is [Forbidden], given the differences.
+func forbidden(
+	reg registry.Registry, old, new definition.Campaign, changes []events.Change,
+) (refused []Refusal) {
 	// A policy brings its own defaults of initial answers. Where an amended
 	// policy changes these the difference follows from the file's policy, and
 	// is not the person's change of the initial design.
@@ -354,20 +407,10 @@ func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change
 		"comparisons": *before.Comparisons != *after.Comparisons,
 		"estimates":   !reflect.DeepEqual(before.Estimates, after.Estimates),
 	}
-	var refused []Refusal
-	regions := false
-	refuseAs := func(place, reason string, changes ...events.Change) {
-		for i := range refused { // one cause at one place is said once
-			if r := &refused[i]; r.Place == place && r.Reason == reason {
-				r.Changes = append(r.Changes, changes...)
-				return
-			}
-		}
-		refused = append(refused, Refusal{place, changes, reason})
-	}
 	// Excluded regions have no identity but their content: their index may
 	// change when one is added in front. So they are compared as a whole,
 	// below.
+	regions := false
 	for _, c := range changes {
 		steps := strings.Split(c.Path, "/")[1:]
 		if steps[0] == "excluded" {
@@ -379,34 +422,21 @@ func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change
 			why = refuseObjective(&old, &new)
 		}
 		if why != "" {
-			refuseAs(placeOf(old, steps), why, c)
+			refused = refuseAs(refused, placeOf(old, steps), why, c)
 		}
 	}
-	if regions {
-		for i, r := range old.Excluded {
-			kept := slices.ContainsFunc(new.Excluded,
-				func(s definition.Region) bool { return reflect.DeepEqual(r, s) })
-			if !kept {
-				refuseAs(placeOf(old, []string{"excluded", strconv.Itoa(i)}),
-					"an excluded region stays as it is for the whole campaign; only further ones can be added")
-			}
+	if !regions {
+		return refused
+	}
+	for i, r := range old.Excluded {
+		kept := slices.ContainsFunc(new.Excluded,
+			func(s definition.Region) bool { return reflect.DeepEqual(r, s) })
+		if !kept {
+			refused = refuseAs(refused, placeOf(old, []string{"excluded", strconv.Itoa(i)}),
+				"an excluded region stays as it is for the whole campaign; only further ones can be added")
 		}
 	}
-	// A definition that only has allowed changes must be sound as well. With a
-	// forbidden change, faults would mostly be its consequences.
-	if len(refused) == 0 && len(changes) > 0 {
-		for _, f := range Validate(reg, new) {
-			reason := f.Message
-			if f.Remedy != "" {
-				reason += "; " + f.Remedy
-			}
-			refuseAs(f.Path.String(), reason)
-		}
-	}
-	if len(refused) > 0 {
-		return nil, &AmendError{Refused: refused}
-	}
-	return changes, nil
+	return refused
 }
 
 // pointer writes a path as a JSON pointer. Its escapes are those of RFC 6901, as

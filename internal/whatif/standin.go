@@ -14,10 +14,12 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/study/pace"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/outcome"
@@ -36,7 +38,7 @@ const (
 // answers where it is a simulation, and else the mean of the campaign's model.
 type standIn struct {
 	def       definition.Campaign
-	sought    definition.Objective
+	sought    definition.Objective // what the model is of
 	space     *space.Space
 	past      map[string][]campaign.Experiment // by the composition that was asked for
 	simulator instruments.Instrument           // nil where the campaign's instrument is none
@@ -66,7 +68,7 @@ func standInFor(
 	if !def.Measures() {
 		return nil, nil
 	}
-	s := &standIn{def: def, sought: def.Sought(), space: sp, past: make(map[string][]campaign.Experiment)}
+	s := &standIn{def: def, space: sp, past: make(map[string][]campaign.Experiment)}
 	for _, x := range now.State().Experiments {
 		key, err := sp.Key(x.Parameters)
 		if err != nil || x.Excluded || x.Elsewhere {
@@ -82,15 +84,43 @@ func standInFor(
 		s.simulator, err = equip.OpenInstrument(ctx, reg, atOnce(def), env)
 		return s, err
 	}
-	view, err := now.View(ctx)
+	modelled, view, err := modelsFor(ctx, now, def)
 	if err != nil {
 		return nil, err
 	}
+	s.sought = modelled.Sought()
 	if s.model = view.Objective; s.model == nil {
 		return nil, nil
 	}
 	s.outcomes = view.Outcomes
 	return s, nil
+}
+
+// modelsFor are the models of the campaign as of now: as it has them, where what is
+// imagined has the same parameters and quantities, and else as it would have them
+// with those. def is what the models are of.
+func modelsFor(
+	ctx context.Context, now *engine.Core, imagined definition.Campaign,
+) (def *definition.Campaign, v policies.View, err error) {
+	def = now.State().Definition
+	with := func(a, b definition.Campaign) definition.Campaign {
+		a.Parameters, a.Quantities = b.Parameters, b.Quantities
+		return a
+	}
+	if campaignfile.Diff(*def, with(*def, imagined)) == nil {
+		v, err = now.View(ctx)
+		return def, v, err
+	}
+	amended, err := under(now, imagined)
+	if err != nil {
+		return nil, v, err
+	}
+	read, err := amended.Read(ctx)
+	if err != nil {
+		return nil, v, err
+	}
+	v, err = read.View(ctx)
+	return amended.State().Definition, v, err
 }
 
 // atOnce is a definition whose simulations take no time. Only the latency is

@@ -1,5 +1,6 @@
 // Package whatif imagines how a campaign would have gone on from one of its
-// decisions with another policy, or without one of its experts.
+// decisions with another policy, with something else sought or required of
+// outcomes, or without one of its experts.
 //
 // [Work] takes the log up to that decision into memory, changes the definition
 // there as an amendment would, and lets the engine go on: what it decides first
@@ -46,6 +47,7 @@ type Question struct {
 	// Without is the expert who is left out, with all they have said; what they
 	// have excluded stays so. Empty: no one.
 	Without string `json:"without,omitempty"`
+	Sought
 	// Experiments is how many experiments to go on for, at most; 0 for as many
 	// as were really run since, within [Least] and [Most].
 	Experiments int `json:"experiments,omitempty"`
@@ -62,11 +64,18 @@ type Experiment struct {
 	ID         string                    `json:"experiment"`
 	Parameters definition.Point          `json:"parameters"`
 	Status     campaign.ExperimentStatus `json:"status"`
-	// Value is the result in the objective's unit, nil where there is none; of a
-	// trade-off that of its first objective.
+	// Value is the result in the unit of the objective, that of its own course; nil
+	// where there is none. Of a trade-off it is the first of its objectives.
 	Value *float64 `json:"value"`
-	// Quantities are the results of a trade-off, or of what an expert prefers.
+	// Quantities are the values of all quantities that there are, with those that
+	// follow from the composition; then that of the objective where it is computed
+	// from them, the campaign's of today and the imagined one. Absent where there is
+	// one quantity.
 	Quantities []definition.Quantity `json:"quantities,omitempty"`
+	// Keeps says whether they keep the constraints on outcomes of today, KeepsImagined
+	// whether they keep the imagined ones, where these are others.
+	Keeps         campaign.Keeps `json:"keeps_constraints,omitempty"`
+	KeepsImagined campaign.Keeps `json:"keeps_imagined_constraints,omitempty"`
 	// Excluded is set where the result counts for nothing.
 	Excluded bool `json:"excluded,omitempty"`
 	// Decision is the one that led to it.
@@ -121,6 +130,12 @@ type Answer struct {
 	// Ended is why the campaign would have ended within that; empty where it
 	// would have gone on.
 	Ended string `json:"ended,omitempty"`
+	// Changes are what is otherwise in the definition, where what is sought or
+	// required is.
+	Changes []events.Change `json:"changes,omitempty"`
+	// Judged compares both courses where there are several quantities: by what the
+	// campaign seeks today, and then by what is imagined, where that is otherwise.
+	Judged []Judged `json:"judged,omitempty"`
 
 	// Definition is that of the campaign when the decision was made, Changed
 	// what is imagined.
@@ -165,7 +180,7 @@ func Check(reg registry.Registry, s *campaign.State, q Question) error {
 	case q.Method != "" && !slices.ContainsFunc(reg.Methods.Methods(), known):
 		return problem.New(problem.NotFound, "there is no method %q", q.Method).About(q.Method)
 	}
-	return nil
+	return q.Sought.readable()
 }
 
 // Work answers a question. The error wraps a [problem.Error] where the question
@@ -200,7 +215,7 @@ func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 		return nil, err
 	}
 	s := before.State()
-	changed, err := Change(in.Registry, *s.Definition, q)
+	changed, err := Change(in.Registry, s, q)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +229,11 @@ func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 		return nil, err
 	}
 	a.real(now.State(), s)
-	if err := a.imagine(ctx, in, now, before, log); err != nil {
+	course, err := a.imagine(ctx, in, now, before, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.judge(ctx, now, course); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -228,6 +247,9 @@ func (a *Answer) amend(ctx context.Context, log *memlog.Log, before *engine.Core
 	if changes == nil {
 		return nil
 	}
+	if !a.Sought.IsZero() {
+		a.Changes = changes
+	}
 	e, err := events.New(s.Name, &events.CampaignAmended{Definition: *a.Changed, Changes: changes,
 		Reason: "what if", Source: s.Source})
 	if err != nil {
@@ -239,7 +261,7 @@ func (a *Answer) amend(ctx context.Context, log *memlog.Log, before *engine.Core
 }
 
 // same reports whether nothing is otherwise.
-func (q Question) same() bool { return q.Method == "" && q.Without == "" }
+func (q Question) same() bool { return q.Method == "" && q.Without == "" && q.Sought.IsZero() }
 
 // until returns a copy of the campaign up to an event, in memory. The engine
 // goes on from a log, so that each event is read and copied. Sequences are the
@@ -260,12 +282,26 @@ func until(ctx context.Context, in Input, at events.Sequence) (*memlog.Log, erro
 	return log, nil
 }
 
-// Change returns a definition in which something is otherwise. The error wraps
-// a [problem.Error].
+// Change returns the definition of a campaign in which something is otherwise. The
+// error wraps a [problem.Error].
 //
 // It changes more than an amendment may: experts can go. That is safe in a copy
-// that no one continues.
-func Change(reg registry.Registry, def definition.Campaign, q Question) (definition.Campaign, error) {
+// that no one continues. What is sought and required changes as an amendment may
+// change it, and is refused as that would be.
+func Change(reg registry.Registry, s *campaign.State, q Question) (definition.Campaign, error) {
+	if q.Sought.IsZero() {
+		return q.steered(reg, *s.Definition, *s.Definition)
+	}
+	def, err := q.Sought.in(reg, s)
+	if err != nil {
+		return def, err
+	}
+	return q.steered(reg, def, *s.Definition)
+}
+
+// steered is a definition with another policy and without an expert; begun is what
+// the campaign has.
+func (q Question) steered(reg registry.Registry, def, begun definition.Campaign) (definition.Campaign, error) {
 	if q.same() {
 		return def, nil
 	}
@@ -290,14 +326,14 @@ func Change(reg registry.Registry, def definition.Campaign, q Question) (definit
 		return def, problem.New(problem.NotPossible,
 			"%s measures nothing, or this campaign does: they cannot take each other's place", q.Method)
 	}
-	completed, err := sound(reg, changed, def)
+	completed, err := sound(reg, changed, begun)
 	if err != nil && q.Method == "" && len(changed.Experts) == 0 && changed.Measures() {
 		// A policy for an expert has none any more: what it chooses by itself
 		// is left.
 		changed.Policy = policies.Alone(def.Policy.Next)
-		if completed, err = sound(reg, changed, def); err != nil {
+		if completed, err = sound(reg, changed, begun); err != nil {
 			changed.Policy = definition.Policy{}
-			completed, err = sound(reg, changed, def)
+			completed, err = sound(reg, changed, begun)
 		}
 	}
 	if err != nil {
@@ -324,13 +360,8 @@ func sound(reg registry.Registry, def, begun definition.Campaign) (definition.Ca
 			def = kept
 		}
 	}
-	var faults []string
-	for _, f := range campaignfile.Validate(reg, unlisted(reg, def)) {
-		faults = append(faults, f.Message)
-	}
-	if faults != nil {
-		return def, problem.New(problem.NotPossible, "the campaign cannot be so: %s",
-			strings.Join(faults, "; "))
+	if faults := campaignfile.Unsound(reg, def); faults != nil {
+		return def, refused(faults)
 	}
 	if _, err := reg.Methods.New(def); err != nil {
 		return def, problem.New(problem.NotPossible, "the campaign cannot be so: %w", err)
@@ -356,7 +387,7 @@ func Choices(reg registry.Registry, def definition.Campaign) (choices []Choice) 
 		if m.Policy.Measures() != def.Measures() {
 			continue
 		}
-		changed, err := Change(reg, def, Question{Method: m.Name})
+		changed, err := Question{Method: m.Name}.steered(reg, def, def)
 		if err == nil && campaignfile.Diff(def, changed) != nil {
 			choices = append(choices, Choice{m.Name, m.Summary})
 		}
@@ -401,28 +432,32 @@ func (a *Answer) real(now, before *campaign.State) {
 	}
 }
 
-// imagine lets the campaign go on in memory.
+// imagine lets the campaign go on in memory, and returns it as it is then.
 //
 // pace brings results one at a time, so that the order of goroutines changes
 // nothing. The context ends with errEnough once watch has seen enough, which is
 // no error.
 func (a *Answer) imagine(
 	ctx context.Context, in Input, now, before *engine.Core, log *memlog.Log,
-) (err error) {
+) (course *engine.Core, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	sp, err := space.New(before.State().Bounded())
+	changed, err := under(before, *a.Changed)
 	if err != nil {
-		return problem.New(problem.NotPossible, "%w", err)
+		return nil, problem.New(problem.NotPossible, "%w", err)
+	}
+	sp, err := space.New(changed.State().Bounded())
+	if err != nil {
+		return nil, problem.New(problem.NotPossible, "%w", err)
 	}
 	lab, err := standInFor(ctx, in.Registry, now, sp, *a.Changed, in.Environment)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, lab.close()) }()
 	reviewers, recorded, err := reviewersFor(ctx, in.Registry, now, sp, *a.Changed, in.Environment.Folder)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.Recorded = recorded
 	steady := pace.New(cancel)
@@ -448,17 +483,27 @@ func (a *Answer) imagine(
 		r.Instrument = imagined{steady}
 	}
 	if err := r.Start(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	w.tell()
 	if err := r.Run(ctx); err != nil && !errors.Is(context.Cause(ctx), errEnough) {
 		if cause := context.Cause(ctx); cause != nil {
-			return cause
+			return nil, cause
 		}
-		return err
+		return nil, err
 	}
 	a.tell(r.Core().State(), before.State(), w)
-	return nil
+	return r.Core(), nil
+}
+
+// under returns a campaign as it would be with another definition, for reading: a
+// core of its own where that differs.
+func under(core *engine.Core, def definition.Campaign) (*engine.Core, error) {
+	changes := campaignfile.Diff(*core.State().Definition, def)
+	if changes == nil {
+		return core, nil
+	}
+	return core.Amended(events.CampaignAmended{Definition: def, Changes: changes})
 }
 
 // limit is for how many experiments to go on.

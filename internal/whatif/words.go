@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -19,10 +21,13 @@ func (q Question) Words() string {
 	if q.Method != "" {
 		words += ", with " + q.Method
 	}
+	for _, part := range q.Sought.words() {
+		words += ", " + part
+	}
 	if q.Without != "" {
 		words += ", without " + q.Without
 	}
-	if q.Method == "" && q.Without == "" {
+	if q.same() {
 		words += ", with nothing otherwise"
 	}
 	return words
@@ -157,24 +162,29 @@ func (a *Answer) Write(w io.Writer) error {
 	} else {
 		fmt.Fprintf(&b, "Nothing would have been suggested: the campaign would have ended (%s).\n", a.Ended)
 	}
+	for i, c := range a.Changes {
+		if i == 0 {
+			b.WriteString("\nOtherwise, as an amendment would have it:\n")
+		}
+		fmt.Fprintf(&b, "  %s\n", plaintext.Line(view.Change(a.Changed, c)))
+	}
 	if len(a.Imagined) > 0 {
 		b.WriteString("\nHow it would have gone on, with what stands in for the lab:\n")
-		unit := a.Definition.Sought().Unit
 		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		for _, x := range a.Imagined {
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n",
-				x.ID, write.Line(x.Parameters), x.Result(unit), x.Source())
-		}
+		a.writeCourse(t, write)
 		if err := t.Flush(); err != nil {
 			return err
 		}
 		if a.Ended != "" {
 			fmt.Fprintf(&b, "  and then it would have ended: %s\n", a.Ended)
 		}
-		if n, real, imagined := a.Bests(); real != nil && imagined != nil {
+		for _, v := range a.Verdicts() {
+			fmt.Fprintf(&b, "\n%s:\n  %s\n", v.Head, strings.Join(v.Lines, "\n  "))
+		}
+		if n, real, imagined := a.Bests(); a.Judged == nil && real != nil && imagined != nil {
 			fmt.Fprintf(&b, "\nBest after %s: really %s (%s), imagined %s (%s)\n",
 				format.Count(n, "experiment"),
-				real.Result(unit), real.ID, imagined.Result(unit), imagined.ID)
+				real.Result(a.Definition.Sought().Unit), real.ID, imagined.Result(a.Definition.Sought().Unit), imagined.ID)
 		}
 	}
 	b.WriteString("\n")
@@ -183,4 +193,157 @@ func (a *Answer) Write(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeCourse writes the imagined experiments in columns: with one result, or with
+// all quantities below their names and units.
+func (a *Answer) writeCourse(t *tabwriter.Writer, write format.Compositions) {
+	if a.Judged == nil {
+		unit := a.Definition.Sought().Unit
+		for _, x := range a.Imagined {
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n",
+				x.ID, write.Line(x.Parameters), x.Result(unit), x.Source())
+		}
+		return
+	}
+	columns := a.Columns()
+	fmt.Fprintf(t, "  \t\t%s\t\n", strings.Join(columns, "\t"))
+	for _, x := range a.Imagined {
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n",
+			x.ID, write.Line(x.Parameters), strings.Join(a.Cells(x), "\t"), x.Source())
+	}
+}
+
+// Columns head what is known of imagined experiments where there are several
+// quantities: each with its unit, and whether the constraints are kept.
+func (a *Answer) Columns() (columns []string) {
+	for _, q := range a.quantities() {
+		columns = append(columns, format.Heading(q.Name, q.Unit))
+	}
+	today, imagined := a.constrained()
+	switch {
+	case today && imagined:
+		columns = append(columns, "keeps today’s constraints", "keeps the imagined ones")
+	case imagined:
+		columns = append(columns, "keeps the imagined constraints")
+	case today:
+		columns = append(columns, "keeps the constraints")
+	}
+	return columns
+}
+
+// Cells are what stands in the columns for an experiment: a dash for what it does
+// not have.
+func (a *Answer) Cells(x Experiment) (cells []string) {
+	for _, q := range a.quantities() {
+		cells = append(cells, "–")
+		for _, given := range x.Quantities {
+			if given.Name == q.Name {
+				cells[len(cells)-1] = format.Short(given.Value)
+			}
+		}
+	}
+	today, imagined := a.constrained()
+	if today {
+		cells = append(cells, cmp.Or(string(x.Keeps), "–"))
+	}
+	if imagined {
+		cells = append(cells, cmp.Or(string(x.KeepsImagined), "–"))
+	}
+	return cells
+}
+
+// quantities are those that any experiment has, in the order of the definition.
+func (a *Answer) quantities() (all []definition.Quantity) {
+	for _, x := range slices.Concat(a.Before, a.Real, a.Imagined) {
+		for _, q := range x.Quantities {
+			is := func(other definition.Quantity) bool { return other.Name == q.Name }
+			if !slices.ContainsFunc(all, is) {
+				all = append(all, q)
+			}
+		}
+	}
+	return all
+}
+
+// constrained reports whether there are constraints on outcomes today, and others
+// that are imagined.
+func (a *Answer) constrained() (today, imagined bool) {
+	for _, x := range slices.Concat(a.Before, a.Real, a.Imagined) {
+		today, imagined = today || x.Keeps != "", imagined || x.KeepsImagined != ""
+	}
+	return today, imagined
+}
+
+// Verdict is a comparison of both courses in words: by what, and a line for each
+// thing that is compared.
+type Verdict struct {
+	Head  string
+	Lines []string
+}
+
+// Verdicts say what [Answer.Judged] does.
+func (a *Answer) Verdicts() (all []Verdict) {
+	for _, j := range a.Judged {
+		v := Verdict{Head: "By what the campaign seeks and requires today"}
+		if j.By == ByImagined {
+			v.Head = "By what is imagined that it seeks and requires"
+		}
+		v.Head += ", after " + format.Count(j.Experiments, "experiment") + " of each course"
+		v.Lines = append(j.covered(), "really "+j.Really.found(j.Reference != nil),
+			"imagined "+j.Imagined.found(j.Reference != nil))
+		if j.Really.Keep != nil && j.Imagined.Keep != nil {
+			v.Lines = append(v.Lines, fmt.Sprintf("the constraints are kept by %d of them really, and by %d as imagined",
+				*j.Really.Keep, *j.Imagined.Keep))
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// covered compares what the fronts cover, in a line.
+func (j *Judged) covered() []string {
+	if j.Really.Hypervolume == nil || j.Imagined.Hypervolume == nil {
+		return nil
+	}
+	var beyond []string
+	for _, q := range j.Reference {
+		beyond = append(beyond, q.Name+" "+format.Result(q))
+	}
+	line := fmt.Sprintf("hypervolume beyond %s: really %s, imagined %s", strings.Join(beyond, ", "),
+		format.Short(*j.Really.Hypervolume), format.Short(*j.Imagined.Hypervolume))
+	switch d := j.Difference; {
+	case d == nil:
+	case *d == 0:
+		line += ", the same"
+	case *d < 0:
+		line += fmt.Sprintf(", %.1f %% less", -100**d)
+	default:
+		line += fmt.Sprintf(", %.1f %% more", 100**d)
+	}
+	return []string{line}
+}
+
+// found says what a course has found.
+func (c *Course) found(tradeoff bool) string {
+	if c.Found == nil {
+		if c.NoModel != "" {
+			return "nothing can be said: " + c.NoModel
+		}
+		return "nothing was found"
+	}
+	var values []string
+	for _, q := range c.Found.Quantities {
+		values = append(values, q.Name+" "+format.Result(q))
+	}
+	what := "best"
+	switch {
+	case tradeoff:
+		what = "compromise"
+	}
+	line := what + " " + c.Found.ID + ": " + strings.Join(values, ", ")
+	if source := c.Found.Source(); source != "" {
+		line += " (" + source + ")"
+	}
+	return line
 }

@@ -197,6 +197,20 @@ func (s *Standing) Before(latest int) float64 {
 	return covered
 }
 
+// Against is the standing of some of the experiments, beyond another reference.
+func (s *Standing) Against(reference []float64, counts func(experiment string) bool) *Standing {
+	some := &Standing{Reference: reference}
+	for i, m := range s.Measured {
+		if counts(m.Experiment) {
+			some.Measured = append(some.Measured, m)
+			some.Scores = append(some.Scores, s.Scores[i])
+			some.Feasible = append(some.Feasible, s.Feasible[i])
+		}
+	}
+	some.Front, some.Hypervolume = some.front(len(some.Measured))
+	return some
+}
+
 // front returns the front of the first n, and what it covers.
 func (s *Standing) front(n int) (front []int, covered float64) {
 	var points [][]float64

@@ -2,10 +2,13 @@ package app
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
@@ -14,12 +17,21 @@ import (
 // It reads the log alone: nothing of what it imagines is recorded anywhere.
 func (a *app) whatIfCommand() *cobra.Command {
 	var q whatif.Question
+	var without, worst, weight []string
+	var file string
 	cmd := &cobra.Command{
 		Use:   "whatif [TARGET] DECISION",
 		Short: "Imagine a campaign otherwise from a decision on",
-		Long: `Imagine a campaign from one of its decisions on with another policy, or without an
-expert: what would have been suggested from the same log, and how it might have gone
-on. Instead of a decision (d12) an experiment (e7) or a question (q3) can be named.
+		Long: `Imagine a campaign from one of its decisions on with another policy, with something
+else sought or required, or without an expert: what would have been suggested from the
+same log, and how it might have gone on. Instead of a decision (d12) an experiment (e7)
+or a question (q3) can be named.
+
+What is sought and required is said in the words of the campaign file: --require and
+--without for constraints on outcomes, --worst for a trade-off, --weight for a
+desirability, --maximize or --minimize for another quantity or a formula; --file takes a
+changed copy of the file itself. What campaignd amend would refuse is refused here. Both
+courses are then judged twice, by what the campaign seeks today and by what is imagined.
 
 Nothing is written, no instrument is driven and no person is asked. Where the log holds
 a composition, its real result counts. Elsewhere the campaign's own instrument
@@ -30,14 +42,29 @@ answered, and can't tell the rest. What is printed says how much of it is which.
 
 One course is no comparison of policies: campaignd simulate runs many.`,
 		Example: `  campaignd whatif d4 --policy lognei
-  campaignd whatif electrolyte.campaign e7 --without ada --experiments 10 --json`,
+  campaignd whatif electrolyte.campaign e7 --without ada --experiments 10 --json
+  campaignd whatif d12 --require "viscosity <= 4" --worst conductivity=8
+  campaignd whatif d12 --without "viscosity <= 5"
+  campaignd whatif d12 --maximize "conductivity / sqrt(viscosity)" --policy lognei
+  campaignd whatif d12 --file other.yaml`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && isTarget(args[0]) {
 				return a.forgotDecision(cmd.Context(), args[0])
 			}
-			if q.Method == "" && q.Without == "" {
-				return badInput("say what is to be otherwise: --policy METHOD (campaignd methods lists them) or --without EXPERT")
+			var err error
+			if err = leftOut(&q, without); err != nil {
+				return err
+			}
+			if q.Worst, err = numbers("worst", worst); err != nil {
+				return err
+			}
+			if q.Weight, err = numbers("weight", weight); err != nil {
+				return err
+			}
+			if q.Method == "" && q.Without == "" && q.Sought.IsZero() && file == "" {
+				return badInput("say what is to be otherwise: --policy METHOD (campaignd methods lists them), --without EXPERT, " +
+					"--require \"viscosity <= 4\", --worst conductivity=8 or others; campaignd whatif --help")
 			}
 			t, args, err := a.targetAndArgs(args, 1)
 			if err != nil {
@@ -51,6 +78,11 @@ One course is no comparison of policies: campaignd simulate runs many.`,
 			record, decision, err := behind(cmd.Context(), s, args[0])
 			if err != nil {
 				return err
+			}
+			if file != "" {
+				if q.File, err = campaignfile.Read(a.registry, file); err != nil {
+					return inputError{err}
+				}
 			}
 			q.Decision = decision
 			answer, err := whatif.Work(cmd.Context(), whatif.Input{
@@ -70,8 +102,51 @@ One course is no comparison of policies: campaignd simulate runs many.`,
 	}
 	cmd.Flags().StringVar(&q.Method, "policy", "",
 		"the `method` from there on, as campaignd methods lists them")
-	cmd.Flags().StringVar(&q.Without, "without", "", "the `expert` who is left out, with all they have said")
+	cmd.Flags().StringArrayVar(&without, "without", nil,
+		"the `expert` who is left out, with all they have said, or a constraint on outcomes as the campaign has it: \"viscosity <= 5\"")
+	cmd.Flags().StringArrayVar(&q.Require, "require", nil,
+		"a `constraint` on outcomes, \"viscosity <= 4\", in the place of those on the same side of the same quantity")
+	cmd.Flags().StringArrayVar(&worst, "worst", nil,
+		"the worst value of interest of an objective of a trade-off, `quantity=value` in its unit")
+	cmd.Flags().StringArrayVar(&weight, "weight", nil, "the weight of a quantity in a desirability, `quantity=weight`")
+	cmd.Flags().StringVar(&q.Maximize, "maximize", "", "a quantity or a `formula` that is sought in place of the objective")
+	cmd.Flags().StringVar(&q.Minimize, "minimize", "", "the same for what is to be as small as possible: a quantity or a `formula`")
+	cmd.Flags().StringVar(&file, "file", "",
+		"a campaign `file` that says what is to be otherwise, whatever campaignd amend could change")
 	cmd.Flags().IntVar(&q.Experiments, "experiments", 0, fmt.Sprintf(
 		"for how many `experiments` to go on, at most %d (default as many as were really run since, at least %d)", whatif.Most, whatif.Least))
 	return cmd
+}
+
+// leftOut tells constraints from the expert among what is left out: a name has
+// neither <= nor >=.
+func leftOut(q *whatif.Question, without []string) error {
+	for _, what := range without {
+		switch {
+		case strings.Contains(what, "<=") || strings.Contains(what, ">="):
+			q.WithoutConstraints = append(q.WithoutConstraints, what)
+		case q.Without != "":
+			return badInput("one expert can be left out, and these are %s and %s", q.Without, what)
+		default:
+			q.Without = what
+		}
+	}
+	return nil
+}
+
+// numbers reads a flag of numbers by name, "conductivity=8".
+func numbers(flag string, given []string) (map[string]float64, error) {
+	values := make(map[string]float64)
+	for _, text := range given {
+		name, value, ok := strings.Cut(text, "=")
+		x, err := format.ReadNumber(value)
+		if !ok || err != nil {
+			return nil, badInput("--%s %s: write quantity=number, as in --%s conductivity=8", flag, text, flag)
+		}
+		values[strings.TrimSpace(name)] = x
+	}
+	if len(values) == 0 {
+		return nil, nil
+	}
+	return values, nil
 }

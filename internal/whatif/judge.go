@@ -1,0 +1,298 @@
+package whatif
+
+import (
+	"context"
+	"slices"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/outcome"
+)
+
+// By what both courses are judged.
+const (
+	ByToday    = "today"    // what the campaign seeks and requires as it is now
+	ByImagined = "imagined" // what is imagined that it seeks and requires
+)
+
+// Judged compares what really happened and what is imagined by one and the same
+// objective, constraints and worst values of interest, after as many experiments
+// of both.
+type Judged struct {
+	// By is [ByToday] or [ByImagined].
+	By string `json:"by"`
+	// Experiments is after how many.
+	Experiments int    `json:"experiments"`
+	Really      Course `json:"really"`
+	Imagined    Course `json:"imagined"`
+	// Reference are the worst values of interest of a trade-off, the same for both:
+	// those that are given, and else inferred from what was really measured.
+	Reference []definition.Quantity `json:"reference,omitempty"`
+	// Difference is by what share of what is really covered the imagined front
+	// covers more, less where it is negative; nil where nothing is covered, and where
+	// there is no trade-off.
+	Difference *float64 `json:"difference,omitempty"`
+}
+
+// Course is what a course has come to.
+type Course struct {
+	// Keep is how many of its experiments keep the constraints on outcomes by what
+	// was measured; nil where there are none.
+	Keep *int `json:"keep_constraints,omitempty"`
+	// Hypervolume is what the front covers beyond the reference, by the posterior
+	// means of the course's own models, in the product of the units that they work
+	// in; nil where there is no trade-off.
+	Hypervolume *float64 `json:"hypervolume,omitempty"`
+	// Found is the experiment to go by: the compromise of a trade-off; what the expert
+	// is expected to prefer; otherwise the best measured value, of those that keep the
+	// constraints where some do. Nil for none.
+	Found *Experiment `json:"found"`
+	// NoModel says why there is no front or preference; empty where there is.
+	NoModel string `json:"no_model,omitempty"`
+}
+
+// yardstick is what both courses are judged by: each of them as it would be with
+// the same definition.
+type yardstick struct {
+	by             string
+	def            *definition.Campaign
+	real, imagined *engine.Core
+}
+
+// severalOf reports whether a campaign is judged by more than one number.
+func severalOf(def *definition.Campaign) bool {
+	return def.Several() || len(def.ConstraintsOnOutcomes) > 0
+}
+
+// required are the constraints on outcomes of a definition, with what they compare
+// with.
+func required(def *definition.Campaign) definition.Campaign {
+	return definition.Campaign{
+		Quantities: def.Quantities, ConstraintsOnOutcomes: def.ConstraintsOnOutcomes, Reference: def.Reference,
+	}
+}
+
+// judge tells all quantities of the experiments and compares the courses; nothing
+// where one number is all that there is. course is the campaign as it is imagined.
+func (a *Answer) judge(ctx context.Context, now, course *engine.Core) error {
+	today := now.State().Definition
+	if !today.Measures() || !severalOf(today) && !severalOf(a.Changed) {
+		return nil
+	}
+	imagined, err := under(course, *today)
+	if err != nil {
+		return err
+	}
+	by := []yardstick{{by: ByToday, def: today, real: now, imagined: imagined}}
+	is, other := required(today), required(a.Changed)
+	constraints := campaignfile.Diff(is, other) != nil
+	is.Objective, other.Objective = today.Objective, a.Changed.Objective
+	if !a.Sought.IsZero() && campaignfile.Diff(is, other) != nil {
+		real, err := under(now, *a.Changed)
+		if err != nil {
+			return err
+		}
+		by = append(by, yardstick{by: ByImagined, def: a.Changed, real: real, imagined: course})
+	}
+	a.detail(by, constraints)
+	if len(a.Imagined) == 0 {
+		return nil
+	}
+	for _, y := range by {
+		judged, err := a.judgedBy(ctx, y)
+		if err != nil {
+			return err
+		}
+		a.Judged = append(a.Judged, *judged)
+	}
+	return nil
+}
+
+// detail tells the quantities of all experiments, and whether they keep the
+// constraints: those of today, and the imagined ones where they are others.
+func (a *Answer) detail(by []yardstick, others bool) {
+	for _, y := range by {
+		really, course := y.real.State(), y.imagined.State()
+		tell := func(s *campaign.State, all []Experiment) {
+			for i := range all {
+				all[i].detail(s)
+				switch keeps := s.Keeps(s.Experiment(all[i].ID)); {
+				case all[i].Status != campaign.Measured:
+				case y.by == ByToday:
+					all[i].Keeps = keeps
+				case others:
+					all[i].KeepsImagined = keeps
+				}
+			}
+		}
+		tell(course, a.Before)
+		tell(course, a.Imagined)
+		tell(really, a.Real)
+	}
+}
+
+// detail adds the quantities that an experiment gave, by a state of its campaign,
+// where they are not there yet; what is computed of them last.
+func (x *Experiment) detail(s *campaign.State) {
+	def, given := s.Definition, s.Experiment(x.ID)
+	add := func(q definition.Quantity, ok bool) {
+		is := func(other definition.Quantity) bool { return other.Name == q.Name }
+		if ok && !slices.ContainsFunc(x.Quantities, is) {
+			x.Quantities = append(x.Quantities, q)
+		}
+	}
+	if given == nil || given.Status != campaign.Measured {
+		return
+	}
+	declared := def.Declared()
+	for _, q := range slices.Concat(declared, def.Quantities) {
+		add(s.Quantity(given, q.Name))
+	}
+	if def.Sought().Computed() {
+		add(s.Value(given))
+	}
+}
+
+// judgedBy compares the courses by one definition, after as many experiments as both
+// have had an outcome of.
+func (a *Answer) judgedBy(ctx context.Context, y yardstick) (j *Judged, err error) {
+	ended := a.RealOutcomes()
+	n := min(len(ended), len(a.Imagined))
+	j = &Judged{By: y.by, Experiments: len(a.Before) + n}
+	real, imagined := slices.Concat(a.Before, ended[:n]), slices.Concat(a.Before, a.Imagined[:n])
+	j.Really.keep(y.def, y.real.State(), real)
+	j.Imagined.keep(y.def, y.imagined.State(), imagined)
+	switch {
+	case y.def.Tradeoff() != nil:
+		return j, j.fronts(ctx, y, real, imagined)
+	case y.def.Preferred() != nil:
+		if err := j.Really.prefer(ctx, y.real, real); err != nil {
+			return nil, err
+		}
+		return j, j.Imagined.prefer(ctx, y.imagined, imagined)
+	}
+	j.Really.best(y.def, y.real.State(), real)
+	j.Imagined.best(y.def, y.imagined.State(), imagined)
+	return j, nil
+}
+
+// keep counts the experiments that keep the constraints.
+func (c *Course) keep(def *definition.Campaign, s *campaign.State, of []Experiment) {
+	if len(def.ConstraintsOnOutcomes) == 0 {
+		return
+	}
+	n := 0
+	for _, x := range of {
+		if x.Status == campaign.Measured && s.Keeps(s.Experiment(x.ID)) == campaign.KeepsAll {
+			n++
+		}
+	}
+	c.Keep = &n
+}
+
+// best is the best measured value, of those that keep the constraints where some do,
+// as the campaign's status has it.
+func (c *Course) best(def *definition.Campaign, s *campaign.State, of []Experiment) {
+	var value float64
+	var keeps campaign.Keeps
+	for x, v := range s.Results() {
+		k := s.Keeps(x)
+		if i := placeOf(of, x.ID); i >= 0 && (c.Found == nil || k.Before(keeps) ||
+			k == keeps && def.Sought().Better(v.Value, value)) {
+			found := of[i]
+			c.Found, value, keeps = &found, v.Value, k
+		}
+	}
+}
+
+// placeOf is the place of an experiment in a list, -1 for none.
+func placeOf(list []Experiment, id string) int {
+	return slices.IndexFunc(list, func(x Experiment) bool { return x.ID == id })
+}
+
+// prefer is what the expert is expected to prefer of what was measured.
+func (c *Course) prefer(ctx context.Context, core *engine.Core, of []Experiment) error {
+	summary, err := core.Summarize(ctx)
+	if err != nil {
+		return err
+	}
+	c.NoModel = summary.NoModel
+	for _, liked := range summary.Ranking {
+		if i := placeOf(of, liked.Experiment); i >= 0 {
+			found := of[i]
+			c.Found = &found
+			return nil
+		}
+	}
+	return nil
+}
+
+// fronts compares what both fronts cover, beyond the reference of what was really
+// measured: all of it, so that a question has the same one however far it goes.
+func (j *Judged) fronts(ctx context.Context, y yardstick, real, imagined []Experiment) error {
+	p, really, why, err := standing(ctx, y.real)
+	if err != nil {
+		return err
+	}
+	if really == nil {
+		j.Really.NoModel, j.Imagined.NoModel = why, why
+		return nil
+	}
+	for k, aim := range p.Aims {
+		j.Reference = append(j.Reference, definition.Quantity{
+			Name: aim.Name, Unit: aim.Unit, Value: p.Value(k, really.Reference[k]),
+		})
+	}
+	j.Really.front(really.Against(really.Reference, func(id string) bool { return placeOf(real, id) >= 0 }), real)
+	_, other, why, err := standing(ctx, y.imagined)
+	if err != nil {
+		return err
+	}
+	if other == nil {
+		j.Imagined.NoModel = why
+		return nil
+	}
+	j.Imagined.front(other.Against(really.Reference, func(id string) bool { return placeOf(imagined, id) >= 0 }), imagined)
+	if covered := *j.Really.Hypervolume; covered > 0 {
+		more := (*j.Imagined.Hypervolume - covered) / covered
+		j.Difference = &more
+	}
+	return nil
+}
+
+// standing is where a trade-off stands by the models of a campaign; nil, with the
+// reason, where they do not say.
+func standing(ctx context.Context, core *engine.Core) (p *outcome.Problem, s *outcome.Standing, why string, err error) {
+	read, err := core.Read(ctx)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	v, err := read.View(ctx)
+	switch {
+	case err != nil:
+		return nil, nil, "", err
+	case v.Objective == nil:
+		return nil, nil, core.Counts().NoModel, nil
+	}
+	if p, err = outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes); err == nil {
+		s, err = p.Standing()
+	}
+	if ctx.Err() != nil {
+		return nil, nil, "", context.Cause(ctx)
+	}
+	if err != nil { // of a quantity that is sought there is no model yet
+		return nil, nil, err.Error(), nil
+	}
+	return p, s, "", nil
+}
+
+// front is what a front covers, and its compromise.
+func (c *Course) front(s *outcome.Standing, of []Experiment) {
+	c.Hypervolume = &s.Hypervolume
+	if i := placeOf(of, s.Compromise(0, nil)); i >= 0 {
+		found := of[i]
+		c.Found = &found
+	}
+}
