@@ -345,7 +345,7 @@ var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_take
 //
 // Otherwise it fails with an *[AmendError] that names each forbidden change
 // with its reason; it also fails if the new definition does not pass
-// [Validate]. Equal definitions give no changes and no error.
+// [Validate], and the old one did. Equal definitions give no changes and no error.
 //
 // What may change is what does not alter the meaning of what was measured or
 // answered so far. Both definitions must be complete; neither is changed.
@@ -355,7 +355,7 @@ func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change
 	// A definition that only has allowed changes must be sound as well. With a
 	// forbidden change, faults would mostly be its consequences.
 	if len(refused) == 0 && len(changes) > 0 {
-		refused = Unsound(reg, new)
+		refused = Unsound(reg, old, new)
 	}
 	if len(refused) > 0 {
 		return nil, &AmendError{Refused: refused}
@@ -370,10 +370,10 @@ func Forbidden(reg registry.Registry, old, new definition.Campaign) []Refusal {
 	return forbidden(reg, old, new, Diff(old, new))
 }
 
-// Unsound returns what [Validate] finds wrong with a definition, each fault with
-// its place and remedy.
-func Unsound(reg registry.Registry, def definition.Campaign) (refused []Refusal) {
-	for _, f := range Validate(reg, def) {
+// Unsound returns what [Validate] finds wrong with a new definition that was not
+// wrong before, each fault with its place and remedy.
+func Unsound(reg registry.Registry, old, new definition.Campaign) (refused []Refusal) {
+	for _, f := range further(reg, old, new) {
 		reason := f.Message
 		if f.Remedy != "" {
 			reason += "; " + f.Remedy

@@ -3,6 +3,8 @@ package campaignfile
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
+	"slices"
 	"errors"
 	"fmt"
 
@@ -44,7 +46,7 @@ func Sound(reg registry.Registry, was, def definition.Campaign) error {
 		}
 	}
 	if len(faults) == 0 {
-		faults = Validate(reg, def)
+		faults = further(reg, was, def)
 	}
 	// The first faults are enough for a program's author.
 	const most = 5
@@ -57,4 +59,18 @@ func Sound(reg registry.Registry, was, def definition.Campaign) error {
 		errs = append(errs, errors.New(f.String()))
 	}
 	return errors.Join(errs...)
+}
+
+// further are the faults of a definition that the one before did not have: with
+// what a campaign began with it goes on, as with the candidates that its instrument
+// listed, which no file may give.
+func further(reg registry.Registry, was, def definition.Campaign) []yamltree.Fault {
+	faults := Validate(reg, def)
+	if len(faults) == 0 {
+		return nil
+	}
+	before := Validate(reg, was)
+	return slices.DeleteFunc(faults, func(f yamltree.Fault) bool {
+		return slices.ContainsFunc(before, func(b yamltree.Fault) bool { return reflect.DeepEqual(b, f) })
+	})
 }

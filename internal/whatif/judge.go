@@ -34,6 +34,8 @@ type Judged struct {
 	// covers more, less where it is negative; nil where nothing is covered, and where
 	// there is no trade-off.
 	Difference *float64 `json:"difference,omitempty"`
+
+	what string // what is found is called
 }
 
 // Course is what a course has come to.
@@ -160,14 +162,16 @@ func (x *Experiment) detail(s *campaign.State) {
 func (a *Answer) judgedBy(ctx context.Context, y yardstick) (j *Judged, err error) {
 	ended := a.RealOutcomes()
 	n := min(len(ended), len(a.Imagined))
-	j = &Judged{By: y.by, Experiments: len(a.Before) + n}
+	j = &Judged{By: y.by, Experiments: len(a.Before) + n, what: "best"}
 	real, imagined := slices.Concat(a.Before, ended[:n]), slices.Concat(a.Before, a.Imagined[:n])
 	j.Really.keep(y.def, y.real.State(), real)
 	j.Imagined.keep(y.def, y.imagined.State(), imagined)
 	switch {
 	case y.def.Tradeoff() != nil:
+		j.what = "compromise"
 		return j, j.fronts(ctx, y, real, imagined)
 	case y.def.Preferred() != nil:
+		j.what = "preferred"
 		if err := j.Really.prefer(ctx, y.real, real); err != nil {
 			return nil, err
 		}

@@ -360,7 +360,7 @@ func sound(reg registry.Registry, def, begun definition.Campaign) (definition.Ca
 			def = kept
 		}
 	}
-	if faults := campaignfile.Unsound(reg, def); faults != nil {
+	if faults := campaignfile.Unsound(reg, begun, def); faults != nil {
 		return def, refused(faults)
 	}
 	if _, err := reg.Methods.New(def); err != nil {

@@ -207,7 +207,7 @@ func (a *Answer) writeCourse(t *tabwriter.Writer, write format.Compositions) {
 		return
 	}
 	columns := a.Columns()
-	fmt.Fprintf(t, "  \t\t%s\t\n", strings.Join(columns, "\t"))
+	fmt.Fprintf(t, "  \t\t%s\tfrom\n", strings.Join(columns, "\t"))
 	for _, x := range a.Imagined {
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n",
 			x.ID, write.Line(x.Parameters), strings.Join(a.Cells(x), "\t"), x.Source())
@@ -290,8 +290,8 @@ func (a *Answer) Verdicts() (all []Verdict) {
 			v.Head = "By what is imagined that it seeks and requires"
 		}
 		v.Head += ", after " + format.Count(j.Experiments, "experiment") + " of each course"
-		v.Lines = append(j.covered(), "really "+j.Really.found(j.Reference != nil),
-			"imagined "+j.Imagined.found(j.Reference != nil))
+		v.Lines = append(j.covered(), "really "+j.Really.found(j.what),
+			"imagined "+j.Imagined.found(j.what))
 		if j.Really.Keep != nil && j.Imagined.Keep != nil {
 			v.Lines = append(v.Lines, fmt.Sprintf("the constraints are kept by %d of them really, and by %d as imagined",
 				*j.Really.Keep, *j.Imagined.Keep))
@@ -308,7 +308,7 @@ func (j *Judged) covered() []string {
 	}
 	var beyond []string
 	for _, q := range j.Reference {
-		beyond = append(beyond, q.Name+" "+format.Result(q))
+		beyond = append(beyond, q.Name+" "+format.SettingIn(q.Value, q.Unit))
 	}
 	line := fmt.Sprintf("hypervolume beyond %s: really %s, imagined %s", strings.Join(beyond, ", "),
 		format.Short(*j.Really.Hypervolume), format.Short(*j.Imagined.Hypervolume))
@@ -324,8 +324,8 @@ func (j *Judged) covered() []string {
 	return []string{line}
 }
 
-// found says what a course has found.
-func (c *Course) found(tradeoff bool) string {
+// found says what a course has found, and what that is called.
+func (c *Course) found(what string) string {
 	if c.Found == nil {
 		if c.NoModel != "" {
 			return "nothing can be said: " + c.NoModel
@@ -335,11 +335,6 @@ func (c *Course) found(tradeoff bool) string {
 	var values []string
 	for _, q := range c.Found.Quantities {
 		values = append(values, q.Name+" "+format.Result(q))
-	}
-	what := "best"
-	switch {
-	case tradeoff:
-		what = "compromise"
 	}
 	line := what + " " + c.Found.ID + ": " + strings.Join(values, ", ")
 	if source := c.Found.Source(); source != "" {

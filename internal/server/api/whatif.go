@@ -19,17 +19,42 @@ type WhatIfWanted struct {
 	Method      string `json:"method,omitempty" maxLength:"100" doc:"The name of a policy (see the methods) from there on; absent: as it was."`
 	Without     string `json:"without,omitempty" maxLength:"300" doc:"An expert who is left out, with all they have said; absent: nobody."`
 	Experiments int    `json:"experiments,omitempty" minimum:"0" maximum:"100" doc:"For how many experiments to go on; 0 or absent: for as many as were really run since, at least 5."`
+
+	Require            []string           `json:"require,omitempty" maxItems:"100" doc:"Constraints on outcomes, 'viscosity <= 4'. One takes the place of those on the same side of the same quantity; where there are none it is one more."`
+	WithoutConstraints []string           `json:"without_constraints,omitempty" maxItems:"100" doc:"Constraints on outcomes that are left out, as the campaign has them."`
+	Worst              map[string]float64 `json:"worst,omitempty" doc:"The worst values of interest of objectives of a trade-off, by their names and in their units."`
+	Weight             map[string]float64 `json:"weight,omitempty" doc:"The weights of quantities in a desirability, by their names."`
+	Maximize           string             `json:"maximize,omitempty" maxLength:"2000" doc:"A quantity or a formula that is sought in place of the objective."`
+	Minimize           string             `json:"minimize,omitempty" maxLength:"2000" doc:"The same, for what is to be as small as possible."`
+	Definition         string             `json:"definition,omitempty" doc:"The text of a campaign file that says what is to be otherwise: whatever an amendment could change. The other fields change that."`
+}
+
+// question is what is asked, from a decision on. It fails where the campaign file
+// has faults; nothing that it names is opened.
+func (w *WhatIfWanted) question(l *lab.Lab, decision string) (whatif.Question, error) {
+	q := whatif.Question{Decision: decision, Method: w.Method, Without: w.Without, Experiments: w.Experiments,
+		Sought: whatif.Sought{
+			Require: w.Require, WithoutConstraints: w.WithoutConstraints, Worst: w.Worst, Weight: w.Weight,
+			Maximize: w.Maximize, Minimize: w.Minimize,
+		}}
+	if w.Definition == "" {
+		return q, nil
+	}
+	file, err := l.Parse("the campaign file", []byte(w.Definition))
+	q.File = file
+	return q, err
 }
 
 // WhatIf is a question of what if, and what came of it. Done and Of show how
 // far it has come. Caveats go along with every answer: a number without them
 // would be taken for a result.
 type WhatIf struct {
-	ID          string            `json:"id"`
-	Campaign    string            `json:"campaign"`
-	Decision    string            `json:"decision" doc:"The decision from which on something is otherwise."`
-	Method      string            `json:"method,omitempty"`
-	Without     string            `json:"without,omitempty"`
+	ID       string `json:"id"`
+	Campaign string `json:"campaign"`
+	Decision string `json:"decision" doc:"The decision from which on something is otherwise."`
+	Method   string `json:"method,omitempty"`
+	Without  string `json:"without,omitempty"`
+	whatif.Sought
 	Experiments int               `json:"experiments,omitempty"`
 	By          string            `json:"by" doc:"Who asked."`
 	State       string            `json:"state" enum:"waiting,running,done,failed,cancelled"`
@@ -47,8 +72,8 @@ type WhatIf struct {
 func whatIfOf(r whatif.Run) WhatIf {
 	w := WhatIf{
 		ID: r.ID, Campaign: r.Campaign, Decision: r.Decision, Method: r.Method, Without: r.Without,
-		Experiments: r.Question.Experiments,
-		By:          r.By, State: r.State, Asked: r.Asked, Done: r.Done, Of: r.Of, Answer: r.Answer,
+		Sought: r.Sought, Experiments: r.Question.Experiments,
+		By: r.By, State: r.State, Asked: r.Asked, Done: r.Done, Of: r.Of, Answer: r.Answer,
 	}
 	if !r.Ended.IsZero() {
 		w.Ended = &r.Ended
@@ -108,15 +133,16 @@ type whatIfListOutput struct {
 func (a *API) imagining() {
 	begin := operation("begin-what-if", http.MethodPost, "/campaigns/{campaign}/decisions/{decision}/what-if",
 		"Ask what would have been otherwise from a decision on",
-		"With another policy, or without an expert: what would have been suggested from the same log, and, where the campaign's simulation or "+
+		"With another policy, with something else sought or required of outcomes, or without an expert: what would have been suggested from the same log, and, where the campaign's simulation or "+
 			"its model can stand in for the lab, how it might have gone on. It is worked out in memory, beside all else and one at a time; nothing is "+
 			"written to the campaign's log. The answer says where to look for what comes of it.")
 	begin.DefaultStatus = http.StatusAccepted
 	begin = a.beginning(begin)
 	inCampaign(a, begin, func(ctx context.Context, c *lab.Campaign, in *whatIfInput) (*whatIfBegun, error) {
-		q := whatif.Question{Decision: in.Decision, Method: in.Body.Method,
-			Without: in.Body.Without, Experiments: in.Body.Experiments}
-		var err error
+		q, err := in.Body.question(a.lab, in.Decision)
+		if err != nil {
+			return nil, problems.Of(err)
+		}
 		c.Read(func(core *engine.Core) { err = whatif.Check(a.lab.Registry(), core.State(), q) })
 		if err != nil {
 			return nil, problems.Of(err)
