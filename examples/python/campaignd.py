@@ -432,6 +432,24 @@ class Campaign:
         """What led to a decision d12, or to an experiment or question, and what followed."""
         return self.client._json("GET", f"{self._path}/decisions/{urllib.parse.quote(what, safe='')}")
 
+    def what_if(self, decision: str, *, definition: Source | None = None, **otherwise: Any) -> JSON:
+        """What would have been otherwise from a decision d12 on: `campaignd whatif --json`, with its caveats.
+
+        `otherwise` is method=…, without=… (an expert), experiments=…, require=["viscosity <= 4"],
+        without_constraints=["viscosity <= 5"], worst={"conductivity": 8}, weight={"conductivity": 3}, maximize=… or minimize=…
+        (a quantity or a formula); `definition` a changed campaign file. It waits until that is worked out; nothing is recorded.
+        """
+        body = {name: what for name, what in otherwise.items() if what is not None}
+        if definition is not None:
+            body["definition"] = _text(definition)
+        at = f"{self._path}/decisions/{urllib.parse.quote(decision, safe='')}/what-if"
+        run = self.client._json("POST", at, None, body)
+        while run["state"] in ("waiting", "running"):
+            run = self.client._json("GET", f"{self._path}/what-ifs/{run['id']}", {"wait": 30})
+        if run["state"] != "done":
+            raise Problem(422, run.get("problem") or {"detail": f"it was {run['state']}"})
+        return {**run["answer"], "caveats": run["caveats"]}
+
     def predict(self, points: Sequence[Mapping[str, Value]]) -> list[JSON]:
         """What the model expects of compositions."""
         body = {"points": [_point(p) for p in points]}

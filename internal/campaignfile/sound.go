@@ -3,10 +3,10 @@ package campaignfile
 import (
 	"bytes"
 	"encoding/json"
-	"reflect"
-	"slices"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 

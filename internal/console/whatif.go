@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -30,7 +31,17 @@ type otherwise struct {
 	Least   int // bounds of the number of experiments
 	Most    int
 	Runs    []whatif.Run // of this decision
+	// Several is set where the campaign has several quantities: then what it sought
+	// of them and required can be changed too.
+	Several     bool
+	Sought      string
+	Constraints string         // a line each
+	Numbers     []soughtNumber // worst values, or weights
 }
+
+// soughtNumber is a number of the objective in the form: the worst value that is of
+// interest, or a weight. Key is the name of its field.
+type soughtNumber struct{ Key, Label, Now string }
 
 // otherwiseOf returns the form for a decision. def is the definition that was
 // in force when it was made, so that what is offered is what could have been
@@ -52,7 +63,77 @@ func (c *Console) otherwiseOf(
 	for _, e := range def.Experts {
 		o.Experts = append(o.Experts, e.Name)
 	}
+	if o.Several = def.Measures() && (def.Several() || len(def.ConstraintsOnOutcomes) > 0); !o.Several {
+		return o
+	}
+	o.Sought, o.Numbers = view.Seeks(def), soughtNumbers(def)
+	o.Constraints = strings.Join(constraintsOf(def), "\n")
 	return o
+}
+
+// constraintsOf are the constraints on outcomes, a text each.
+func constraintsOf(def *definition.Campaign) (lines []string) {
+	for _, c := range def.ConstraintsOnOutcomes {
+		lines = append(lines, c.Require)
+	}
+	return lines
+}
+
+// soughtNumbers are the numbers of a trade-off, or of a desirability.
+func soughtNumbers(def *definition.Campaign) (numbers []soughtNumber) {
+	for _, a := range def.Tradeoff() {
+		n := soughtNumber{Key: "worst-" + a.Name, Label: "Worst " + format.HeadingOf(def.ObjectiveOf(a)), Now: "inferred"}
+		if a.Worst != nil {
+			n.Now = format.Setting(*a.Worst)
+		}
+		numbers = append(numbers, n)
+	}
+	for _, d := range def.Objective.Desirability {
+		n := soughtNumber{Key: "weight-" + d.Quantity, Label: "Weight of " + d.Quantity, Now: "1"}
+		if d.Weight != nil {
+			n.Now = format.Setting(*d.Weight)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// soughtOf reads what else is sought and required from the form. def is the
+// definition when the decision was made.
+func soughtOf(r *http.Request, def *definition.Campaign) (w whatif.Sought, err error) {
+	if r.PostForm.Has("constraints") {
+		var lines []string
+		for line := range strings.Lines(text(r, "constraints")) {
+			if line = strings.TrimSpace(line); line != "" {
+				lines = append(lines, line)
+			}
+		}
+		w.Require, w.WithoutConstraints = whatif.Constrained(def, lines)
+	}
+	switch of, goal := text(r, "of"), text(r, "goal"); {
+	case of == "" && goal != "":
+		return w, problem.New(problem.Invalid, "say what is to be %sd", goal)
+	case goal == definition.Maximize:
+		w.Maximize = of
+	case goal == definition.Minimize:
+		w.Minimize = of
+	case of != "":
+		return w, problem.New(problem.Invalid, "say whether %s is to be maximized or minimized", of)
+	}
+	w.Worst, w.Weight = make(map[string]float64), make(map[string]float64)
+	for _, n := range soughtNumbers(def) {
+		typed := text(r, n.Key)
+		if typed == "" || typed == n.Now {
+			continue
+		}
+		x, err := format.ReadNumber(typed)
+		if err != nil {
+			return w, problem.New(problem.Invalid, "%s: %w", n.Label, err)
+		}
+		what, name, _ := strings.Cut(n.Key, "-")
+		map[string]map[string]float64{"worst": w.Worst, "weight": w.Weight}[what][name] = x
+	}
+	return w, nil
 }
 
 // policyName names those of a policy's three rules that do something, as the
@@ -105,13 +186,37 @@ func (c *Console) beginWhatIf(r *http.Request, of *lab.Campaign) (whatif.Run, er
 		}
 		q.Experiments = n
 	}
-	if q.Method == "" && q.Without == "" {
+	def, err := c.definitionAt(r, of, q.Decision)
+	if err != nil {
+		return whatif.Run{}, err
+	}
+	if q.Sought, err = soughtOf(r, def); err != nil {
+		return whatif.Run{}, err
+	}
+	of.Read(func(core *engine.Core) { err = whatif.Check(c.lab.Registry(), core.State(), q) })
+	switch {
+	case q.Method == "" && q.Without == "" && q.Sought.IsZero():
 		return whatif.Run{}, problem.New(problem.Invalid,
 			"say what is to be otherwise: another policy, or an expert who is left out")
+	case !q.Sought.IsZero() && err != nil: // said where it was typed
+		return whatif.Run{}, err
 	}
 	by := visitorOf(r.Context()).Name
 	key := requested(r, engine.Request{}).Key()
 	return c.whatIf.Begin(of.Name(), of.Store(), by, key, q, of.WhatIf)
+}
+
+// definitionAt is a campaign's definition when a decision was made.
+func (c *Console) definitionAt(r *http.Request, of *lab.Campaign, decision string) (*definition.Campaign, error) {
+	log, err := of.Log()
+	if err != nil {
+		return nil, err
+	}
+	d, err := of.Record().Decision(r.Context(), log, decision)
+	if err != nil {
+		return nil, err
+	}
+	return d.Definition, nil
 }
 
 // cancelWhatIf ends a run that is not over.
@@ -144,6 +249,9 @@ type imaginedPage struct {
 	Rows        []versusRow
 	Curve       template.HTML
 	Verdict     string
+	Verdicts    []whatif.Verdict // where there are several quantities
+	Changes     []string
+	Quantities  []string
 	Columns     []string
 	Objective   string
 	Imagined    []imaginedRow
@@ -164,6 +272,7 @@ type versusRow struct {
 type imaginedRow struct {
 	ID, Result, From, Was string
 	Cells                 []string
+	Quantities            []string // where there are several
 }
 
 // whatIfPage shows what is imagined, and how far that has come. Runs are
@@ -219,14 +328,19 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 		p.Sides = append(p.Sides, side{Head: "Imagined",
 			What: "Nothing: the campaign would have ended.", Reason: sentence(a.Ended)})
 	}
+	for _, change := range a.Changes {
+		p.Changes = append(p.Changes, view.Change(a.Changed, change))
+	}
 	p.versus(a)
 	if len(a.Imagined) == 0 {
 		return
 	}
-	if def.Single() { // no result of a trade-off is the best so far
+	if p.Verdicts = a.Verdicts(); p.Verdicts != nil {
+		p.Quantities = a.Columns()
+	} else {
 		p.Curve = imagined(a)
 	}
-	if n, really, other := a.Bests(); really != nil && other != nil {
+	if n, really, other := a.Bests(); p.Verdicts == nil && really != nil && other != nil {
 		p.Verdict = fmt.Sprintf("Best after %s: really %s (%s), imagined %s (%s%s).",
 			format.Count(n, "experiment"),
 			really.Result(sought.Unit), really.ID,
@@ -241,6 +355,9 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 		for k := range def.Parameters {
 			text, _ := write.Value(k, x.Parameters)
 			row.Cells = append(row.Cells, text)
+		}
+		if p.Verdicts != nil {
+			row.Quantities = a.Cells(x)
 		}
 		p.Imagined = append(p.Imagined, row)
 	}

@@ -149,13 +149,13 @@ var samples = map[string][]sample{
 		{campaign: inColumns, body: `{"columns": {"flow": [1.5, 2, 2.5, 3.5], "purity": [0.25, 0.5]}}`},
 		{campaign: inPlaces, before: modeled, body: `{"point": {"x": 0.125, "y": 0.375, "k": "a"}}`},
 	},
-	"predict":       {{campaign: inPlaces, before: modeled, body: `{"points": [{"x": 0.125, "y": 0.375, "k": "a"}]}`}},
+	"predict": {{campaign: inPlaces, before: modeled, body: `{"points": [{"x": 0.125, "y": 0.375, "k": "a"}]}`}},
 	"begin-what-if": {{campaign: manually, body: `{"method": "random", "without": "ada", "experiments": 2,
 		"require": ["flow >= 1"], "without_constraints": ["flow <= 9"], "worst": {"flow": 1}, "weight": {"flow": 2},
 		"maximize": "flow / loss", "minimize": "loss", "definition": "name: bench"}`}},
-	"begin-audit":   {{campaign: manually, body: `{"since": [{"file": "kept", "text": "CHECKPOINT"}], "keys": ["KEY"], "except": ["v9"], "files": true}`}},
-	"prove-growth":  {{campaign: manually, body: `{"from": "CHECKPOINT"}`}},
-	"verify":        {{campaign: manually, body: `{"files": [{"file": "kept", "text": "CHECKPOINT"}], "keys": ["KEY"]}`}},
+	"begin-audit":  {{campaign: manually, body: `{"since": [{"file": "kept", "text": "CHECKPOINT"}], "keys": ["KEY"], "except": ["v9"], "files": true}`}},
+	"prove-growth": {{campaign: manually, body: `{"from": "CHECKPOINT"}`}},
+	"verify":       {{campaign: manually, body: `{"files": [{"file": "kept", "text": "CHECKPOINT"}], "keys": ["KEY"]}`}},
 }
 
 // recordless are the operations that record nothing in a campaign: they only read what is sent.

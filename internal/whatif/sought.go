@@ -297,6 +297,34 @@ func (e *editor) weight(name string, value float64) bool {
 	return at >= 0
 }
 
+// Constrained are the constraints to require and those to leave out so that a campaign
+// has the given ones and no others, as a form shows them to be edited.
+func Constrained(def *definition.Campaign, wanted []string) (require, without []string) {
+	has := func(list []string, text string) bool {
+		return slices.ContainsFunc(list, func(other string) bool { return canonical(other) == canonical(text) })
+	}
+	var is []string
+	for _, c := range def.ConstraintsOnOutcomes {
+		is = append(is, c.Require)
+	}
+	for _, text := range wanted {
+		if !has(is, text) {
+			require = append(require, text)
+		}
+	}
+	for _, text := range is {
+		old, err := formula.ParseRelation(text)
+		replaced := slices.ContainsFunc(require, func(by string) bool {
+			r, fault := formula.ParseRelation(by)
+			return err == nil && fault == nil && sameSide(old, r)
+		})
+		if !has(wanted, text) && !replaced {
+			without = append(without, text)
+		}
+	}
+	return require, without
+}
+
 // readable fails where a bound cannot be read, whatever the campaign.
 func (w Sought) readable() error {
 	var e editor
