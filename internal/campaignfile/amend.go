@@ -296,9 +296,9 @@ func change(c events.Change) string {
 func (e *AmendError) Error() string {
 	var b strings.Builder
 	first, last := "the campaign is under way and cannot be changed so:",
-		"Nothing was changed. For another campaign, give the file another name."
+		e.Consequence()+" For another campaign, give the file another name."
 	if e.Imagined {
-		first, last = "the campaign cannot be imagined so:", "Nothing was imagined."
+		first, last = "the campaign cannot be imagined so:", e.Consequence()
 	}
 	b.WriteString(first)
 	for _, r := range e.Refused {
@@ -309,6 +309,14 @@ func (e *AmendError) Error() string {
 		b.WriteString("\n      " + r.Reason)
 	}
 	return b.String() + "\n" + last
+}
+
+// Consequence says, in a sentence, what came of it.
+func (e *AmendError) Consequence() string {
+	if e.Imagined {
+		return "Nothing was imagined."
+	}
+	return "Nothing was changed."
 }
 
 // defaultInitial is how a campaign would begin if its file did not mention the

@@ -230,7 +230,7 @@ func failureOf(err error, campaign string) *failure {
 	var amend *campaignfile.AmendError
 	if errors.As(err, &amend) {
 		f := &failure{Title: "A campaign under way does not allow these changes",
-			Text: "Nothing was changed."}
+			Text: amend.Consequence()}
 		for _, x := range amend.Refused {
 			f.Faults = append(f.Faults, fault{Field: x.Place, Message: x.Text()})
 		}

@@ -291,7 +291,7 @@ func (e *editor) worst(name string, value float64) bool {
 func (e *editor) weight(name string, value float64) bool {
 	all := slices.Clone(e.def.Objective.Desirability)
 	at := slices.IndexFunc(all, func(d definition.Desire) bool { return d.Quantity == name })
-	if at >= 0 {
+	if at >= 0 && (all[at].Weight != nil || value != 1) { // where none is said it is 1
 		all[at].Weight, e.def.Objective.Desirability = &value, all
 	}
 	return at >= 0

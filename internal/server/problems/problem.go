@@ -110,8 +110,11 @@ func Of(err error) *Problem {
 	}
 	var amend *campaignfile.AmendError
 	if errors.As(err, &amend) {
-		p := New(http.StatusUnprocessableEntity, problem.NotPossible,
-			"A campaign under way does not allow these changes; nothing was changed.")
+		detail := "A campaign under way does not allow these changes; nothing was changed."
+		if amend.Imagined {
+			detail = "A campaign under way does not allow these changes. " + amend.Consequence()
+		}
+		p := New(http.StatusUnprocessableEntity, problem.NotPossible, detail)
 		for _, r := range amend.Refused {
 			p.Faults = append(p.Faults, Fault{Field: r.Place, Message: r.Text()})
 		}
