@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -44,8 +45,8 @@ type Course struct {
 	// was measured; nil where there are none.
 	Keep *int `json:"keep_constraints,omitempty"`
 	// Hypervolume is what the front covers beyond the reference, by the posterior
-	// means of the course's own models, in the product of the units that they work
-	// in; nil where there is no trade-off.
+	// means of the course's own models after its experiments, in the product of the
+	// units that they work in; nil where there is no trade-off.
 	Hypervolume *float64 `json:"hypervolume,omitempty"`
 	// Found is the experiment to go by: the compromise of a trade-off; what the expert
 	// is expected to prefer; otherwise the best measured value, of those that keep the
@@ -55,12 +56,21 @@ type Course struct {
 	NoModel string `json:"no_model,omitempty"`
 }
 
+// course is a campaign that was imagined, with the log in memory that it wrote.
+type course struct {
+	core *engine.Core
+	log  events.Log
+}
+
 // yardstick is what both courses are judged by: each of them as it would be with
 // the same definition.
 type yardstick struct {
 	by             string
 	def            *definition.Campaign
 	real, imagined *engine.Core
+	// realThen and imaginedThen are the courses after as many experiments as both had
+	// an outcome of: models know what they knew then.
+	realThen, imaginedThen *engine.Core
 }
 
 // severalOf reports whether a campaign is judged by more than one number.
@@ -77,26 +87,42 @@ func required(def *definition.Campaign) definition.Campaign {
 }
 
 // judge tells all quantities of the experiments and compares the courses; nothing
-// where one number is all that there is. course is the campaign as it is imagined.
-func (a *Answer) judge(ctx context.Context, now, course *engine.Core) error {
+// where one number is all that there is.
+func (a *Answer) judge(ctx context.Context, in Input, now *engine.Core, imagined course) error {
 	today := now.State().Definition
 	if !today.Measures() || !severalOf(today) && !severalOf(a.Changed) {
 		return nil
 	}
-	imagined, err := under(course, *today)
-	if err != nil {
-		return err
+	y := yardstick{real: now, imagined: imagined.core, realThen: now, imaginedThen: imagined.core}
+	n := min(len(a.RealOutcomes()), len(a.Imagined))
+	var err error
+	// A course that was cut off lacks the fit that came after its last result, so that
+	// the other one is taken without it as well.
+	cut := a.Ended == ""
+	if cut || n < len(a.RealOutcomes()) {
+		if y.realThen, err = after(ctx, in, in.Log, a.At, a.RealOutcomes()[:n]); err != nil {
+			return err
+		}
 	}
-	by := []yardstick{{by: ByToday, def: today, real: now, imagined: imagined}}
+	if cut || n < len(a.Imagined) {
+		if y.imaginedThen, err = after(ctx, in, imagined.log, a.At, a.Imagined[:n]); err != nil {
+			return err
+		}
+	}
 	is, other := required(today), required(a.Changed)
 	constraints := campaignfile.Diff(is, other) != nil
 	is.Objective, other.Objective = today.Objective, a.Changed.Objective
+	first, err := y.with(ByToday, today)
+	if err != nil {
+		return err
+	}
+	by := []yardstick{first}
 	if !a.Sought.IsZero() && campaignfile.Diff(is, other) != nil {
-		real, err := under(now, *a.Changed)
+		second, err := y.with(ByImagined, a.Changed)
 		if err != nil {
 			return err
 		}
-		by = append(by, yardstick{by: ByImagined, def: a.Changed, real: real, imagined: course})
+		by = append(by, second)
 	}
 	a.detail(by, constraints)
 	if len(a.Imagined) == 0 {
@@ -112,11 +138,47 @@ func (a *Answer) judge(ctx context.Context, now, course *engine.Core) error {
 	return nil
 }
 
+// with is a yardstick by a definition.
+func (y yardstick) with(by string, def *definition.Campaign) (yardstick, error) {
+	y.by, y.def = by, def
+	for _, core := range []**engine.Core{&y.real, &y.imagined, &y.realThen, &y.imaginedThen} {
+		changed, err := under(*core, *def)
+		if err != nil {
+			return y, err
+		}
+		*core = changed
+	}
+	return y, nil
+}
+
+// after returns a campaign as it was when the last of some experiments had an
+// outcome; before any where there are none.
+func after(ctx context.Context, in Input, log events.Log, at events.Sequence, of []Experiment) (*engine.Core, error) {
+	for e, err := range events.ReadCampaign(ctx, log, in.Campaign, at) {
+		if err != nil {
+			return nil, err
+		}
+		switch payload, err := events.Decode(e); payload.(type) {
+		case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible:
+			if placeOf(of, payload.Subject()) >= 0 {
+				at = e.Sequence
+			}
+		default:
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	core := engine.NewCore(in.Registry)
+	each := func(events.Event, events.Payload) error { return nil }
+	return core, core.Follow(ctx, log, in.Campaign, at, each)
+}
+
 // detail tells the quantities of all experiments, and whether they keep the
 // constraints: those of today, and the imagined ones where they are others.
 func (a *Answer) detail(by []yardstick, others bool) {
 	for _, y := range by {
-		really, course := y.real.State(), y.imagined.State()
+		really, imagined := y.real.State(), y.imagined.State()
 		tell := func(s *campaign.State, all []Experiment) {
 			for i := range all {
 				all[i].detail(s)
@@ -129,8 +191,8 @@ func (a *Answer) detail(by []yardstick, others bool) {
 				}
 			}
 		}
-		tell(course, a.Before)
-		tell(course, a.Imagined)
+		tell(imagined, a.Before)
+		tell(imagined, a.Imagined)
 		tell(really, a.Real)
 	}
 }
@@ -172,10 +234,10 @@ func (a *Answer) judgedBy(ctx context.Context, y yardstick) (j *Judged, err erro
 		return j, j.fronts(ctx, y, real, imagined)
 	case y.def.Preferred() != nil:
 		j.what = "preferred"
-		if err := j.Really.prefer(ctx, y.real, real); err != nil {
+		if err := j.Really.prefer(ctx, y.realThen, real); err != nil {
 			return nil, err
 		}
-		return j, j.Imagined.prefer(ctx, y.imagined, imagined)
+		return j, j.Imagined.prefer(ctx, y.imaginedThen, imagined)
 	}
 	j.Really.best(y.def, y.real.State(), real)
 	j.Imagined.best(y.def, y.imagined.State(), imagined)
@@ -249,16 +311,23 @@ func (j *Judged) fronts(ctx context.Context, y yardstick, real, imagined []Exper
 			Name: aim.Name, Unit: aim.Unit, Value: p.Value(k, really.Reference[k]),
 		})
 	}
-	j.Really.front(really.Against(really.Reference, func(id string) bool { return placeOf(real, id) >= 0 }), real)
-	_, other, why, err := standing(ctx, y.imagined)
-	if err != nil {
-		return err
+	for _, of := range []struct {
+		course *Course
+		then   *engine.Core
+		list   []Experiment
+	}{{&j.Really, y.realThen, real}, {&j.Imagined, y.imaginedThen, imagined}} {
+		_, s, why, err := standing(ctx, of.then)
+		if err != nil {
+			return err
+		}
+		if of.course.NoModel = why; s != nil {
+			counts := func(id string) bool { return placeOf(of.list, id) >= 0 }
+			of.course.front(s.Against(really.Reference, counts), of.list)
+		}
 	}
-	if other == nil {
-		j.Imagined.NoModel = why
+	if j.Really.Hypervolume == nil || j.Imagined.Hypervolume == nil {
 		return nil
 	}
-	j.Imagined.front(other.Against(really.Reference, func(id string) bool { return placeOf(imagined, id) >= 0 }), imagined)
 	if covered := *j.Really.Hypervolume; covered > 0 {
 		more := (*j.Imagined.Hypervolume - covered) / covered
 		j.Difference = &more

@@ -229,11 +229,11 @@ func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 		return nil, err
 	}
 	a.real(now.State(), s)
-	course, err := a.imagine(ctx, in, now, before, log)
+	core, err := a.imagine(ctx, in, now, before, log)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.judge(ctx, now, course); err != nil {
+	if err := a.judge(ctx, in, now, course{core, log}); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -327,7 +327,7 @@ func (q Question) steered(reg registry.Registry, def, begun definition.Campaign)
 			"%s measures nothing, or this campaign does: they cannot take each other's place", q.Method)
 	}
 	completed, err := sound(reg, changed, begun)
-	if err != nil && q.Method == "" && len(changed.Experts) == 0 && changed.Measures() {
+	if err != nil && q.Method == "" && q.Without != "" && len(changed.Experts) == 0 && changed.Measures() {
 		// A policy for an expert has none any more: what it chooses by itself
 		// is left.
 		changed.Policy = policies.Alone(def.Policy.Next)
@@ -439,7 +439,7 @@ func (a *Answer) real(now, before *campaign.State) {
 // no error.
 func (a *Answer) imagine(
 	ctx context.Context, in Input, now, before *engine.Core, log *memlog.Log,
-) (course *engine.Core, err error) {
+) (_ *engine.Core, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	changed, err := under(before, *a.Changed)
