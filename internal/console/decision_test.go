@@ -167,3 +167,77 @@ func (s *site) imagined(path string) string {
 	s.t.Fatalf("%s is never worked out", path)
 	return ""
 }
+
+// severalLab is a trade-off under a bound that measures itself.
+const severalLab = `name: several
+parameters: [{name: lipf6, unit: mol/kg, min: 0.2, max: 2.1}, {name: ec, unit: kg/kg, min: 0.30, max: 0.52}, {name: dmc, min: 0, max: 1}]
+quantities: [{name: conductivity, unit: mS/cm}, {name: viscosity, unit: mPa·s, scale: log}]
+objective: {tradeoff: [{maximize: conductivity, worst: 6}, {minimize: viscosity}]}
+constraints_on_outcomes: [viscosity <= 5]
+initial: {experiments: 4}
+budget: {experiments: 6}
+instrument: {simulated: {task: electrolyte, noise: 0.14}}
+`
+
+// Law: of several quantities the form has the constraints on outcomes, worst values and objective; what was changed
+// there is what is imagined, and what was not stays; the page has each quantity, and judges both courses by what is
+// sought today and by what is imagined. What cannot be is refused where it was typed.
+func TestWhatIfOfSeveral(t *testing.T) {
+	s := serve(t, 0)
+	c := s.begin(severalLab)
+	s.until(c, "ends", func(st *campaign.State) bool { return st.Status.Ended() })
+	const path = "/campaigns/several/decisions/d2"
+	_, page := s.get(path)
+	for _, want := range []string{">\nviscosity &lt;= 5</textarea>", `name="worst-conductivity"`, "empty for as it was: 6", "empty for as it was: inferred", `name="goal"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the form has no %q: %s", want, page)
+		}
+	}
+	asItWas := url.Values{"constraints": {"viscosity <= 5"}, "worst-conductivity": {""}, "worst-viscosity": {""}, "goal": {""}, "of": {""}}
+	with := func(name, value string) url.Values {
+		form := url.Values{name: {value}}
+		for key, was := range asItWas {
+			if key != name {
+				form[key] = was
+			}
+		}
+		return form
+	}
+	for _, f := range []struct {
+		form url.Values
+		want string
+	}{
+		{asItWas, "say what is to be otherwise"},
+		{with("constraints", "viscosity < 5"), "write a &lt;= b or a &gt;= b"},
+		{with("worst-conductivity", "much"), "Worst conductivity (mS/cm): "},
+		{with("goal", "maximize"), "say what is to be maximized"},
+		{with("of", "conductivity"), "say whether conductivity is to be maximized or minimized"},
+	} {
+		status, _, text := s.post(path+"/whatif", f.form)
+		if status < 400 || status >= 500 || !strings.Contains(strings.ToLower(text), strings.ToLower(f.want)) {
+			t.Errorf("%v: %d, without %q: %s", f.form, status, f.want, text)
+		}
+	}
+	for _, f := range []struct {
+		form url.Values
+		want []string
+	}{
+		{with("constraints", "viscosity <= 4\r\nconductivity >= 7\r\n"), []string{
+			"What if, from d2, with viscosity &lt;= 4, with conductivity &gt;= 7<", "keeps today’s constraints", "keeps the imagined ones",
+			"By what is imagined that it seeks and requires, after ", "really compromise ", "viscosity (mPa·s)"}},
+		{with("constraints", ""), []string{"What if, from d2, without viscosity &lt;= 5<", "hypervolume beyond conductivity 6 mS/cm, viscosity 5 mPa·s: really "}},
+		{with("worst-conductivity", "8"), []string{"What if, from d2, with conductivity at worst 8<", "hypervolume beyond conductivity 8 mS/cm"}},
+		{url.Values{"goal": {"maximize"}, "of": {"conductivity/viscosity"}}, []string{"maximizing conductivity/viscosity", "really best ", "objective.formula"}},
+		{url.Values{"method": {"sobol"}}, []string{"imagined compromise "}},
+	} {
+		page := s.imagined(s.sent(path+"/whatif", f.form))
+		for _, want := range f.want {
+			if !strings.Contains(page, want) {
+				t.Errorf("%v: the page does not say %q: %s", f.form, want, page)
+			}
+		}
+		if strings.Contains(page, "Best after") || strings.Contains(page, "best imagined") {
+			t.Errorf("%v: one number is judged: %s", f.form, page)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -75,6 +76,70 @@ func TestWhatIf(t *testing.T) {
 	}
 	if after := count(); after != before {
 		t.Errorf("the log grew from %d to %d events", before, after)
+	}
+}
+
+// Law: another bound, worst value, objective or file is asked for over the API in fields of their own, and judged by both;
+// what an amendment would refuse is refused with its fields.
+func TestWhatIfElseIsSought(t *testing.T) {
+	c := serve(t)
+	source := "name: several\nparameters: [{name: lipf6, unit: mol/kg, min: 0.2, max: 2.1}, {name: ec, unit: kg/kg, min: 0.3, max: 0.52}, {name: dmc, min: 0, max: 1}]\n" +
+		"quantities: [{name: conductivity, unit: mS/cm}, {name: viscosity, unit: mPa·s, scale: log}]\n" +
+		"objective: {tradeoff: [{maximize: conductivity, worst: 6}, {minimize: viscosity}]}\nconstraints_on_outcomes: [viscosity <= 5]\n" +
+		"initial: {experiments: 4}\nbudget: {experiments: 6}\ninstrument: {simulated: {task: electrolyte, noise: 0.14}}\n"
+	c.begin(source)
+	var campaign struct{ Status string }
+	for began := time.Now(); campaign.Status != "completed"; time.Sleep(10 * time.Millisecond) {
+		if c.get("/api/v1/campaigns/several", &campaign); time.Since(began) > time.Minute {
+			t.Fatalf("it does not end: %+v", campaign)
+		}
+	}
+	type run struct {
+		ID, State string
+		Answer    *struct {
+			Changes []struct{ Path, From, To string }
+			Judged  []struct {
+				By     string
+				Really struct {
+					Keep        *int `json:"keep_constraints"`
+					Hypervolume *float64
+				}
+			}
+			Imagined []struct{ Quantities []struct{ Name, Unit string } }
+		}
+		Problem *struct {
+			Code   string
+			Faults []struct{ Field, Message string }
+		}
+	}
+	ask := func(body any) (done run) {
+		t.Helper()
+		text, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.post("/api/v1/campaigns/several/decisions/d1/what-if", string(text), http.StatusAccepted, &done)
+		c.get("/api/v1/campaigns/several/what-ifs/"+done.ID+"?wait=60", &done)
+		return done
+	}
+	for _, body := range []map[string]any{
+		{"require": []string{"viscosity <= 4"}}, {"without_constraints": []string{"viscosity <= 5"}}, {"worst": map[string]any{"conductivity": 8}},
+		{"maximize": "conductivity / sqrt(viscosity)"}, {"minimize": "viscosity"}, {"definition": strings.Replace(source, "<= 5", "<= 3", 1)},
+	} {
+		body["experiments"] = 1
+		a := ask(body).Answer
+		if a == nil || len(a.Changes) == 0 || len(a.Judged) != 2 || a.Judged[0].Really.Hypervolume == nil || a.Judged[0].Really.Keep == nil ||
+			len(a.Imagined) != 1 || len(a.Imagined[0].Quantities) < 2 {
+			t.Errorf("%v: %+v", body, a)
+		}
+	}
+	refused := ask(map[string]any{"weight": map[string]any{"conductivity": 2}, "minimize": "colour"})
+	if p := refused.Problem; refused.State != "failed" || p == nil || p.Code != "not_possible" || len(p.Faults) != 2 ||
+		p.Faults[0].Field != "objective" || p.Faults[1].Field != "objective.desirability" {
+		t.Errorf("%+v, %+v", refused, refused.Problem)
+	}
+	for _, body := range []string{`{"require": ["viscosity < 4"]}`, `{"definition": "name: 1"}`} {
+		c.post("/api/v1/campaigns/several/decisions/d1/what-if", body, http.StatusUnprocessableEntity, nil)
 	}
 }
 
