@@ -141,7 +141,7 @@ func TestJudgedAsByStatus(t *testing.T) {
 	}
 }
 
-// Law: a looser bound never lowers how many compositions keep it, nor what the front covers; each quantity is told of
+// Law: a looser bound never lowers how many compositions keep it, nor what the front covers; each quantity is given of
 // each experiment that was measured, with its unit.
 func TestLooserBound(t *testing.T) {
 	in := run(t, tradeoff)
@@ -317,17 +317,17 @@ func TestConstrained(t *testing.T) {
 	}
 }
 
-// Law: of a campaign of one number nothing more is told than that number.
+// Law: of a campaign of one number nothing more is said than that number.
 func TestOneNumber(t *testing.T) {
 	in := run(t, fmt.Sprintf(electrolyte, "lognei", 1, ""))
 	a := work(t, in, whatif.Question{Decision: "d2", Method: "sobol", Experiments: 2})
-	told, err := json.Marshal(a)
+	said, err := json.Marshal(a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, more := range []string{"quantities", "judged", "changes", "keeps", "require", "worst"} {
-		if strings.Contains(string(told), `"`+more) {
-			t.Errorf("it tells %s: %s", more, told)
+		if strings.Contains(string(said), `"`+more) {
+			t.Errorf("it has %s: %s", more, said)
 		}
 	}
 	var b strings.Builder

@@ -152,7 +152,9 @@ func (e *editor) seek(w Sought) {
 	of = strings.TrimSpace(of)
 	switch sought := e.def.Sought(); {
 	case e.def.Single() && of == sought.Name:
-		e.def.Objective.Goal = goal
+		same := e.def.Objective
+		same.Goal = goal
+		e.def.Objective = same
 	case e.def.Quantity(of) != nil:
 		e.def.Objective = definition.Objective{Name: of, Goal: goal}
 	case name.MatchString(of):

@@ -4,6 +4,7 @@ import csv
 import io
 import sys
 import threading
+import time
 
 sys.path.insert(0, sys.argv[2])
 from campaignd import Client, Problem
@@ -64,6 +65,32 @@ try:
     raise AssertionError("a list was taken for a table")
 except TypeError as error:
     assert "DataFrame" in str(error), error
+
+# What would have been otherwise, of several quantities: another bound, and another file.
+SIMULATED = {
+    "name": "simulated",
+    "parameters": [
+        {"name": "lipf6", "min": 0.2, "max": 2.1, "unit": "mol/kg"},
+        {"name": "ec", "min": 0.3, "max": 0.52, "unit": "kg/kg"},
+        {"name": "dmc", "min": 0, "max": 1},
+    ],
+    "quantities": [{"name": "conductivity", "unit": "mS/cm"}, {"name": "viscosity", "unit": "mPa·s"}],
+    "objective": {"tradeoff": [{"maximize": "conductivity", "worst": 6}, {"minimize": "viscosity"}]},
+    "constraints_on_outcomes": ["viscosity <= 5"],
+    "initial": {"experiments": 3},
+    "budget": {"experiments": 5},
+    "instrument": {"simulated": {"task": "electrolyte", "noise": 0.14}},
+}
+simulated = client.begin(SIMULATED)
+while simulated.status()["status"] != "completed":
+    time.sleep(0.05)
+for otherwise in (
+    {"require": ["viscosity <= 4"], "worst": {"conductivity": 8}},
+    {"definition": {**SIMULATED, "constraints_on_outcomes": ["viscosity <= 4"]}},
+):
+    imagined = simulated.what_if("d1", experiments=1, **otherwise)
+    assert [j["by"] for j in imagined["judged"]] == ["today", "imagined"] and imagined["caveats"], imagined
+assert refused("not_possible", lambda: simulated.what_if("d1", maximize="colour")).faults[0].field == "objective"
 
 # Several quantities, of which one is missing, and a formula of them.
 several = client.begin({
@@ -145,7 +172,7 @@ assert [r["experiment"] for r in csv.DictReader(io.StringIO(bench.export()))] ==
 assert {q["status"] for q in bench.questions()} == {"answered"} and bench.questions(status="asked") == []
 assert bench.explain(third.id)["decision"]["decision"].startswith("d")
 assert bench.predict([{"x": 0.5, "salt": "LiFSI"}])[0], "no prediction"
-assert bench.status()["status"] == "completed" and {c["campaign"] for c in client.campaigns()} == {"bench", "mapping", "several"}
+assert bench.status()["status"] == "completed" and {c["campaign"] for c in client.campaigns()} == {"bench", "mapping", "several", "simulated"}
 assert bench.definition() == BENCH and "<html" in bench.report()
 assert bench.import_csv("x,salt,flow\n0.25,LiPF6,3\n", preview=True)["rows"][0]["value"] == 3
 print("DONE", flush=True)
