@@ -315,9 +315,6 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 	sought := def.Sought()
 	p.Caveats, p.Ended = a.Caveats(), a.Ended
 	p.Objective = format.HeadingOf(sought)
-	if !def.Single() {
-		p.Objective = "results"
-	}
 	sideOf := func(head string, d *events.DecisionMade) side {
 		return side{head, sentence(view.ActionText(d)), d.Reason, view.Policy(d.Policy)}
 	}

@@ -356,7 +356,7 @@ func sound(reg registry.Registry, def, begun definition.Campaign) (definition.Ca
 	if len(def.Experts) > 0 { // what was asked at first was asked
 		kept := def
 		kept.Initial = asked
-		if kept = campaignfile.CompleteBegun(reg, kept, begun); len(campaignfile.Validate(reg, unlisted(reg, kept))) == 0 {
+		if kept = campaignfile.CompleteBegun(reg, kept, begun); campaignfile.Unsound(reg, begun, kept) == nil {
 			def = kept
 		}
 	}
@@ -367,15 +367,6 @@ func sound(reg registry.Registry, def, begun definition.Campaign) (definition.Ca
 		return def, problem.New(problem.NotPossible, "the campaign cannot be so: %w", err)
 	}
 	return def, nil
-}
-
-// unlisted is a definition as its file has it: candidates that the instrument itself
-// lists, as a table does, stand in no file.
-func unlisted(reg registry.Registry, def definition.Campaign) definition.Campaign {
-	if driver, _ := reg.DriverOf(&def); driver.Listed {
-		def.Candidates = nil
-	}
-	return def
 }
 
 // Choice is a method that a campaign could have.
@@ -401,14 +392,6 @@ func of(s *campaign.State, x *campaign.Experiment) Experiment {
 		Decision: x.Decision}
 	if value, ok := s.Value(x); ok {
 		e.Value = &value.Value
-	}
-	if s.Definition.Single() {
-		return e
-	}
-	for _, q := range s.Definition.Quantities {
-		if value, ok := s.Quantity(x, q.Name); ok {
-			e.Quantities = append(e.Quantities, value)
-		}
 	}
 	return e
 }
