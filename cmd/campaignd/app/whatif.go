@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
@@ -16,9 +17,7 @@ import (
 //
 // It reads the log alone: nothing of what it imagines is recorded anywhere.
 func (a *app) whatIfCommand() *cobra.Command {
-	var q whatif.Question
-	var without, worst, weight []string
-	var file string
+	var asked whatIfFlags
 	cmd := &cobra.Command{
 		Use:   "whatif [TARGET] DECISION",
 		Short: "Imagine a campaign otherwise from a decision on",
@@ -52,19 +51,9 @@ One course is no comparison of policies: campaignd simulate runs many.`,
 			if len(args) == 1 && isTarget(args[0]) {
 				return a.forgotDecision(cmd.Context(), args[0])
 			}
-			var err error
-			if err = leftOut(&q, without); err != nil {
+			q, err := asked.question(a.registry)
+			if err != nil {
 				return err
-			}
-			if q.Worst, err = numbers("worst", worst); err != nil {
-				return err
-			}
-			if q.Weight, err = numbers("weight", weight); err != nil {
-				return err
-			}
-			if q.Method == "" && q.Without == "" && q.Sought.IsZero() && file == "" {
-				return badInput("say what is to be otherwise: --policy METHOD (campaignd methods lists them), --without EXPERT, " +
-					"--require \"viscosity <= 4\", --worst conductivity=8 or others; campaignd whatif --help")
 			}
 			t, args, err := a.targetAndArgs(args, 1)
 			if err != nil {
@@ -78,11 +67,6 @@ One course is no comparison of policies: campaignd simulate runs many.`,
 			record, decision, err := behind(cmd.Context(), s, args[0])
 			if err != nil {
 				return err
-			}
-			if file != "" {
-				if q.File, err = campaignfile.Read(a.registry, file); err != nil {
-					return inputError{err}
-				}
 			}
 			q.Decision = decision
 			answer, err := whatif.Work(cmd.Context(), whatif.Input{
@@ -100,22 +84,58 @@ One course is no comparison of policies: campaignd simulate runs many.`,
 			return answer.Write(a.stdout)
 		},
 	}
-	cmd.Flags().StringVar(&q.Method, "policy", "",
-		"the `method` from there on, as campaignd methods lists them")
-	cmd.Flags().StringArrayVar(&without, "without", nil,
-		"the `expert` who is left out, with all they have said, or a constraint on outcomes as the campaign has it: \"viscosity <= 5\"")
-	cmd.Flags().StringArrayVar(&q.Require, "require", nil,
-		"a `constraint` on outcomes, \"viscosity <= 4\", in the place of those on the same side of the same quantity")
-	cmd.Flags().StringArrayVar(&worst, "worst", nil,
-		"the worst value of interest of an objective of a trade-off, `quantity=value` in its unit")
-	cmd.Flags().StringArrayVar(&weight, "weight", nil, "the weight of a quantity in a desirability, `quantity=weight`")
-	cmd.Flags().StringVar(&q.Maximize, "maximize", "", "a quantity or a `formula` that is sought in place of the objective")
-	cmd.Flags().StringVar(&q.Minimize, "minimize", "", "the same for what is to be as small as possible: a quantity or a `formula`")
-	cmd.Flags().StringVar(&file, "file", "",
-		"a campaign `file` that says what is to be otherwise, whatever campaignd amend could change")
-	cmd.Flags().IntVar(&q.Experiments, "experiments", 0, fmt.Sprintf(
-		"for how many `experiments` to go on, at most %d (default as many as were really run since, at least %d)", whatif.Most, whatif.Least))
+	asked.register(cmd)
 	return cmd
+}
+
+// whatIfFlags are the flags that say what is to be otherwise.
+type whatIfFlags struct {
+	asked                  whatif.Question
+	without, worst, weight []string
+	file                   string
+}
+
+func (f *whatIfFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.asked.Method, "policy", "",
+		"the `method` from there on, as campaignd methods lists them")
+	flags.StringArrayVar(&f.without, "without", nil,
+		"the `expert` who is left out, with all they have said, or a constraint on outcomes as the campaign has it: \"viscosity <= 5\"")
+	flags.StringArrayVar(&f.asked.Require, "require", nil,
+		"a `constraint` on outcomes, \"viscosity <= 4\", in the place of those on the same side of the same quantity")
+	flags.StringArrayVar(&f.worst, "worst", nil,
+		"the worst value of interest of an objective of a trade-off, `quantity=value` in its unit")
+	flags.StringArrayVar(&f.weight, "weight", nil, "the weight of a quantity in a desirability, `quantity=weight`")
+	flags.StringVar(&f.asked.Maximize, "maximize", "", "a quantity or a `formula` that is sought in place of the objective")
+	flags.StringVar(&f.asked.Minimize, "minimize", "", "the same for what is to be as small as possible: a quantity or a `formula`")
+	flags.StringVar(&f.file, "file", "",
+		"a campaign `file` that says what is to be otherwise, whatever campaignd amend could change")
+	flags.IntVar(&f.asked.Experiments, "experiments", 0, fmt.Sprintf(
+		"for how many `experiments` to go on, at most %d (default as many as were really run since, at least %d)", whatif.Most, whatif.Least))
+}
+
+// question is what the flags ask, from no decision yet.
+func (f *whatIfFlags) question(reg registry.Registry) (q whatif.Question, err error) {
+	q = f.asked
+	if err = leftOut(&q, f.without); err != nil {
+		return q, err
+	}
+	if q.Worst, err = numbers("worst", f.worst); err != nil {
+		return q, err
+	}
+	if q.Weight, err = numbers("weight", f.weight); err != nil {
+		return q, err
+	}
+	if f.file != "" {
+		if q.File, err = campaignfile.Read(reg, f.file); err != nil {
+			return q, inputError{err}
+		}
+	}
+	if q.Method == "" && q.Without == "" && q.Sought.IsZero() {
+		return q, badInput("say what is to be otherwise: --policy METHOD (campaignd methods lists them), --without EXPERT, " +
+			"--require \"viscosity <= 4\", --worst conductivity=8 or others; campaignd whatif --help")
+	}
+	return q, nil
 }
 
 // leftOut tells constraints from the expert among what is left out: a name has
