@@ -316,36 +316,61 @@ func (c *Core) RunsOf(point definition.Point) (n int) {
 	return n
 }
 
-// Known says of rows that are to be imported which experiment of the campaign
-// has measured the same value at the same composition; "" for none. A row
-// without a value is none.
+// Known says of rows that are to be imported which experiment of the campaign gave the
+// same at the same composition, and ended in the same way; "" for none. The same is
+// the value of what is sought, or of each declared quantity that both have, one at
+// least. A row without a value is none.
 func (c *Core) Known(rows []Tell) ([]string, error) {
-	type result struct {
-		point string
-		value float64
-	}
-	measured := make(map[result]string)
+	at := make(map[string][]*campaign.Experiment)
 	s := c.State()
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		value, ok := s.Value(x)
-		if !ok {
+		if x.Measurement == nil {
 			continue
 		}
 		key, err := c.space.Key(x.Parameters)
 		if err != nil {
 			return nil, err
 		}
-		measured[result{key, value.Value}] = x.ID
+		at[key] = append(at[key], x)
 	}
 	known := make([]string, len(rows))
-	for i, row := range rows {
-		key, err := c.space.Key(row.Parameters)
-		if err == nil && row.Value != nil { // a composition that is none is refused elsewhere
-			known[i] = measured[result{key, *row.Value}]
+	for i := range rows {
+		key, err := c.space.Key(rows[i].Parameters)
+		if err != nil {
+			continue // a composition that is none is refused elsewhere
+		}
+		for _, x := range at[key] {
+			if c.gaveTheSame(x, &rows[i]) {
+				known[i] = x.ID
+			}
 		}
 	}
 	return known, nil
+}
+
+// gaveTheSame reports whether a row says what an experiment of its composition gave.
+func (c *Core) gaveTheSame(x *campaign.Experiment, row *Tell) bool {
+	s := c.State()
+	if (x.Status == campaign.Failed) != (row.Failed != "") {
+		return false
+	}
+	values := slices.Concat(row.Quantities, row.Further)
+	if row.Value != nil {
+		values = append(values, s.Definition.Sought().Quantity(*row.Value, nil))
+	}
+	common := false
+	for _, value := range values {
+		if s.Definition.Quantity(value.Name) == nil {
+			continue
+		}
+		had, ok := s.Quantity(x, value.Name)
+		if ok && had.Value != value.Value {
+			return false
+		}
+		common = common || ok
+	}
+	return common
 }
 
 // checkRows says what is wrong with the first row that contradicts itself.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -24,13 +25,10 @@ func (im *Import) named(row Row) (*campaign.Experiment, Faults) {
 	if !im.def.Several() {
 		return nil, nil
 	}
-	composed := false
-	for _, par := range im.def.Parameters {
-		composed = composed || s.cell(row, par.Name).text != ""
-	}
+	composed := im.composed(row)
 	x := im.Core.State().Experiment(c.text)
 	switch {
-	case composed && (x == nil || !im.lacks(row, x)):
+	case composed && (x == nil || im.failed(row) || !im.lacks(row, x)):
 		return nil, nil
 	case composed:
 		point, faults := s.point(im.def, row, "")
@@ -43,6 +41,13 @@ func (im *Import) named(row Row) (*campaign.Experiment, Faults) {
 		return nil, Faults{s.fault(row, c, fmt.Errorf("there is no experiment %q, and the row has no composition", c.text))}
 	}
 	return x, nil
+}
+
+// composed reports whether a row says a composition.
+func (im *Import) composed(row Row) bool {
+	return slices.ContainsFunc(im.def.Parameters, func(p definition.Parameter) bool {
+		return im.sheet.cell(row, p.Name).text != ""
+	})
 }
 
 // lacks reports whether a row has a value that an experiment could have and has not.
@@ -78,14 +83,6 @@ func (im *Import) arrivals(row Row, x *campaign.Experiment) (engine.Tell, Faults
 		q, ok, wrong := im.quantity(row, name)
 		if faults = append(faults, wrong...); !ok || wrong != nil {
 			continue
-		}
-		if name == im.def.Sought().Name { // its columns are those of the objective
-			q.Unit = s.cell(row, columnUnit).text
-			var err error
-			if q.SD, err = optionalIn(columnSD, s.cell(row, columnSD).text, s.comma); err != nil {
-				faults = append(faults, s.fault(row, s.cell(row, columnSD), err))
-				continue
-			}
 		}
 		definition.Default(&q.Unit, im.def.Quantity(name).Unit)
 		said = true

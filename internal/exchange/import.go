@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -79,9 +80,11 @@ func (im *Import) known(name string, header []string) bool {
 	case im.def.Sought().Name: // of a formula it is not asked for
 		return true
 	}
-	for _, quantity := range declaredNames(im.def) {
-		if name == quantity || name == furtherUnitPrefix+quantity || name == furtherSDPrefix+quantity {
-			return true
+	if im.def.Several() {
+		for _, quantity := range im.measured() {
+			if name == quantity || name == furtherUnitPrefix+quantity || name == furtherSDPrefix+quantity {
+				return true
+			}
 		}
 	}
 	if parameter, ok := strings.CutSuffix(name, actualEnding); ok {
@@ -150,11 +153,12 @@ func (im *Import) Read(file string, in io.Reader) error {
 // "" for one that is. A table without a column of that kind is taken whole.
 //
 // A row that failed or was excluded is no fault: an exported table has them,
-// and is taken over with the rest of it. The reason is in the words in which
-// [Import.Left] counts them.
+// and is taken over with the rest of it. One that failed and gave quantities all the
+// same is taken over as such. The reason is in the words in which [Import.Left]
+// counts them.
 func (im *Import) skip(row Row) string {
 	status := im.sheet.cell(row, columnStatus).text
-	if im.sheet.has(columnStatus) && status != string(campaign.Measured) {
+	if im.sheet.has(columnStatus) && status != string(campaign.Measured) && !im.failed(row) {
 		if status == "" {
 			return "without a status"
 		}
@@ -164,6 +168,17 @@ func (im *Import) skip(row Row) string {
 		return "excluded from the models"
 	}
 	return ""
+}
+
+// failed reports whether a row of its own failed and gave a declared quantity all the
+// same.
+func (im *Import) failed(row Row) bool {
+	if im.sheet.cell(row, columnStatus).text != string(campaign.Failed) || !im.def.Several() || !im.composed(row) {
+		return false
+	}
+	return slices.ContainsFunc(im.measured(), func(name string) bool {
+		return im.sheet.cell(row, name).text != "" && !im.leftOut(row, name)
+	})
 }
 
 // Left says in words which rows were left out. In alphabetical order, since a
@@ -204,30 +219,13 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 		actual, wrong := s.point(def, row, actualEnding)
 		tell.Actual, faults = actual, append(faults, wrong...)
 	}
-	sought := def.Sought().Name
-	value := s.cell(row, sought)
-	x, err := numberIn(sought, value.text, s.comma)
-	computed := def.Sought().Computed() // its column says what follows from the others
-	if !def.Several() || !computed && value.text != "" && !im.leftOut(row, sought) {
-		tell.Value = &x
-		at(value, err)
+	if im.failed(row) {
+		tell.Failed = cmp.Or(s.cell(row, columnCause).text, "it failed")
 	}
-	sd := s.cell(row, columnSD)
-	if !computed {
-		tell.Unit = s.cell(row, columnUnit).text
-	}
-	tell.SD, err = optionalIn(columnSD, sd.text, s.comma)
-	at(sd, err)
-	for _, name := range declaredNames(def) {
-		q, ok, wrong := im.quantity(row, name)
-		faults = append(faults, wrong...)
-		if ok {
-			tell.Quantities = append(tell.Quantities, q)
-		}
-	}
+	faults = append(faults, im.values(row, &tell)...)
 	tell.Missing = im.missing(row)
 	if tell.Value == nil && tell.Quantities == nil && faults == nil {
-		at(value, errors.New("the row has no value in any of the quantities"))
+		at(s.cell(row, def.Sought().Name), errors.New("the row has no value in any of the quantities"))
 	}
 	for _, name := range im.further {
 		c, deviation := s.cell(row, furtherPrefix+name), s.cell(row, furtherSDPrefix+name)
@@ -235,6 +233,7 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 			continue
 		}
 		q := definition.Quantity{Name: name, Unit: im.unit(row, name)}
+		var err error
 		q.Value, err = numberIn(name, c.text, s.comma)
 		at(c, err)
 		q.SD, err = optionalIn(furtherSDPrefix+name, deviation.text, s.comma)
@@ -253,23 +252,66 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	return tell, faults
 }
 
-// quantity reads a declared quantity of a row; ok is false where its cell is
-// empty, or it was left out of the models where the table came from.
+// values reads what a row says of the quantities that are measured. What is sought is
+// the result's value, unless a result names each of its quantities.
+func (im *Import) values(row Row, tell *engine.Tell) (faults Faults) {
+	for _, name := range im.measured() {
+		q, ok, wrong := im.quantity(row, name)
+		faults = append(faults, wrong...)
+		switch {
+		case !ok:
+		case name != im.def.Sought().Name || im.def.Names() || tell.Failed != "":
+			tell.Quantities = append(tell.Quantities, q)
+		default:
+			tell.Value, tell.Unit, tell.SD = &q.Value, q.Unit, q.SD
+		}
+	}
+	return faults
+}
+
+// quantity reads a measured quantity of a row; ok is false where the campaign declares
+// several and its cell is empty, or it was left out of the models where the table came
+// from.
 func (im *Import) quantity(row Row, name string) (q definition.Quantity, ok bool, faults Faults) {
 	s := im.sheet
-	c, deviation := s.cell(row, name), s.cell(row, furtherSDPrefix+name)
-	if c.text == "" || im.leftOut(row, name) {
+	c := s.cell(row, name)
+	if c.text == "" && im.def.Several() || im.leftOut(row, name) {
 		return q, false, nil
 	}
-	q = definition.Quantity{Name: name, Unit: s.cell(row, furtherUnitPrefix+name).text}
-	var err error
-	if q.Value, err = numberIn(name, c.text, s.comma); err != nil {
-		faults = append(faults, s.fault(row, c, err))
+	at := func(c sheetCell, err error) {
+		if err != nil {
+			faults = append(faults, s.fault(row, c, err))
+		}
 	}
-	if q.SD, err = optionalIn(furtherSDPrefix+name, deviation.text, s.comma); err != nil {
-		faults = append(faults, s.fault(row, deviation, err))
-	}
+	unit, err := im.beside(row, name, columnUnit, furtherUnitPrefix)
+	at(unit, err)
+	q = definition.Quantity{Name: name, Unit: unit.text}
+	q.Value, err = numberIn(name, c.text, s.comma)
+	at(c, err)
+	deviation, err := im.beside(row, name, columnSD, furtherSDPrefix)
+	at(deviation, err)
+	q.SD, err = optionalIn(deviation.name, deviation.text, s.comma)
+	at(deviation, err)
 	return q, true, faults
+}
+
+// beside is the cell with the unit or the standard deviation of a quantity. That of
+// what is sought is in a column without its name, as an export writes it, or in
+// one with it, as that of any other; the two must not contradict each other.
+func (im *Import) beside(row Row, name, plain, prefix string) (sheetCell, error) {
+	named := im.sheet.cell(row, prefix+name)
+	if name != im.def.Sought().Name {
+		return named, nil
+	}
+	unnamed := im.sheet.cell(row, plain)
+	switch {
+	case named.text == "":
+		return unnamed, nil
+	case unnamed.text != "" && unnamed.text != named.text:
+		return named, fmt.Errorf("it is %s, and in the column %s %s: leave one of the two empty",
+			named.text, unnamed.name, unnamed.text)
+	}
+	return named, nil
 }
 
 // missing reads why quantities of a row have no value, as an exported table says

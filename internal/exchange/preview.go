@@ -14,8 +14,8 @@ type Fate string
 
 const (
 	FateNew   Fate = "new"      // it is taken over
-	FateKnown Fate = "known"    // the campaign has measured the same value at the same composition
-	FateLeft  Fate = "left out" // it is no measurement: it failed, or was excluded
+	FateKnown Fate = "known"    // the campaign has measured the same at the same composition
+	FateLeft  Fate = "left out" // it is no measurement: it failed and gave nothing, or was excluded
 	FateWrong Fate = "faulty"   // something is wrong with it, and nothing is taken over
 )
 
@@ -106,7 +106,7 @@ func (im *Import) Preview(file string, in io.Reader) (*Preview, error) {
 // one that it has taken before.
 func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
 	im.def = im.Core.State().Definition
-	if !im.def.Sought().Computed() {
+	if !im.def.Names() {
 		form.required = []string{im.def.Sought().Name}
 	}
 	form.arrives = im.def.Several()

@@ -119,6 +119,7 @@ const (
 	columnUnit       = "unit"
 	columnSD         = "sd"
 	columnExcluded   = "excluded"
+	columnCause      = "cause"
 	columnSimulated  = "simulated"
 	// A further quantity has three columns: its name behind these.
 	furtherPrefix     = "further_"
@@ -142,7 +143,7 @@ const (
 // belong to the campaign from which the table came. But for the experiment, where its
 // row adds quantities to one of this campaign: see [Import.named].
 var recordColumns = []string{columnExperiment, "origin", "decision", "replicate", "requested_at",
-	"ended_at", "cause", columnKeeps}
+	"ended_at", columnCause, columnKeeps}
 
 // experiments has a row for each experiment, also for those without a
 // measurement: their cells are empty and their status says why. Of a corrected
@@ -179,7 +180,7 @@ func experiments(state *campaign.State) *Table {
 	if constrained {
 		t.Columns = append(t.Columns, columnKeeps)
 	}
-	t.Columns = append(t.Columns, columnExcluded, columnSimulated, "requested_at", "ended_at", "cause")
+	t.Columns = append(t.Columns, columnExcluded, columnSimulated, "requested_at", "ended_at", columnCause)
 	for i := range state.Experiments {
 		x := &state.Experiments[i]
 		row := []Cell{x.ID, string(x.Status), string(x.Origin), x.Decision, x.Replicate}

@@ -33,10 +33,12 @@ columns may be there:
 
   NAME_actual    the composition that was made, a column for each parameter
   sd, unit       of the objective
+  NAME           a declared quantity, with unit_NAME and sd_NAME
   further_NAME   a further quantity, with unit_NAME and sd_NAME
-  status, …      all that ` + "`campaignd export`" + ` writes: rows that are not measured, and those
-                 that were excluded, are left out and counted; when and why they were
-                 run is not taken over
+  status, …      all that ` + "`campaignd export`" + ` writes: rows that failed and gave declared
+                 quantities all the same are taken over as such; others that are not measured,
+                 and those that were excluded, are left out and counted; when and why they
+                 were run is not taken over
 
 A row with the name of a measured experiment in the column experiment, and no composition
 or that one's, brings quantities of it that arrive later.
