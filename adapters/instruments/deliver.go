@@ -20,6 +20,15 @@ type Deliverer interface {
 	Deliver(ctx context.Context, cmd Command, quantities []string) (Delivery, error)
 }
 
+// Listener is a Deliverer that also hears what it did not ask for.
+type Listener interface {
+	Deliverer
+	// Unasked waits for what is said of a command that was measured while no call of
+	// Deliver waits for it, such as a second value of a quantity that is there. It
+	// asks for nothing, and has no effect on the experiment. Any error ends it.
+	Unasked(ctx context.Context, cmd Command) (Delivery, error)
+}
+
 // ErrNoDelivery is wrapped by the error of an instrument that gives nothing after
 // an experiment has ended.
 var ErrNoDelivery = errors.New("the instrument gives nothing after an experiment has ended")
@@ -32,6 +41,9 @@ type Delivery struct {
 	// Unread is what was reported and is no quantity.
 	Unread []events.Unread `json:"unread,omitempty"`
 }
+
+// Empty reports whether it says nothing.
+func (d Delivery) Empty() bool { return len(d.Quantities)+len(d.Missing)+len(d.Unread) == 0 }
 
 // Names are those of the quantities that it says something of.
 func (d Delivery) Names() (names []string) {

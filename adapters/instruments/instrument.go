@@ -35,8 +35,8 @@
 // # Optional capabilities
 //
 // [Recoverer] for instruments whose memory outlives the process, [Deliverer] for
-// those that give quantities after an experiment has ended, [Candidates] for those
-// that can only measure a list, [Killer], [Redeliverer] and [Watched]
+// those that give quantities after an experiment has ended, [Listener] for those that
+// may say more of them unasked, [Candidates] for those that can only measure a list, [Killer], [Redeliverer] and [Watched]
 // for those that run a program, io.Closer for those that hold resources.
 // adapters/instruments/instrumenttest holds the suite every instrument passes;
 // `campaignd instrument check` runs it.

@@ -226,7 +226,7 @@ func (c *Core) Delivered(experiment string, d instruments.Delivery) []events.Pay
 		q := c.arrivable(x, value.Name, seen)
 		if q == nil {
 			if had, ok := given(x, value.Name); !ok || had.Value != value.Value || had.Unit != value.Unit {
-				notes = append(notes, delivered(x, fmt.Sprintf("%s = %s", value.Name, written(value))))
+				notes = append(notes, c.delivered(x, fmt.Sprintf("%s = %s", value.Name, written(value)))...)
 			}
 			continue
 		}
@@ -249,7 +249,7 @@ func (c *Core) Delivered(experiment string, d instruments.Delivery) []events.Pay
 		})
 	}
 	for _, part := range d.Unread {
-		notes = append(notes, delivered(x, "what cannot be read: "+part.Text))
+		notes = append(notes, c.delivered(x, "what cannot be read: "+part.Text)...)
 	}
 	return append(payloads, notes...)
 }
@@ -272,10 +272,16 @@ func given(x *campaign.Experiment, name string) (q definition.Quantity, ok bool)
 	return x.Measurement.Of(name)
 }
 
-// delivered keeps what an instrument delivered and does not count.
-func delivered(x *campaign.Experiment, what string) *events.NoteAdded {
+// delivered keeps what an instrument delivered and does not count, once: a program may
+// say it again whenever it is asked.
+func (c *Core) delivered(x *campaign.Experiment, what string) []events.Payload {
 	text := "the instrument delivered what does not count; if it should, " + x.ID + " has to be corrected: " + what
-	return &events.NoteAdded{About: x.ID, Text: instruments.WhyMissing(text)}
+	note := events.NoteAdded{About: x.ID, Text: instruments.WhyMissing(text)}
+	said := func(n campaign.Note) bool { return n.About == note.About && n.Text == note.Text }
+	if slices.ContainsFunc(c.State().Notes, said) {
+		return nil
+	}
+	return []events.Payload{&note}
 }
 
 // valuesIn are the values that a person gives of an experiment that has been

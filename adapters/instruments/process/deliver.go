@@ -59,6 +59,22 @@ func (i *Instrument) Deliver(
 	}
 }
 
+// Unasked implements [instruments.Listener].
+func (i *Instrument) Unasked(ctx context.Context, cmd instruments.Command) (instruments.Delivery, error) {
+	c, err := i.known(cmd)
+	if err != nil {
+		return instruments.Delivery{}, err
+	}
+	select {
+	case d := <-c.deliveries:
+		return d, nil
+	case <-ctx.Done():
+		return instruments.Delivery{}, ctx.Err()
+	case <-i.life.Done():
+		return instruments.Delivery{}, ErrClosed
+	}
+}
+
 // collect asks a run of the program for what a command is still to give, once
 // until it answers. There is no time limit.
 func (i *Instrument) collect(p *peer, c *command, quantities []string) *collecting {
@@ -119,4 +135,4 @@ func (i *Instrument) deliveredUnasked(c *command, reply wire.Reply, line []byte)
 	}
 }
 
-var _ instruments.Deliverer = (*Instrument)(nil)
+var _ instruments.Listener = (*Instrument)(nil)

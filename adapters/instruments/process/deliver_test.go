@@ -3,6 +3,7 @@
 package process_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"testing"
@@ -66,7 +67,19 @@ func TestDeliver(t *testing.T) {
 			}
 		}
 	}
-	inst, _, _ := openFaulty(t, "delivers nothing that can be read")
+	inst, _, _ := openFaulty(t, "delivers unasked, and answers then")
+	for n, values := range []int{1, 0} { // what Deliver does not take is heard unasked
+		listen := inst.Unasked
+		if n == 0 {
+			listen = func(ctx context.Context, cmd instruments.Command) (instruments.Delivery, error) {
+				return inst.Deliver(ctx, cmd, []string{"capacity"})
+			}
+		}
+		if d, err := listen(within(t, 20*time.Second), command(1)); err != nil || len(d.Quantities) != values || len(d.Names()) != 1 {
+			t.Errorf("delivery %d is %+v, %v", n+1, d, err)
+		}
+	}
+	inst, _, _ = openFaulty(t, "delivers nothing that can be read")
 	if d, err := inst.Deliver(within(t, 20*time.Second), command(1), []string{"capacity"}); err == nil || errors.Is(err, instruments.ErrNoDelivery) {
 		t.Errorf("%+v, %v", d, err)
 	}

@@ -310,6 +310,73 @@ func TestInstrumentDeliversLater(t *testing.T) {
 	})
 }
 
+// talker is a cycler that says what it was not asked for.
+type talker struct {
+	*cycler
+	says map[string]chan instruments.Delivery // by experiment
+}
+
+func (c *talker) Unasked(ctx context.Context, cmd instruments.Command) (instruments.Delivery, error) {
+	select {
+	case d := <-c.says[cmd.Experiment]:
+		return d, nil
+	case <-ctx.Done():
+		return instruments.Delivery{}, ctx.Err()
+	}
+}
+
+// Law: what an instrument says of an experiment of which nothing is awaited any more becomes a remark on it, said by this
+// process or by the one before, and once however often it is said; so does what it says beside what is awaited.
+func TestSecondValueIsARemark(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sleepUntilDefined()
+		def := electrolyte(t, 1, 3, unaided, later)
+		value := func(name string, value float64, unit string) instruments.Delivery {
+			return instruments.Delivery{Quantities: []definition.Quantity{{Name: name, Value: value, Unit: unit}}}
+		}
+		device := &talker{cycler: &cycler{bench: &bench{acts: make(map[string]int)}, asked: make(map[string]int)},
+			says: map[string]chan instruments.Delivery{"e1": make(chan instruments.Delivery), "e2": make(chan instruments.Delivery)}}
+		device.deliver = func(cmd instruments.Command, n int) (instruments.Delivery, error) {
+			if cmd.Experiment == "e3" {
+				return value("conductivity", 1, "mS/cm"), nil // which nothing awaits
+			}
+			return value("capacity", 140, "mAh"), nil
+		}
+		log := memlog.New()
+		r, waiting := start(t, log, def, device)
+		r.Now, r.Eager = time.Now, false
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- r.Run(ctx) }()
+		until(t, waiting, "capacity of e1 and 2 more")
+		time.Sleep(25 * time.Hour)
+		device.says["e1"] <- value("capacity", 999, "mAh")
+		device.says["e1"] <- value("capacity", 999, "mAh")
+		device.says["e1"] <- value("capacity", 140, "mAh") // what it is
+		time.Sleep(time.Hour)
+		stop()
+		<-ended
+		r, _ = start(t, log, def, device) // another process
+		r.Now, r.Eager = time.Now, false
+		done := run(t, r)
+		time.Sleep(time.Hour)
+		device.says["e2"] <- value("capacity", 7, "mAh")
+		time.Sleep(72 * time.Hour)
+		if err := done(); err != nil {
+			t.Fatal(err)
+		}
+		var notes []string
+		for _, n := range r.Core().State().Notes {
+			notes = append(notes, n.About+n.Text[strings.LastIndex(n.Text, ":"):])
+		}
+		slices.Sort(notes)
+		if want := []string{"e1: capacity = 999 mAh", "e2: capacity = 7 mAh", "e3: conductivity = 1 mS/cm"}; !slices.Equal(notes, want) {
+			t.Errorf("the remarks are %q", notes)
+		}
+		sound(t, log)
+	})
+}
+
 // awaiting is a campaign of cells whose capacities arrive later: delivered, in another unit, said to
 // be missing, and not in time; one comes after the end, and a person gives it.
 func awaiting(t *testing.T) (all []events.Event) {

@@ -29,6 +29,7 @@ type couriers struct {
 	inFlight   map[string]context.CancelFunc // experiments and questions waited for
 	recovery   *recovery                     // nil unless one is under way
 	collecting map[string]bool               // experiments of which it is asked what arrives later
+	listening  map[string]context.CancelFunc // experiments of which it may say more unasked
 	noDelivery bool                          // it gives nothing later
 	describing bool                          // the instrument is asked what it is
 	prompted   string                        // the expert who is asked for examples
@@ -151,6 +152,10 @@ func (c *couriers) collect(t *team, cmd instruments.Command, quantities []string
 		c.collecting = make(map[string]bool)
 	}
 	c.collecting[cmd.Experiment] = true
+	if stop, ok := c.listening[cmd.Experiment]; ok { // what comes now is for the one who asks
+		stop()
+		delete(c.listening, cmd.Experiment)
+	}
 	t.consult(func() {
 		for wait := firstCollectPause; ; wait = min(2*wait, longestCollectPause) {
 			d, err := deliverer.Deliver(t.awaiting, cmd, quantities)
@@ -159,9 +164,35 @@ func (c *couriers) collect(t *team, cmd instruments.Command, quantities []string
 				t.send(t.awaiting, delivered{cmd.Experiment, d, err})
 				return
 			}
+			if err == nil && !d.Empty() {
+				t.send(t.awaiting, unasked{cmd.Experiment, d})
+			}
 			if !pause(t.awaiting, wait) {
 				return
 			}
+		}
+	})
+}
+
+// listen hears what the instrument says, without having been asked, of an experiment
+// of which nothing is awaited any more.
+func (c *couriers) listen(t *team, cmd instruments.Command) {
+	listener, ok := c.instrument.(instruments.Listener)
+	if !ok || c.listening[cmd.Experiment] != nil {
+		return
+	}
+	if c.listening == nil {
+		c.listening = make(map[string]context.CancelFunc)
+	}
+	ctx, stop := context.WithCancel(t.awaiting)
+	c.listening[cmd.Experiment] = stop
+	t.consult(func() {
+		for {
+			d, err := listener.Unasked(ctx, cmd)
+			if err != nil {
+				return
+			}
+			t.send(t.awaiting, unasked{cmd.Experiment, d})
 		}
 	})
 }

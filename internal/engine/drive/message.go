@@ -149,6 +149,21 @@ func (m delivered) apply(ctx context.Context, r *Runner) error {
 		r.couriers.noDelivery = true
 		return nil
 	}
+	if err := (unasked{m.experiment, m.delivery}).apply(ctx, r); err != nil {
+		return err
+	}
+	r.listen(m.experiment)
+	return nil
+}
+
+// unasked is what the instrument says of an experiment of which nothing is awaited, or
+// apart from what is.
+type unasked struct {
+	experiment string
+	delivery   instruments.Delivery
+}
+
+func (m unasked) apply(ctx context.Context, r *Runner) error {
 	x := r.core.State().Experiment(m.experiment)
 	payloads := r.core.Delivered(m.experiment, m.delivery)
 	if payloads == nil {

@@ -179,11 +179,15 @@ func (r *Runner) Run(ctx context.Context) error {
 	r.equip()
 	awaiting, stop := context.WithCancel(ctx)
 	r.team.awaiting = awaiting
+	r.couriers.listening = nil // of an earlier run
 	defer close(r.over)
 	defer r.leave()
 	defer stop()
 	if err := r.begin(ctx); err != nil {
 		return err
+	}
+	for _, x := range r.core.State().Experiments {
+		r.listen(x.ID) // what an earlier process asked about
 	}
 	for ctx.Err() == nil {
 		over, err := r.turn(ctx)
@@ -441,6 +445,17 @@ func (r *Runner) collect(x *campaign.Experiment) {
 		names = append(names, a.Quantity)
 	}
 	r.couriers.collect(r.team, engine.CommandOf(s, x), names)
+}
+
+// listen hears what the instrument may still say of an experiment that it was asked
+// about, and of which nothing is awaited.
+func (r *Runner) listen(experiment string) {
+	s := r.core.State()
+	x := s.Experiment(experiment)
+	if len(x.Later) == 0 || x.Command == "" || s.Awaited(x) != nil {
+		return
+	}
+	r.couriers.listen(r.team, engine.CommandOf(s, x))
 }
 
 // describeNow is called by the goroutines of commands; Instrument does not
