@@ -72,11 +72,11 @@ func lastArrivals(s *campaign.State, w World) Step {
 	if awaited == nil || w.Eager {
 		return nil
 	}
-	return Wait{
-		For:      awaitedText(awaited),
-		Remedies: []problem.Remedy{{Text: "tell it", Action: problem.Tell, Subject: awaited[0].Experiment}},
-		Until:    deadline(s, w),
+	tell := problem.Remedy{Text: "tell it", Action: problem.Tell, Subject: awaited[0].Experiment}
+	for _, a := range s.Awaited(s.Experiment(awaited[0].Experiment)) {
+		tell.Ways = append(tell.Ways, a.Quantity)
 	}
+	return Wait{For: awaitedText(awaited), Remedies: []problem.Remedy{tell}, Until: deadline(s, w)}
 }
 
 // awaitedText names what is awaited: "capacity_100 of e7 and 2 more".
@@ -103,7 +103,7 @@ func (c *Core) deliver(x *campaign.Experiment, t Tell) ([]events.Payload, error)
 		q := def.Quantity(name)
 		switch {
 		case q == nil || q.From != "":
-			return notPossible("the campaign measures no quantity %q", name).About(x.ID)
+			return c.measurable(name)
 		case seen[name]:
 			return notPossible("%s is given twice", name).About(x.ID)
 		}
@@ -153,7 +153,7 @@ func (c *Core) arrivals(t Tell, said map[arrival]definition.Quantity) ([]events.
 		return nil, notPossible("a row of a table adds quantities to an experiment where the campaign declares them").About(x.ID)
 	case t.reasons() > 0 || t.Later || x.Status != campaign.Measured:
 		return nil, notNow(x.ID, "a row of a table adds quantities to an experiment that has been measured, and nothing else").
-			With(problem.Remedy{Text: "tell it", Action: problem.Tell, Subject: x.ID})
+			With(TellOf(s.Definition, "tell it", x.ID))
 	}
 	values, err := c.valuesIn(t)
 	if err != nil {
@@ -310,16 +310,16 @@ func (c *Core) valuesIn(t Tell) ([]definition.Quantity, error) {
 	return values, nil
 }
 
-// notAwaited is what is missing of an earlier measurement that is taken over:
-// what it does not have, and could have given later, is not awaited of it.
-func (c *Core) notAwaited(t Tell) []events.Missing {
+// unsaid is what is missing of a result: what it says, and for a reason those of some
+// quantities of which it says nothing.
+func (c *Core) unsaid(t Tell, reason string, of func(definition.QuantityDef) bool) []events.Missing {
 	missing := slices.Clip(t.Missing)
-	for _, q := range c.State().Definition.Quantities {
+	for _, q := range c.State().Definition.Declared() {
 		named := t.Value != nil && q.Name == c.sought().Name ||
 			slices.ContainsFunc(slices.Concat(t.Quantities, t.Further), func(v definition.Quantity) bool { return v.Name == q.Name }) ||
 			slices.ContainsFunc(t.Missing, func(v events.Missing) bool { return v.Name == q.Name })
-		if q.Later() && !named {
-			missing = append(missing, events.Missing{Name: q.Name, Reason: instruments.WhyMissing("")})
+		if of(q) && !named {
+			missing = append(missing, events.Missing{Name: q.Name, Reason: reason})
 		}
 	}
 	return missing

@@ -69,6 +69,9 @@ func (c *Core) correct(r *Correct) ([]events.Payload, error) {
 	if len(list) > 1 && (r.Outcome != events.ResolvedNotPerformed || r.Exclude || r.changesMeasurement()) {
 		return nil, notPossible("several experiments at once can be said not to have been performed, and nothing else")
 	}
+	if err := c.named(r.Quantities, r.Further); err != nil {
+		return nil, err
+	}
 	var payloads []events.Payload
 	for _, x := range list {
 		corrected, err := c.correctOne(x, r)
@@ -92,7 +95,7 @@ func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload,
 		return nil, notNow(x.ID, "the fate of %s is not known yet", x.ID).With(settle(x.ID))
 	case x.Status == campaign.Requested:
 		return nil, notNow(x.ID, "%s has not been performed yet", x.ID).With(
-			problem.Remedy{Text: "tell its outcome", Action: problem.Tell, Subject: x.ID},
+			TellOf(c.State().Definition, "tell its outcome", x.ID),
 			problem.Remedy{
 				Text:    "call it off",
 				Action:  problem.Correct,
@@ -239,7 +242,7 @@ func (c *Core) corrected(
 	if r.Actual != nil {
 		m.Actual = r.Actual
 	}
-	declared, further, err := c.named(m, r)
+	declared, further, err := c.correctedIn(m, r)
 	if err != nil {
 		return nil, err
 	}
@@ -257,10 +260,10 @@ func (c *Core) corrected(
 	return &m, nil
 }
 
-// named are the values that a correction of a measurement names, those of what
+// correctedIn are the values that a correction of a measurement names, those of what
 // the campaign models apart from further ones. What they leave out, a unit or a
 // standard deviation, is as it was.
-func (c *Core) named(
+func (c *Core) correctedIn(
 	m events.Measurement, r *Correct,
 ) (declared, further []definition.Quantity, err error) {
 	def := c.State().Definition
@@ -306,7 +309,7 @@ func (c *Core) named(
 func (c *Core) valuesCorrected(
 	x *campaign.Experiment, m *events.Measurement, r *Correct,
 ) (values []events.QuantityCorrected, further []definition.Quantity) {
-	declared, further, _ := c.named(*x.Measurement, r) // m was made from them
+	declared, further, _ := c.correctedIn(*x.Measurement, r) // m was made from them
 	for _, q := range c.State().Definition.Declared() {
 		named := slices.ContainsFunc(declared, func(v definition.Quantity) bool { return v.Name == q.Name })
 		out := slices.Contains(r.LeaveOut, q.Name)

@@ -47,6 +47,9 @@ func (c *Core) attach(a *Attach) ([]events.Payload, error) {
 	if a.Experiment != "" && s.Experiment(a.Experiment) == nil {
 		return nil, noExperiment(a.Experiment)
 	}
+	if err := c.measured(a.Quantity); err != nil {
+		return nil, err
+	}
 	return []events.Payload{&events.FileAttached{
 		File: events.FileID(len(s.Files) + 1), Experiment: a.Experiment, Attachment: a.Attachment,
 	}}, nil

@@ -301,9 +301,7 @@ func (c *Core) Answerable(q *campaign.Question) error {
 	case q.Status == campaign.Expired && forms[q.Form].next && c.State().DecidedSince(q):
 		late := conflict(q.ID, "%s expired, and the campaign has gone on without:"+
 			" a composition can be named when you are asked next", q.ID)
-		return late.With(problem.Remedy{
-			Text: "to have it now, measure it on your own and tell its result", Action: problem.Tell,
-		})
+		return late.With(TellOf(c.State().Definition, "to have it now, measure it on your own and tell its result", ""))
 	}
 	return nil
 }

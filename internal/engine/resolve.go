@@ -85,6 +85,9 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 	if len(list) > 1 && (r.hasResult() || r.Actual != nil || r.Resolution == events.ResolvedMeasured) {
 		return nil, notPossible("%s have a result each: settle what was measured one by one", r.Experiment)
 	}
+	if err := c.named(r.Quantities, r.Further); err != nil {
+		return nil, err
+	}
 	var payloads []events.Payload
 	repeated := 0
 	for _, x := range list {

@@ -140,10 +140,8 @@ func (c *Core) measurement(r reported) (*events.Measurement, error) {
 		}
 		m.Further = append(m.Further, value)
 	}
-	for _, missing := range r.missing {
-		if def.Quantity(missing.Name) == nil {
-			return nil, notPossible("the campaign declares no quantity %q", missing.Name)
-		}
+	if err := c.without(r.missing, m.All()...); err != nil {
+		return nil, err
 	}
 	return c.checked(m, r.made, r.anyway)
 }
@@ -222,6 +220,9 @@ func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload,
 // result records what became of an experiment, as a person tells it.
 func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payload, error) {
 	s := c.State()
+	if err := c.named(t.Quantities, t.Further); err != nil {
+		return nil, err
+	}
 	var payloads []events.Payload
 	requested, id := t.Parameters, t.Experiment
 	if id != "" {
@@ -281,8 +282,11 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 			Experiment: id, Instrument: "person", Cause: t.Failed, Measurement: given,
 		}), err
 	}
-	if origin == events.OriginImport && !t.Later {
-		t.Missing = c.notAwaited(t)
+	switch {
+	case t.Later:
+		t.Missing = c.unsaid(t, "it is still to be told", func(q definition.QuantityDef) bool { return !q.Later() })
+	case origin == events.OriginImport: // what it could have given later is not awaited
+		t.Missing = c.unsaid(t, instruments.WhyMissing(""), func(q definition.QuantityDef) bool { return q.Later() })
 	}
 	m, err := c.measurement(reported{
 		requested: requested, made: t.Actual, anyway: t.Anyway,

@@ -106,10 +106,11 @@ const (
 	WayPoint   = "point"   // the composition that is meant
 	WayExclude = "exclude" // leave it out of the models
 	WayInclude = "include" // take in again what was left out
+	WayFurther = "further" // a further quantity
 	WayAnyway  = "anyway"  // take what the campaign could not ask for
 )
 
 // Ways returns the parts of requests that remedies name.
 func Ways() []string {
-	return []string{WayReason, WayValue, WayActual, WayPoint, WayExclude, WayInclude, WayAnyway}
+	return []string{WayReason, WayValue, WayActual, WayPoint, WayExclude, WayInclude, WayFurther, WayAnyway}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -70,7 +71,7 @@ func (st *Status) running(running string, how How) (rows []Row) {
 	case st.Definition.ByHand():
 		rows = append(rows, rowf("run", "by hand: `%s` says what is next, and `%s` takes its result",
 			how(problem.Remedy{Action: problem.Suggest}),
-			how(TellOf(st.Definition, "EXPERIMENT"))))
+			how(engine.TellOf(st.Definition, "", "EXPERIMENT"))))
 	default:
 		rows = append(rows, rowf("run", "not running; go on with `%s`",
 			how(problem.Remedy{Action: problem.Run})))

@@ -154,10 +154,10 @@ func (s *Suggestion) Write(w io.Writer, by Showing) error {
 	p.raw("")
 	if len(s.Further) > 0 {
 		p.line("Then tell each, in any order: %s",
-			by.How(TellOf(s.definition, "EXPERIMENT")))
+			by.How(engine.TellOf(s.definition, "", "EXPERIMENT")))
 		return p.err
 	}
-	p.line("Then tell: %s", by.How(TellOf(s.definition, s.Experiment.ID)))
+	p.line("Then tell: %s", by.How(engine.TellOf(s.definition, "", s.Experiment.ID)))
 	switch {
 	case s.definition.Names():
 		p.line("In place of one of them, give --missing NAME=WHY.")
@@ -167,16 +167,6 @@ func (s *Suggestion) Write(w io.Writer, by Showing) error {
 			s.definition.Sought().Name)
 	}
 	return p.err
-}
-
-// TellOf is how the result of an experiment is reported: with its quantities by name,
-// where no single one is sought.
-func TellOf(def *definition.Campaign, experiment string) problem.Remedy {
-	r := problem.Remedy{Action: problem.Tell, Subject: experiment}
-	if def.Names() {
-		r.Ways = slices.DeleteFunc(measuredNames(def), func(name string) bool { return later(def, name) })
-	}
-	return r
 }
 
 // later reports whether a quantity comes after its experiment.

@@ -82,6 +82,7 @@ var parts = map[string]string{
 	problem.WayPoint:   "--at COMPOSITION",
 	problem.WayExclude: "--exclude",
 	problem.WayInclude: "--include",
+	problem.WayFurther: "--further NAME=VALUE",
 	problem.WayAnyway:  "--anyway",
 
 	string(events.ResolvedFailed):       "--failed",

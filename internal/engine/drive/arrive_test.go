@@ -93,7 +93,7 @@ func TestPeopleTellWhatArrivesLater(t *testing.T) {
 	refused("e3 is failed already", tell(capacity("e3", 1)))
 	refused("capacity is in Ah, the campaign's in mAh", tell(engine.Tell{Experiment: "e2",
 		Quantities: []definition.Quantity{{Name: "capacity", Value: 0.15, Unit: "Ah"}}}))
-	refused(`measures no quantity "colour"`, tell(engine.Tell{Experiment: "e2", Quantities: []definition.Quantity{quantity("colour", 1)}}))
+	refused(`declares no quantity "colour"`, tell(engine.Tell{Experiment: "e2", Quantities: []definition.Quantity{quantity("colour", 1)}}))
 	refused("given twice", tell(engine.Tell{Experiment: "e2", Quantities: []definition.Quantity{quantity("capacity", 1), quantity("capacity", 2)}}))
 	refused("does not say why capacity", tell(engine.Tell{Experiment: "e2", Missing: []events.Missing{{Name: "capacity"}}}))
 	refused("conductivity of e2 is there already", tell(engine.Tell{Experiment: "e2", Value: ptr(8.1)}))

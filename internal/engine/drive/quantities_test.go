@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/objective"
@@ -308,4 +309,89 @@ func several(t *testing.T) []events.Event {
 	}
 	run()
 	return history(t, log)
+}
+
+// Law: a quantity that a person names is a declared one, measured and not computed, and has a value or is missing,
+// whatever the request; one that is not declared is a further one only where they say so. What is refused says what
+// is meant, and a result that is to be told names its quantities.
+func TestPeopleNameDeclaredQuantities(t *testing.T) {
+	def := electrolyte(t, 4, 20, unaided, func(def *definition.Campaign) {
+		def.Initial.Experiments = ptr(2)
+		def.Quantities = []definition.QuantityDef{
+			{Name: "conductivity", Unit: "mS/cm"}, {Name: "viscosity", Unit: "mPa·s"}, {Name: "price", From: "30*lipf6"},
+			{Name: "capacity", Arrives: definition.ArrivesLater},
+		}
+		def.Objective = definition.Objective{Name: "conductivity", Goal: definition.Maximize, Tradeoff: []definition.Aim{
+			{Name: "conductivity", Goal: definition.Maximize}, {Name: "viscosity", Goal: definition.Minimize}}}
+		def.Policy.Next = next.Sobol{}.Choice()
+		def.Instrument = definition.Instrument{Driver: manual.Choose(manual.Settings{})}
+	})
+	log, core, ask := asked(t, def)
+	refused := func(why string, r engine.Request) {
+		t.Helper()
+		sequence := core.State().Sequence
+		err := ask(r)
+		if err == nil {
+			t.Errorf("it is not refused for %q", why)
+			return
+		}
+		text := err.Error()
+		for _, remedy := range problem.RemediesOf(err) {
+			text += fmt.Sprintf("; %s %s %q", remedy.Text, remedy.Action, remedy.Ways)
+		}
+		if !strings.Contains(text, why) || core.State().Sequence != sequence {
+			t.Errorf("it is refused for %q, not for %q", text, why)
+		}
+	}
+	said := func(names ...string) (list []definition.Quantity) {
+		for _, name := range names {
+			list = append(list, quantity(name, 2))
+		}
+		return list
+	}
+	for _, r := range []engine.Tell{
+		{Parameters: at(1, 0.35, 0.5), Quantities: said("conductivity", "viscosity"), Further: said("colour")},
+		{Parameters: at(1, 0.35, 0.6), Later: true, Quantities: said("conductivity")},
+		{Parameters: at(1, 0.35, 0.7), Failed: "it leaked"},
+	} {
+		if err := ask(engine.Request{Tell: &r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m := core.State().Experiment("e2").Measurement.Missing; !slices.Equal(m, []events.Missing{{Name: "viscosity", Reason: "it is still to be told"}}) {
+		t.Errorf("of one that gives the rest later is missing %v", m)
+	}
+	mistaken := map[string][]definition.Quantity{
+		`no quantity "conductivty"; is conductivity meant?; one that it does not declare is given as a further one, complete ["further"]`: said("conductivity", "conductivty"),
+		`no quantity "zz"; it declares conductivity, viscosity, capacity`:                                                                 said("zz"),
+		`price follows from the parameters, as 30*lipf6, and is never measured; change its formula amend`:                                 said("price"),
+	}
+	for why, list := range mistaken {
+		refused(why, engine.Request{Tell: &engine.Tell{Parameters: at(1, 0.4, 0.5), Quantities: list}})
+		refused(why, engine.Request{Tell: &engine.Tell{Parameters: at(1, 0.4, 0.5), Failed: "it leaked", Quantities: list}})
+		refused(why, engine.Request{Tell: &engine.Tell{Experiment: "e2", Quantities: list[len(list)-1:]}})
+		refused(why, engine.Request{Import: []engine.Tell{{Parameters: at(1, 0.4, 0.5), Quantities: list}}})
+		refused(why, engine.Request{Correct: &engine.Correct{Experiment: "e1", Quantities: list, Reason: "a slip"}})
+		refused(why, engine.Request{Resolve: &engine.Resolve{Experiment: "e1", Resolution: events.ResolvedMeasured, Quantities: list}})
+	}
+	refused("price follows", engine.Request{Correct: &engine.Correct{Experiment: "e1", Further: said("price"), Reason: "a slip"}})
+	both := []events.Missing{{Name: "viscosity", Reason: "the spindle broke"}}
+	refused("viscosity has a value, and is said to be missing",
+		engine.Request{Tell: &engine.Tell{Parameters: at(1, 0.4, 0.5), Quantities: said("conductivity", "viscosity"), Missing: both}})
+	refused("viscosity is given twice", engine.Request{Tell: &engine.Tell{Experiment: "e2", Quantities: said("viscosity"), Missing: both}})
+	refused(`tell it tell ["conductivity" "viscosity"]`,
+		engine.Request{Import: []engine.Tell{{Experiment: "e3", Quantities: said("viscosity")}}})
+	file := func(name string) engine.Request {
+		return engine.Request{Attach: &engine.Attach{Experiment: "e1", Attachment: events.Attachment{Name: "e1.h5", URI: "s3://lab/e1.h5", Quantity: name}}}
+	}
+	refused(`no quantity "viscsity"; is viscosity meant?`, file("viscsity"))
+	for _, name := range []string{"viscosity", "price", "colour", ""} {
+		if err := ask(file(name)); err != nil {
+			t.Errorf("a file about %q: %v", name, err)
+		}
+	}
+	if err := ask(engine.Request{Correct: &engine.Correct{Experiment: "e1", Further: said("density"), Reason: "weighed"}}); err != nil {
+		t.Errorf("a further quantity: %v", err)
+	}
+	coherent(t, log, core)
 }

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// What a person says of a quantity has to name one that there is: a slip of the
+// spelling would otherwise be recorded as another quantity, and the one that is
+// meant as missing. What an instrument reports is kept whatever it is called.
+
+// TellOf is how the result of an experiment is reported, of one's own where there is no
+// identifier: with its quantities by name, where no single one is sought. What arrives
+// later is told later.
+func TellOf(def *definition.Campaign, text, experiment string) problem.Remedy {
+	r := problem.Remedy{Text: text, Action: problem.Tell, Subject: experiment}
+	if !def.Names() {
+		return r
+	}
+	for _, q := range def.Declared() {
+		if !q.Later() {
+			r.Ways = append(r.Ways, q.Name)
+		}
+	}
+	return r
+}
+
+// named holds the quantities that a person gives values of to the definition: declared
+// are said to be the campaign's, further ones may have any name, and neither may
+// follow from the parameters. A campaign that declares none keeps all as further ones.
+func (c *Core) named(declared, further []definition.Quantity) error {
+	if !c.State().Definition.Several() {
+		return nil
+	}
+	for _, value := range declared {
+		if err := c.measurable(value.Name); err != nil {
+			return err
+		}
+	}
+	for _, value := range further {
+		if err := c.follows(value.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measurable refuses a name of which an experiment gives no value.
+func (c *Core) measurable(name string) error {
+	if c.State().Definition.Quantity(name) != nil {
+		return c.follows(name)
+	}
+	return c.undeclared(name).With(problem.Remedy{
+		Text: "one that it does not declare is given as a further one,", Action: problem.Complete,
+		Ways: []string{problem.WayFurther},
+	})
+}
+
+// undeclared refuses a name that is none of a declared quantity, with those that are.
+func (c *Core) undeclared(name string) *problem.Error {
+	var names []string
+	for _, q := range c.State().Definition.Declared() {
+		names = append(names, q.Name)
+	}
+	if near, ok := format.Nearest(name, names); ok {
+		return notPossible("the campaign declares no quantity %q; is %s meant?", name, near)
+	}
+	return notPossible("the campaign declares no quantity %q; it declares %s", name, strings.Join(names, ", "))
+}
+
+// measured refuses the name of a quantity that is neither declared nor was measured as a
+// further one; any is taken where the campaign declares none.
+func (c *Core) measured(name string) error {
+	s := c.State()
+	if name == "" || !s.Definition.Several() || s.Definition.Quantity(name) != nil {
+		return nil
+	}
+	for i := range s.Experiments {
+		if m := s.Experiments[i].Measurement; m != nil {
+			if _, ok := m.Of(name); ok {
+				return nil
+			}
+		}
+	}
+	return c.undeclared(name)
+}
+
+// follows refuses a value of a quantity that is computed from the parameters.
+func (c *Core) follows(name string) error {
+	q := c.State().Definition.Quantity(name)
+	if q == nil || q.From == "" {
+		return nil
+	}
+	return notPossible("%s follows from the parameters, as %s, and is never measured", name, q.From).
+		With(problem.Remedy{Text: "change its formula", Action: problem.Amend})
+}
+
+// without holds the quantities that are said to be missing to the definition, and to
+// the values that are given with them.
+func (c *Core) without(missing []events.Missing, values ...definition.Quantity) error {
+	for _, m := range missing {
+		if c.State().Definition.Quantity(m.Name) == nil {
+			return c.undeclared(m.Name)
+		}
+		if err := c.follows(m.Name); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(values, func(v definition.Quantity) bool { return v.Name == m.Name }) {
+			return notPossible("%s has a value, and is said to be missing: give one of the two", m.Name)
+		}
+	}
+	return nil
+}
