@@ -31,8 +31,11 @@ func (s *Story) experimentStarted(_ events.Event, p *events.ExperimentStarted) E
 // The composition is the one that was made, which need not be the one that was
 // asked for.
 func (s *Story) experimentMeasured(_ events.Event, p *events.ExperimentMeasured) Entry {
-	text := fmt.Sprintf("%s measured %s (%s)",
-		p.Experiment, s.measured(&p.Measurement), s.line(p.Actual))
+	what := "measured " + s.measured(&p.Measurement)
+	if len(p.Measurement.All())+len(p.Missing) == 0 {
+		what = "has ended, and all that it gives is still to arrive"
+	}
+	text := fmt.Sprintf("%s %s (%s)", p.Experiment, what, s.line(p.Actual))
 	if len(p.Unread) > 0 { // possibly a bug of the driver
 		text += "; not used, and kept in the log: " + strings.Join(unreadFields(p.Unread), ", ")
 	}
@@ -138,13 +141,16 @@ func (s *Story) outcomeCorrected(p *events.ExperimentCorrected) string {
 
 // Without a change it takes an exclusion back.
 func (s *Story) measurementCorrected(e events.Event, p *events.MeasurementCorrected) Entry {
-	value := format.Quantity(p.Old.Value, p.Old.Unit)
+	value := ""
+	if p.Old != (definition.Quantity{}) { // a campaign of several has none that is the objective
+		value = " (" + format.Quantity(p.Old.Value, p.Old.Unit) + ")"
+	}
 	text := ""
 	switch changes := s.changed(p); {
 	case p.Excluded:
-		text = fmt.Sprintf("excluded %s (%s)", p.Experiment, value)
+		text = "excluded " + p.Experiment + value
 	case changes == nil:
-		text = fmt.Sprintf("corrected %s, which counts (%s)", p.Experiment, value)
+		text = "corrected " + p.Experiment + ", which counts" + value
 	default:
 		text = fmt.Sprintf("corrected %s %s", p.Experiment, strings.Join(changes, ", "))
 	}

@@ -206,6 +206,12 @@ func TestStory(t *testing.T) {
 			Old: definition.Quantity{Value: 2, SD: ptr(0.1), Unit: "S"},
 			New: &definition.Quantity{Value: 2, SD: ptr(0.1), Unit: "S"},
 		}, "ada corrected e7, which counts (2.000 S): it counts"},
+		{"person:ada", &events.MeasurementCorrected{Experiment: "e7", Reason: "bad", Excluded: true}, // of several quantities
+			"ada excluded e7: bad"},
+		{"person:ada", &events.MeasurementCorrected{Experiment: "e7", Reason: "it counts"},
+			"ada corrected e7, which counts: it counts"},
+		{"person:ada", &events.ExperimentMeasured{Experiment: "e7", Measurement: events.Measurement{Actual: salt}},
+			"e7 has ended, and all that it gives is still to arrive (salt 1.00)"},
 		{"instrument:acme", &events.InstrumentStalled{Instrument: "acme", Experiment: "e7", Waited: 90},
 			"acme has been silent about e7 for 1 min 30 s"},
 		{"engine", &events.ExperimentUnresolved{Experiment: "e7", Cause: "the lights went out"},
