@@ -145,7 +145,7 @@ func followsFrom(
 	if wanted.Candidates == nil && driver.Listed {
 		wanted.Candidates = def.Candidates
 	}
-	if changes := campaignfile.Diff(wanted, def); len(changes) > 0 {
+	if changes := campaignfile.Diff(campaignfile.Respelled(def, wanted), def); len(changes) > 0 {
 		return fmt.Sprintf("it does not follow from the campaign file that is recorded with it: %s",
 			view.Change(&def, changes[0]))
 	}

@@ -353,11 +353,13 @@ var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_take
 //
 // Otherwise it fails with an *[AmendError] that names each forbidden change
 // with its reason; it also fails if the new definition does not pass
-// [Validate], and the old one did. Equal definitions give no changes and no error.
+// [Validate], and the old one did. Equal definitions give no changes and no error, and
+// neither do other spellings of units ([Respelled]).
 //
 // What may change is what does not alter the meaning of what was measured or
 // answered so far. Both definitions must be complete; neither is changed.
 func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change, error) {
+	new = Respelled(old, new)
 	changes := Diff(old, new)
 	refused := forbidden(reg, old, new, changes)
 	// A definition that only has allowed changes must be sound as well. With a

@@ -1,6 +1,8 @@
 package campaignfile
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
@@ -85,5 +87,39 @@ instrument: manual
 		if _, err := Parse(builtin.Registry(), "x.yaml", []byte(head+text)); err == nil {
 			t.Errorf("%s is taken", text)
 		}
+	}
+}
+
+// Law: another spelling of a unit is no change, of a parameter, a quantity or what is sought: what goes with it is
+// amended, and the campaign keeps the spelling of what it has measured. A simulated task takes any spelling.
+func TestRespelledUnitIsNoChange(t *testing.T) {
+	const old = `
+name: respelled
+parameters: [{name: x, unit: mol.kg-1, min: 0, max: 1}]
+quantities: [{name: a, unit: mPa·s}, {name: b, unit: µS/cm}]
+objective: {maximize: a}
+budget: {experiments: 20}
+instrument: manual
+`
+	was := parsed(t, old)
+	is := parsed(t, strings.NewReplacer("mol.kg-1", "mol/kg", "mPa·s", "mPa.s", "µS", "uS").Replace(old))
+	if changes, err := Amend(builtin.Registry(), was, is); err != nil || changes != nil {
+		t.Errorf("it is a change: %v, %v", changes, err)
+	}
+	is.Budget.Experiments = 30
+	changes, err := Amend(builtin.Registry(), was, is)
+	if err != nil || len(changes) != 1 || changes[0].Path != "/budget/experiments" {
+		t.Errorf("the budget: %v, %v", changes, err)
+	}
+	if kept := Respelled(was, is); kept.Quantities[0].Unit != "mPa·s" || kept.Parameters[0].Unit != "mol.kg-1" || is.Quantities[0].Unit != "mPa.s" {
+		t.Errorf("it is in %v", kept.Quantities)
+	}
+	text, err := os.ReadFile("../../examples/electrolyte-tradeoff.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	simulated := strings.NewReplacer("mPa·s", "mPa.s", "mol/kg", "mol.kg-1").Replace(string(text))
+	if simulated == string(text) || Validate(builtin.Registry(), parsed(t, simulated)) != nil {
+		t.Errorf("a simulated task refuses another spelling: %v", Validate(builtin.Registry(), parsed(t, simulated)))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
@@ -90,7 +91,7 @@ func checkSchema(reg registry.Registry, tree map[string]any) []formFault {
 			continue
 		}
 		parent, name := f.at[:len(f.at)-1], f.at[len(f.at)-1].(string)
-		if nearest := yamltree.Nearest(name, f.known); nearest != "" {
+		if nearest := format.Nearest(name, f.known); nearest != "" {
 			meant[pointer(parent.To(nearest))] = true
 		}
 	}
@@ -174,6 +175,13 @@ func wrongValue(k jsonschema.ErrorKind, where path) (problem, advice string) {
 		return yamltree.TooLarge(float(k.Got), float(k.Want), false)
 	case *kind.ExclusiveMaximum:
 		return yamltree.TooLarge(float(k.Got), float(k.Want), true)
+	case *kind.MaxItems:
+		problem, advice := yamltree.TooManyItems(k.Got, k.Want)
+		if slices.Equal(where, at("objective", "tradeoff")) {
+			problem = fmt.Sprintf("a trade-off has two to four objectives, and this one %d", k.Got)
+			advice = "make a bound of what only has to be good enough: constraints_on_outcomes: [viscosity <= 5]"
+		}
+		return problem, advice
 	case *kind.MinItems:
 		return yamltree.TooFewItems(k.Got, k.Want)
 	case *kind.MinLength:

@@ -67,7 +67,7 @@ func (c *Core) undeclared(name string) *problem.Error {
 	for _, q := range c.State().Definition.Declared() {
 		names = append(names, q.Name)
 	}
-	if near, ok := format.Nearest(name, names); ok {
+	if near := format.Nearest(name, names); near != "" {
 		return notPossible("the campaign declares no quantity %q; is %s meant?", name, near)
 	}
 	return notPossible("the campaign declares no quantity %q; it declares %s", name, strings.Join(names, ", "))

@@ -71,20 +71,21 @@ func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 			problem.Gone, "the campaign was stopped for good: there is nothing to amend",
 		).With(takeOver)
 	}
-	if identity := c.Unamendable(a.Definition); identity != "" {
+	amended := *a
+	amended.Definition = campaignfile.Respelled(*c.State().Definition, a.Definition)
+	if identity := c.Unamendable(amended.Definition); identity != "" {
 		return nil, notPossible("%s", identity)
 	}
-	if err := c.amendable(a.Definition); err != nil {
+	if err := c.amendable(amended.Definition); err != nil {
 		return nil, err
 	}
-	changes, err := campaignfile.Amend(c.registry, *c.State().Definition, a.Definition)
+	changes, err := campaignfile.Amend(c.registry, *c.State().Definition, amended.Definition)
 	if err != nil {
 		return nil, notPossible("%w", err)
 	}
 	if len(changes) == 0 {
 		return nil, notPossible("the campaign is defined like that already: there is nothing to amend")
 	}
-	amended := *a
 	amended.Changes = changes
 	return []events.Payload{&amended}, nil
 }

@@ -1,44 +1,48 @@
 package format
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
-// Nearest returns the name that a misspelt one is most likely to mean: the first of
-// those with the fewest letters inserted, removed, replaced or exchanged with their
-// neighbour, whatever their case; ok is false where more than a third of it would
-// have to be changed. The number of changes is the restricted edit distance of
-// Damerau (1964).
-func Nearest(name string, names []string) (near string, ok bool) {
-	least := len([]rune(name))/3 + 1
+// Nearest returns the name nearest to a mistyped one, "" if none is near: at
+// most two insertions, deletions, replacements or swaps of neighbors, and fewer
+// than half the letters of the longer name. Of several equally near the first
+// one.
+func Nearest(name string, names []string) string {
+	best, least := "", 3
 	for _, candidate := range names {
-		if d := edits([]rune(strings.ToLower(name)), []rune(strings.ToLower(candidate))); d < least {
-			near, least, ok = candidate, d, true
+		d := editDistance(strings.ToLower(name), strings.ToLower(candidate))
+		if d < least && 2*d < max(utf8.RuneCountInString(name), utf8.RuneCountInString(candidate)) {
+			best, least = candidate, d
 		}
 	}
-	return near, ok
+	return best
 }
 
-// edits counts the changes that make one text of another. The table has at (i, j) those
-// for the first i letters of a and j of b.
-func edits(a, b []rune) int {
-	table := make([][]int, len(a)+1)
-	for i := range table {
-		table[i] = make([]int, len(b)+1)
-		table[i][0] = i
+// editDistance is the optimal string alignment distance. It is that of single
+// letters and swaps of neighbors, which is what typing errors mostly are.
+func editDistance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	d := make([][]int, len(x)+1)
+	for i := range d {
+		d[i] = make([]int, len(y)+1)
+		d[i][0] = i
 	}
-	for j := range table[0] {
-		table[0][j] = j
+	for j := range y {
+		d[0][j+1] = j + 1
 	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			replaced := table[i-1][j-1]
-			if a[i-1] != b[j-1] {
-				replaced++
+	for i := range x {
+		for j := range y {
+			cost := 1
+			if x[i] == y[j] {
+				cost = 0
 			}
-			table[i][j] = min(replaced, table[i-1][j]+1, table[i][j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				table[i][j] = min(table[i][j], table[i-2][j-2]+1)
+			d[i+1][j+1] = min(d[i][j]+cost, d[i][j+1]+1, d[i+1][j]+1)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				d[i+1][j+1] = min(d[i+1][j+1], d[i-1][j-1]+1)
 			}
 		}
 	}
-	return table[len(a)][len(b)]
+	return d[len(x)][len(y)]
 }

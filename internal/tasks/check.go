@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/units"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -80,7 +81,7 @@ func (t Task) checkParameter(p definition.Parameter, here definition.Path) []def
 			"give it min and max, or values")
 		return faults
 	}
-	if p.Unit != want.Unit {
+	if !units.Same(p.Unit, want.Unit) {
 		remedy := "write unit: " + want.Unit
 		if want.Unit == "" {
 			remedy = "remove unit"

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // Decode decodes the node into the value that to points to, most often a struct
@@ -260,7 +262,7 @@ func (d *decoder) structure(n *Node, v reflect.Value) {
 		if i < 0 {
 			message, remedy := UnknownKey(key, names)
 			d.faults = append(d.faults, n.fields[key].KeyFault(message, remedy))
-			meant[Nearest(key, names)] = true
+			meant[format.Nearest(key, names)] = true
 			continue
 		}
 		if d.value(n.fields[key], v.FieldByIndex(fields[i].index)) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/internal/format"
 )
@@ -142,6 +141,11 @@ func TooFewItems(got, least int) (message, remedy string) {
 	return message, fmt.Sprintf("it needs at least %d", least)
 }
 
+// TooManyItems says that a list is too long.
+func TooManyItems(got, most int) (message, remedy string) {
+	return fmt.Sprintf("the list has %d entries", got), fmt.Sprintf("it may have at most %d", most)
+}
+
 // WrongForm says that a text does not have the form it must have.
 func WrongForm(text string) string { return fmt.Sprintf("%q does not have the right form", text) }
 
@@ -150,53 +154,11 @@ func WrongForm(text string) string { return fmt.Sprintf("%q does not have the ri
 func Suggest(name string, names []string) string {
 	// a name that was refused itself
 	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "" })
-	if nearest := Nearest(name, names); nearest != "" {
+	if nearest := format.Nearest(name, names); nearest != "" {
 		return fmt.Sprintf("did you mean %q?", nearest)
 	}
 	if len(names) == 0 {
 		return ""
 	}
 	return "choose from " + strings.Join(names, ", ")
-}
-
-// Nearest returns the name nearest to a mistyped one, "" if none is near: at
-// most two insertions, deletions, replacements or swaps of neighbors, and fewer
-// than half the letters of the longer name. Of several equally near the first
-// one.
-func Nearest(name string, names []string) string {
-	best, least := "", 3
-	for _, candidate := range names {
-		d := editDistance(strings.ToLower(name), strings.ToLower(candidate))
-		if d < least && 2*d < max(utf8.RuneCountInString(name), utf8.RuneCountInString(candidate)) {
-			best, least = candidate, d
-		}
-	}
-	return best
-}
-
-// editDistance is the optimal string alignment distance. It is that of single
-// letters and swaps of neighbors, which is what typing errors mostly are.
-func editDistance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	d := make([][]int, len(x)+1)
-	for i := range d {
-		d[i] = make([]int, len(y)+1)
-		d[i][0] = i
-	}
-	for j := range y {
-		d[0][j+1] = j + 1
-	}
-	for i := range x {
-		for j := range y {
-			cost := 1
-			if x[i] == y[j] {
-				cost = 0
-			}
-			d[i+1][j+1] = min(d[i][j]+cost, d[i][j+1]+1, d[i+1][j]+1)
-			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
-				d[i+1][j+1] = min(d[i+1][j+1], d[i-1][j-1]+1)
-			}
-		}
-	}
-	return d[len(x)][len(y)]
 }

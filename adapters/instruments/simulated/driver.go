@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/internal/units"
 )
 
 // Name of the driver in a campaign file.
@@ -98,7 +99,7 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 		report("name", fmt.Sprintf("the task %s measures %q, not %q", s.Task, want.Name, o.Name),
 			"write name: "+want.Name)
 	}
-	if o.Unit != want.Unit {
+	if !units.Same(o.Unit, want.Unit) {
 		report("unit", fmt.Sprintf("the task %s answers in %q, not in %q", s.Task, want.Unit, o.Unit),
 			"write unit: "+want.Unit)
 	}
@@ -129,7 +130,7 @@ func (s *Settings) checkQuantities(def *definition.Campaign) (faults []definitio
 				At: here, Problem: fmt.Sprintf("the task %s does not give %q", s.Task, q.Name),
 				Remedy: "it gives " + format.List(names...),
 			})
-		case outputs[o].Unit != q.Unit:
+		case !units.Same(outputs[o].Unit, q.Unit):
 			faults = append(faults, definition.Fault{
 				At: here, Problem: fmt.Sprintf("the task %s gives %s in %q, not in %q",
 					s.Task, q.Name, outputs[o].Unit, q.Unit),

@@ -117,7 +117,7 @@ func (a *app) compare(ctx context.Context, t target, s *campaign.State) error {
 	if err != nil {
 		return err
 	}
-	changes := campaignfile.Diff(*s.Definition, wanted)
+	changes := campaignfile.Diff(*s.Definition, campaignfile.Respelled(*s.Definition, wanted))
 	if len(changes) == 0 {
 		return nil
 	}

@@ -45,6 +45,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/tasks"
@@ -267,7 +268,7 @@ func (r *reader) study(root *yamltree.Node, options Options) {
 	known := fieldNames(fields)
 	missing := func(name, advice string) {
 		misspelled := func(key string) bool {
-			return !slices.Contains(known, key) && yamltree.Nearest(key, known) == name
+			return !slices.Contains(known, key) && format.Nearest(key, known) == name
 		}
 		if root.Field(name) == nil && !slices.ContainsFunc(root.Keys(), misspelled) {
 			r.faults = append(r.faults, yamltree.Fault{Message: yamltree.Missing(name), Remedy: advice})
