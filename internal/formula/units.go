@@ -247,5 +247,6 @@ func mismatch(n *node, u, v Unit) error {
 	}
 	return &Fault{n.column, fmt.Sprintf("a value %s and one %s cannot be added or compared", with(u), with(v)),
 		"units are never converted: " +
-			"multiply one side by a factor that has a name and a unit, or divide both by a reference"}
+			"multiply one side by a factor that is declared with a unit, " +
+			`as in quantities: [{name: five, unit: mS/cm, from: "5"}], or divide both by a reference`}
 }

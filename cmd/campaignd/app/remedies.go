@@ -107,8 +107,8 @@ func (c commands) how(r problem.Remedy) string {
 		return " with " + c.command("status") + " or " + c.command("events")
 	case problem.Complete:
 		return " with " + alternatives(r.Ways)
-	case problem.LogIn, problem.Confirm:
-		return "" // in the browser
+	case problem.LogIn, problem.Confirm, "":
+		return "" // in the browser, or in no single way
 	}
 	if words, ok := accountVerbs[r.Action]; ok {
 		line := []string{"campaignd", "account", words.name}

@@ -106,6 +106,9 @@ func TestRemediesAreCommands(t *testing.T) {
 			t.Errorf("nobody knows how to type %q", way)
 		}
 	}
+	if how := about.how(problem.Remedy{Text: "restore it from a copy"}); how != "" { // no single command does it
+		t.Errorf("what no command does is done%s", how)
+	}
 	one := commands{store: "lab.campaign", campaign: "second"}.how(problem.Remedy{Action: problem.Resume})
 	if one != " with `campaignd resume lab.campaign --campaign second`" {
 		t.Errorf("of several campaigns one is resumed%s", one)
