@@ -17,7 +17,8 @@ def acted(c):  # a line for each act, which `campaignd instrument check --acts` 
     if "CAMPAIGND_ACTS" in os.environ: print(c["id"], file=open(os.environ["CAMPAIGND_ACTS"], "a"))
 
 class Failed(Exception):  # raise it where you know that the experiment took place and gave nothing usable
-    pass
+    def __init__(self, cause, quantities=()):  # what was measured all the same: [{"name": …, "value": …, "unit": …}]
+        super().__init__(cause); self.given = {"measurement": {"quantities": quantities}} if quantities else {}
 
 def measure(p):  # the only place that acts; any other exception is unknown: nobody can tell what moved, a person looks
     value = 12 - 6 * (p["lipf6"] - 1.1) ** 2 - 4 * (p["dmc"] - 0.6) ** 2
@@ -49,7 +50,7 @@ def perform(c):
         reach()
         acted(c)
         try: outcome = {"status": "measured", "measurement": measure(c["parameters"])}
-        except Failed as e: outcome = {"status": "failed", "cause": str(e)}
+        except Failed as e: outcome = {"status": "failed", "cause": str(e), **e.given}
         except Exception as e: outcome = {"status": "unknown", "cause": repr(e)}
     except Exception as e: outcome = {"status": "deferred", "cause": "the device cannot be reached: " + repr(e)}
     try: keep(c["id"], outcome)

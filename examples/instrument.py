@@ -13,7 +13,8 @@ def acted(c):  # a line for each act, which `campaignd instrument check --acts` 
     if "CAMPAIGND_ACTS" in os.environ: print(c["id"], file=open(os.environ["CAMPAIGND_ACTS"], "a"))
 
 class Failed(Exception):  # raise it where you know that the experiment took place and gave nothing usable
-    pass
+    def __init__(self, cause, quantities=()):  # what was measured all the same: [{"name": …, "value": …, "unit": …}]
+        super().__init__(cause); self.given = {"measurement": {"quantities": quantities}} if quantities else {}
 
 def measure(p):  # the only place that acts; any other exception is unknown: nobody can tell what moved, a person looks
     return 12 - 6 * (p["lipf6"] - 1.1) ** 2 - 4 * (p["dmc"] - 0.6) ** 2
@@ -23,7 +24,7 @@ def perform(c):
     except Exception as e: return {"status": "deferred", "cause": "the device cannot be reached: " + repr(e)}
     acted(c)
     try: quantity = {"name": "conductivity", "value": measure(c["parameters"]), "unit": "mS/cm"}
-    except Failed as e: return {"status": "failed", "cause": str(e)}
+    except Failed as e: return {"status": "failed", "cause": str(e), **e.given}
     except Exception as e: return {"status": "unknown", "cause": repr(e)}
     return {"status": "measured", "measurement": {"objective": quantity}}
 

@@ -316,7 +316,8 @@ class Campaign:
         """Tell the result of an experiment, or why there is none; returns the events that were recorded.
 
         `parameters` instead of an experiment are those of one's own. `actual` is what was really made. `failed`,
-        `infeasible` (it cannot be made) and `again` (nothing took place) say why there is no value. `further` are
+        `infeasible` (it cannot be made) and `again` (nothing took place) say why there is no value; `quantities`
+        with `failed` are those that were measured all the same. `further` are
         other quantities by their names, or as {"name", "value", "unit", "sd"}; `quantities` those that the campaign
         declares, in its units, and `missing` says by name why there is none of one. Those that arrive later are
         given in the same way, of an experiment that was measured; `later` says that it has ended, and gives all later."""
@@ -543,7 +544,9 @@ class Campaign:
         return self._record("resolve", experiment=experiment, resolution=resolution, reason=reason or None, **more)
 
     def correct(self, experiment: str, reason: str, **how: Any) -> list[JSON]:
-        """Say that an experiment ended otherwise: value=…, outcome=…, actual=…, exclude=True."""
+        """Say that an experiment ended otherwise: value=…, quantities=…, outcome=…, actual=…, exclude=True."""
+        if "quantities" in how:
+            how["quantities"] = _quantities(how["quantities"])
         return self._record("correct", experiment=experiment, reason=reason, **how)
 
     def amend(self, source: Source, reason: str = "") -> list[JSON]:

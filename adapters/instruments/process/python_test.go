@@ -94,6 +94,7 @@ func TestPythonExamplesTellOffFromFailed(t *testing.T) {
 			{"def reach():", "OSError", instruments.Deferred},
 			{"def measure(p):", "OSError", instruments.Unknown},
 			{"def measure(p):", "Failed", instruments.Failed},
+			{"def measure(p):", "(lambda why: Failed(why, [{'name': 'viscosity', 'value': 3.1}]))", instruments.Failed},
 			{"", "", instruments.Measured},
 		} {
 			place, status := broken.place, broken.status
@@ -130,6 +131,10 @@ func TestPythonExamplesTellOffFromFailed(t *testing.T) {
 			o, err := inst.Await(ctx, cmd)
 			if err != nil || o.Status != status || place != "" && !strings.Contains(o.Cause, "no route to host") {
 				t.Errorf("%s %s: %+v, %v; want %s", example, place, o, err, status)
+			}
+			given := strings.Contains(broken.raises, "viscosity") // what was measured all the same
+			if given != (status == instruments.Failed && o.Measurement != nil) || given && o.Measurement.Quantities[0].Value != 3.1 {
+				t.Errorf("%s: of %s is given %+v", example, broken.raises, o.Measurement)
 			}
 			if counts, err := acts(); err != nil || status == instruments.Deferred && len(counts) > 0 {
 				t.Errorf("%s: it acted: %v, %v", example, counts, err)
