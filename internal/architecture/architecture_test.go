@@ -63,7 +63,7 @@ var may = []struct {
 	{"adapters", []string{"events", "internal/computed", "internal/format", "adapters/console", "internal/input", "internal/num", "internal/tasks", "internal/plaintext", "internal/units"}},
 	// The engine knows the adapters' contracts, never an adapter.
 	{"internal/engine/drive", []string{"events", "projections/campaign.", "internal/engine.", "internal/problem", "internal/registry", "adapters/instruments.", "adapters/humans."}},
-	{"internal/engine", []string{"events", "projections", "policies", "projections/space", "internal/campaignfile", "internal/problem", "internal/registry", "adapters/instruments.", "adapters/humans.", "internal/plaintext"}},
+	{"internal/engine", []string{"events", "projections", "policies", "projections/space", "internal/campaignfile", "internal/format", "internal/problem", "internal/registry", "adapters/instruments.", "adapters/humans.", "internal/plaintext"}},
 	{"internal/control", []string{"events", "internal/engine", "internal/problem"}},
 	{"internal/diagnose", []string{"events", "projections", "policies", "internal/engine", "internal/problem", "projections/space", "internal/num"}},
 	{"internal/view", []string{"events", "projections", "policies", "adapters/console.", "adapters/humans.", "adapters/instruments.", "internal/campaignfile", "internal/computed", "internal/diagnose", "internal/engine", "internal/format", "internal/num", "internal/plaintext", "internal/problem", "internal/registry", "projections/space"}},

@@ -258,6 +258,7 @@ func (c *clerk) result(suggested bool) *engine.Tell {
 	switch c.IntN(8) {
 	case 0:
 		t.Failed = c.words()
+		t.Quantities, t.Missing = c.quantities() // what it gave all the same
 		return t
 	case 1:
 		t.Infeasible = c.words()
@@ -329,6 +330,9 @@ func (c *clerk) correction() *engine.Correct {
 	r.Exclude = c.IntN(4) == 0
 	if c.IntN(3) > 0 {
 		r.Outcome = resolutions[c.IntN(len(resolutions))]
+	}
+	if r.Outcome == events.ResolvedFailed && c.s.Definition.Several() && c.half() {
+		r.Quantities, _ = c.quantities()
 	}
 	if r.Outcome != "" && r.Outcome != events.ResolvedMeasured {
 		return r

@@ -179,7 +179,11 @@ func (c *Core) stillGiven(x *campaign.Experiment, r *Correct) (*events.Measureme
 		if !r.given() && r.Exclude != x.Excluded {
 			return nil, nil // nothing but that is said
 		}
-		return c.corrected(x, x.Measurement, r)
+		m, err := c.corrected(x, x.Measurement, r)
+		if err != nil {
+			return nil, err
+		}
+		return c.checked(*m, nil, r.Anyway) // it may be from before a quantity was declared
 	}
 	given, made := reported{
 		requested: x.Parameters, made: r.Actual, anyway: r.Anyway, quantities: slices.Concat(r.Quantities, r.Further),

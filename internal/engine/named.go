@@ -16,7 +16,7 @@ import (
 
 // TellOf is how the result of an experiment is reported, of one's own where there is no
 // identifier: with its quantities by name, where no single one is sought. What arrives
-// later is told later.
+// later is reported later.
 func TellOf(def *definition.Campaign, text, experiment string) problem.Remedy {
 	r := problem.Remedy{Text: text, Action: problem.Tell, Subject: experiment}
 	if !def.Names() {

@@ -284,7 +284,7 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 	}
 	switch {
 	case t.Later:
-		t.Missing = c.unsaid(t, "it is still to be told", func(q definition.QuantityDef) bool { return !q.Later() })
+		t.Missing = c.unsaid(t, "it is still to come", func(q definition.QuantityDef) bool { return !q.Later() })
 	case origin == events.OriginImport: // what it could have given later is not awaited
 		t.Missing = c.unsaid(t, instruments.WhyMissing(""), func(q definition.QuantityDef) bool { return q.Later() })
 	}

@@ -283,22 +283,22 @@ func (im *Import) quantity(row Row, name string) (q definition.Quantity, ok bool
 			faults = append(faults, s.fault(row, c, err))
 		}
 	}
-	unit, err := im.beside(row, name, columnUnit, furtherUnitPrefix)
+	unit, err := im.columnOf(row, name, columnUnit, furtherUnitPrefix)
 	at(unit, err)
 	q = definition.Quantity{Name: name, Unit: unit.text}
 	q.Value, err = numberIn(name, c.text, s.comma)
 	at(c, err)
-	deviation, err := im.beside(row, name, columnSD, furtherSDPrefix)
+	deviation, err := im.columnOf(row, name, columnSD, furtherSDPrefix)
 	at(deviation, err)
 	q.SD, err = optionalIn(deviation.name, deviation.text, s.comma)
 	at(deviation, err)
 	return q, true, faults
 }
 
-// beside is the cell with the unit or the standard deviation of a quantity. That of
+// columnOf is the cell with the unit or the standard deviation of a quantity. That of
 // what is sought is in a column without its name, as an export writes it, or in
 // one with it, as that of any other; the two must not contradict each other.
-func (im *Import) beside(row Row, name, plain, prefix string) (sheetCell, error) {
+func (im *Import) columnOf(row Row, name, plain, prefix string) (sheetCell, error) {
 	named := im.sheet.cell(row, prefix+name)
 	if name != im.def.Sought().Name {
 		return named, nil

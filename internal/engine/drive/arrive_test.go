@@ -326,7 +326,7 @@ func (c *talker) Unasked(ctx context.Context, cmd instruments.Command) (instrume
 }
 
 // Law: what an instrument says of an experiment of which nothing is awaited any more becomes a remark on it, said by this
-// process or by the one before, and once however often it is said; so does what it says beside what is awaited.
+// process or by the one before, and once however often it is said; so does what it says apart from what is awaited.
 func TestSecondValueIsARemark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sleepUntilDefined()

@@ -313,7 +313,7 @@ func several(t *testing.T) []events.Event {
 
 // Law: a quantity that a person names is a declared one, measured and not computed, and has a value or is missing,
 // whatever the request; one that is not declared is a further one only where they say so. What is refused says what
-// is meant, and a result that is to be told names its quantities.
+// is meant, and a result that is to be reported names its quantities.
 func TestPeopleNameDeclaredQuantities(t *testing.T) {
 	def := electrolyte(t, 4, 20, unaided, func(def *definition.Campaign) {
 		def.Initial.Experiments = ptr(2)
@@ -358,7 +358,7 @@ func TestPeopleNameDeclaredQuantities(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if m := core.State().Experiment("e2").Measurement.Missing; !slices.Equal(m, []events.Missing{{Name: "viscosity", Reason: "it is still to be told"}}) {
+	if m := core.State().Experiment("e2").Measurement.Missing; !slices.Equal(m, []events.Missing{{Name: "viscosity", Reason: "it is still to come"}}) {
 		t.Errorf("of one that gives the rest later is missing %v", m)
 	}
 	mistaken := map[string][]definition.Quantity{
