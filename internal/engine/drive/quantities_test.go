@@ -146,7 +146,7 @@ func TestQuantitiesOneByOne(t *testing.T) {
 	is("objective: e1 3.5, e2 4, e3 5", "quantity ph: e1 7", "quantity conductivity: e1 9.5, e2 8.5")
 	renamed := amended
 	renamed.Quantities = slices.Clone(amended.Quantities)
-	renamed.Quantities[0].Unit = "cP"
+	renamed.Quantities[0].Unit = "Pa·s" // cP would be the same
 	refused("the values so far are in this unit", ask(engine.Request{Amend: &events.CampaignAmended{Definition: renamed}}))
 }
 
