@@ -19,6 +19,7 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/outcome"
 )
 
@@ -80,6 +81,9 @@ type Diagnosis struct {
 	Parameters []Parameter `json:"parameters"`
 	Slices     []Slice     `json:"slices"`
 
+	// Weakest is the quantity that is predicted worst of those that decisions rest on,
+	// where the verdict is good and several are declared.
+	Weakest *Judged `json:"weakest,omitempty"`
 	// Quantities are the other declared ones. Feasibility compares probabilities to
 	// keep the constraints on outcomes with what came, Correlations name models whose
 	// errors go together, Reference how far a front depends on what was inferred. They
@@ -89,8 +93,18 @@ type Diagnosis struct {
 	Correlations []Correlation `json:"correlations,omitempty"`
 	Reference    *Reference    `json:"reference,omitempty"`
 
+	// Valueless are the measured experiments that lack a quantity on which decisions
+	// rest, or a finite value of the formula; nil where none does.
+	Valueless *campaign.Valueless `json:"valueless,omitempty"`
+
 	// Experts of the campaign, in its order.
 	Experts []Expert `json:"experts"`
+}
+
+// Judged is the leave-one-out R² of a quantity.
+type Judged struct {
+	Quantity string  `json:"quantity"`
+	R2       float64 `json:"r2"`
 }
 
 // Run diagnoses a campaign. It fails with the context's error, wrapped; a model
@@ -111,6 +125,7 @@ func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 		Parameters: []Parameter{},
 		Slices:     []Slice{},
 		Experts:    Experts(v),
+		Valueless:  v.Campaign.Valueless(),
 	}
 	if d.Experts == nil {
 		d.Experts = []Expert{}

@@ -58,6 +58,8 @@ const (
 	Misleading      = "misleading"       // an expert's answers are worse than guessing
 	Uncalibrated    = "uncalibrated"     // probabilities to be feasible say nothing
 	Together        = "together"         // errors of two models go together
+	MissingQuantity = "missing_quantity" // experiments do not have a quantity that decisions rest on
+	NotFinite       = "not_finite"       // experiments have no finite value of the formula
 	OpenReference   = "open_reference"   // the compromise depends on a worst value that was inferred
 )
 
@@ -106,6 +108,7 @@ func (r *reader) read() {
 	case d.Fit == nil && r.v.Campaign.Failure != "":
 		f := r.find(Unusable, sayNoFit, r.v.Campaign.Failure)
 		f.offer(look, correct)
+	case d.Fit == nil && r.lacksSought(): // the findings name the quantity
 	case d.Fit == nil:
 		n := r.counted()
 		is := fmt.Sprintf("are %d", n)
@@ -117,6 +120,7 @@ func (r *reader) read() {
 	default:
 		r.model()
 	}
+	r.valueless()
 	r.several()
 	for i := range d.Experts {
 		r.expert(&d.Experts[i])
@@ -468,18 +472,40 @@ func (r *reader) headline() string {
 			}
 		}
 	}
-	check := r.d.LeaveOneOut
-	how, but := "only roughly", ": enough to steer a search by, not to read values off. The model"
-	switch {
-	case *check.R2 >= 0.8:
-		how, but = "well", ", and the model"
-	case *check.R2 >= 0.5:
-		how, but = "fairly", ", and the model"
+	check, of := r.d.LeaveOneOut, ""
+	if def := r.v.Campaign.Definition; def != nil && def.Several() {
+		of, check = r.d.weakest(def)
+		r.d.Weakest = &Judged{of, *check.R2}
+		of = " of " + of
+		if len(r.d.Quantities) > 0 {
+			of += ", the least of what decisions rest on"
+		}
 	}
 	c := check.Coverage[len(check.Coverage)-1]
+	how := Predicts(*check.R2)
+	but := ", and the model"
+	if how == Roughly {
+		but = ": enough to steer a search by, not to read values off. The model"
+	}
 	return fmt.Sprintf("Compositions it was not shown are predicted %s "+
-		"(leave-one-out R² %s)%s knows how far off it is (%d of %d within its 95 %% intervals).",
-		how, number(*check.R2), but, c.Within, len(check.Rows))
+		"(leave-one-out R² %s%s)%s knows how far off it is (%d of %d within its 95 %% intervals).",
+		how, number(*check.R2), of, but, c.Within, len(check.Rows))
+}
+
+// Roughly is how a model predicts that is good enough to steer a search by, and not to
+// read values off: its order is right more than its values.
+const Roughly = "only roughly"
+
+// Predicts says in words how well a model with a leave-one-out R² predicts, where that is
+// not too bad for a verdict of good.
+func Predicts(r2 float64) string {
+	switch {
+	case r2 >= 0.8:
+		return "well"
+	case r2 >= 0.5:
+		return "fairly"
+	}
+	return Roughly
 }
 
 // more is how the campaign comes to n more compositions. What is possible

@@ -4,11 +4,11 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
@@ -48,6 +48,27 @@ type Correlation struct {
 	// in the same direction are good or bad for both, −1 where for one each, 0 where
 	// the two are not both sought.
 	Together int `json:"together"`
+	// Both is the probability that both are better than expected at once, of
+	// objectives of a trade-off: as the models take it, and with errors that go
+	// together like these. Nil where the two are not both sought.
+	Both *Changed `json:"both,omitempty"`
+	// Value is the standard deviation of the formula that is sought, at the best
+	// composition; nil where it is not computed from both.
+	Value *Changed `json:"value_sd,omitempty"`
+	// Best is the probability to keep the constraints at the best composition, the
+	// suggestion of a trade-off; Most is where it changes most of the others that were
+	// measured, nil where that is little. Both are nil where the judged constraints do
+	// not depend on both.
+	Best *Changed `json:"feasible_best,omitempty"`
+	Most *Changed `json:"feasible_most,omitempty"`
+}
+
+// Changed is a number as independent models have it, and with a correlation.
+type Changed struct {
+	// Experiment measured the composition; "" of what is the same at all.
+	Experiment  string  `json:"experiment,omitempty"`
+	Independent float64 `json:"independent"`
+	Correlated  float64 `json:"correlated"`
 }
 
 // Reference is how much of a front depends on the worst values of interest that
@@ -63,10 +84,12 @@ type Reference struct {
 
 // Thresholds.
 const (
-	leastCorrelated = 15  // rows from which on a correlation is looked at
-	correlated      = 0.5 // |r| from which on it is named
-	leastCalibrated = 15  // rows, and
-	leastOfEach     = 3   // of either kind, for a verdict on probabilities
+	leastCorrelated = 15   // rows from which on a correlation is looked at
+	correlated      = 0.5  // |r| from which on it is named
+	leastCalibrated = 15   // rows, and
+	leastOfEach     = 3    // of either kind, for a verdict on probabilities
+	open            = 0.01 // how far from 0 and 1 a probability has to be for a correlation to matter
+	changes         = 0.02 // by how much it has to change a probability to be worth a word
 )
 
 // modelled is a quantity with its model and what is left out of it.
@@ -110,9 +133,102 @@ func (d *Diagnosis) several(ctx context.Context, v policies.View) error {
 		}
 	}
 	if p.Aims != nil {
-		d.Reference, err = referenceOf(p)
+		if d.Reference, err = referenceOf(p); err != nil {
+			return err
+		}
 	}
-	return err
+	return d.jointly(v, p)
+}
+
+// jointly adds to the correlations how much they change what is expected of both
+// quantities at once.
+func (d *Diagnosis) jointly(v policies.View, p *outcome.Problem) error {
+	if len(d.Correlations) == 0 {
+		return nil
+	}
+	best, err := suggested(v, p)
+	if err != nil {
+		return err
+	}
+	w, err := p.NewPredictor()
+	if err != nil {
+		return err
+	}
+	for i := range d.Correlations {
+		c := &d.Correlations[i]
+		if c.Together != 0 {
+			// P(x > 0, y > 0) of standard normal x and y with the correlation ρ
+			// is 1/4 + arcsin(ρ)/2π (Sheppard 1899).
+			c.Both = &Changed{Independent: 0.25, Correlated: 0.25 + math.Asin(float64(c.Together)*c.R)/(2*math.Pi)}
+		}
+		judged := p.Judges(c.First) && p.Judges(c.Second)
+		computes := p.Computes(c.First) && p.Computes(c.Second)
+		for _, m := range p.Measured() {
+			at := m.Experiment == best
+			// Each composition takes thousands of draws: besides the best, only those
+			// near a bound are looked at, where something can change.
+			if !(at && (judged || computes)) && !(judged && nearBound(w.At(m.X).Feasible.Probability)) {
+				continue
+			}
+			alone, joint, err := p.Together(m.X, c.First, c.Second, c.R)
+			if err != nil {
+				return err
+			}
+			if at && computes {
+				c.Value = &Changed{m.Experiment, alone.SD, joint.SD}
+			}
+			if judged {
+				changed := &Changed{m.Experiment, alone.Feasible, joint.Feasible}
+				switch {
+				case at:
+					c.Best = changed
+				case changed.size() >= changes && (c.Most == nil || changed.size() > c.Most.size()):
+					c.Most = changed
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// nearBound reports whether a correlation can matter to a probability.
+func nearBound(probability float64) bool { return probability >= open && probability <= 1-open }
+
+// size is by how much it changes.
+func (c *Changed) size() float64 { return math.Abs(c.Correlated - c.Independent) }
+
+// suggested is the experiment of the composition that a campaign would be asked for: the
+// compromise of a trade-off, otherwise the best by the models; "" for none.
+func suggested(v policies.View, p *outcome.Problem) (string, error) {
+	if p.Aims != nil {
+		s, err := p.Standing()
+		if err != nil {
+			return "", err
+		}
+		return s.Compromise(0, nil), nil
+	}
+	best, err := outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	if err != nil || best == nil {
+		return "", err
+	}
+	return v.Objective.Observations[best.Index].Experiment, nil
+}
+
+// weakest is the quantity that is predicted worst of those that decisions rest on, with
+// how; what is sought itself where one is measured, or where too little is known of
+// the others.
+func (d *Diagnosis) weakest(def *definition.Campaign) (name string, check *LeaveOneOut) {
+	rests := computed.Sought(def)
+	for _, c := range def.ConstraintsOnOutcomes {
+		rests = append(rests, computed.Required(def, c)...)
+	}
+	name, check = d.Objective, d.LeaveOneOut
+	for _, q := range d.Quantities {
+		if own := q.LeaveOneOut; slices.Contains(rests, q.Quantity) && own != nil && own.R2 != nil && *own.R2 < *check.R2 {
+			name, check = q.Quantity, own
+		}
+	}
+	return name, check
 }
 
 // modelledOf are the quantities that have a model, what is sought first unless it is
@@ -171,7 +287,9 @@ func correlationsOf(v policies.View, all []modelled) (found []Correlation) {
 				continue
 			}
 			if r := stat.Correlation(x, y, nil); math.Abs(r) > correlated {
-				found = append(found, Correlation{a.name, b.name, r, len(x), together(v.Campaign.Definition, a.name, b.name)})
+				found = append(found, Correlation{
+					First: a.name, Second: b.name, R: r, Rows: len(x), Together: together(v.Campaign.Definition, a.name, b.name),
+				})
 			}
 		}
 	}
@@ -268,42 +386,4 @@ func referenceOf(p *outcome.Problem) (*Reference, error) {
 	}
 	out.Farther = s.Compromise(1, inferred)
 	return out, nil
-}
-
-// several judges what is known of several quantities. Nothing is said of few
-// compositions.
-func (r *reader) several() {
-	d := r.d
-	for _, q := range d.Quantities {
-		check := q.LeaveOneOut
-		if check != nil && check.R2 != nil && len(check.Rows) >= r.needed && *check.R2 < lowR2 {
-			r.find(Doubtful, sayQuantity, q.Quantity, *check.R2, len(check.Rows)).titled(q.Quantity).offer(look, correct)
-		}
-	}
-	if c := d.Feasibility; c != nil && c.Rows >= leastCalibrated && c.Kept >= leastOfEach &&
-		c.Rows-c.Kept >= leastOfEach && c.Brier >= c.BaseRate {
-		r.find(Doubtful, sayUncalibrated, c.Rows, c.Kept, c.Brier, c.BaseRate)
-	}
-	for _, c := range d.Correlations {
-		way := "too"
-		if c.R < 0 {
-			way = "smaller"
-		}
-		r.find(Note, sayTogether, c.First, c.Second, way, c.R, c.Rows, c.meaning()).titled(c.First, c.Second)
-	}
-	if ref := d.Reference; ref != nil && ref.Farther != ref.Compromise {
-		r.find(Note, sayReference, ref.Compromise, ref.Farther, strings.Join(ref.Inferred, " and "))
-	}
-}
-
-// meaning says what follows from models that take two quantities for independent.
-func (c Correlation) meaning() string {
-	sense := float64(c.Together) * c.R
-	switch {
-	case sense > 0:
-		return "that both are good at once is more probable than they say, and so is that both are bad."
-	case sense < 0:
-		return "that both are good at once is less probable than they say."
-	}
-	return "probabilities of both at once are off."
 }

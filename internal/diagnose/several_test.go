@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/objective"
 )
 
 const severalFile = `
@@ -33,8 +34,21 @@ instrument: manual
 // several is the view of a campaign of two quantities after n experiments, whose
 // errors are the same up to a share of their own.
 func several(t *testing.T, n int, own float64) policies.View {
+	rng := rand.New(rand.NewPCG(3, 4))
+	return measuring(t, severalFile, n, func(salt, _ float64) []definition.Quantity {
+		shared := rng.NormFloat64()
+		return []definition.Quantity{
+			{Name: "yield", Value: 5 + 3*salt + 0.4*shared},
+			{Name: "waste", Value: 1 + 2*salt + 0.4*(1-own)*shared + 0.4*own*rng.NormFloat64()},
+		}
+	})
+}
+
+// measuring is the view of the campaign of a file after n experiments, of which gives
+// says what they give: noise is standard normal.
+func measuring(t *testing.T, source string, n int, gives func(salt, noise float64) []definition.Quantity) policies.View {
 	t.Helper()
-	file, err := campaignfile.Parse(builtin.Registry(), "several.yaml", []byte(severalFile))
+	file, err := campaignfile.Parse(builtin.Registry(), "several.yaml", []byte(source))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,15 +60,15 @@ func several(t *testing.T, n int, own float64) policies.View {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rng := rand.New(rand.NewPCG(3, 4))
+	rng := rand.New(rand.NewPCG(5, 6))
 	for i := range n {
-		salt, shared := math.Mod(0.618*float64(i), 1), rng.NormFloat64()
-		tell := engine.Tell{
-			Parameters: definition.Point{"salt": definition.Number(salt)},
-			Quantities: []definition.Quantity{
-				{Name: "yield", Value: 5 + 3*salt + 0.4*shared},
-				{Name: "waste", Value: 1 + 2*salt + 0.4*(1-own)*shared + 0.4*own*rng.NormFloat64()},
-			},
+		salt := math.Mod(0.618*float64(i), 1)
+		tell := engine.Tell{Parameters: definition.Point{"salt": definition.Number(salt)}, Quantities: gives(salt, rng.NormFloat64())}
+		for _, q := range file.Definition.Quantities {
+			given := func(g definition.Quantity) bool { return g.Name == q.Name }
+			if q.From == "" && !slices.ContainsFunc(tell.Quantities, given) {
+				tell.Missing = append(tell.Missing, events.Missing{Name: q.Name, Reason: "it was not reported"})
+			}
 		}
 		if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:ada", Tell: &tell}, time.Unix(int64(i), 0)); err != nil {
 			t.Fatal(err)
@@ -124,8 +138,66 @@ func TestErrorsThatGoTogether(t *testing.T) {
 			t.Errorf("the findings are %+v", d.Findings)
 		}
 		if c.want && (d.Correlations[0].R < 0.8 || d.Correlations[0].Together != -1 ||
-			!strings.Contains(d.Findings[said].Text, "both are good at once is less probable")) {
+			!strings.Contains(d.Findings[said].Text, "both come out better than expected at once")) {
 			t.Errorf("%+v: %s", d.Correlations[0], d.Findings[said].Text)
 		}
 	}
+}
+
+// Law: what a correlation does to a probability of both is said in numbers: that both
+// objectives come out better than expected is Sheppard's formula, and constraints on both
+// are kept with the probability of the bivariate normal distribution.
+func TestCorrelationChangesProbabilities(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	source := strings.Replace(severalFile, "[waste <= 2]", "[waste <= 2, yield >= 6.5]", 1)
+	v := measuring(t, source, 24, func(salt, _ float64) []definition.Quantity {
+		shared := rng.NormFloat64()
+		return []definition.Quantity{{Name: "yield", Value: 5 + 3*salt + 0.4*shared}, {Name: "waste", Value: 1 + 2*salt + 0.4*shared}}
+	})
+	d, err := diagnose.Run(t.Context(), v)
+	if err != nil || len(d.Correlations) != 1 {
+		t.Fatalf("%+v, %v", d.Correlations, err)
+	}
+	c := d.Correlations[0]
+	if want := 0.25 - math.Asin(c.R)/(2*math.Pi); c.Both == nil || math.Abs(c.Both.Correlated-want) > 1e-12 || c.Both.Independent != 0.25 {
+		t.Errorf("both are better with %+v, want %v", c.Both, want)
+	}
+	most := c.Most
+	if most == nil {
+		t.Fatalf("no probability to be feasible changes: %+v", c)
+	}
+	waste := v.Outcomes.Of("waste")
+	at := slices.IndexFunc(waste.Observations, func(o objective.Observation) bool { return o.Experiment == most.Experiment })
+	x := waste.X[at]
+	yields, sdYield := v.Objective.Posterior(x)
+	wasted, sdWaste := waste.Posterior(x)
+	a, b := math.Abs(v.Objective.Standardized(6.5)-yields)/sdYield, (waste.Standardized(2)-wasted)/sdWaste
+	if v.Objective.Untransform(yields) < 6.5 {
+		a = -a
+	}
+	if want := normal(a) * normal(b); math.Abs(most.Independent-want) > 0.01 {
+		t.Errorf("independent it is %v, want %v", most.Independent, want)
+	}
+	if want := bivariate(a, b, -c.R); math.Abs(most.Correlated-want) > 0.01 {
+		t.Errorf("with a correlation of %v it is %v, want %v", c.R, most.Correlated, want)
+	}
+	f := found(d, diagnose.Together)
+	if f == nil || !strings.Contains(f.Text, most.Experiment+" is feasible with a probability of") || f.Next == "" {
+		t.Errorf("it says %+v", f)
+	}
+}
+
+// normal is the distribution function of a standard normal variable.
+func normal(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
+
+// bivariate is the probability that two standard normal variables with the correlation r
+// are at most a and b, by the trapezoidal rule.
+func bivariate(a, b, r float64) (p float64) {
+	const steps = 20000
+	h := (a + 8) / steps
+	for i := range steps {
+		x := -8 + (float64(i)+0.5)*h
+		p += h * math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) * normal((b-r*x)/math.Sqrt(1-r*r))
+	}
+	return p
 }

@@ -150,8 +150,40 @@ var (
 		code:  LowR2,
 		title: "%s is predicted badly",
 		text: "Left-out values of %s are predicted badly (R² %.2f, over %d compositions): what the models say of it, " +
-			"and with it whether constraints on it are kept, is worth little.",
+			"and with it %s, is worth little.",
 		next: "Look for wrong values of it, and for a scale that suits it: values of several orders of magnitude want scale: log.",
+	}
+	sayUnneeded = wording{
+		code:  LowR2,
+		title: "%s is predicted badly, and not needed",
+		text: "Left-out values of %s are predicted badly (R² %.2f, over %d compositions). Nothing that is sought or required " +
+			"depends on it.",
+		next: "Nothing needs to be done; where it is only to be kept, record: true in the campaign file saves its model.",
+	}
+	sayMissing = wording{
+		code:  MissingQuantity,
+		title: "%s is missing in %s",
+		text:  "%s is missing in %s%s. Without a value of it there is no model of what is sought, and no best.",
+		next: "Check that what measures reports it by this name and in its unit; until it does, experiments are spread evenly " +
+			"over the space.",
+	}
+	sayMissingBound = wording{
+		code:  MissingQuantity,
+		title: "%s is missing in %s",
+		text:  "%s is missing in %s%s. Constraints on it are not judged.",
+		next:  "Check that what measures reports it by this name and in its unit.",
+	}
+	sayMissingInSome = wording{
+		code:  MissingQuantity,
+		title: "%s is missing in %s",
+		text:  "%s is missing in %s%s. Its model learns from the others.",
+	}
+	sayNotFinite = wording{
+		code:  NotFinite,
+		title: "%d of %s have no value of the formula",
+		text:  "%d of %s have all quantities and no value of %s, for it is not finite there. %s.",
+		next: "The quantities of these experiments count all the same. A model of the formula's values, and the best measured " +
+			"value, know nothing of them.",
 	}
 	sayUncalibrated = wording{
 		code:  Uncalibrated,
@@ -165,6 +197,8 @@ var (
 		title: "what %s and %s do unexpectedly goes together",
 		text: "Where %s is greater than expected, %s is %s (r %.2f over %d compositions). The models take the two for " +
 			"independent: %s",
+		next: "What moves both, such as a temperature or a batch, is not among the parameters: hold it fixed, or add it. Until then " +
+			"judge the two together by what was measured.",
 	}
 	sayReference = wording{
 		code:  OpenReference,

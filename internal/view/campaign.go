@@ -65,6 +65,9 @@ type Campaign struct {
 	// give.
 	Awaited []campaign.Awaited
 	Values  []float64 // what was measured, in order
+	// Valueless are the measured experiments that lack a value of what is asked of them;
+	// nil where none does.
+	Valueless *campaign.Valueless
 
 	// WaitingFor says what a run waits for, Computing what it has been
 	// computing for a while.
@@ -99,6 +102,7 @@ func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 		Backtest:   IsBacktest(core),
 		Doubtful:   doubtful(s),
 		Awaited:    s.AllAwaited(),
+		Valueless:  s.Valueless(),
 		WaitingFor: waitingFor,
 	}
 	shown.Fill(&c.Summary)

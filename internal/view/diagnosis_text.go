@@ -21,9 +21,11 @@ func WriteDiagnosis(w io.Writer, d diagnose.Diagnosis, next func(diagnose.Findin
 	for _, f := range d.Findings {
 		p.raw("")
 		p.paragraph("  "+string(f.Level)+": ", "    ", f.Text)
-		p.paragraph("    → ", "      ", next(f))
+		if do := next(f); do != "" {
+			p.paragraph("    → ", "      ", do)
+		}
 	}
-	writeCheck(p, d.LeaveOneOut)
+	writeCheck(p, d)
 	writeSeveral(p, d)
 	writeNoise(p, d)
 	writeParameters(p, d)
@@ -36,7 +38,11 @@ func WriteDiagnosis(w io.Writer, d diagnose.Diagnosis, next func(diagnose.Findin
 const diagnosisNames = 12
 
 // writeCheck writes how left-out compositions were predicted.
-func writeCheck(p *page, check *diagnose.LeaveOneOut) {
+//
+// Where there are several quantities their name is said: it is what is sought, or the
+// first objective of a trade-off.
+func writeCheck(p *page, d diagnose.Diagnosis) {
+	check := d.LeaveOneOut
 	if check == nil {
 		return
 	}
@@ -45,7 +51,11 @@ func writeCheck(p *page, check *diagnose.LeaveOneOut) {
 		how = "at the campaign's hyperparameters"
 	}
 	n := len(check.Rows)
-	p.heading(fmt.Sprintf("Each of %s predicted from all others (%s)", format.Count(n, "composition"), how))
+	of := ""
+	if len(d.Quantities) > 0 {
+		of = d.Objective + ": "
+	}
+	p.heading(fmt.Sprintf("%sEach of %s predicted from all others (%s)", of, format.Count(n, "composition"), how))
 	var rows []Row
 	if check.R2 != nil {
 		rows = append(rows, rowf("R²", "%s (1 is perfect, 0 no better than the mean)",

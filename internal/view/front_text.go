@@ -23,9 +23,9 @@ func (c *Campaign) foundFront() []Row {
 	f := c.Tradeoff
 	switch {
 	case f == nil && len(c.Values) == 0:
-		return []Row{{"front", "nothing was measured"}}
+		return []Row{{"front", c.noValue()}}
 	case f == nil:
-		return []Row{{"front", "by the models: " + c.NoModel}}
+		return []Row{{"front", c.byNoModel()}}
 	}
 	return append(c.frontRows(f), c.AroundFront()...)
 }
@@ -56,7 +56,7 @@ func (c *Campaign) FrontInShort() []Row {
 	f := c.Tradeoff
 	switch {
 	case f == nil:
-		return []Row{{"front", "by the models: " + c.NoModel}}
+		return []Row{{"front", c.byNoModel()}}
 	case f.Compromise == nil:
 		return c.frontRows(f)
 	}

@@ -16,9 +16,9 @@ const fewLiked = 3
 func (c *Campaign) foundPreferred() (rows []Row) {
 	switch {
 	case len(c.Ranking) == 0 && len(c.Values) == 0:
-		return []Row{{"preferred", "nothing was measured"}}
+		return []Row{{"preferred", c.noValue()}}
 	case len(c.Ranking) == 0:
-		return []Row{{"preferred", "by the models: " + c.NoModel}}
+		return []Row{{"preferred", c.byNoModel()}}
 	}
 	first := &c.Ranking[0]
 	text := LikedText(first)

@@ -50,7 +50,7 @@ func (c *Campaign) Found() []Row {
 	}
 	measured, byModel := c.BestMeasured, c.BestByModel
 	if measured == nil {
-		return []Row{{"best", "nothing was measured"}}
+		return []Row{{"best", c.noValue()}}
 	}
 	name := c.Definition.Sought().Name + " "
 	add := func(rows []Row, point definition.Point, further []definition.Quantity) []Row {
@@ -71,6 +71,46 @@ func (c *Campaign) Found() []Row {
 	}
 	rows := add(c.rowsByModel(name, byModel), byModel.Parameters, byModel.Further)
 	return add(append(rows, both), measured.Parameters, measured.Further)
+}
+
+// noValue says that nothing that was measured has a value of what is sought, and what it
+// lacks.
+func (c *Campaign) noValue() string {
+	v := c.Valueless
+	if v == nil {
+		return "nothing was measured"
+	}
+	var lacks []string
+	for _, m := range v.Missing {
+		if m.Sought {
+			lacks = append(lacks, fmt.Sprintf("%s is missing in %d", m.Quantity, len(m.Experiments)))
+		}
+	}
+	if n := len(v.NotFinite); n > 0 {
+		lacks = append(lacks, fmt.Sprintf("it is not finite in %d", n))
+	}
+	text := fmt.Sprintf("%s measured, none with a value of %s", format.Count(v.Measured, "experiment"), c.Definition.Sought().Name)
+	if lacks != nil {
+		text += ": " + strings.Join(lacks, ", ")
+	}
+	return text
+}
+
+// byNoModel says why the models have found nothing yet, and which quantities not one
+// measured experiment has.
+func (c *Campaign) byNoModel() string {
+	text := "by the models: " + c.NoModel
+	if c.Valueless == nil {
+		return text
+	}
+	var names []string
+	for _, m := range c.Valueless.Nowhere() {
+		names = append(names, m.Quantity)
+	}
+	if names != nil {
+		text += fmt.Sprintf("; %s: missing in all of %s", format.List(names...), format.Count(c.Valueless.Measured, "measured experiment"))
+	}
+	return text
 }
 
 // rowsByModel are the rows of the best composition by the model.

@@ -130,7 +130,14 @@ func modelLine(d diagnose.Diagnosis, how How) string {
 		}
 	}
 	if check := d.LeaveOneOut; d.Verdict == diagnose.Good && check != nil && check.R2 != nil {
-		line += ": leave-one-out R² " + format.Rounded(*check.R2, 3)
+		r2, of := *check.R2, ""
+		if w := d.Weakest; w != nil {
+			r2, of = w.R2, " of "+w.Quantity
+		}
+		if diagnose.Predicts(r2) == diagnose.Roughly {
+			line += " enough to steer by, not to read values off"
+		}
+		line += ": leave-one-out R² " + format.Rounded(r2, 3) + of
 	}
 	if d.Verdict.Troubled() {
 		line += fmt.Sprintf("; `%s` says what to do", how(problem.Remedy{Action: problem.Diagnose}))

@@ -230,6 +230,8 @@ func (s *Story) measured(m *events.Measurement) string {
 	if s.def != nil && s.def.Sought().Computed() {
 		if value, ok := computed.Value(s.def, m); ok {
 			parts = append(parts, value.Name+" "+format.Result(value))
+		} else if why := computed.Undefined(s.def, m); why != "" {
+			parts = append(parts, "no value of "+s.def.Sought().Name+" ("+why+")")
 		}
 	}
 	all := m.All()

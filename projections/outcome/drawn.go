@@ -1,9 +1,13 @@
 package outcome
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/campaignd/campaignd/internal/num/composite"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/pareto"
 	"github.com/campaignd/campaignd/internal/num/qmc"
@@ -151,4 +155,75 @@ func quantile(sorted []float64, at float64) float64 {
 	i := min(int(h), len(sorted)-1)
 	next := min(i+1, len(sorted)-1)
 	return sorted[i] + float64((h-math.Floor(h))*(sorted[next]-sorted[i]))
+}
+
+// together is the number of draws behind [Problem.Together].
+const together = 4096
+
+// Jointly is what the models say of a composition, with a correlation of two quantities or
+// without.
+type Jointly struct {
+	// Feasible is the probability that all judged constraints are kept, 1 where there are
+	// none; SD the standard deviation of the value that is sought, where it is computed.
+	Feasible, SD float64
+}
+
+// Together is what is expected at a point of the unit cube by draws of the quantities'
+// posteriors: with all quantities independent of each other, as the models take them,
+// and with errors of two quantities that have the correlation r, in their own
+// directions. Both are of the same draws, so that their difference is hardly that of
+// chance.
+func (p *Problem) Together(x []float64, first, second string, r float64) (independent, correlated Jointly, err error) {
+	a, b := slices.Index(p.Quantities, first), slices.Index(p.Quantities, second)
+	if a < 0 || b < 0 {
+		return independent, correlated, fmt.Errorf("nothing that is judged depends on both %s and %s", first, second)
+	}
+	normals, err := qmc.Normals(len(p.Models), together, p.def.Seed)
+	if err != nil {
+		return independent, correlated, err
+	}
+	if p.problem.Quantities[a].Spread*p.problem.Quantities[b].Spread < 0 {
+		r = -r // one of them is negated in its model
+	}
+	d := jointly{p: p, means: make([]float64, len(p.Models)), sds: make([]float64, len(p.Models))}
+	for k, m := range p.Models {
+		d.means[k], d.sds[k] = m.Posterior(x)
+	}
+	d.arguments = make([]float64, len(p.Models)+p.problem.Parameters)
+	p.ParametersAt(d.arguments[len(p.Models):], x)
+	independent = d.of(normals)
+	for _, z := range normals {
+		z[b] = float64(r*z[a]) + float64(math.Sqrt(1-r*r)*z[b])
+	}
+	return independent, d.of(normals), nil
+}
+
+// jointly evaluates a problem at draws around means. It is a workspace.
+type jointly struct {
+	p                     *Problem
+	means, sds, arguments []float64
+}
+
+// of reads the draws, each of standard normal values of the quantities. Draws in which
+// what is sought has no finite value are not among those of its spread.
+func (d *jointly) of(normals [][]float64) (out Jointly) {
+	var values []float64
+	for _, z := range normals {
+		for k, scale := range d.p.problem.Quantities {
+			d.arguments[k] = scale.Value(d.means[k] + float64(d.sds[k]*z[k]))
+		}
+		broken := func(c composite.Function) bool { return !(c.Value(d.arguments) <= 0) }
+		if !slices.ContainsFunc(d.p.problem.Constraints, broken) {
+			out.Feasible += 1 / float64(len(normals))
+		}
+		if f := d.p.problem.Objective; f != nil {
+			if y := f.Value(d.arguments); finite(y) {
+				values = append(values, y)
+			}
+		}
+	}
+	if len(values) > 1 {
+		out.SD = stat.StdDev(values, nil)
+	}
+	return out
 }

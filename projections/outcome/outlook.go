@@ -150,6 +150,18 @@ func (p *Problem) Computed() bool { return p.def.Sought().Computed() }
 // Requires reports whether some constraint is judged.
 func (p *Problem) Requires() bool { return len(p.required) > 0 }
 
+// Judges reports whether a judged constraint depends on a quantity.
+func (p *Problem) Judges(quantity string) bool {
+	k := slices.Index(p.Quantities, quantity)
+	return k >= 0 && slices.ContainsFunc(p.problem.Constraints, func(c composite.Function) bool { return c.Uses(k) })
+}
+
+// Computes reports whether the value that is sought is computed from a quantity.
+func (p *Problem) Computes(quantity string) bool {
+	k := slices.Index(p.Quantities, quantity)
+	return k >= 0 && p.Computed() && p.problem.Objective != nil && p.problem.Objective.Uses(k)
+}
+
 // Confident reports whether each judged constraint is kept with its confidence.
 func (p *Problem) Confident(f *events.Feasible) bool {
 	if f == nil {
