@@ -89,10 +89,9 @@ type filePage struct {
 	// Changes are what it would make of that.
 	Reworded bool
 	Changes  []string
-	// Now and Then are what the campaign has found, and what it would have found
-	// with the file that is shown; empty where that is the same, or of a campaign of
-	// one quantity.
-	Now, Then []view.Row
+	// Becomes is what the file that is shown would make of what was found; nil where that
+	// is the same, and of a campaign of one quantity.
+	Becomes *view.Becomes
 }
 
 // sourceOf is the file that was typed, with line ends as faults count them. It
@@ -381,7 +380,7 @@ func (c *Console) showChanges(w http.ResponseWriter, r *http.Request, of *lab.Ca
 	p := c.definitionPage(r, of)
 	p.Changes = changes
 	p.reword(r)
-	if p.Now, p.Then, err = c.becomes(r, of); err != nil {
+	if p.Becomes, err = c.becomes(r, of); err != nil {
 		c.showDefinition(w, r, of, statusOf(err), err, "definition")
 		return
 	}
@@ -389,48 +388,25 @@ func (c *Console) showChanges(w http.ResponseWriter, r *http.Request, of *lab.Ca
 }
 
 // becomes says what a campaign of several quantities has found, and what it would
-// have found under a changed file, by the models of what was measured: another
-// bound or objective makes another composition the best. Models take a while, so
-// that it is worked out where it is asked for, and not with each letter.
-func (c *Console) becomes(r *http.Request, of *lab.Campaign) (now, then []view.Row, err error) {
+// have found under a changed file. Models take a while, so that it is worked out where
+// it is asked for, and not with each letter.
+func (c *Console) becomes(r *http.Request, of *lab.Campaign) (*view.Becomes, error) {
 	request, err := c.amendment(r, of)
 	if errors.Is(err, errNothing) {
-		return nil, nil, nil
+		return nil, nil
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	core, err := of.Load(r.Context())
-	if err != nil {
-		return nil, nil, err
-	}
-	amended, err := core.Amended(*request.Amend)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !core.State().Definition.Several() && !amended.State().Definition.Several() {
-		return nil, nil, nil
-	}
-	if now, err = found(r.Context(), core); err != nil {
-		return nil, nil, err
-	}
-	if then, err = found(r.Context(), amended); err != nil {
-		return nil, nil, err
-	}
-	if slices.Equal(now, then) {
-		return nil, nil, nil
-	}
-	return now, then, nil
-}
-
-// found says in a few rows what a campaign has found.
-func found(ctx context.Context, core *engine.Core) ([]view.Row, error) {
-	summary, err := core.Summarize(ctx)
 	if err != nil {
 		return nil, err
 	}
-	stands := view.Summarized(core, summary)
-	return stands.FoundInShort(), nil
+	core, err := of.Load(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	amended, err := core.Amended(*request.Amend)
+	if err != nil {
+		return nil, err
+	}
+	return view.BecomesOf(r.Context(), core, amended)
 }
 
 // reword shows what was typed in place of the campaign's file.

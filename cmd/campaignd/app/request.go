@@ -213,16 +213,23 @@ func (a *app) submit(
 	return s, stored, nil
 }
 
-// recorded is what commands that write print as JSON.
+// recorded is what commands that write print as JSON. Becomes is what an amendment makes
+// of what was found.
 type recorded struct {
 	Recorded []json.RawMessage `json:"recorded"`
+	Becomes  *view.Becomes     `json:"becomes,omitempty"`
 }
 
 // printRecorded prints the recorded events: as sentences, or with --json as
-// CloudEvents.
+// CloudEvents. With an amendment goes what it makes of what was found; where models cannot
+// be worked out, it is recorded all the same.
 func (a *app) printRecorded(ctx context.Context, s *session, stored []events.Event) error {
+	becomes, err := view.BecomesOfAmendment(ctx, a.registry, s.Log(), s.name, stored)
+	if ctx.Err() == nil && err != nil {
+		a.remark("what the amendment makes of what was found cannot be said: %v", err)
+	}
 	if a.json {
-		answer := recorded{Recorded: []json.RawMessage{}}
+		answer := recorded{Recorded: []json.RawMessage{}, Becomes: becomes}
 		for _, e := range stored {
 			text, err := events.MarshalCloudEvent(e)
 			if err != nil {
@@ -245,6 +252,11 @@ func (a *app) printRecorded(ctx context.Context, s *session, stored []events.Eve
 			return err
 		}
 		for _, line := range tell(story, e, payload) {
+			a.printf("%s\n", line)
+		}
+	}
+	if becomes != nil {
+		for _, line := range becomes.Lines() {
 			a.printf("%s\n", line)
 		}
 	}

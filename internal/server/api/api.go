@@ -56,6 +56,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/server/gate"
 	"github.com/campaignd/campaignd/internal/server/problems"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
@@ -329,6 +330,12 @@ func (a *API) find(_ context.Context, in InCampaign) (*lab.Campaign, error) {
 // the log recognize in it what they will hear of anyway.
 type Recorded struct {
 	Recorded []json.RawMessage `json:"recorded" doc:"The events, in the order of the log, as CloudEvents."`
+}
+
+// Amended is the answer to an amendment that was recorded.
+type Amended struct {
+	Recorded
+	Becomes *view.Becomes `json:"becomes,omitempty" doc:"What it makes of what was found, of several quantities."`
 }
 
 // recordedOutput is that answer.

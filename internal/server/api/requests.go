@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/server/gate"
 	"github.com/campaignd/campaignd/internal/server/problems"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // Because is why something is wanted. The events of pausing and the like hold
@@ -135,7 +136,7 @@ type amendInput struct {
 // was compared: the same request may have been recorded in between.
 func (a *API) amend(
 	ctx context.Context, c *lab.Campaign, in *amendInput,
-) (*recordedOutput, error) {
+) (*amendedOutput, error) {
 	file, err := a.lab.Parse("the campaign file", in.RawBody)
 	if err == nil {
 		err = a.MayDefine(ctx, &file.Definition, c.Defined())
@@ -145,7 +146,7 @@ func (a *API) amend(
 	}
 	stored, err := a.repeated(ctx, c)
 	if stored != nil || err != nil {
-		return recordedOr(stored, err)
+		return a.amended(ctx, c, stored, err)
 	}
 	def, err := a.lab.Definition(ctx, c, file)
 	if err != nil {
@@ -162,13 +163,30 @@ func (a *API) amend(
 	if len(changes) == 0 {
 		stored, err := a.repeatedIn(ctx, c, core) // by the same request, sent twice at once
 		if stored == nil && err == nil {
-			return &recordedOutput{}, nil
+			return &amendedOutput{}, nil
 		}
-		return recordedOr(stored, err)
+		return a.amended(ctx, c, stored, err)
 	}
-	return recordedOr(a.submit(ctx, c, engine.Request{Amend: &events.CampaignAmended{
+	stored, err = a.submit(ctx, c, engine.Request{Amend: &events.CampaignAmended{
 		Definition: def, Changes: changes, Reason: in.Reason, Source: file.Source,
-	}}))
+	}})
+	return a.amended(ctx, c, stored, err)
+}
+
+type amendedOutput struct{ Body Amended }
+
+// amended answers an amendment with what it makes of what was found. That is recorded
+// already: where models cannot be worked out, the answer lacks it.
+func (a *API) amended(ctx context.Context, c *lab.Campaign, stored []events.Event, err error) (*amendedOutput, error) {
+	recorded, err := recordedOr(stored, err)
+	if err != nil {
+		return nil, err
+	}
+	out := &amendedOutput{Body: Amended{Recorded: recorded.Body}}
+	if log, err := c.Log(); err == nil {
+		out.Body.Becomes, _ = view.BecomesOfAmendment(ctx, a.lab.Registry(), log, c.Name(), stored)
+	}
+	return out, nil
 }
 
 // RunState says whether the lab runs a campaign, after a request that wanted it
