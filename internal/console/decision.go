@@ -30,6 +30,7 @@ type decisionPage struct {
 	Models                 []view.Row
 	Shares                 []shareTable
 	AddUp                  bool
+	Attributed             [][]string // Shapley values of each quantity at what was chosen
 	Plane                  template.HTML
 	PlaneText              string
 	Asked                  string
@@ -151,7 +152,8 @@ func (p *decisionPage) fill(d *view.Decision) {
 		question, answer := view.TestWords(t)
 		p.Tests = append(p.Tests, testRow{t.Name, question, answer})
 	}
-	p.Models = view.Models(def, made)
+	p.Models = d.Models()
+	p.Attributed = d.AttributedTable()
 	shares := view.Shares(def, made)
 	p.AddUp = view.AddUp(shares)
 	p.Shares = sharesIn(d, shares)

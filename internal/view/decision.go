@@ -39,6 +39,9 @@ type Decision struct {
 	// Worth says for which quantity the chosen candidate is worth an experiment,
 	// where several are sought.
 	Worth *outcome.Worth `json:"worth,omitempty"`
+	// Quantities are the models of the quantities that it had, where several are
+	// declared.
+	Quantities []QuantityModel `json:"quantities,omitempty"`
 	// Followed are the events about what it asked for, as CloudEvents.
 	Followed []json.RawMessage `json:"followed"`
 
@@ -149,7 +152,10 @@ func (r *Record) Decision(ctx context.Context, log events.Log, id string) (*Deci
 	if plane := made.Attributions; plane != nil && plane.Plane != nil {
 		d.BestMeasured = before.Counts().BestMeasured
 	}
-	d.Worth, err = worthOf(ctx, before, made)
+	if d.Worth, err = worthOf(ctx, before, made); err != nil {
+		return nil, err
+	}
+	d.Quantities, err = quantityModels(ctx, before, made)
 	return d, err
 }
 

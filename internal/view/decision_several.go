@@ -145,17 +145,15 @@ func (d *Decision) chosen() *events.Candidate {
 }
 
 // WorthText says in a line why a candidate is worth an experiment: "worth it for its
-// viscosity (71 %); probably feasible (0.88)". It is empty where nothing is to say.
+// viscosity (71 %); probably feasible (0.88)". Where one quantity is sought under
+// constraints it is their probability alone. It is empty where nothing is to say.
 func WorthText(w *outcome.Worth, c *events.Candidate) string {
-	if w == nil {
-		return ""
-	}
 	var parts []string
-	if text := shareText(w.Gain); text != "" {
-		parts = append(parts, "worth it for its "+text)
+	if w != nil && shareText(w.Gain) != "" {
+		parts = append(parts, "worth it for its "+shareText(w.Gain))
 	}
-	if text := shareText(w.Uncertainty); text != "" {
-		parts = append(parts, "what is uncertain of it is its "+text)
+	if w != nil && shareText(w.Uncertainty) != "" {
+		parts = append(parts, "what is uncertain of it is its "+shareText(w.Uncertainty))
 	}
 	if c != nil && c.Feasible != nil {
 		parts = append(parts, fmt.Sprintf("%s (%.2f)", feasibly(c.Feasible.Probability), c.Feasible.Probability))

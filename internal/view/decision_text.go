@@ -30,11 +30,12 @@ func (d *Decision) Write(w io.Writer, how How) error {
 	p.rows(decisionNames, d.facts(how))
 	d.writeCandidates(p)
 	d.writeAttributions(p)
+	d.writeAttributed(p)
 	if len(made.Tests) > 0 {
 		p.heading("Tests")
 		p.table(testRows(made.Tests))
 	}
-	if models := Models(d.Definition, made); models != nil {
+	if models := d.Models(); models != nil {
 		p.heading("Models")
 		p.rows(decisionNames, models)
 	}
@@ -232,8 +233,8 @@ func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []can
 			return expected(c.Informed)
 		}},
 		{acquisitionName(d), func(c *events.Candidate) string {
-			if d.Tradeoff != nil {
-				return "" // the gain of the hypervolume says it, in a unit that people know
+			if def.Several() {
+				return "" // what is expected and the probabilities say it, in units that people know
 			}
 			return optional(c.Acquisition)
 		}},
@@ -389,13 +390,14 @@ func CandidateGloss(d *events.DecisionMade) string {
 func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 	if f := d.Objective; f != nil {
 		sought := def.Sought()
-		rows = append(rows,
-			rowf("objective", "%s kernel on %s, log posterior %s",
-				f.Kernel, format.Count(f.Observations, "measurement"), format.Short(f.LogPosterior)),
-			rowf("", "lengthscales %s (parts of each parameter's range), prior sd %s, noise sd %s",
-				format.Numbers(ofComposition(f)),
-				format.ValueOf(sought, sqrt(f.OutputScale)*f.Scale),
-				noiseText(sought, f)))
+		m := modelled{unit: sought.Unit}
+		if def.Several() {
+			m.name = sought.Name
+			if q := def.Quantity(sought.Name); q != nil {
+				m.log = q.Scale == definition.ScaleLog
+			}
+		}
+		rows = append(rows, fitRows("objective", m, sought, f)...)
 		if text := fidelityText(def, f.Fidelity); text != "" {
 			rows = append(rows, rowf("", "%s", text))
 		}
@@ -454,7 +456,7 @@ func fidelityText(def *definition.Campaign, f *events.FidelityFit) string {
 
 // noiseText says which noise a fit assumed. A noise of 0 means that each
 // measurement has a standard deviation of its own.
-func noiseText(sought definition.Objective, f *events.ObjectiveFit) string {
+func noiseText(sought definition.Objective, m modelled, f *events.ObjectiveFit) string {
 	switch {
 	case sought.RelativeNoise != nil:
 		return format.Share(*sought.RelativeNoise) + " of each value (given)"
@@ -463,7 +465,7 @@ func noiseText(sought definition.Objective, f *events.ObjectiveFit) string {
 	case f.Noise == 0:
 		return "as the instrument says"
 	}
-	return format.ValueOf(sought, sqrt(f.Noise)*f.Scale) + " (inferred)"
+	return m.width(sqrt(f.Noise)*f.Scale) + " (inferred)"
 }
 
 // sqrt is the root of a variance that rounding may have made negative.

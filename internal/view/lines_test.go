@@ -37,7 +37,7 @@ func TestNoiseInWords(t *testing.T) {
 		{open, events.ObjectiveFit{Noise: 4, Scale: 2}, "4.00"},
 		{open, events.ObjectiveFit{Noise: 4, Scale: 2}, "(inferred)"},
 	} {
-		if got := noiseText(c.sought, &c.fit); !strings.Contains(got, c.want) {
+		if got := noiseText(c.sought, modelled{unit: c.sought.Unit}, &c.fit); !strings.Contains(got, c.want) {
 			t.Errorf("%+v is %q, want %q", c.fit, got, c.want)
 		}
 	}

@@ -3,7 +3,6 @@ package coexbo
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/num/coexbo"
@@ -32,7 +31,7 @@ func attribute(
 		return nil, err
 	}
 	groups := s.View.Space.Coordinates()
-	explainer, err := shapley.New(maximized, distinct(s.View.Objective.X),
+	explainer, err := shapley.New(maximized, shapley.Distinct(s.View.Objective.X),
 		shapley.Config{Groups: groups, Replaced: true})
 	var players *shapley.PlayersError
 	// All subsets are taken up to ten parameters (Adachi et al. 2024, Prop. 4,
@@ -64,19 +63,6 @@ func attribute(
 	}
 	all.Plane = planeOf(s, shapley.Strongest(len(names), both[0].UCB, both[1].UCB), groups, unaided, aided)
 	return all, nil
-}
-
-// distinct returns the measured compositions, each once, in the order in which
-// they were first measured: the background of the Shapley values.
-func distinct(measured [][]float64) [][]float64 {
-	var rows [][]float64
-	for _, x := range measured {
-		seen := slices.ContainsFunc(rows, func(y []float64) bool { return slices.Equal(x, y) })
-		if !seen {
-			rows = append(rows, x)
-		}
-	}
-	return rows
 }
 
 // planeOf is the objective over the two strongest numerical parameters, with

@@ -144,6 +144,17 @@ func New(g *gp.GP, X [][]float64, cfg Config) (*Explainer, error) {
 	return e, nil
 }
 
+// Distinct returns points each once, in the order in which they first stand there: the
+// background of the values is the compositions that were measured, however often.
+func Distinct(points [][]float64) (rows [][]float64) {
+	for _, x := range points {
+		if !slices.ContainsFunc(rows, func(y []float64) bool { return slices.Equal(x, y) }) {
+			rows = append(rows, x)
+		}
+	}
+	return rows
+}
+
 // Explain explains the predictions at the points; beta ≥ 0 is that of the upper
 // confidence bound μ + √β·σ. The points share the work. It fails with
 // gp.ErrNotPositiveDefinite or the context's error, wrapped.
