@@ -104,6 +104,8 @@ class Experiment:
     reason: str = ""
     prediction: JSON | None = None
     """What the model expects of it: mean, sd and unit; None where no model chose it."""
+    outcomes: list[JSON] = field(default_factory=list)
+    """What the models expect of each quantity, where decisions rest on several: quantity, mean, sd and unit."""
     raw: JSON = field(default_factory=dict, repr=False, compare=False)
 
 
@@ -452,7 +454,7 @@ class Campaign:
         return {**run["answer"], "caveats": run["caveats"]}
 
     def predict(self, points: Sequence[Mapping[str, Value]]) -> list[JSON]:
-        """What the model expects of compositions."""
+        """What the models expect of compositions; `quantities` of each quantity, where there are several."""
         body = {"points": [_point(p) for p in points]}
         return list(self.client._json("POST", self._path + "/predict", None, body)["predictions"])
 
@@ -581,7 +583,10 @@ class Campaign:
 
 
 def _experiment(x: JSON) -> Experiment:
-    return Experiment(x["id"], x["parameters"], x.get("replicate", 1), x.get("reason", ""), x.get("prediction"), x)
+    return Experiment(
+        x["id"], x["parameters"], x.get("replicate", 1), x.get("reason", ""), x.get("prediction"),
+        list(x.get("outcomes") or ()), x,
+    )
 
 
 def _text(source: Source) -> str:

@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 const boxFile = `
@@ -85,5 +87,42 @@ func TestDecisionOfSeveralQuantities(t *testing.T) {
 		if strings.Contains(text, "acquisition") || !strings.Contains(text, "\n  worth ") {
 			t.Errorf("%s: an acquisition is shown, or no worth:\n%s", objective, text)
 		}
+	}
+}
+
+// Law: a prediction lists every quantity by its name and unit, what is sought and what
+// follows from the parameters among them; the mean and sd of what is sought stay where
+// they stood.
+func TestPredictionListsEveryQuantity(t *testing.T) {
+	source := strings.Replace(boxFile, "scale: log}", "scale: log}\n  - {name: price, unit: EUR/kg, from: 2*lipf6}", 1)
+	file, err := campaignfile.Parse(builtin.Registry(), "box.yaml", []byte(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	core, err := studytest.Simulate(t.Context(), memlog.New(), file.Definition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	predictor, err := view.NewPredictor(t.Context(), core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := predictor.Predict(t.Context(), definition.Point{
+		"lipf6": definition.Number(1.5), "ec": definition.Number(0.4), "dmc": definition.Number(0.5),
+	})
+	if err != nil || len(p.Quantities) != 3 || p.Objective != "conductivity" || p.Unit != "mS/cm" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	for i, want := range []struct{ name, unit string }{{"conductivity", "mS/cm"}, {"viscosity", "mPa·s"}, {"price", "EUR/kg"}} {
+		if q := p.Quantities[i]; q.Quantity != want.name || q.Unit != want.unit {
+			t.Errorf("quantity %d is %+v, want %v", i, q, want)
+		}
+	}
+	if p.Quantities[0].Mean != *p.Mean || p.Quantities[0].SD != *p.SD || p.Quantities[2].Mean != 3 || p.Quantities[2].SD != 0 {
+		t.Errorf("they are %+v", p.Quantities)
+	}
+	var b strings.Builder
+	if err := view.WritePredictions(&b, core.State().Definition, []view.Prediction{p}); err != nil || strings.Count(b.String(), "conductivity") != 1 {
+		t.Errorf("%v: the table is\n%s", err, b.String())
 	}
 }

@@ -34,9 +34,13 @@ func (c *Campaign) foundFront() []Row {
 func (c *Campaign) AroundFront() (rows []Row) {
 	f := c.Tradeoff
 	if best := f.Compromise; best != nil {
+		text := fmt.Sprintf("%s, a compromise: it goes at least %s of the way from the worst that is of interest to the best, in each objective",
+			best.Experiment, format.Percent(best.Satisfaction))
+		if len(f.Members) == 1 {
+			text = best.Experiment + ", the only composition on the front"
+		}
 		rows = append(rows,
-			rowf("suggestion", "%s, a compromise: it goes at least %s of the way from the worst that is of interest to the best, in each objective",
-				best.Experiment, format.Percent(best.Satisfaction)),
+			Row{"suggestion", text},
 			Row{"", format.CompositionsOf(c.Definition).LineWithUnits(best.Parameters)},
 			Row{"best in", bestIn(f)})
 	}
@@ -59,6 +63,10 @@ func (c *Campaign) FrontInShort() []Row {
 		return []Row{{"front", c.byNoModel()}}
 	case f.Compromise == nil:
 		return c.frontRows(f)
+	}
+	if len(f.Members) == 1 {
+		return []Row{rowf("front", "1 composition of %d: %s, %s", 1+len(f.Others), f.Compromise.Experiment,
+			format.CompositionsOf(c.Definition).LineWithUnits(f.Compromise.Parameters))}
 	}
 	return []Row{
 		rowf("front", "%s of %d; best in %s", format.Count(len(f.Members), "composition"),

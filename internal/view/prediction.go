@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
@@ -29,16 +30,19 @@ type Prediction struct {
 	// then an extrapolation, or about an excluded composition.
 	Outside string `json:"outside,omitempty"`
 	// Mean and SD are the posterior of the objective without noise, in its
-	// unit; absent where nothing is measured.
-	Mean *float64 `json:"mean,omitempty"`
-	SD   *float64 `json:"sd,omitempty"`
+	// unit; absent where nothing is measured. Where several quantities are declared,
+	// Objective and Unit say of which that is, of a trade-off its first.
+	Mean      *float64 `json:"mean,omitempty"`
+	SD        *float64 `json:"sd,omitempty"`
+	Objective string   `json:"objective,omitempty"`
+	Unit      string   `json:"unit,omitempty"`
 	// WithAnswers is the posterior with the experts' answers as measurements;
 	// absent where they are none.
 	WithAnswers *events.Prediction `json:"with_answers,omitempty"`
-	// Quantities are the posteriors of the other quantities, where several are
-	// declared: those that follow from the parameters have no SD. Value is that of an
-	// objective that is computed from them, and Feasible how probably the constraints
-	// on outcomes are kept.
+	// Quantities are the posteriors of all quantities with a model, where several are
+	// declared, in the order of the definition: those that follow from the parameters have
+	// an SD of 0. Value is that of an objective that is computed from them, and Feasible
+	// how probably the constraints on outcomes are kept.
 	Quantities []events.QuantityPrediction `json:"quantities,omitempty"`
 	Value      *events.Prediction          `json:"value,omitempty"`
 	Feasible   *events.Feasible            `json:"feasible,omitempty"`
@@ -127,22 +131,51 @@ func severalOf(v policies.View) (*outcome.Predictor, error) {
 	return p.NewPredictor()
 }
 
-// quantities adds what is expected of the other quantities.
+// quantities adds what is expected of each quantity.
 func (p *Predictor) quantities(to *Prediction, x []float64) {
-	var all []events.QuantityPrediction
+	def := p.core.State().Definition
+	if !def.Several() {
+		return
+	}
+	sought := def.Sought()
+	to.Objective, to.Unit = sought.Name, sought.Unit
 	if p.several != nil {
 		out := p.several.At(x)
-		all, to.Value, to.Feasible = out.Quantities, out.Value, out.Feasible
+		to.Value, to.Feasible = out.Value, out.Feasible
+	}
+	predicted := make(map[string]events.Prediction)
+	if !sought.Computed() {
+		predicted[sought.Name] = events.Prediction{Mean: *to.Mean, SD: *to.SD, Unit: sought.Unit}
 	}
 	for i := range p.view.Outcomes {
-		o := &p.view.Outcomes[i]
-		named := func(q events.QuantityPrediction) bool { return q.Quantity == o.Quantity }
-		if o.Model != nil && !slices.ContainsFunc(all, named) {
-			all = append(all, events.QuantityPrediction{Quantity: o.Quantity, Prediction: o.Model.PredictAt(x)})
+		if o := &p.view.Outcomes[i]; o.Model != nil {
+			predicted[o.Quantity] = o.Model.PredictAt(x)
 		}
 	}
-	sought := p.core.State().Definition.Sought().Name
-	to.Quantities = slices.DeleteFunc(all, func(q events.QuantityPrediction) bool { return q.Quantity == sought })
+	for i := range def.Quantities {
+		if q := &def.Quantities[i]; q.From != "" {
+			if value, ok := computed.Follows(q, to.Parameters); ok {
+				predicted[q.Name] = events.Prediction{Mean: value, Unit: q.Unit}
+			}
+		}
+	}
+	for _, name := range quantityNames(def) {
+		if value, ok := predicted[name]; ok {
+			to.Quantities = append(to.Quantities, events.QuantityPrediction{Quantity: name, Prediction: value})
+		}
+	}
+}
+
+// quantityNames are the names of all quantities of a campaign, those that follow from
+// the parameters among them, what is sought first unless it stands among the others.
+func quantityNames(def *definition.Campaign) (names []string) {
+	if sought := def.Sought(); !sought.Computed() && def.Quantity(sought.Name) == nil {
+		names = append(names, sought.Name)
+	}
+	for _, q := range def.Quantities {
+		names = append(names, q.Name)
+	}
+	return names
 }
 
 // Predict returns what the models say of a composition. The error wraps
@@ -301,9 +334,10 @@ func newPredictionTable(def *definition.Campaign, predictions []Prediction) pred
 	t.informed = some(func(p *Prediction) bool { return p.WithAnswers != nil })
 	t.computed = some(func(p *Prediction) bool { return p.Value != nil })
 	t.feasible = some(func(p *Prediction) bool { return p.Feasible != nil })
-	for _, q := range predictions[:min(len(predictions), 1)] {
-		for _, o := range q.Quantities {
-			t.others = append(t.others, o.Quantity)
+	for _, name := range quantityNames(def) {
+		predicted := func(q events.QuantityPrediction) bool { return q.Quantity == name }
+		if name != t.sought.Name && some(func(p *Prediction) bool { return slices.ContainsFunc(p.Quantities, predicted) }) {
+			t.others = append(t.others, name)
 		}
 	}
 	for _, e := range def.Experts {
@@ -375,8 +409,13 @@ func (t predictionTable) row(p *Prediction) (cells []string) {
 	if t.measured {
 		cells = append(cells, format.ValueOf(t.sought, *p.Mean), format.Short(*p.SD))
 	}
-	for _, q := range p.Quantities {
-		cells = append(cells, format.Quantity(q.Mean, q.Unit), format.Short(q.SD))
+	for _, name := range t.others {
+		at := slices.IndexFunc(p.Quantities, func(q events.QuantityPrediction) bool { return q.Quantity == name })
+		if at < 0 { // it follows from the parameters, and is not finite here
+			cells = append(cells, "", "")
+			continue
+		}
+		cells = append(cells, format.Quantity(p.Quantities[at].Mean, p.Quantities[at].Unit), format.Short(p.Quantities[at].SD))
 	}
 	if t.computed {
 		cells = append(cells, computedCells(t.sought, p.Value)...)

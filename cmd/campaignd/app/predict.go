@@ -25,12 +25,15 @@ func (a *app) predictCommand() *cobra.Command {
 	var at string
 	cmd := &cobra.Command{
 		Use:   "predict [TARGET] --at points.csv",
-		Short: "Predict the objective, and what the experts believe, at compositions",
+		Short: "Predict what is measured, and what the experts believe, at compositions",
 		Long: `Predict the objective at the compositions of a CSV file whose header names the
 parameters: the posterior mean and standard deviation without noise, the same with
 the experts' answers where they are measurements (trust: answers), and of each expert, as far as the policy models it: the interval of the rejection score in
 logits (positive: likely rejected), the score, which is about the chance to be preferred to
-a random one, or, where nothing is measured, its utility.`,
+a random one, or, where nothing is measured, its utility.
+
+Of several quantities it predicts each, what is computed from them ("by these"), and the
+probability that the constraints on outcomes are kept ("feasible").`,
 		Example: `  campaignd predict electrolyte.campaign --at points.csv
   printf 'lipf6,ec,dmc\n1.0,0.3,1\n' | campaignd predict --at - --json`,
 		Args: cobra.MaximumNArgs(1),
