@@ -12,10 +12,6 @@ import (
 // mostLiked is how many compositions a ranking lists.
 const mostLiked = 12
 
-// sureFirst is the probability from which on it is taken as settled which of two
-// compositions is preferred.
-const sureFirst = 0.9
-
 // ranked is the order in which an expert is expected to prefer what was measured.
 type ranked struct {
 	First string     // the experiment of the most preferred composition
@@ -44,9 +40,8 @@ func rankedOf(def *definition.Campaign, ranking []engine.Liked) *ranked {
 		r.Says = append(r.Says, view.Row{Name: q.Quantity, Text: view.Expected(q)})
 		r.Head = append(r.Head, format.Heading(q.Quantity, q.Unit))
 	}
-	if p := ranking[0].Before; p != nil && *p < sureFirst {
-		r.Open = fmt.Sprintf("Whether %[1]s or %[2]s comes first is open, %[1]s with probability %.2[3]f: a comparison of the two would say.",
-			ranking[0].Experiment, ranking[1].Experiment, *p)
+	if open := view.OpenFirst(ranking); open != "" {
+		r.Open = sentence(open)
 	}
 	for i := range ranking {
 		if i == mostLiked {

@@ -45,7 +45,7 @@ func frontOf(def *definition.Campaign, f *outcome.Front, target figure.Page) *fr
 	p := &frontPart{FrontWords: view.WordsOf(f), Caption: report.FrontCaption(f)}
 	p.Grown = sentence(p.Grown)
 	if c := f.Compromise; c != nil {
-		p.Suggested, p.Satisfied = c.Experiment, format.Percent(c.Satisfaction)
+		p.Suggested, p.Satisfied = c.Experiment, sentence(view.Reaches(f))
 		if m := f.Member(c.Experiment); m != nil {
 			p.Expected = believed(m)
 		}

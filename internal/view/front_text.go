@@ -34,13 +34,12 @@ func (c *Campaign) foundFront() []Row {
 func (c *Campaign) AroundFront() (rows []Row) {
 	f := c.Tradeoff
 	if best := f.Compromise; best != nil {
-		text := fmt.Sprintf("%s, a compromise: it goes at least %s of the way from the worst that is of interest to the best, in each objective",
-			best.Experiment, format.Percent(best.Satisfaction))
+		name := best.Experiment + ", a compromise"
 		if len(f.Members) == 1 {
-			text = best.Experiment + ", the only composition on the front"
+			name = best.Experiment
 		}
 		rows = append(rows,
-			Row{"suggestion", text},
+			Row{"suggestion", name + ": " + Reaches(f)},
 			Row{"", format.CompositionsOf(c.Definition).LineWithUnits(best.Parameters)},
 			Row{"best in", bestIn(f)})
 	}
@@ -52,6 +51,16 @@ func (c *Campaign) AroundFront() (rows []Row) {
 		rows = append(rows, Row{"covered", text})
 	}
 	return append(rows, waiting(f.Waiting)...)
+}
+
+// Reaches says how far the suggestion of a front goes. The best values are those of the
+// front itself, so that of a front of one composition there is nothing to say but that.
+func Reaches(f *outcome.Front) string {
+	if len(f.Members) == 1 {
+		return "it is the only composition on the front"
+	}
+	return fmt.Sprintf("it goes at least %s of the way from the worst that is of interest to the best, in each objective",
+		format.Percent(f.Compromise.Satisfaction))
 }
 
 // FrontInShort is the front in a few rows, for a display: how many compositions are

@@ -26,17 +26,36 @@ func (c *Campaign) foundPreferred() (rows []Row) {
 		text = "nothing measured keeps the constraints with confidence; " + text
 	}
 	rows = append(rows, Row{"preferred", text}, Row{"", format.CompositionsOf(c.Definition).LineWithUnits(first.Parameters)})
-	if sure := LikedBefore(c.Ranking, 0); sure != "" {
+	if open := OpenFirst(c.Ranking); open != "" {
+		rows = append(rows, Row{"", open})
+	} else if sure := LikedBefore(c.Ranking, 0); sure != "" {
 		rows = append(rows, Row{"", sure})
 	}
 	for i := 1; i < min(fewLiked, len(c.Ranking)); i++ {
-		name := ""
+		name, text := "", LikedText(&c.Ranking[i])
 		if i == 1 {
 			name = "then"
 		}
-		rows = append(rows, Row{name, LikedText(&c.Ranking[i])})
+		if sure := LikedBefore(c.Ranking, i); sure != "" {
+			text += "; " + sure
+		}
+		rows = append(rows, Row{name, text})
 	}
 	return rows
+}
+
+// sureFirst is the probability from which on it is taken as settled which of two
+// compositions is preferred.
+const sureFirst = 0.9
+
+// OpenFirst says which comparison would settle what comes first in a ranking; "" where
+// that is settled.
+func OpenFirst(ranking []engine.Liked) string {
+	if len(ranking) == 0 || ranking[0].Before == nil || *ranking[0].Before >= sureFirst {
+		return ""
+	}
+	return fmt.Sprintf("whether %[1]s or %[2]s comes first is open, %[1]s with probability %.2[3]f: a comparison of the two would say",
+		ranking[0].Experiment, ranking[1].Experiment, *ranking[0].Before)
 }
 
 // LikedText is an experiment with what is expected of its quantities.
