@@ -328,7 +328,8 @@ type MeasurementFlagged struct {
 	// Reason says it in a sentence.
 	Reason string `json:"reason"`
 	// Quantity is the declared quantity that is doubted; empty where the
-	// campaign declares none: then it is the whole measurement.
+	// campaign declares none, and where what it seeks is computed: of which quantity
+	// it is wrong is then not known, and it is the whole measurement.
 	Quantity string `json:"quantity,omitempty"`
 }
 
