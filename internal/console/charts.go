@@ -101,7 +101,7 @@ func (c *Console) drawn(ctx context.Context, of *lab.Campaign, triangle [3]strin
 		return nil, err
 	}
 	groups, err := report.Figures(ctx, report.Input{
-		Registry: c.lab.Registry(), Log: log, Campaign: of.Name(), Store: of.Store(), Triangle: triangle,
+		Registry: c.lab.Registry(), Log: log, Campaign: of.Name(), Store: of.Store(), Triangle: triangle, Shown: of.Shown(),
 	}, figure.Page{
 		Palette: figure.Classes,
 		Link:    func(id string) string { return subjectPath(of.Name(), id) },

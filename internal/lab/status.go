@@ -67,6 +67,19 @@ func (c *Campaign) keep(at engine.Revision, summary engine.Summary, err error) {
 	}
 }
 
+// Shown is what the models of the campaign were last found to say, for readers that need
+// the same: it tells of which revision it is. It is empty where that could not be worked
+// out.
+func (c *Campaign) Shown() view.Shown {
+	f := &c.cache.found
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.failed != nil {
+		return view.Shown{}
+	}
+	return f.shown
+}
+
 // Status returns how the campaign stands, with its model's diagnosis. The error
 // is that of the context or of the log. One caller works it out and the others
 // wait for that. The status is shared and must not be changed.

@@ -146,7 +146,7 @@ func (c *trial) html() string {
 // history is what the report is made from.
 func (c *trial) history() *history {
 	c.t.Helper()
-	h, err := read(c.t.Context(), builtin.Registry(), c.log, c.def.Name)
+	h, err := read(c.t.Context(), Input{Registry: builtin.Registry(), Log: c.log, Campaign: c.def.Name})
 	c.check(err)
 	return h
 }

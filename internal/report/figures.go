@@ -35,7 +35,7 @@ type Symbol = figure.Symbol
 //
 // It reads Registry, Log, Campaign, Store and Triangle of the input alone.
 func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, error) {
-	h, err := read(ctx, in.Registry, in.Log, in.Campaign)
+	h, err := read(ctx, in)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -138,9 +137,9 @@ type amendment struct {
 // read folds a campaign and rebuilds its models. It fails with
 // engine.ErrNoCampaign where the log holds no event of it, and with the error
 // of the log or of the context.
-func read(ctx context.Context, reg registry.Registry, log events.Log, name string) (*history, error) {
+func read(ctx context.Context, in Input) (*history, error) {
 	h := &history{
-		core:            engine.NewCore(reg),
+		core:            engine.NewCore(in.Registry),
 		timeline:        view.NewTimeline(),
 		corrections:     map[string][]correction{},
 		simulatedExpert: map[string]bool{},
@@ -154,11 +153,11 @@ func read(ctx context.Context, reg registry.Registry, log events.Log, name strin
 		h.follow(ctx, payload, &measured)
 		return h.stand(ctx, payload)
 	}
-	if err := h.core.Follow(ctx, log, name, events.AnySequence, each); err != nil {
+	if err := h.core.Follow(ctx, in.Log, in.Campaign, events.AnySequence, each); err != nil {
 		return nil, err
 	}
 	if h.state.Status == campaign.Undefined {
-		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, name)
+		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, in.Campaign)
 	}
 	h.last = h.timeline.Lines[len(h.timeline.Lines)-1]
 	h.def = h.state.Definition
@@ -184,7 +183,9 @@ func read(ctx context.Context, reg registry.Registry, log events.Log, name strin
 	if h.modelError != nil {
 		h.summary.NoModel = h.modelError.Error()
 	} else {
-		if h.summary, err = h.reading.Summarize(ctx); err != nil {
+		if in.Shown.Of(h.core.Revision()) {
+			in.Shown.Fill(&h.summary)
+		} else if h.summary, err = h.reading.Summarize(ctx); err != nil {
 			return nil, err
 		}
 		if h.model != nil && len(h.model.Observations) > 0 {

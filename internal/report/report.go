@@ -76,6 +76,10 @@ type Input struct {
 	// Triangle names the three components of a mixture that maps are drawn over.
 	// Default: those that vary most.
 	Triangle [3]string
+	// Shown is what the models were found to say already. Where it is of the campaign as
+	// the log has it, that is not worked out again: the front that the models expect takes
+	// longer than all figures. Zero for none.
+	Shown view.Shown
 }
 
 //go:embed report.html
@@ -108,7 +112,7 @@ func Write(ctx context.Context, w io.Writer, in Input) error {
 	if in.Advise == nil {
 		in.Advise = inWords
 	}
-	h, err := read(ctx, in.Registry, in.Log, in.Campaign)
+	h, err := read(ctx, in)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
