@@ -65,7 +65,7 @@ var may = []struct {
 	{"internal/engine/drive", []string{"events", "projections/campaign.", "internal/engine.", "internal/problem", "internal/registry", "adapters/instruments.", "adapters/humans."}},
 	{"internal/engine", []string{"events", "projections", "policies", "projections/space", "internal/campaignfile", "internal/format", "internal/problem", "internal/registry", "adapters/instruments.", "adapters/humans.", "internal/plaintext"}},
 	{"internal/control", []string{"events", "internal/engine", "internal/problem"}},
-	{"internal/diagnose", []string{"events", "projections", "policies", "internal/engine", "internal/problem", "projections/space", "internal/num"}},
+	{"internal/diagnose", []string{"events", "projections", "policies", "internal/computed", "internal/engine", "internal/problem", "projections/space", "internal/num"}},
 	{"internal/view", []string{"events", "projections", "policies", "adapters/console.", "adapters/humans.", "adapters/instruments.", "internal/campaignfile", "internal/computed", "internal/diagnose", "internal/engine", "internal/format", "internal/num", "internal/plaintext", "internal/problem", "internal/registry", "projections/space"}},
 	{"internal/report", []string{"events", "internal/figure", "internal/format", "internal/formula", "projections", "policies", "internal/engine", "internal/diagnose", "internal/view", "internal/plaintext", "internal/problem", "internal/registry", "projections/space", "internal/num", "adapters/instruments.", "adapters/humans."}},
 	{"internal/attest/decisions", []string{"events", "projections", "policies.", "internal/engine.", "internal/registry", "adapters/instruments."}},

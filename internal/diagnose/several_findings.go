@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/internal/computed"
-	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -50,7 +49,7 @@ func (r *reader) predicted(name string, r2 float64, compositions int) {
 		r.find(Note, sayUnneeded, name, r2, compositions).titled(name)
 		return
 	}
-	f := r.find(Doubtful, sayQuantity, name, r2, compositions, format.List(on...)).titled(name)
+	f := r.find(Doubtful, sayQuantity, name, r2, compositions, strings.Join(on, " and ")).titled(name)
 	f.offer(look, correct)
 }
 
@@ -85,8 +84,8 @@ func (r *reader) valueless() {
 		if 2*n > v.Measured {
 			level = Doubtful
 		}
-		f := r.find(level, sayNotFinite, n, format.Count(v.Measured, "measured experiment"), r.d.Objective, notFinite(v.NotFinite))
-		f.titled(n, format.Count(v.Measured, "experiment"))
+		f := r.find(level, sayNotFinite, n, plural(v.Measured, "measured experiment"), r.d.Objective, notFinite(v.NotFinite))
+		f.titled(n, plural(v.Measured, "experiment"))
 		for _, x := range v.NotFinite {
 			f.Experiments = append(f.Experiments, x.Experiment)
 		}
@@ -104,7 +103,7 @@ func (r *reader) lacksSought() bool {
 func inAll(n, of int) string {
 	switch {
 	case n < of:
-		return fmt.Sprintf("%d of %s", n, format.Count(of, "measured experiment"))
+		return fmt.Sprintf("%d of %s", n, plural(of, "measured experiment"))
 	case n == 1:
 		return "the only measured experiment"
 	}
