@@ -3,6 +3,7 @@ package policies_test
 import (
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,11 +17,13 @@ import (
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/policytest"
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
 // fidelities are campaigns with cheaper experiments, by the names of their recordings: by hours between bounds, by
-// listed ones of which the least matters, in steps and with failures, and by sources.
+// listed ones of which the least matters, in steps and with failures, and by sources; of several quantities of which a front,
+// or one under a bound, is sought.
 var fidelities = map[string]string{
 	"fidelity-hours": `
   - {name: hours, unit: h, min: 1, max: 24}
@@ -41,15 +44,37 @@ fidelity: {sources: [{name: simulation, cost: 0.1}, {name: cell, cost: 1}], unit
 budget: {experiments: 40, cost: 10}
 instrument: {simulated: {task: electrolyte-sources, noise: 0.05}}
 `,
+	"fidelity-front": `
+  - {name: hours, unit: h, min: 1, max: 24}
+quantities: [{name: conductivity, unit: mS/cm}, {name: viscosity, unit: mPa·s, scale: log}]
+objective: {tradeoff: [{maximize: conductivity, worst: 6}, {minimize: viscosity}]}
+fidelity: {parameter: hours, target: 24}
+cost: {of: 1 + hours, unit: h}
+budget: {experiments: 40, cost: 350}
+instrument: {simulated: {task: electrolyte-hours, noise: 0.05}}
+`,
+	"fidelity-bound": `
+  - {name: hours, unit: h, min: 1, max: 24}
+quantities: [{name: conductivity, unit: mS/cm}, {name: viscosity, unit: mPa·s, scale: log}]
+objective: {maximize: conductivity}
+constraints_on_outcomes: [viscosity <= 1.6]
+fidelity: {parameter: hours, target: 24}
+cost: {of: 1 + hours, unit: h}
+budget: {experiments: 40, cost: 350}
+instrument: {simulated: {task: electrolyte-hours, noise: 0.05}}
+`,
 }
 
 // cheaper is a campaign with cheaper experiments.
 func cheaper(t *testing.T, further string, changes ...func(*definition.Campaign)) definition.Campaign {
 	t.Helper()
+	objective := "objective: {maximize: conductivity, unit: mS/cm}\n"
+	if strings.Contains(further, "objective:") {
+		objective = ""
+	}
 	f, err := campaignfile.Parse(builtin.Registry(), "fidelity.yaml", []byte(`name: fidelity
 seed: 5
-objective: {maximize: conductivity, unit: mS/cm}
-initial: {experiments: 6}
+`+objective+`initial: {experiments: 6}
 parameters:
   - {name: lipf6, unit: mol/kg, min: 0.2, max: 2.1}
   - {name: ec, unit: kg/kg, min: 0.30, max: 0.52}
@@ -174,6 +199,9 @@ func TestFidelityIsChosenByInformationPerCost(t *testing.T) {
 				for i, w := range ways {
 					p := definition.Point{def.Fidelity.Parameter: w.Value}
 					want := informing(v.Objective, x, sourceOf(p))
+					if m := v.Outcomes.Of("viscosity"); m != nil {
+						want += informing(m, x, sourceOf(p))
+					}
 					if !(math.Abs(w.Information-want) <= 1e-6*want) {
 						t.Errorf("%s: %v tells %v, want %v", d.Chosen, w.Value, w.Information, want)
 					}
@@ -298,4 +326,135 @@ func TestFidelityIsAudited(t *testing.T) {
 		t.Error("the amended campaign does not go on")
 	}
 	audited(t, log, def)
+}
+
+// Law: where several quantities decide, what is cheaper than the target is on no front and keeps no bound for the best;
+// decisions come out the same with several under way, also once something else is sought by amendment.
+func TestFidelityOfSeveralQuantities(t *testing.T) {
+	for _, name := range []string{"fidelity-front", "fidelity-bound"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			def := cheaper(t, fidelities[name], func(def *definition.Campaign) { def.Parallel = 3 })
+			log := memlog.New()
+			core, err := studytest.Simulate(t.Context(), log, def)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cheap := 0
+			for i := range core.State().Experiments {
+				if sourceOf(core.State().Experiments[i].Parameters) < 1 {
+					cheap++
+				}
+			}
+			reading, err := core.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			summary, err := reading.Summarize(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var found []definition.Point
+			if best := summary.BestByModel; best != nil {
+				found = append(found, best.Parameters)
+			}
+			f := summary.Tradeoff
+			if f != nil {
+				for _, m := range slices.Concat(f.Members, f.Others) {
+					found = append(found, m.Parameters)
+				}
+				for _, x := range f.Expected {
+					found = append(found, x.Parameters)
+				}
+			}
+			if cheap < 3 || len(found) == 0 {
+				t.Errorf("hardly anything was tested: %d cheaper experiments, %d found", cheap, len(found))
+			}
+			for _, p := range found {
+				if sourceOf(p) != 1 {
+					t.Errorf("%v counts as a result", p)
+				}
+			}
+			audited(t, log, def)
+			other := cheaper(t, fidelities["fidelity-front"], func(to *definition.Campaign) {
+				to.Name, to.Parallel, to.Budget.Cost = def.Name, 3, 420
+			})
+			if name == "fidelity-front" {
+				other.Objective, other.Policy = def.Objective, def.Policy
+				other.ConstraintsOnOutcomes = []definition.OutcomeConstraint{{Require: "viscosity <= 3"}}
+			}
+			other = campaignfile.Complete(builtin.Registry(), other)
+			changes, err := campaignfile.Amend(builtin.Registry(), def, other)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request(t, log, def, engine.Request{Amend: &events.CampaignAmended{Definition: other, Changes: changes, Reason: "another use"}})
+			runner, err := studytest.Runner(t.Context(), log, def, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := len(runner.Core().State().Experiments)
+			if err := runner.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(runner.Core().State().Experiments); n == before {
+				t.Error("the amended campaign does not go on")
+			}
+			audited(t, log, def)
+		})
+	}
+}
+
+// Law: what is under way at a lower fidelity is nothing that the next experiment has to improve on, however good a value
+// is expected of it: the least is sought, and what is cheaper gives far less.
+func TestCheaperUnderWayIsNoResult(t *testing.T) {
+	for _, name := range []string{"fidelity-front", "fidelity-bound"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := strings.Replace(fidelities[name], "maximize: conductivity, worst: 6", "minimize: conductivity", 1)
+			text = strings.Replace(text, "maximize: conductivity", "minimize: conductivity", 1)
+			def := cheaper(t, text, func(def *definition.Campaign) {
+				def.Parallel, def.Budget.Experiments = 3, 18
+			})
+			log, now := memlog.New(), study.Clock()
+			if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:study", now(), ""); err != nil {
+				t.Fatal(err)
+			}
+			for ended := false; !ended; {
+				r := &drive.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: now}
+				suggestion, err := r.Suggest(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				ended = suggestion.Ended
+				for _, x := range suggestion.Experiments {
+					lipf6, _ := x.Parameters["lipf6"].Float()
+					values := []definition.Quantity{
+						{Name: "conductivity", Value: 10 + (lipf6-1)*(lipf6-1) - 90*(1-sourceOf(x.Parameters))},
+						{Name: "viscosity", Value: 1 + 0.4*lipf6},
+					}
+					tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: x.ID, Quantities: values}}
+					if _, err := engine.Submit(t.Context(), log, r.Core(), tell, now()); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			least, policy := math.Inf(1), policyOf(t, def) // of −ln of the improvement that is expected
+			for view, seed := range viewsOf(t, log, engine.NewCore(builtin.Registry())) {
+				d := policytest.Run(t, policy, view, seed)
+				c := d.Candidate()
+				if c == nil || c.Acquisition == nil {
+					continue
+				}
+				for i := range view.Campaign.Experiments {
+					if x := &view.Campaign.Experiments[i]; x.Status.Open() && sourceOf(x.Parameters) < 1 {
+						least = min(least, *c.Acquisition)
+					}
+				}
+			}
+			if least > 1 {
+				t.Errorf("with what is cheaper under way an improvement of exp(−%.2f) is expected at most", least)
+			}
+		})
+	}
 }

@@ -111,14 +111,8 @@ func (v *validator) fidelityOf() {
 	refuse := func(p path, what, advice string) {
 		v.report(p, what+" at several fidelities", advice)
 	}
-	switch {
-	case !v.def.Single(), o.Computed():
-		refuse(at("objective"), "only one measured quantity is modelled", "seek one quantity, or leave fidelity out")
-	case len(v.def.ConstraintsOnOutcomes) > 0:
-		refuse(at("constraints_on_outcomes"), "other quantities are not modelled", "leave them or fidelity out")
-	}
-	if len(v.def.Stop.Reach) > 0 {
-		refuse(at("stop", "target"), "bounds of quantities are not judged", "write a number")
+	if o.Preference != nil {
+		refuse(at("objective"), "experts do not compare outcomes", "seek quantities, or leave fidelity out")
 	}
 	if len(v.def.Experts) > 0 {
 		refuse(at("experts"), "experts' answers are not weighed", "leave the experts or fidelity out")
@@ -132,8 +126,13 @@ func (v *validator) fidelityOf() {
 	if v.def.Model.Intervals != definition.IntervalsFitted {
 		refuse(at("model", "intervals"), "intervals are not marginal", "write fitted, or leave it out")
 	}
-	if p := v.def.Policy.Next; v.known(policies.Next, p.Name) && p.Name != next.LogNEIName {
-		v.report(at("policy", "next"), fmt.Sprintf("%s does not choose between fidelities", p.Name), "write lognei, or leave fidelity out")
+	rule := next.LogNEIName
+	if v.def.Tradeoff() != nil {
+		rule = next.LogNEHVIName
+	}
+	if p := v.def.Policy.Next; v.known(policies.Next, p.Name) && p.Name != rule {
+		v.report(at("policy", "next"), fmt.Sprintf("%s does not choose between fidelities", p.Name),
+			fmt.Sprintf("write %s, or leave fidelity out", rule))
 	}
 }
 

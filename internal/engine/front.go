@@ -5,8 +5,10 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // front is what is known of the front of a trade-off. It fails where a quantity that
@@ -42,9 +44,13 @@ func expectedFront(
 	for _, i := range s.Front {
 		starts = append(starts, s.Measured[i].X)
 	}
+	ways, err := space.NewFidelity(v.Campaign.Bounded(), v.Space)
+	if err != nil {
+		return nil, err
+	}
 	var points []definition.Point
 	for _, weights := range outcome.Weights(len(p.Aims)) {
-		r, err := search.Minimize(ctx, v.Space, z.Of(weights), v.Campaign.Definition.Seed, starts, nil)
+		r, err := minimized(ctx, v, ways, z.Of(weights), starts)
 		if err != nil {
 			return nil, err
 		}
@@ -52,4 +58,16 @@ func expectedFront(
 		found, points = append(found, r.X), append(points, r.Point)
 	}
 	return z.Expect(s, found, points), nil
+}
+
+// minimized is the minimum of a function over the compositions: at the target, where some
+// experiments are cheaper.
+func minimized(
+	ctx context.Context, v policies.View, ways *space.Fidelity, f next.Acquisition, starts [][]float64,
+) (search.Result, error) {
+	seed := v.Campaign.Definition.Seed
+	if ways != nil {
+		return search.MinimizeAtTarget(ctx, ways, v.Space, f, search.Effort{}, seed, starts, nil)
+	}
+	return search.Minimize(ctx, v.Space, f, seed, starts, nil)
 }

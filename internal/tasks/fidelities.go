@@ -78,3 +78,20 @@ func electrolyteSources() Task {
 	t.Worst = Extreme{At: []float64{0.2, 0.3, 0, 0}, Value: 3.59959902251}
 	return t
 }
+
+// electrolyteHoursTradeoff is synthetic: [electrolyteTradeoff] read before a measuring cell is
+// wetted, as [electrolyteHours]; what is read of the viscosity is then too much. So nothing
+// that is read early is beyond the front, and the hypervolume is the same.
+func electrolyteHoursTradeoff() Tradeoff {
+	settled, early := electrolyteTradeoff(), electrolyteHours()
+	t := settled
+	t.Name, t.Description, t.Parameters = early.Name, early.Description, early.Parameters
+	t.values = func(x []float64) []float64 {
+		left := (24 - x[3]) / 23
+		values := settled.values(x[:3])
+		values[0] = early.value(x)
+		values[1] *= 1 + 0.2*left*left
+		return values
+	}
+	return t
+}

@@ -108,7 +108,7 @@ var tradeoffs = []func() Tradeoff{
 	func() Tradeoff { return dtlz2(6, 3) },
 	func() Tradeoff { return dtlz2(6, 4) },
 	c2dtlz2, zdt1, zdt3,
-	vehicleSafety, carSideImpact, penicillin, electrolyteTradeoff,
+	vehicleSafety, carSideImpact, penicillin, electrolyteTradeoff, electrolyteHoursTradeoff,
 }
 
 // minimized returns a problem with parameters x1 … xd in [0, 1] and objectives

@@ -81,7 +81,7 @@ func (r logNEI) Compose(s Several) (Composed, error) {
 	// Points of the mixtures are a sequence of their own: they have to be independent
 	// of the members' values.
 	b := base{Several: s, problem: s.Problem.Functions(s.Seed ^ 0x6d697874757265), points: slices.Concat(measured, pending)}
-	b.measured = len(b.points) - len(pending)
+	b.measured, b.compared = len(b.points)-len(pending), comparable(m, b.points)
 	return b.compose()
 }
 
@@ -111,6 +111,7 @@ type base struct {
 	problem    composite.Problem
 	points     [][]float64 // tried: those measured that are weighed, then those under way
 	measured   int         // how many are of the first kind
+	compared   []bool      // which are at the target, where some are of a lower fidelity
 	parameters [][]float64 // at each of them
 	joints     []*gp.Joint
 	tolerances []float64
@@ -197,6 +198,9 @@ func (b *base) incumbent(draws *gp.Several, points []int) (best float64, point i
 		for k := range b.row {
 			b.row[k] = draws.Values[k][p]
 		}
+		if !b.compared[i] {
+			continue
+		}
 		value, kept := b.evaluate(b.row, b.parameters[i])
 		worst = b.worse(worst, value)
 		if kept && finite(value) && (point < 0 || b.worse(value, best) == best && value != best) {
@@ -216,6 +220,9 @@ func (b *base) worst() float64 {
 	for i := range b.points {
 		for k, joint := range b.joints {
 			b.row[k] = joint.Mean[i]
+		}
+		if !b.compared[i] {
+			continue
 		}
 		value, _ := b.evaluate(b.row, b.parameters[i])
 		out = b.worse(out, value)

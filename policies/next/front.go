@@ -39,13 +39,20 @@ func (logNEHVI) Composes(p *outcome.Problem, _ *objective.Model) bool { return p
 
 // Compose implements [Composer].
 func (logNEHVI) Compose(s Several) (Composed, error) {
-	_, pending := s.Objective.Expected()
+	m, pending := s.Objective.Expected()
+	all := slices.Concat(pending, s.Awaited)
+	var underWay [][]float64 // what is so at a lower fidelity can be on no front
+	for i, compared := range comparable(m, all) {
+		if compared {
+			underWay = append(underWay, all[i])
+		}
+	}
 	members := fronts
 	four := len(s.Problem.Aims) > 3
 	if four {
 		members = ofFour
 	}
-	improvement, err := s.Problem.Improvement(s.Standing, slices.Concat(pending, s.Awaited), members, s.Seed)
+	improvement, err := s.Problem.Improvement(s.Standing, underWay, members, s.Seed)
 	if err != nil {
 		return Composed{}, err
 	}

@@ -58,7 +58,7 @@ func (s *Step) minimize(
 		effort.Searches = composed.Searches
 	}
 	if s.ways != nil {
-		return s.atTarget(ctx, f, effort, seed, all, skip)
+		return search.MinimizeAtTarget(ctx, s.ways, s.View.Space, f, effort, seed, all, skip)
 	}
 	return search.MinimizeWith(ctx, s.View.Space, f, effort, seed, all, skip)
 }

@@ -1,17 +1,17 @@
 package step
 
 import (
-	"context"
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/num/sources"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/policies/next"
-	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -21,7 +21,8 @@ import (
 //	G / c,
 //
 // with the information G that the experiment gives on the composition's value at the
-// target (package sources) and its cost c. That is a rate: however much of the budget is
+// target (package sources), of several quantities the sum over their models, and its
+// cost c. That is a rate: however much of the budget is
 // left, in the choice of the composition it is what cools the cost (docs/results.md). So
 // a composition is measured cheaply until that tells nothing new, and
 // then at the target. A cheaper way is taken only where the budget of cost has room for
@@ -47,59 +48,6 @@ func (s *Step) searched() *space.Space {
 		return s.ways.Compositions
 	}
 	return s.View.Space
-}
-
-// atTarget minimizes an acquisition over the compositions, at the target. What is to be
-// skipped are compositions of the whole space.
-func (s *Step) atTarget(
-	ctx context.Context, f next.Acquisition, effort search.Effort, seed uint64, starts [][]float64, skip map[string]bool,
-) (search.Result, error) {
-	within := make([][]float64, len(starts))
-	for i, x := range starts {
-		within[i] = s.ways.Drop(x)
-	}
-	left := make(map[string]bool)
-	if points, ok := s.ways.Compositions.Finite(); ok && len(skip) > 0 {
-		for _, p := range points {
-			whole, err := s.View.Space.Key(s.ways.Point(p, s.ways.Target()))
-			if err != nil {
-				return search.Result{}, err
-			}
-			key, err := s.ways.Compositions.Key(p)
-			if err != nil {
-				return search.Result{}, err
-			}
-			left[key] = skip[whole]
-		}
-	}
-	effort.Screen = s.lowered(effort.Screen)
-	r, err := search.MinimizeWith(ctx, s.ways.Compositions, s.lowered(f), effort, seed, within, left)
-	if err != nil {
-		return r, err
-	}
-	r.X, r.Point = s.ways.Join(r.X, s.ways.Target()), s.ways.Point(r.Point, s.ways.Target())
-	return r, nil
-}
-
-// lowered is an acquisition at the target as a function of the composition alone; nil
-// stays nil.
-func (s *Step) lowered(f next.Acquisition) next.Acquisition {
-	if f == nil {
-		return nil
-	}
-	at, width := s.ways.Coordinates()
-	var slope []float64
-	return func(x, grad []float64) float64 {
-		whole := s.ways.Join(x, s.ways.Target())
-		if grad == nil {
-			return f(whole, nil)
-		}
-		slope = append(slope[:0], whole...)
-		value := f(whole, slope)
-		copy(grad, slope[:at])
-		copy(grad[at:], slope[at+width:])
-		return value
-	}
 }
 
 // sample draws compositions, at the target where there are cheaper ways.
@@ -134,8 +82,8 @@ func (s *Step) measuredIn(d policies.Decision) (policies.Decision, error) {
 		return d, nil // costs completes the campaign
 	}
 	var points [][]float64
-	var ways []sources.Way
-	var values []int // of the ways
+	var costs []float64 // logarithms
+	var values []int    // of the ways
 	for way := range s.ways.Ways {
 		y := s.ways.In(x, way)
 		cost := s.weighing.cost.At(y).Mean
@@ -144,12 +92,10 @@ func (s *Step) measuredIn(d policies.Decision) (policies.Decision, error) {
 			continue
 		}
 		points, values = append(points, y), append(values, way)
-		ways = append(ways, sources.Way{
-			Noise: s.View.Objective.NoiseVariance(y), Cost: math.Exp(s.weighing.cost.Log(y, nil)),
-		})
+		costs = append(costs, s.weighing.cost.Log(y, nil))
 		choice.Ways = append(choice.Ways, events.FidelityWay{Value: s.ways.Ways[way], Cost: cost})
 	}
-	worth := sources.LogInformationAt(s.View.Objective.GP(), x, points, ways)
+	worth, ways := s.information(x, points, costs)
 	for i, log := range worth {
 		choice.Ways[i].Information = math.Exp(log)
 	}
@@ -169,6 +115,30 @@ func (s *Step) measuredIn(d policies.Decision) (policies.Decision, error) {
 	return d, nil
 }
 
+// information returns ln of the information that each way gives on the values at a point
+// at the target, the sum over the quantities by which the campaign is decided, and the
+// ways, given the logarithms of what they cost.
+func (s *Step) information(x []float64, points [][]float64, costs []float64) (worth []float64, ways []sources.Way) {
+	models := []*objective.Model{s.View.Objective}
+	if s.several != nil {
+		models = s.several.problem.Models
+	}
+	logs := make([][]float64, len(points)) // of each way, those of the quantities
+	for _, m := range models {
+		ways = ways[:0]
+		for i, y := range points {
+			ways = append(ways, sources.Way{Noise: m.NoiseVariance(y), Cost: math.Exp(costs[i])})
+		}
+		for i, log := range sources.LogInformationAt(m.GP(), x, points, ways) {
+			logs[i] = append(logs[i], log)
+		}
+	}
+	for _, of := range logs {
+		worth = append(worth, floats.LogSumExp(of))
+	}
+	return worth, ways
+}
+
 // take makes a candidate the experiment in a way: what is expected is what it will give.
 func (s *Step) take(c *events.Candidate, x []float64, way int) {
 	if way == s.ways.Target() {
@@ -180,6 +150,9 @@ func (s *Step) take(c *events.Candidate, x []float64, way int) {
 	mean, sd := model.Posterior(x)
 	optimistic, pessimistic := model.Untransform(mean-s.Beta*sd), model.Untransform(mean+s.Beta*sd)
 	c.Prediction, c.Optimistic, c.Pessimistic = &prediction, &optimistic, &pessimistic
+	if s.several != nil { // whether it keeps constraints is a matter of the target
+		c.Outcomes = s.several.predictor.At(x).Quantities
+	}
 }
 
 // cheapInARow is how many experiments have been asked for since the last one at the

@@ -18,11 +18,13 @@ import (
 // fidelity that stands among their coordinates (package sources). Noise is inferred in
 // the fit; where that of a measurement is known, the posterior has it.
 
-// open prepares the space of a definition, and where its cheaper experiments lie, where
-// the projection is of what the campaign seeks.
+// open prepares the space of a definition, and where its cheaper experiments lie: of what
+// the campaign seeks, and of quantities by which something is decided. Others are only
+// shown, and their models have always taken the fidelity for a parameter as any.
 func (p *Projection) open(def *definition.Campaign) (err error) {
 	p.fidelity = nil
-	if p.space, err = space.New(*def); err != nil || p.state.Quantity != "" {
+	decides := !def.Single() || def.Objective.Computed() || len(def.ConstraintsOnOutcomes) > 0
+	if p.space, err = space.New(*def); err != nil || p.state.Quantity != "" && !decides {
 		return err
 	}
 	p.fidelity, err = space.NewFidelity(*def, p.space)
