@@ -16,6 +16,7 @@ func TestBestBefore(t *testing.T) {
 	for i, value := range []float64{1, 5, 1, 5, 9, 0} {
 		s.Experiments = append(s.Experiments, campaign.Experiment{
 			ID: events.ExperimentID(i + 1), Parameters: definition.Point{"at": definition.Number(float64(i + 1))},
+			Status:      campaign.Measured,
 			Measurement: &events.Measurement{Objective: definition.Quantity{Value: value}},
 		})
 	}
