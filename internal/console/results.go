@@ -249,7 +249,8 @@ func measureOf(
 
 // result reads the form of a result: a value, or why there is none. Both at
 // once is a fault: one of them was left from before, and which one is not to be
-// guessed. Of several quantities some may be there although it failed. Whether a value is missing, or doubtful, the engine judges.
+// guessed. Of several quantities some may be there although it failed. Whether a
+// value is missing, or doubtful, the engine judges.
 func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	tell := &engine.Tell{Experiment: text(r, "experiment"), Anyway: text(r, "anyway") != ""}
 	def := definitionOf(of)
