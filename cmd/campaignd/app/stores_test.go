@@ -28,7 +28,7 @@ type keptStore struct {
 func keptStores(t *testing.T) (all []keptStore) {
 	t.Helper()
 	sets, err := filepath.Glob("testdata/stores/*.zip")
-	if err != nil || len(sets) < 4 {
+	if err != nil || len(sets) < 5 {
 		t.Fatalf("%d sets of stores: %v", len(sets), err)
 	}
 	into := t.TempDir()
