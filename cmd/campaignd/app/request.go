@@ -56,7 +56,11 @@ func (a *app) recordAll(ctx context.Context, t target, steps ...step) error {
 		all = append(all, stored...)
 		if i == len(steps)-1 {
 			defer s.Close()
-			return errors.Join(a.printRecorded(ctx, s, all), a.afterwards(ctx, s, t, all))
+			printed := a.printRecorded(ctx, s, all)
+			if errors.Is(printed, events.ErrClosed) { // the run that took it has ended since
+				printed = a.printSoFar(ctx, t, all)
+			}
+			return errors.Join(printed, a.afterwards(ctx, s, t, all))
 		}
 		if err := s.Close(); err != nil {
 			return err
@@ -65,7 +69,8 @@ func (a *app) recordAll(ctx context.Context, t target, steps ...step) error {
 	return nil
 }
 
-// printSoFar prints what was recorded before something failed.
+// printSoFar prints what was recorded, with the store opened anew: before something
+// failed, or by a run that has ended since.
 func (a *app) printSoFar(ctx context.Context, t target, stored []events.Event) error {
 	if stored == nil {
 		return nil
