@@ -5,7 +5,6 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/outcome"
 	"github.com/campaignd/campaignd/projections/space"
@@ -50,7 +49,7 @@ func expectedFront(
 	}
 	var points []definition.Point
 	for _, weights := range outcome.Weights(len(p.Aims)) {
-		r, err := minimized(ctx, v, ways, z.Of(weights), starts)
+		r, err := search.MinimizeAtTarget(ctx, ways, v.Space, z.Of(weights), search.Effort{}, v.Campaign.Definition.Seed, starts, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -58,16 +57,4 @@ func expectedFront(
 		found, points = append(found, r.X), append(points, r.Point)
 	}
 	return z.Expect(s, found, points), nil
-}
-
-// minimized is the minimum of a function over the compositions: at the target, where some
-// experiments are cheaper.
-func minimized(
-	ctx context.Context, v policies.View, ways *space.Fidelity, f next.Acquisition, starts [][]float64,
-) (search.Result, error) {
-	seed := v.Campaign.Definition.Seed
-	if ways != nil {
-		return search.MinimizeAtTarget(ctx, ways, v.Space, f, search.Effort{}, seed, starts, nil)
-	}
-	return search.Minimize(ctx, v.Space, f, seed, starts, nil)
 }

@@ -7,13 +7,16 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// MinimizeAtTarget minimizes an acquisition over the compositions of a space whose
-// experiments differ in fidelity, at the target. Starts are points of its cube, and what
-// is to be skipped are compositions of it.
+// MinimizeAtTarget is [MinimizeWith] over the compositions of a space whose experiments
+// differ in fidelity, at the target; ways is nil where they do not. Starts are points of
+// its cube, and what is to be skipped are compositions of it.
 func MinimizeAtTarget(
 	ctx context.Context, ways *space.Fidelity, sp *space.Space, f next.Acquisition, effort Effort, seed uint64,
 	starts [][]float64, skip map[string]bool,
 ) (Result, error) {
+	if ways == nil {
+		return MinimizeWith(ctx, sp, f, effort, seed, starts, skip)
+	}
 	within := make([][]float64, len(starts))
 	for i, x := range starts {
 		within[i] = ways.Drop(x)

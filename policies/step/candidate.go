@@ -57,10 +57,7 @@ func (s *Step) minimize(
 		all = append(all, composed.Starts...)
 		effort.Searches = composed.Searches
 	}
-	if s.ways != nil {
-		return search.MinimizeAtTarget(ctx, s.ways, s.View.Space, f, effort, seed, all, skip)
-	}
-	return search.MinimizeWith(ctx, s.View.Space, f, effort, seed, all, skip)
+	return search.MinimizeAtTarget(ctx, s.ways, s.View.Space, f, effort, seed, all, skip)
 }
 
 // composed is the acquisition of several quantities that a search is of, nil where
