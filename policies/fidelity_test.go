@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/policytest"
+	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
@@ -234,44 +235,51 @@ func TestFidelityIsChosenByInformationPerCost(t *testing.T) {
 	}
 }
 
-// Law: what is cheaper than the target is never the best, reaches no target and is no improvement, however great its value
-// is; the experiments of the initial design are at the target every second time.
-func TestBestIsAtTheTarget(t *testing.T) {
-	stop := 50.0
-	def := cheaper(t, fidelities["fidelity-sources"], func(def *definition.Campaign) { def.Stop.Target = &stop })
+// measuredByHand runs a campaign to its end, whose experiments a person measures.
+func measuredByHand(t *testing.T, def definition.Campaign, measure func(campaign.Experiment) engine.Tell) (*memlog.Log, *engine.Core) {
+	t.Helper()
 	log, now := memlog.New(), study.Clock()
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:study", now(), ""); err != nil {
 		t.Fatal(err)
 	}
-	var core *engine.Core
-	cheap, given := 0, 0
 	for {
 		r := &drive.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: now}
 		suggestion, err := r.Suggest(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		core = r.Core()
 		if suggestion.Ended {
-			break
+			return log, r.Core()
 		}
 		for _, x := range suggestion.Experiments {
-			lipf6, _ := x.Parameters["lipf6"].Float()
-			value := 10 - (lipf6-1)*(lipf6-1)
-			if sourceOf(x.Parameters) == 0 {
-				value += 90
-				cheap++
-			}
-			if given < 6 && (given%2 == 0) != (sourceOf(x.Parameters) == 1) {
-				t.Errorf("experiment %d of the design is %v", given+1, x.Parameters["source"])
-			}
-			given++
-			tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: x.ID, Value: new(value)}}
-			if _, err := engine.Submit(t.Context(), log, core, tell, now()); err != nil {
+			told := measure(x)
+			told.Experiment = x.ID
+			if _, err := engine.Submit(t.Context(), log, r.Core(), engine.Request{Actor: "person:ada", Tell: &told}, now()); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+}
+
+// Law: what is cheaper than the target is never the best, reaches no target and is no improvement, however great its value
+// is; the experiments of the initial design are at the target every second time.
+func TestBestIsAtTheTarget(t *testing.T) {
+	stop := 50.0
+	def := cheaper(t, fidelities["fidelity-sources"], func(def *definition.Campaign) { def.Stop.Target = &stop })
+	cheap, given := 0, 0
+	log, core := measuredByHand(t, def, func(x campaign.Experiment) engine.Tell {
+		lipf6, _ := x.Parameters["lipf6"].Float()
+		value := 10 - (lipf6-1)*(lipf6-1)
+		if sourceOf(x.Parameters) == 0 {
+			value += 90
+			cheap++
+		}
+		if given < 6 && (given%2 == 0) != (sourceOf(x.Parameters) == 1) {
+			t.Errorf("experiment %d of the design is %v", given+1, x.Parameters["source"])
+		}
+		given++
+		return engine.Tell{Value: new(value)}
+	})
 	reading, err := core.Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -308,12 +316,17 @@ func TestFidelityIsAudited(t *testing.T) {
 	dearer := def
 	dearer.Fidelity.Sources = []definition.Source{{Name: "simulation", Cost: 0.2}, {Name: "cell", Cost: 1}}
 	dearer.Budget.Cost = 14
-	changes, err := campaignfile.Amend(builtin.Registry(), def, dearer)
+	goesOnAs(t, log, def, dearer)
+}
+
+// goesOnAs amends a campaign, has it go on, and audits it.
+func goesOnAs(t *testing.T, log *memlog.Log, def, amended definition.Campaign) {
+	t.Helper()
+	changes, err := campaignfile.Amend(builtin.Registry(), def, amended)
 	if err != nil {
 		t.Fatal(err)
 	}
-	amend := &events.CampaignAmended{Definition: dearer, Changes: changes, Reason: "a licence"}
-	request(t, log, def, engine.Request{Amend: amend})
+	request(t, log, def, engine.Request{Amend: &events.CampaignAmended{Definition: amended, Changes: changes, Reason: "a licence"}})
 	runner, err := studytest.Runner(t.Context(), log, def, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -383,24 +396,7 @@ func TestFidelityOfSeveralQuantities(t *testing.T) {
 				other.Objective, other.Policy = def.Objective, def.Policy
 				other.ConstraintsOnOutcomes = []definition.OutcomeConstraint{{Require: "viscosity <= 3"}}
 			}
-			other = campaignfile.Complete(builtin.Registry(), other)
-			changes, err := campaignfile.Amend(builtin.Registry(), def, other)
-			if err != nil {
-				t.Fatal(err)
-			}
-			request(t, log, def, engine.Request{Amend: &events.CampaignAmended{Definition: other, Changes: changes, Reason: "another use"}})
-			runner, err := studytest.Runner(t.Context(), log, def, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			before := len(runner.Core().State().Experiments)
-			if err := runner.Run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if n := len(runner.Core().State().Experiments); n == before {
-				t.Error("the amended campaign does not go on")
-			}
-			audited(t, log, def)
+			goesOnAs(t, log, def, campaignfile.Complete(builtin.Registry(), other))
 		})
 	}
 }
@@ -416,29 +412,13 @@ func TestCheaperUnderWayIsNoResult(t *testing.T) {
 			def := cheaper(t, text, func(def *definition.Campaign) {
 				def.Parallel, def.Budget.Experiments = 3, 18
 			})
-			log, now := memlog.New(), study.Clock()
-			if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:study", now(), ""); err != nil {
-				t.Fatal(err)
-			}
-			for ended := false; !ended; {
-				r := &drive.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: now}
-				suggestion, err := r.Suggest(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				ended = suggestion.Ended
-				for _, x := range suggestion.Experiments {
-					lipf6, _ := x.Parameters["lipf6"].Float()
-					values := []definition.Quantity{
-						{Name: "conductivity", Value: 10 + (lipf6-1)*(lipf6-1) - 90*(1-sourceOf(x.Parameters))},
-						{Name: "viscosity", Value: 1 + 0.4*lipf6},
-					}
-					tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: x.ID, Quantities: values}}
-					if _, err := engine.Submit(t.Context(), log, r.Core(), tell, now()); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
+			log, _ := measuredByHand(t, def, func(x campaign.Experiment) engine.Tell {
+				lipf6, _ := x.Parameters["lipf6"].Float()
+				return engine.Tell{Quantities: []definition.Quantity{
+					{Name: "conductivity", Value: 10 + (lipf6-1)*(lipf6-1) - 90*(1-sourceOf(x.Parameters))},
+					{Name: "viscosity", Value: 1 + 0.4*lipf6},
+				}}
+			})
 			least, policy := math.Inf(1), policyOf(t, def) // of −ln of the improvement that is expected
 			for view, seed := range viewsOf(t, log, engine.NewCore(builtin.Registry())) {
 				d := policytest.Run(t, policy, view, seed)
