@@ -185,13 +185,13 @@ func (c *Core) stillGiven(x *campaign.Experiment, r *Correct) (*events.Measureme
 		}
 		return c.checked(*m, nil, r.Anyway) // it may be from before a quantity was declared
 	}
-	given, made := reported{
-		requested: x.Parameters, made: r.Actual, anyway: r.Anyway, quantities: slices.Concat(r.Quantities, r.Further),
-	}, x.Measurement
-	if made != nil {
-		given.requested = made.Actual
+	stands := x.Parameters
+	if x.Measurement != nil {
+		stands = x.Measurement.Actual
 	}
-	return c.givenAllTheSame(given, r.given())
+	return c.givenAllTheSame(reported{
+		requested: stands, made: r.Actual, anyway: r.Anyway, quantities: slices.Concat(r.Quantities, r.Further),
+	}, r.given())
 }
 
 // correctMeasurement corrects or excludes a measurement that stays one.
