@@ -113,6 +113,10 @@ func (c *Campaign) Preferred() []string {
 // front, and not what an expert prefers.
 func (c *Campaign) Single() bool { return c.Tradeoff() == nil && c.Objective.Preference == nil }
 
+// SeveralMatter reports whether more than the value of what is sought decides: of a
+// trade-off, of a preference, and where outcomes are bounded.
+func (c *Campaign) SeveralMatter() bool { return !c.Single() || len(c.ConstraintsOnOutcomes) > 0 }
+
 // Names reports whether a result names each of its quantities: what is sought is
 // computed from several, or several are traded off or compared, so that a value
 // without a name could be of any.

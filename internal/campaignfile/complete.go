@@ -61,7 +61,7 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 	if def.Measures() {
 		definition.DefaultTo(&def.Model.Feasibility, true)
 		tails := definition.TailsCompress
-		if !def.Single() || len(def.ConstraintsOnOutcomes) > 0 {
+		if def.SeveralMatter() {
 			tails = definition.TailsKeep // quantities are compared in their own units
 		}
 		definition.Default(&def.Model.Tails, tails)

@@ -36,7 +36,7 @@ func (v *validator) outcomes() {
 	if len(o.Tradeoff) > 0 {
 		v.tradeoff()
 	}
-	if (!v.def.Single() || len(v.def.ConstraintsOnOutcomes) > 0) && v.def.Model.Tails == definition.TailsCompress {
+	if v.def.SeveralMatter() && v.def.Model.Tails == definition.TailsCompress {
 		v.report(at("model", "tails"), "a constraint, a trade-off or a preference compares a quantity in its own unit", "write tails: keep, or leave it out")
 	}
 	v.reference()

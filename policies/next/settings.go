@@ -223,8 +223,7 @@ func Weighs(c definition.Choice) bool { return logarithm(c.Name) }
 // model of the value that is sought alone, as all were before there were these.
 func ByQuantities(def *definition.Campaign) bool {
 	s, _ := definition.SettingsIf[LogNEI](def.Policy.Next, LogNEIName)
-	return !def.Single() || len(def.ConstraintsOnOutcomes) > 0 ||
-		def.Objective.Computed() && s.Quantities
+	return def.SeveralMatter() || def.Objective.Computed() && s.Quantities
 }
 
 // Prefers reports whether a rule of next works where what an expert prefers among

@@ -23,7 +23,7 @@ import (
 // shown, and their models have always taken the fidelity for a parameter as any.
 func (p *Projection) open(def *definition.Campaign) (err error) {
 	p.fidelity = nil
-	decides := !def.Single() || def.Objective.Computed() || len(def.ConstraintsOnOutcomes) > 0
+	decides := def.SeveralMatter() || def.Objective.Computed()
 	if p.space, err = space.New(*def); err != nil || p.state.Quantity != "" && !decides {
 		return err
 	}

@@ -98,7 +98,7 @@ func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Sett
 func ofRows(
 	ctx context.Context, def definition.Campaign, rows *table.Instrument, candidates []definition.Point,
 ) (Truth, error) {
-	if !def.Single() || len(def.ConstraintsOnOutcomes) > 0 {
+	if def.SeveralMatter() {
 		def.Candidates = candidates
 		return truthOf(def, rows.Means, 0)
 	}

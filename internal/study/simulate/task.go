@@ -340,7 +340,7 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 		if err != nil {
 			return err
 		}
-		if !def.Single() || len(def.ConstraintsOnOutcomes) > 0 {
+		if def.SeveralMatter() {
 			if def, err = t.composed(file, source); err != nil {
 				return err
 			}
