@@ -1,0 +1,202 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// action is something that a form of a campaign asks for, and how the answer is
+// made. One handler serves all of them: see [Console.act]. So rights, repeats,
+// confirmation and the message afterwards are the same for each, and a new form
+// cannot forget one.
+type action struct {
+	// path is the end of the form's address, permission what the visitor must
+	// have, said the key of the message that is shown afterwards.
+	path, permission, said string
+	// act is what a lab may want the visitor to confirm: see
+	// [Visitor.Confirmed].
+	act string
+	// request reads the form into a request; do, if set, acts without one.
+	request func(r *http.Request, of *lab.Campaign) (engine.Request, error)
+	do      func(ctx context.Context, of *lab.Campaign, by engine.Request) error
+	// then, if set, goes on once the request is recorded, now or by an earlier
+	// form of the same identifier.
+	then func(ctx context.Context, of *lab.Campaign, by engine.Request) error
+	// look answers a form whose button only shows what would become of the
+	// campaign; nil where none has one.
+	look func(w http.ResponseWriter, r *http.Request, of *lab.Campaign)
+	// show shows the form's page again, with what was wrong.
+	show func(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string)
+	// back is where the visitor is sent afterwards; nil: to the campaign.
+	back func(r *http.Request, of *lab.Campaign) string
+}
+
+// actions lists all that a form can ask of a campaign. Run and halt have no
+// request: they are no events of the campaign, and asking for them twice is
+// asking for what is the case.
+func (c *Console) actions() []action {
+	reason := func(r *http.Request) string { return text(r, "reason") }
+	simple := func(make func(r *http.Request) engine.Request) func(*http.Request, *lab.Campaign) (engine.Request, error) {
+		return func(r *http.Request, _ *lab.Campaign) (engine.Request, error) { return make(r), nil }
+	}
+	experiment := func(r *http.Request, of *lab.Campaign) string {
+		return address(of) + "/experiments/" + url.PathEscape(text(r, "experiment"))
+	}
+	filed := func(r *http.Request, of *lab.Campaign) string {
+		if text(r, "experiment") != "" {
+			return experiment(r, of) + "#files"
+		}
+		return address(of) + "/files"
+	}
+	here := func(permission, path, said string) action {
+		return action{permission: permission, path: path, said: said, show: c.showCampaign}
+	}
+	asks := func(a action, request func(*http.Request, *lab.Campaign) (engine.Request, error)) action {
+		a.request = request
+		return a
+	}
+	return []action{
+		asks(here(Run, "pause", "paused"), simple(func(r *http.Request) engine.Request {
+			return engine.Request{Pause: &events.CampaignPaused{Reason: reason(r)}}
+		})),
+		asks(here(Run, "resume", "resumed"), simple(func(r *http.Request) engine.Request {
+			return engine.Request{Resume: &events.CampaignResumed{Reason: reason(r)}}
+		})),
+		{path: "stop", permission: Run, said: "stopped", act: "stop", show: c.showCampaign,
+			request: stopping},
+		{path: "run", permission: Run, said: "running", show: c.showCampaign,
+			do: func(ctx context.Context, of *lab.Campaign, by engine.Request) error { return of.Start(ctx, by) }},
+		{path: "halt", permission: Run, said: "halted", show: c.showCampaign,
+			do: func(_ context.Context, of *lab.Campaign, by engine.Request) error { return of.Halt(by) }},
+		asks(here(Run, "note", "noted"), simple(func(r *http.Request) engine.Request {
+			return engine.Request{Note: &engine.Note{Text: text(r, "text"), About: text(r, "about")}}
+		})),
+		asks(here(Run, "exclude", "excluded"), excluding),
+		asks(here(Run, "allow", "allowed"), simple(func(r *http.Request) engine.Request {
+			return engine.Request{Allow: &engine.Allow{Exclusion: text(r, "exclusion"), Reason: reason(r)}}
+		})),
+		{path: "resolve", permission: Resolve, said: "resolved", act: "resolve",
+			show: c.showExperiment, request: resolution, back: experiment},
+		{path: "correct", permission: Run, said: "corrected", act: "override",
+			show: c.showExperiment, request: correction, back: experiment},
+		{path: "attach", permission: Run, said: "attached", show: c.showFiles, do: c.attaching, back: filed},
+		{path: "withdraw", permission: Run, said: "withdrawn", show: c.showFiles, request: withdrawing, back: filed},
+		{path: "tell", permission: Run, said: "told", show: c.showResults, request: result, then: c.toldWith,
+			back: func(_ *http.Request, of *lab.Campaign) string { return address(of) + "/results" }},
+		{path: "definition", permission: Run, said: "amended", act: "override",
+			show: c.showDefinition, request: c.amendment, look: c.showChanges},
+	}
+}
+
+// stopping reads the form that stops a campaign. That cannot be undone, so the
+// form asks for the campaign's name.
+func stopping(r *http.Request, of *lab.Campaign) (engine.Request, error) {
+	if text(r, "name") != of.Name() {
+		return engine.Request{}, problem.New(problem.Invalid,
+			"a stopped campaign cannot be resumed: to be sure, type its name, %s", of.Name())
+	}
+	return engine.Request{Stop: &events.CampaignStopped{Reason: text(r, "reason")}}, nil
+}
+
+// excluding reads the form that excludes the neighborhood of an experiment or a
+// question. A reason must be given here, where the page asks a person who has
+// one in mind; [Console.excludeRegion] records that none was given.
+func excluding(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
+	reason := text(r, "reason")
+	if reason == "" {
+		return engine.Request{}, problem.New(problem.Invalid,
+			"say why it is excluded: others will want to know")
+	}
+	return engine.Request{Exclude: &engine.Exclude{About: text(r, "about"), Reason: reason}}, nil
+}
+
+// errNothing is returned by a form that asks for nothing new. It is no failure:
+// the visitor is sent back, and the page says so.
+var errNothing = errors.New("nothing is changed")
+
+// act serves a form of a campaign: it checks the rights, does what the form
+// asks for, and sends the visitor back to a page that says so. A failure shows
+// the form again, with what was typed, and with another identifier where
+// nothing was recorded ([forgetRequest]).
+func (c *Console) act(a action) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		of := c.find(w, r, a.permission)
+		if of == nil {
+			return
+		}
+		r, err := c.takeForm(r, of, a.permission)
+		if err != nil {
+			a.show(w, r, of, statusOf(err), err, a.path)
+			return
+		}
+		if a.look != nil && text(r, "look") != "" {
+			a.look(w, r, of)
+			return
+		}
+		said := a.said
+		err = c.perform(r, of, a)
+		if errors.Is(err, errNothing) {
+			err, said = nil, "same"
+		}
+		if err != nil {
+			forgetRequest(r, err)
+			a.show(w, r, of, statusOf(err), err, a.path)
+			return
+		}
+		back := address(of)
+		if a.back != nil {
+			back = a.back(r, of)
+		}
+		if from := r.PostForm.Get("from"); from == "list" {
+			back = "/campaigns"
+		}
+		redirect(w, r, back, said)
+	}
+}
+
+// perform does what a form asks for, once: a form that was recorded before
+// succeeds without doing anything. The order is: repeat, faults, confirmation;
+// the visitor is asked to log in again only for what can be done. The request
+// is made before and judged after, by the process that holds the store: what
+// changes in between is found there.
+func (c *Console) perform(r *http.Request, of *lab.Campaign, a action) error {
+	by := requested(r, engine.Request{})
+	if a.do != nil {
+		return a.do(r.Context(), of, by)
+	}
+	done, err := alreadyRecorded(r.Context(), of, by)
+	if err == nil && !done {
+		err = c.record(r, of, a)
+	}
+	if err != nil || a.then == nil {
+		return err
+	}
+	return a.then(r.Context(), of, by)
+}
+
+// record has the request of a form recorded.
+func (c *Console) record(r *http.Request, of *lab.Campaign, a action) error {
+	request, err := a.request(r, of)
+	if err != nil {
+		return err
+	}
+	if err := visitorOf(r.Context()).confirmed(a.act); err != nil {
+		return err
+	}
+	_, err = of.Submit(r.Context(), requested(r, request))
+	return err
+}
+
+// text is what was typed into a field, without surrounding space and with line
+// ends as on the server.
+func text(r *http.Request, name string) string {
+	return strings.TrimSpace(strings.ReplaceAll(r.PostForm.Get(name), "\r\n", "\n"))
+}
