@@ -134,7 +134,7 @@ func (c *Console) bring(w http.ResponseWriter, r *http.Request) {
 // each.
 func (c *Console) bringPageOf(r *http.Request, of *lab.Campaign) *bringPage {
 	p := &bringPage{shell: c.shellOf(r, "Bring measurements to "+of.Name()), Path: address(of)}
-	p.Campaign = of.Name()
+	p.in(of, pageResults)
 	p.CanBring = p.May(Run)
 	of.Read(func(core *engine.Core) {
 		def := core.State().Definition

@@ -35,6 +35,8 @@ type campaignPage struct {
 	Found  findings
 	Drawn  drawings
 	Tables tables
+	// Tab is the part of the page that is shown below the summary.
+	Tab string
 	// PastText says as of when an earlier state is shown, "" for now.
 	PastText string
 	PastTime time.Time
@@ -84,10 +86,10 @@ type drawings struct {
 // tables are the lists of a campaign's page. Experiments is filled where the
 // campaign measures, Duels where it only compares.
 type tables struct {
+	paged
 	Last        []view.Line // events
 	Columns     []string
 	Experiments []experimentRow
-	More        int // rows that are not shown
 	Objective   string
 	Quantities  []string // columns of further declared quantities
 	Duels       []duelRow
@@ -98,9 +100,29 @@ type tables struct {
 // experimentRow is an experiment in the table.
 type experimentRow struct {
 	campaign.Experiment
-	Class, Predicted, Measured, Why string
-	Best                            string // in which way it is the best
+	Class, Predicted, Measured string
+	Why                        reason
+	Best                       string // in which way it is the best
 	Cells, Quantities               []string
+}
+
+// reason is why something was done: in one line, and whole where that is more.
+type reason struct{ Gist, Whole string }
+
+// mostGist is the length, in characters, of a reason that stands whole in a table.
+const mostGist = 64
+
+// reasonIn shortens a reason to one line, at a word.
+func reasonIn(text string) reason {
+	letters := []rune(text)
+	if len(letters) <= mostGist {
+		return reason{Gist: text}
+	}
+	gist := string(letters[:mostGist])
+	if at := strings.LastIndexByte(gist, ' '); at > 0 {
+		gist = gist[:at]
+	}
+	return reason{strings.TrimRight(gist, ",;:. ") + " …", text}
 }
 
 // duelRow is a comparison in the table of a campaign that measures nothing.
@@ -138,10 +160,10 @@ func (c *Console) campaign(w http.ResponseWriter, r *http.Request) {
 }
 
 // showCampaign shows a campaign, and why a request on its page was refused: the
-// form keeps what was typed. ?at= shows it as it was at an experiment, ?x= and
-// ?y= choose the scatter's axes, ?all lists all experiments. Numbers that make
-// no sense are those of now and of the first axes: an address is easily cut
-// off, and is no form.
+// form keeps what was typed. ?tab= chooses the part that is shown below the summary,
+// ?at= shows the campaign as it was at an experiment, ?x= and ?y= choose the scatter's
+// axes, ?page= the page of the table, ?all lists all. What makes no sense is as if it
+// were not there: an address is easily cut off, and is no form.
 func (c *Console) showCampaign(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
 ) {
@@ -187,10 +209,21 @@ func (c *Console) now(r *http.Request, p *campaignPage, of *lab.Campaign, log *v
 	p.Can = allowedIn(standing, p.May(Run))
 	best := of.Foregone()
 	of.Read(func(core *engine.Core) {
-		p.fill(core, &standing.Campaign, log, r.URL.Query().Has("all"))
+		p.choose(r, core.State(), nil)
+		p.Bar = barIn(core.State(), p.Path, p.Tab)
+		p.fill(r, core, &standing.Campaign, log)
 		p.Backtest = view.Backtest(core, best)
-		p.Devices = devicesOf(core.State(), log, standing)
+		if p.Tab == tabInstruments {
+			p.Devices = devicesOf(core.State(), log, standing)
+		}
 	})
+}
+
+// choose takes over which part of the page is asked for, of those that there are.
+func (p *campaignPage) choose(r *http.Request, s *campaign.State, with url.Values) {
+	p.Bar = partsIn(s, p.Path, "", with)
+	p.Tab = partShown(p.Bar, r.URL.Query().Get("tab"))
+	p.Bar = partsIn(s, p.Path, p.Tab, with)
 }
 
 // then fills in where the campaign stood just before the experiment that
@@ -217,20 +250,28 @@ func (p *campaignPage) then(r *http.Request, of *lab.Campaign, log *view.Timelin
 		len(log.Lines))
 	p.PastTime = log.Lines[until-1].Time
 	log.Lines = log.Lines[:until]
-	p.fill(core, &stood, log, r.URL.Query().Has("all"))
+	p.choose(r, core.State(), url.Values{"at": {strconv.Itoa(p.At)}})
+	p.fill(r, core, &stood, log)
 	p.Backtest = view.Backtest(core, of.Foregone())
 	return nil
 }
 
-// mostRows is how many experiments are listed unless all are asked for: the
-// page is made anew at each change, for each visitor who has it open.
-const mostRows = 60
+// mostRows is how many experiments a page of the table has unless all are asked for: the
+// page is made anew at each change, for each visitor who has it open, and should be seen
+// without much scrolling.
+const mostRows = 20
+
+// mostUnder is how many experiments under way the summary names.
+const mostUnder = 3
+
+// lastEvents is how many events the summary tells.
+const lastEvents = 3
 
 // fill fills in the parts that there are of any state, from where the campaign
 // stands and from the core. The campaign cannot record an event meanwhile:
 // everything here is quick. Where the campaign stands was worked out before,
 // outside of that.
-func (p *campaignPage) fill(core *engine.Core, s *view.Campaign, log *view.Timeline, all bool) {
+func (p *campaignPage) fill(r *http.Request, core *engine.Core, s *view.Campaign, log *view.Timeline) {
 	state := core.State()
 	p.Stands = s
 	p.World = worldOf(state)
@@ -243,14 +284,24 @@ func (p *campaignPage) fill(core *engine.Core, s *view.Campaign, log *view.Timel
 		p.Under = append(p.Under, underWay{x, write.LineWithUnits(x.Parameters), device})
 	}
 	p.Found = foundIn(s)
-	p.Drawn.draw(state, s.Bests)
+	p.Drawn.curve(state)
 	p.Tables.list(state, log)
-	if s.Definition.Measures() {
-		p.Tables.experiments(state, log, s.Bests, all)
-	} else {
-		p.Tables.duels(state, all)
+	switch {
+	case p.Tab == tabCompositions:
+		p.Drawn.draw(state, s.Bests)
+	case p.Tab != tabExperiments:
+	case s.Definition.Measures():
+		p.Tables.experiments(r, state, log, s.Bests)
+	default:
+		p.Tables.duels(r, state)
 	}
 }
+
+// UnderFirst are the experiments under way that the summary names.
+func (p *campaignPage) UnderFirst() []underWay { return p.Under[:min(len(p.Under), mostUnder)] }
+
+// UnderMore counts the others.
+func (p *campaignPage) UnderMore() int { return len(p.Under) - len(p.UnderFirst()) }
 
 // foundIn writes what a campaign has found.
 func foundIn(s *view.Campaign) (f findings) {
@@ -279,9 +330,16 @@ func axesOf(query url.Values) (d drawings) {
 	return d
 }
 
-// draw draws the experiments, and highlights the best. With one parameter there
-// is nothing to draw it against. The course of a trade-off is that of its front, and
+// curve draws how the campaign went. The course of a trade-off is that of its front, and
 // what an expert prefers has none: utilities have no unit.
+func (d *drawings) curve(s *campaign.State) {
+	if s.Definition.Single() {
+		d.Curve = convergence(s)
+	}
+}
+
+// draw draws the experiments, and highlights the best. With one parameter there
+// is nothing to draw it against.
 func (d *drawings) draw(s *campaign.State, bests engine.Bests) {
 	for _, par := range s.Definition.Parameters {
 		d.Axes = append(d.Axes, par.Name)
@@ -289,9 +347,6 @@ func (d *drawings) draw(s *campaign.State, bests engine.Bests) {
 	last := len(d.Axes) - 1
 	d.X = min(max(d.X, 0), last)
 	d.Y = min(max(d.Y, 0), last)
-	if s.Definition.Single() {
-		d.Curve = convergence(s)
-	}
 	if len(d.Axes) > 1 {
 		d.Scatter = scatter(s, d.X, d.Y, bests)
 	}
@@ -302,7 +357,7 @@ func (d *drawings) draw(s *campaign.State, bests engine.Bests) {
 // columns of the experiments. Exclusions that were lifted stay in the list:
 // that something was excluded once explains what was not measured then.
 func (t *tables) list(s *campaign.State, log *view.Timeline) {
-	t.Last = log.Last(10)
+	t.Last = log.Last(lastEvents)
 	t.Objective = format.HeadingOf(s.Definition.Sought())
 	for _, par := range s.Definition.Parameters {
 		t.Columns = append(t.Columns, format.Heading(par.Name, par.Unit))
@@ -316,14 +371,27 @@ func (t *tables) list(s *campaign.State, log *view.Timeline) {
 	t.Exclusions = exclusionRows(s.Definition, s.Exclusions)
 }
 
-// duels lists the comparisons, the newest first: unless all are asked for,
-// mostRows of them. More is then how many older ones there are.
-func (t *tables) duels(s *campaign.State, all bool) {
-	for i, q := range slices.Backward(s.Questions) {
-		if len(t.Duels) == mostRows && !all {
-			t.More = i + 1
-			break
-		}
+// page chooses which of so many rows are listed, the newest first: all of them where that
+// is asked for. The rows are those before, counted from the oldest, down to first.
+func (t *tables) page(r *http.Request, total int) (before, first int) {
+	each := mostRows
+	if r.URL.Query().Has("all") {
+		each = max(total, 1)
+	}
+	link := func(page int) string {
+		query := r.URL.Query()
+		query.Del("said") // it was said
+		query.Set("page", strconv.Itoa(page))
+		return r.URL.Path + "?" + query.Encode()
+	}
+	t.paged, first = pagedBy(each, total, r, link)
+	return total - first, total - t.To
+}
+
+// duels lists the comparisons, the newest first.
+func (t *tables) duels(r *http.Request, s *campaign.State) {
+	before, first := t.page(r, len(s.Questions))
+	for _, q := range slices.Backward(s.Questions[first:before]) {
 		row := duelRow{q, stop(view.Answer(s.Definition, &q))}
 		if q.Status == campaign.Asked {
 			row.Answer = "It waits for an answer."
@@ -332,18 +400,16 @@ func (t *tables) duels(s *campaign.State, all bool) {
 	}
 }
 
-// experiments lists the experiments, the newest first: unless all are asked
-// for, mostRows of them. One is highlighted, the composition to go by; which
-// ones are best, by the model and as measured, is said in words, since they may
-// be two.
-func (t *tables) experiments(s *campaign.State, log *view.Timeline, bests engine.Bests, all bool) {
+// experiments lists the experiments, the newest first. One is highlighted, the
+// composition to go by; which ones are best, by the model and as measured, is said in
+// words, since they may be two.
+func (t *tables) experiments(
+	r *http.Request, s *campaign.State, log *view.Timeline, bests engine.Bests,
+) {
 	leading, _ := bests.Leading()
 	write := format.CompositionsOf(s.Definition)
-	for i := len(s.Experiments) - 1; i >= 0; i-- {
-		if len(t.Experiments) == mostRows && !all {
-			t.More = i + 1
-			break
-		}
+	before, first := t.page(r, len(s.Experiments))
+	for i := before - 1; i >= first; i-- {
 		row := experimentRowOf(s, &s.Experiments[i], write, log)
 		row.Class = classOf(&s.Experiments[i], leading)
 		row.Best = bestOf(bests, row.ID)
@@ -366,13 +432,13 @@ func experimentRowOf(
 	}
 	row.Quantities = quantityCells(s, x, shownQuantities(s.Definition))
 	why, expected := reasonOf(s, x, log)
-	row.Why = why
 	if expected != nil {
 		row.Predicted = format.PlusMinus(expected.Mean, expected.SD, "")
 	}
 	if x.Cause != "" {
-		row.Why = strings.TrimSpace(sentence(x.Cause) + " " + row.Why)
+		why = strings.TrimSpace(sentence(x.Cause) + " " + why)
 	}
+	row.Why = reasonIn(why)
 	return row
 }
 

@@ -79,7 +79,7 @@ func (c *Console) charts(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := chartsPage{shell: c.shellOf(r, "Charts of "+of.Name()), Path: address(of), Groups: groups}
-	p.Campaign = of.Name()
+	p.in(of, pageCharts)
 	c.write(w, http.StatusOK, "charts", p)
 }
 

@@ -421,7 +421,7 @@ func (p *filePage) reword(r *http.Request) {
 // what it means now.
 func (c *Console) definitionPage(r *http.Request, of *lab.Campaign) *filePage {
 	p := &filePage{shell: c.shellOf(r, "The file of "+of.Name()), Path: address(of)}
-	p.Campaign = of.Name()
+	p.in(of, pageDefinition)
 	of.Read(func(core *engine.Core) {
 		s := core.State()
 		p.Source = s.Source

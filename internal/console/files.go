@@ -188,7 +188,8 @@ func (c *Console) showFiles(
 	if refusal == nil {
 		p.Experiment = r.URL.Query().Get("experiment")
 	}
-	p.Campaign, p.Watch = of.Name(), of.Name()
+	p.in(of, pageFiles)
+	p.Watch = of.Name()
 	if refusal != nil {
 		p.refused(refusal, of.Name(), action, r.PostForm)
 	}

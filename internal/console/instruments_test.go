@@ -64,7 +64,7 @@ func TestInstruments(t *testing.T) {
 	if _, err = s.lab.Campaign("bench"); err != nil {
 		t.Fatal(err)
 	}
-	_, page := s.get("/campaigns/bench")
+	_, page := s.get("/campaigns/bench?tab=instruments")
 	_, panel, _ := strings.Cut(page, `<section id="instruments"`)
 	panel, _, _ = strings.Cut(panel, "</section>")
 	sent := began.Add(2 * time.Minute).UTC().Format(time.RFC3339)
@@ -89,7 +89,7 @@ func TestInstruments(t *testing.T) {
 	if strings.Index(panel, "pump 8") > strings.Index(panel, "pump 7") {
 		t.Errorf("the present device is not the first: %s", panel)
 	}
-	if _, past := s.get("/campaigns/bench?at=1"); strings.Contains(past, `id="instruments"`) {
+	if _, past := s.get("/campaigns/bench?tab=instruments&at=1"); strings.Contains(past, `id="instruments"`) {
 		t.Error("the past shows the instruments of the present")
 	}
 }

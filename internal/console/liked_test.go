@@ -33,7 +33,7 @@ func TestPreferencePage(t *testing.T) {
 			want = append(want, l.Experiment)
 		}
 	})
-	_, page := s.get("/campaigns/formulation")
+	_, page := s.get("/campaigns/formulation?tab=ranking")
 	_, ranking, _ := strings.Cut(page, `id="ranking"`)
 	ranking, _, _ = strings.Cut(ranking, "</section>")
 	var got []string
@@ -46,7 +46,7 @@ func TestPreferencePage(t *testing.T) {
 	if !strings.Contains(page, "what is preferred of conductivity, viscosity and price") {
 		t.Error("it does not say what is sought")
 	}
-	for _, wrong := range []string{`id="course"`, "maximize conductivity", "Nothing has been measured"} {
+	for _, wrong := range []string{"the best measured so far", "maximize conductivity", "Nothing has been measured"} {
 		if strings.Contains(page, wrong) {
 			t.Errorf("the page says %q", wrong)
 		}

@@ -39,7 +39,8 @@ func (c *Console) log(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	p := logPage{shell: c.shellOf(r, "The log of "+of.Name()), Path: address(of),
 		Query: strings.TrimSpace(query.Get("q")), Routine: query.Has("routine")}
-	p.Campaign, p.Watch = of.Name(), of.Name()
+	p.in(of, pageLog)
+	p.Watch = of.Name()
 	words := strings.Fields(strings.ToLower(p.Query))
 	var found []view.Line
 	for _, l := range slices.Backward(all.Lines) {

@@ -109,7 +109,7 @@ func TestFormsTakeWhatRequestsCarry(t *testing.T) {
 		{engine.Exclude{}, "/campaigns/bench/region?look=on&min.x=0.1&max.x=0.2&is.salt=A", "/campaigns/bench/region",
 			url.Values{"min.x": {"0,1"}, "max.x": {"0.2"}, "is.salt": {"A"}, "reason": {"too thick"}}, events.KindRegionExcluded,
 			[]string{`"x":{"min":0.1,"max":0.2}`, `"salt":{"is":"A"}`, `"reason":"too thick"`}, []string{"about"}},
-		{engine.Allow{}, "/campaigns/bench", "/campaigns/bench/allow",
+		{engine.Allow{}, "/campaigns/bench?tab=notes", "/campaigns/bench/allow",
 			url.Values{"exclusion": {"n1"}}, events.KindRegionAllowed, []string{`"exclusion":"n1"`}, []string{"reason"}},
 	} {
 		_, page := s.get(f.page)

@@ -112,6 +112,8 @@ type shell struct {
 	Visitor Visitor
 	// Campaign is the campaign that the page is about; empty for none.
 	Campaign string
+	// Bar leads to the other pages of the campaign; empty where the page has none.
+	Bar []tab
 	// Watch is the campaign whose changes concern the page: a name, "*" for
 	// all, "" for none.
 	Watch string

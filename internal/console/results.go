@@ -116,7 +116,8 @@ func (c *Console) showResults(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
 ) {
 	p := &resultsPage{shell: c.shellOf(r, "Results of "+of.Name()), Path: address(of)}
-	p.Campaign, p.Watch = of.Name(), of.Name()
+	p.in(of, pageResults)
+	p.Watch = of.Name()
 	wanted := r.URL.Query().Get("experiment")
 	p.Batch = r.URL.Query().Get("batch")
 	if refusal != nil {

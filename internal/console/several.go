@@ -169,7 +169,7 @@ func onFront(f *outcome.Front, id string) string {
 	case f.Compromise != nil && f.Compromise.Experiment == id:
 		return "suggested compromise"
 	case m != nil:
-		return "on the front with probability " + format.Fixed(m.OnFront, 2)
+		return "on the front, P " + format.Fixed(m.OnFront, 2)
 	}
 	return ""
 }

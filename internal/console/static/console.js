@@ -219,6 +219,13 @@
     if (button) { e.preventDefault(); button.click(); }
   });
 
+  // A menu closes when one goes elsewhere.
+  document.addEventListener("click", (e) => $$("details[data-menu][open]").forEach((menu) => { if (!menu.contains(e.target)) menu.open = false; }));
+  document.addEventListener("keydown", (e) => {
+    const menu = e.key === "Escape" && e.target.closest && e.target.closest("details[data-menu][open]");
+    if (menu) { menu.open = false; $("summary", menu).focus(); }
+  });
+
   // A form is sent once. The button that was pressed must still be among what is sent.
   document.addEventListener("submit", (e) => {
     if (e.defaultPrevented) return;

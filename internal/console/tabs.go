@@ -1,0 +1,115 @@
+package console
+
+import (
+	"net/url"
+
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Parts of a campaign's page, as ?tab= names them. The first one shown is that of what
+// the campaign consists of: experiments, or comparisons.
+const (
+	tabExperiments  = ""
+	tabFront        = "front"
+	tabRanking      = "ranking"
+	tabCompositions = "compositions"
+	tabInstruments  = "instruments"
+	tabNotes        = "notes"
+)
+
+// Pages of a campaign that stand in its bar, by the end of their address.
+const (
+	pageCharts     = "charts"
+	pageResults    = "results"
+	pageLog        = "log"
+	pageDefinition = "definition"
+	pageFiles      = "files"
+)
+
+// tab is an entry of the bar that all pages of a campaign have: a part of the campaign's
+// own page, or another page.
+type tab struct {
+	Name, Text, Link string
+	Count            int // of what it lists; 0 where it lists nothing or need not say
+	Current          bool
+}
+
+// barOf is the bar of a page of the campaign.
+func barOf(of *lab.Campaign, current string) (bar []tab) {
+	of.Read(func(core *engine.Core) { bar = barIn(core.State(), address(of), current) })
+	return bar
+}
+
+// barIn lists the parts that a campaign's page has, then the other pages.
+func barIn(s *campaign.State, path, current string) []tab {
+	bar := partsIn(s, path, current, nil)
+	page := func(name, text string) {
+		bar = append(bar, tab{Name: name, Text: text, Link: path + "/" + name, Current: name == current})
+	}
+	page(pageCharts, "Charts")
+	if s.Definition.Measures() {
+		page(pageResults, "Results")
+	}
+	page(pageFiles, "Files")
+	page(pageLog, "Log")
+	page(pageDefinition, "Campaign file")
+	return bar
+}
+
+// partsIn lists the parts of a campaign's page. With is what their addresses keep of an
+// earlier state, the experiment as of which the page is shown; nil for now.
+func partsIn(s *campaign.State, path, current string, with url.Values) (bar []tab) {
+	part := func(name, text string, count int) {
+		query := url.Values{}
+		for key, values := range with {
+			query[key] = values
+		}
+		if name != "" {
+			query.Set("tab", name)
+		}
+		link := path
+		if len(query) > 0 {
+			link += "?" + query.Encode()
+		}
+		bar = append(bar, tab{name, text, link, count, name == current})
+	}
+	def := s.Definition
+	if def.Measures() {
+		part(tabExperiments, "Experiments", len(s.Experiments))
+	} else {
+		part(tabExperiments, "Comparisons", len(s.Questions))
+	}
+	if def.Tradeoff() != nil {
+		part(tabFront, "Front", 0)
+	}
+	if def.Preferred() != nil {
+		part(tabRanking, "Ranking", 0)
+	}
+	part(tabCompositions, "Compositions", 0)
+	if def.Measures() && with == nil { // what instruments do is shown of now alone
+		part(tabInstruments, "Instruments", 0)
+	}
+	if n := len(s.Notes) + len(s.Exclusions); n > 0 {
+		part(tabNotes, "Notes and exclusions", n)
+	}
+	return bar
+}
+
+// partShown is the part that an address asks for: the first one where it asks for none
+// that there is.
+func partShown(parts []tab, asked string) string {
+	for _, t := range parts {
+		if t.Name == asked {
+			return asked
+		}
+	}
+	return tabExperiments
+}
+
+// in says which campaign the page belongs to, and which entry of its bar it is.
+func (s *shell) in(of *lab.Campaign, page string) {
+	s.Campaign = of.Name()
+	s.Bar = barOf(of, page)
+}
