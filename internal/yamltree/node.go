@@ -171,6 +171,10 @@ func of(p Path, plain any) *Node {
 // Mapping returns a mapping without keys and without a file.
 func Mapping() *Node { return &Node{kind: mappingKind} }
 
+// List returns a list without a file. The items are the caller's, and must not change
+// afterwards.
+func List(items []*Node) *Node { return &Node{kind: listKind, Items: items} }
+
 // Text returns a text without a file.
 func Text(s string) *Node { return &Node{Value: s} }
 
