@@ -85,7 +85,7 @@ func parse(
 	reg registry.Registry, name string, data []byte, from source,
 	check func(definition.Campaign) []yamltree.Fault,
 ) (*File, error) {
-	root, faults := yamltree.Read(data, fileFormat)
+	root, faults := yamltree.Read(data, Format)
 	if root == nil {
 		return nil, yamltree.NewError(name, data, consequence, faults)
 	}
@@ -104,8 +104,8 @@ func parse(
 	return &File{Definition: def, Source: source, said: said}, nil
 }
 
-// fileFormat is how yamltree's messages call campaign files.
-var fileFormat = yamltree.Format{
+// Format is how yamltree's messages call campaign files.
+var Format = yamltree.Format{
 	Name:    "a campaign file",
 	Subject: "campaign",
 	Begin:   "begin with name:, parameters:, objective:, budget: and instrument:; examples/electrolyte.yaml shows how",

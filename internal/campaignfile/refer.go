@@ -280,7 +280,7 @@ func selfContained(text string, root *yamltree.Node, used labfile.Named) (string
 			labKey + ":\n" + lines
 		// The text is read again to be sure: a block of YAML at the end of a
 		// file in flow style, say, would not mean the same.
-		again, faults := yamltree.Read([]byte(longer), fileFormat)
+		again, faults := yamltree.Read([]byte(longer), Format)
 		if len(faults) == 0 && reflect.DeepEqual(again.Plain(), any(plain)) {
 			return longer, nil
 		}
@@ -293,7 +293,7 @@ func selfContained(text string, root *yamltree.Node, used labfile.Named) (string
 // instrument from the lab file; "" where it does not. It reads the source alone,
 // and needs no lab file.
 func LabInstrument(source string) string {
-	root, _ := yamltree.Read([]byte(source), fileFormat)
+	root, _ := yamltree.Read([]byte(source), Format)
 	here := root.Field("instrument").Field(labKey)
 	if here == nil {
 		return ""

@@ -6,11 +6,13 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	reflected "github.com/invopop/jsonschema"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/yamltree"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/schemas"
 )
@@ -52,6 +54,16 @@ func Schema(reg registry.Registry) ([]byte, error) {
 	}
 	return json.MarshalIndent(schema, "", "  ")
 }
+
+// Keys returns the keys of a campaign file's first level, in the order in which they
+// usually stand.
+var Keys = sync.OnceValue(func() []string {
+	schema, err := yamltree.FromJSON(schemas.Campaign())
+	if err != nil {
+		panic("campaignfile: the embedded schema: " + err.Error())
+	}
+	return schema.Field("properties").Keys()
+})
 
 // methodNames returns the names of the methods that a schema of campaign files
 // knows.

@@ -103,7 +103,7 @@ type experimentRow struct {
 	Class, Predicted, Measured string
 	Why                        reason
 	Best                       string // in which way it is the best
-	Cells, Quantities               []string
+	Cells, Quantities          []string
 }
 
 // reason is why something was done: in one line, and whole where that is more.

@@ -172,6 +172,8 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("GET /new", c.newCampaign)
 	mux.HandleFunc("POST /new", c.begin)
 	mux.HandleFunc("POST /validate", c.validate)
+	mux.HandleFunc("POST /edit", c.edit)
+	mux.HandleFunc("GET /new/schema.json", c.schemaFile)
 
 	mux.HandleFunc("GET /questions", c.queue)
 	mux.HandleFunc("GET /questions/{campaign}/{question}", c.question)

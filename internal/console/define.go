@@ -3,12 +3,10 @@ package console
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -302,52 +300,6 @@ func (c *Console) remarks(v Visitor, file *campaignfile.File) []string {
 	return campaignfile.Remarks(c.lab.Registry(), file.Definition, c.lab.Folder())
 }
 
-// validate checks a file as it is typed, to begin a campaign or to amend one,
-// and answers with JSON for the script. Faults are no failure of the request:
-// the status is 200. It is open to those who may amend a campaign too, without
-// being allowed to begin one; of the campaign that is amended it says what
-// would change only to those who may.
-func (c *Console) validate(w http.ResponseWriter, r *http.Request) {
-	visitor := visitorOf(r.Context())
-	if err := visitor.may(Define, ""); err != nil && !c.amends(visitor) {
-		visitor.refused(Define, "")
-		c.fail(w, r, err)
-		return
-	}
-	var answer struct {
-		Faults  []fault  `json:"faults"`
-		Text    string   `json:"text"`
-		Meaning string   `json:"meaning"`
-		Remarks []string `json:"remarks"`
-		// Changes are what would become of the campaign that the file amends;
-		// nil where it amends none.
-		Changes []string `json:"changes,omitempty"`
-	}
-	w.Header().Set("Content-Type", "application/json")
-	if err := r.ParseForm(); err != nil {
-		answer.Text = "The text cannot be read."
-	} else if file, err := c.lab.Parse(fileName, sourceOf(r)); err != nil {
-		f := failureOf(err, "")
-		answer.Faults, answer.Text = f.Faults, f.Title
-	} else {
-		answer.Meaning = campaignfile.Explain(c.lab.Registry(), file.Definition)
-		answer.Remarks = c.remarks(visitor, file)
-		if of, err := c.lab.Campaign(r.Form.Get("amends")); err == nil && visitor.may(Run, of.Name()) == nil {
-			if answer.Changes, err = c.changes(r, of); err != nil {
-				f := failureOf(err, of.Name())
-				answer.Faults, answer.Text = f.Faults, f.Title
-			}
-		}
-	}
-	_ = json.NewEncoder(w).Encode(answer) // the visitor may have gone
-}
-
-// amends reports whether a visitor may amend some campaign.
-func (c *Console) amends(v Visitor) bool {
-	return slices.ContainsFunc(c.lab.Campaigns(),
-		func(of *lab.Campaign) bool { return v.may(Run, of.Name()) == nil })
-}
-
 // definition serves the page of a campaign's file.
 func (c *Console) definition(w http.ResponseWriter, r *http.Request) {
 	if of := c.find(w, r, See); of != nil {
@@ -372,7 +324,7 @@ func (c *Console) showDefinition(
 // nothing. What was typed stays in the form, to be sent as it is or changed
 // again.
 func (c *Console) showChanges(w http.ResponseWriter, r *http.Request, of *lab.Campaign) {
-	changes, err := c.changes(r, of)
+	changes, err := c.changes(r, of, sourceOf(r))
 	if err != nil {
 		c.showDefinition(w, r, of, statusOf(err), err, "definition")
 		return
@@ -435,8 +387,8 @@ func (c *Console) definitionPage(r *http.Request, of *lab.Campaign) *filePage {
 // changes says in words what a changed file would make of a campaign. It fails
 // where the campaign would refuse the amendment: it is the same request that
 // would be sent, and is not sent.
-func (c *Console) changes(r *http.Request, of *lab.Campaign) ([]string, error) {
-	request, err := c.amendment(r, of)
+func (c *Console) changes(r *http.Request, of *lab.Campaign, source []byte) ([]string, error) {
+	request, err := c.amendmentBy(r, of, source)
 	if errors.Is(err, errNothing) {
 		return []string{"nothing: the campaign is defined like that already"}, nil
 	}
@@ -450,12 +402,19 @@ func (c *Console) changes(r *http.Request, of *lab.Campaign) ([]string, error) {
 	return lines, nil
 }
 
-// amendment reads the form of a changed file. It returns errNothing where the
+// amendment reads the form of a changed file: see [Console.amendmentBy].
+func (c *Console) amendment(r *http.Request, of *lab.Campaign) (engine.Request, error) {
+	return c.amendmentBy(r, of, sourceOf(r))
+}
+
+// amendmentBy returns the request of a changed file. It returns errNothing where the
 // file says what the campaign does already. The changes are worked out against
 // the campaign as it is now; where another amendment comes between, the engine
 // judges the request by that.
-func (c *Console) amendment(r *http.Request, of *lab.Campaign) (engine.Request, error) {
-	file, err := c.lab.Parse(fileName, sourceOf(r))
+func (c *Console) amendmentBy(
+	r *http.Request, of *lab.Campaign, source []byte,
+) (engine.Request, error) {
+	file, err := c.lab.Parse(fileName, source)
 	if err != nil {
 		return engine.Request{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/exchange"
@@ -206,6 +207,8 @@ type way struct {
 type fault struct {
 	Line, Column           int
 	Field, Message, Remedy string
+	// Path leads to the field: keys are strings, places in lists numbers.
+	Path definition.Path
 }
 
 // refused shows the page again after a request that failed: why, which of the
@@ -225,7 +228,7 @@ func failureOf(err error, campaign string) *failure {
 	if errors.As(err, &faults) {
 		f := &failure{Title: "The campaign file has faults", Text: "Nothing was changed."}
 		for _, x := range faults.Faults {
-			f.Faults = append(f.Faults, fault{x.Line, x.Column, x.Path.String(), x.Message, x.Remedy})
+			f.Faults = append(f.Faults, fault{x.Line, x.Column, x.Path.String(), x.Message, x.Remedy, x.Path})
 		}
 		return f
 	}

@@ -200,7 +200,7 @@ func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 	if runs+known >= *def.Initial.Experiments || s.Left() <= 0 {
 		return nil, nil
 	}
-	points, err := c.initialDesign()
+	points, err := c.InitialDesign()
 	if err != nil {
 		return nil, err
 	}
@@ -224,10 +224,10 @@ func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 	return nil, nil // a short list of candidates gives a short design
 }
 
-// initialDesign returns the compositions of the initial design that may be
+// InitialDesign returns the compositions of the initial design that may be
 // measured. It is worked out again each time it is asked for: the same seed
 // gives the same design, and nothing of it has to be kept.
-func (c *Core) initialDesign() ([]definition.Point, error) {
+func (c *Core) InitialDesign() ([]definition.Point, error) {
 	def := c.State().Definition
 	if def.Initial.Design != definition.DesignPoints {
 		ways, err := space.NewFidelity(c.State().Bounded(), c.space)

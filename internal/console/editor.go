@@ -1,0 +1,215 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/yamledit"
+	"github.com/campaignd/campaignd/internal/yamltree"
+)
+
+// edited is what the editor is told of a campaign file as it is typed: what it says, and
+// what is wrong with it, or else what it means.
+type edited struct {
+	// Source is the file after a change of the form; empty where the file is only checked.
+	Source string `json:"source,omitempty"`
+	// Tree is what the file says, with keys in its order; null where it cannot be read.
+	Tree    *yamltree.Node `json:"tree"`
+	Faults  []fault        `json:"faults"`
+	Text    string         `json:"text"`
+	Meaning string         `json:"meaning"`
+	Remarks []string       `json:"remarks"`
+	// Changes are what would become of the campaign that the file amends; nil where it
+	// amends none.
+	Changes []string `json:"changes,omitempty"`
+	// First is the initial design; nil of a campaign that is amended.
+	First *firstExperiments `json:"first,omitempty"`
+}
+
+// firstExperiments are the first of the initial design, as a table. Total is how many it
+// has; Why says why none can be shown.
+type firstExperiments struct {
+	Head  []string   `json:"head"`
+	Rows  [][]string `json:"rows"`
+	Total int        `json:"total"`
+	Why   string     `json:"why,omitempty"`
+}
+
+// mostFirst is how many experiments of the initial design the editor shows.
+const mostFirst = 6
+
+// schemaFile serves the schema of campaign files, of which the editor makes its form: so
+// a plug-in's settings are in it, too.
+func (c *Console) schemaFile(w http.ResponseWriter, r *http.Request) {
+	text, err := campaignfile.Schema(c.lab.Registry())
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/schema+json")
+	_, _ = w.Write(text) // the visitor may have gone
+}
+
+// mayEdit refuses who may neither begin a campaign nor amend one, and reports whether it
+// has not.
+func (c *Console) mayEdit(w http.ResponseWriter, r *http.Request) bool {
+	visitor := visitorOf(r.Context())
+	err := visitor.may(Define, "")
+	if err != nil && !c.amends(visitor) {
+		visitor.refused(Define, "")
+		c.fail(w, r, err)
+		return false
+	}
+	return true
+}
+
+// validate checks a file as it is typed, to begin a campaign or to amend one, and answers
+// with JSON for the script. Faults are no failure of the request: the status is 200. It is
+// open to those who may amend a campaign too, without being allowed to begin one; of the
+// campaign that is amended it says what would change only to those who may.
+func (c *Console) validate(w http.ResponseWriter, r *http.Request) {
+	if !c.mayEdit(w, r) {
+		return
+	}
+	var answer edited
+	if err := r.ParseForm(); err != nil {
+		answer.Text = "The text cannot be read."
+	} else {
+		c.check(r, sourceOf(r), &answer)
+	}
+	answerWith(w, answer)
+}
+
+// edit changes one value of a file, as the form asks for, and checks what has become of
+// it. The file is changed where the value stands, and nowhere else (package yamledit).
+// Nothing is recorded.
+func (c *Console) edit(w http.ResponseWriter, r *http.Request) {
+	if !c.mayEdit(w, r) {
+		return
+	}
+	var answer edited
+	change, err := changeOf(r)
+	if err == nil {
+		answer.Source, err = yamledit.Apply(string(sourceOf(r)), change)
+	}
+	if err != nil {
+		answer.Text = sentence(err.Error())
+	} else {
+		c.check(r, []byte(answer.Source), &answer)
+	}
+	answerWith(w, answer)
+}
+
+// answerWith writes an answer for the script.
+func answerWith(w http.ResponseWriter, answer edited) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer) // the visitor may have gone
+}
+
+// changeOf reads which value of the file is to be changed: path and value are JSON, and
+// without a value it is removed.
+func changeOf(r *http.Request) (yamledit.Change, error) {
+	change := yamledit.Change{Order: campaignfile.Keys()}
+	if err := r.ParseForm(); err != nil {
+		return change, err
+	}
+	steps, err := yamltree.FromJSON([]byte(r.PostForm.Get("path")))
+	if err != nil || len(steps.Items) == 0 {
+		return change, problem.New(problem.Invalid, "it is not said which value is to be changed")
+	}
+	for _, step := range steps.Items {
+		switch value := step.Value.(type) {
+		case string:
+			change.Path = append(change.Path, value)
+		case json.Number:
+			at, err := value.Int64()
+			if err != nil {
+				return change, problem.New(problem.Invalid, "%s is no place in a list", value)
+			}
+			change.Path = append(change.Path, int(at))
+		}
+	}
+	if r.PostForm.Has("value") {
+		change.Value, err = yamltree.FromJSON([]byte(r.PostForm.Get("value")))
+	}
+	return change, err
+}
+
+// check says what a file says, and what is wrong with it or else what it means.
+func (c *Console) check(r *http.Request, source []byte, answer *edited) {
+	if root, faults := yamltree.Read(source, campaignfile.Format); len(faults) == 0 {
+		answer.Tree = root
+	}
+	visitor := visitorOf(r.Context())
+	file, err := c.lab.Parse(fileName, source)
+	if err != nil {
+		answer.refuse(err, "")
+		return
+	}
+	answer.Meaning = campaignfile.Explain(c.lab.Registry(), file.Definition)
+	answer.Remarks = c.remarks(visitor, file)
+	of, err := c.lab.Campaign(r.Form.Get("amends"))
+	switch {
+	case err != nil:
+		answer.First = c.firstOf(visitor, file)
+	case visitor.may(Run, of.Name()) == nil:
+		if answer.Changes, err = c.changes(r, of, source); err != nil {
+			answer.refuse(err, of.Name())
+		}
+	}
+}
+
+// refuse says what is wrong with a file.
+func (e *edited) refuse(err error, campaign string) {
+	f := failureOf(err, campaign)
+	e.Faults, e.Text = f.Faults, f.Title
+}
+
+// firstOf returns the initial design of a campaign that is not there yet. It opens the
+// files that the campaign names, as beginning it does, and so is only for those who may.
+func (c *Console) firstOf(v Visitor, file *campaignfile.File) *firstExperiments {
+	def := &file.Definition
+	if !def.Measures() || v.mayDefine(def, nil) != nil {
+		return nil
+	}
+	first := new(firstExperiments)
+	defined := events.CampaignDefined{Definition: file.Definition, Source: file.Source}
+	core, err := engine.Rehearse(c.lab.Registry(), defined, v.Actor(), time.Now())
+	var points []definition.Point
+	if err == nil {
+		points, err = core.InitialDesign()
+	}
+	if err != nil {
+		first.Why = sentence(err.Error())
+		return first
+	}
+	def = core.State().Definition
+	write := format.CompositionsToMake(def)
+	for _, par := range def.Parameters {
+		first.Head = append(first.Head, format.Heading(par.Name, par.Unit))
+	}
+	first.Total = len(points)
+	for _, point := range points[:min(len(points), mostFirst)] {
+		row := make([]string, len(def.Parameters))
+		for k := range def.Parameters {
+			row[k], _ = write.Value(k, point)
+		}
+		first.Rows = append(first.Rows, row)
+	}
+	return first
+}
+
+// amends reports whether a visitor may amend some campaign.
+func (c *Console) amends(v Visitor) bool {
+	return slices.ContainsFunc(c.lab.Campaigns(),
+		func(of *lab.Campaign) bool { return v.may(Run, of.Name()) == nil })
+}
