@@ -133,6 +133,7 @@
   };
   let timer = 0;
   area.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => check(true), 400); });
+  area.addEventListener("change", () => { clearTimeout(timer); check(true); });
 
   // Fields. Each holds its path, by which faults find it.
   const field = (path, ...inside) => make("div", { class: "entry", "data-path": JSON.stringify(path) }, ...inside, make("p", { class: "fault", role: "alert" }));
@@ -186,7 +187,7 @@
       const name = Object.keys(value)[0], names = Object.keys(s.properties);
       box.append(make("select", { id: idOf(path), "aria-label": "Which one", onchange: (e) => change(path, { [e.target.value]: {} }, true) },
         ...names.map((n) => make("option", { selected: n === name }, n))));
-      if (name in s.properties) box.append(below(s.properties[name], value[name], [...path, name], name));
+      if (name in s.properties) box.append(field([...path, name], below(s.properties[name], value[name], [...path, name], name)));
       return box;
     }
     for (const [key, v] of Object.entries(value)) {
@@ -279,7 +280,7 @@
     area.scrollTop = Math.max(0, (line - 4) * area.scrollHeight / lines.length);
   };
   const table = (first) => {
-    const box = make("div", {}, make("h3", {}, "What the first experiments will be"));
+    const box = make("div", {}, make("h2", {}, "What the first experiments will be"));
     if (first.why) { box.append(make("p", {}, first.why)); return box; }
     if (!first.rows || !first.rows.length) { box.append(make("p", {}, "There is no initial design: the policy chooses from the start.")); return box; }
     box.append(make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The first experiments" }, make("table", { class: "data narrow" },
