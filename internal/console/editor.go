@@ -17,7 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// edited is what the editor is told of a campaign file as it is typed: what it says, and
+// edited is what the editor gets to know of a campaign file as it is typed: what it says, and
 // what is wrong with it, or else what it means.
 type edited struct {
 	// Source is the file after a change of the form; empty where the file is only checked.
