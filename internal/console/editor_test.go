@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/yamledit"
@@ -25,6 +26,7 @@ type verdict struct {
 	Tree          json.RawMessage
 	Faults        []wrong
 	Text, Meaning string
+	Changes       []string
 	First         *struct {
 		Head  []string
 		Rows  [][]string
@@ -163,4 +165,27 @@ func TestEdit(t *testing.T) {
 			t.Errorf("the first experiment is at %g, not at %s", x, v.First.Rows[0][0])
 		}
 	})
+}
+
+// Law: what a campaign under way does not allow is said at the field of the form that asks
+// for it; what it allows is said in words before it is asked for, and amends nothing.
+func TestAmendmentAtItsField(t *testing.T) {
+	s := serve(t, time.Hour)
+	const source = "name: bench\nparameters: [{name: x, min: 0, max: 1}, {name: salt, categories: [A, B]}]\n" +
+		"objective: {maximize: y}\nbudget: {experiments: 9}\ninstrument: manual\n"
+	c := s.begin(source)
+	edit := func(path, value string) verdict {
+		return s.says("/edit", url.Values{"source": {source}, "path": {path}, "value": {value}, "amends": {"bench"}})
+	}
+	v := edit(`["parameters",1,"categories",1]`, `"C"`)
+	if len(v.Faults) != 1 || !beside(v.Faults[0].Path, []any{"parameters", 1.0}) {
+		t.Errorf("another category: %+v", v.Faults)
+	}
+	if v = edit(`["budget","experiments"]`, "12"); len(v.Faults) > 0 || len(v.Changes) != 1 {
+		t.Errorf("a greater budget: %+v", v)
+	}
+	s.until(c, "waits", func(st *campaign.State) bool { return len(st.Experiments) > 0 })
+	if amended := s.events(c, events.KindCampaignAmended); len(amended) > 0 {
+		t.Errorf("it was amended: %v", amended)
+	}
 }

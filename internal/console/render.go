@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -237,7 +238,11 @@ func failureOf(err error, campaign string) *failure {
 		f := &failure{Title: "A campaign under way does not allow these changes",
 			Text: amend.Consequence()}
 		for _, x := range amend.Refused {
-			f.Faults = append(f.Faults, fault{Field: x.Place, Message: x.Text()})
+			refused := fault{Field: x.Place, Message: x.Text()}
+			if len(x.Changes) > 0 {
+				refused.Path = pathOf(x.Changes[0].Path)
+			}
+			f.Faults = append(f.Faults, refused)
 		}
 		return f
 	}
@@ -259,6 +264,20 @@ func failureOf(err error, campaign string) *failure {
 		f.Ways = append(f.Ways, wayOf(r, campaign))
 	}
 	return f
+}
+
+// pathOf is a JSON pointer (RFC 6901) as a path: what looks like a number is one, as no
+// key of a campaign file does.
+func pathOf(pointer string) (path definition.Path) {
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	for _, step := range strings.Split(pointer, "/")[1:] {
+		if place, err := strconv.Atoi(step); err == nil {
+			path = append(path, place)
+		} else {
+			path = append(path, unescape.Replace(step))
+		}
+	}
+	return path
 }
 
 // stop ends a sentence with a full stop where it has none; the first letter
