@@ -7,14 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plot"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -66,7 +64,7 @@ func sparkline(values []float64, sought definition.Objective) template.HTML {
 	s := figure.SpanOf(0.08, values...)
 	d := newDrawing(w, h, "spark", fmt.Sprintf("%d measurements, from %s to %s at best", len(values),
 		format.Short(values[0]), format.Short(best[len(best)-1])))
-	line := make(plotter.XYs, len(values))
+	line := make(plot.XYs, len(values))
 	for i, v := range values {
 		line[i].X = 3 + float64(i)/float64(len(values)-1)*(w-6)
 		line[i].Y = s.To(best[i], h-3, 3)
@@ -145,7 +143,7 @@ func (f *frame) steps(role figure.Role, best []float64) (end float64) {
 	stairs := figure.Steps(best)
 	for i, at := range stairs {
 		end = f.Y(at.Y)
-		stairs[i] = plotter.XY{X: f.X(at.X), Y: end}
+		stairs[i] = plot.XY{X: f.X(at.X), Y: end}
 	}
 	f.Path(role, stairs)
 	return end
@@ -526,14 +524,14 @@ func parallel(s *campaign.State, bests engine.Bests) template.HTML {
 	toneOf := tonesOf(s, bests)
 	write := format.CompositionsOf(def)
 	for _, e := range all {
-		var line plotter.XYs
+		var line plot.XYs
 		for k, share := range positions(def, e.Parameters) {
-			line = append(line, plotter.XY{X: at(k), Y: h - bottom - share*(h-bottom-top)})
+			line = append(line, plot.XY{X: at(k), Y: h - bottom - share*(h-bottom-top)})
 		}
 		title := e.ID + ": " + write.Line(e.Parameters)
 		for k, o := range objectives {
 			if v, ok := valueFor(s, e, o); ok {
-				line = append(line, plotter.XY{X: at(len(def.Parameters) + k), Y: spans[k].To(v.Value, h-bottom, top)})
+				line = append(line, plot.XY{X: at(len(def.Parameters) + k), Y: spans[k].To(v.Value, h-bottom, top)})
 				title += ", " + format.ValueOf(o, v.Value)
 			}
 		}

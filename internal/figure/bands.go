@@ -1,17 +1,12 @@
 package figure
 
 import (
-	"fmt"
 	"image"
 	"image/color"
 	"math"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/palette/brewer"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plot"
 )
 
 // Bands are the levels and colors of a filled contour map; levels are in the
@@ -24,15 +19,17 @@ type Bands struct {
 	step   float64
 }
 
-// Scheme is a sequential scale of ColorBrewer by its name. Their lightness falls
-// evenly, so that readers with any color vision see the same order.
-type Scheme string
+// Scheme is a sequential scale of nine colors, from light to dark. Their lightness
+// falls evenly, so that readers with any color vision see the same order.
+type Scheme [9]uint32 // 0xRRGGBB
 
 // The schemes: of what is expected, of how sure that is, and of probabilities.
-const (
-	Values        Scheme = "YlGnBu"
-	Deviations    Scheme = "Purples"
-	Probabilities Scheme = "Greens"
+// They are YlGnBu, Purples and Greens of ColorBrewer (Cynthia Brewer,
+// colorbrewer.org, Apache-2.0).
+var (
+	Values        = Scheme{0xffffd9, 0xedf8b1, 0xc7e9b4, 0x7fcdbb, 0x41b6c4, 0x1d91c0, 0x225ea8, 0x253494, 0x081d58}
+	Deviations    = Scheme{0xfcfbfd, 0xefedf5, 0xdadaeb, 0xbcbddc, 0x9e9ac8, 0x807dba, 0x6a51a3, 0x54278f, 0x3f007d}
+	Probabilities = Scheme{0xf7fcf5, 0xe5f5e0, 0xc7e9c0, 0xa1d99b, 0x74c476, 0x41ab5d, 0x238b45, 0x006d2c, 0x00441b}
 )
 
 // NewBands chooses about ten bands for the values, which are to be those that the
@@ -79,34 +76,29 @@ func Tenths(scheme Scheme, darkIsHigh bool) Bands {
 	return b
 }
 
-// paint gives each band its color. A scheme without a palette is a mistake of the
-// program.
+// paint gives each band its color.
 func (b *Bands) paint(scheme Scheme, darkIsHigh bool) {
-	palette, err := brewer.GetPalette(brewer.TypeSequential, string(scheme), 9)
-	if err != nil {
-		panic(fmt.Sprintf("figure: the scheme %s: %v", scheme, err))
-	}
 	n := len(b.levels) - 1
 	for k := range n {
 		t := (float64(k) + 0.5) / float64(n)
 		if !darkIsHigh {
 			t = 1 - t
 		}
-		b.colors = append(b.colors, mix(palette.Colors(), t))
+		b.colors = append(b.colors, scheme.at(t))
 	}
 }
 
-// mix returns the color at t ∈ [0, 1] of a list of colors. The colors are opaque
-// and evenly spaced; between two of them it mixes linearly. RGBA returns 16 bits
-// a channel: 257 brings them to 8.
-func mix(colors []color.Color, t float64) color.NRGBA {
-	place := t * float64(len(colors)-1)
-	k := min(int(place), len(colors)-2)
+// at returns the color at t ∈ [0, 1]. The colors are evenly spaced; between two of
+// them it mixes linearly.
+func (s Scheme) at(t float64) color.NRGBA {
+	place := t * float64(len(s)-1)
+	k := min(int(place), len(s)-2)
 	w := place - float64(k)
-	r0, g0, b0, _ := colors[k].RGBA()
-	r1, g1, b1, _ := colors[k+1].RGBA()
-	blend := func(a, b uint32) uint8 { return uint8(math.Round(((1-w)*float64(a) + w*float64(b)) / 257)) }
-	return color.NRGBA{blend(r0, r1), blend(g0, g1), blend(b0, b1), 0xff}
+	blend := func(shift int) uint8 {
+		a, b := float64(s[k]>>shift&0xff), float64(s[k+1]>>shift&0xff)
+		return uint8(math.Round((1-w)*a + w*b))
+	}
+	return color.NRGBA{blend(16), blend(8), blend(0), 0xff}
 }
 
 // band returns the index of the band a value lies in. Values beyond the levels
@@ -143,16 +135,16 @@ const keyPixels = 246
 // [Chart.After]: as an image, like the map itself, since it has colors that no
 // palette names. The chart needs [KeyWidth] of room there. With more than twelve
 // bands every second level has a number.
-func (b Bands) Key(unit string) func(whole *draw.Canvas, data draw.Canvas) {
-	return func(whole *draw.Canvas, data draw.Canvas) {
+func (b Bands) Key(unit string) func(whole, data plot.Canvas) {
+	return func(whole, data plot.Canvas) {
 		b.key(whole, data.Rectangle, unit)
 	}
 }
 
 // KeyWidth is the room at the right of a chart that its key takes, in points.
-const KeyWidth vg.Length = 64
+const KeyWidth plot.Length = 64
 
-func (b Bands) key(whole *draw.Canvas, next vg.Rectangle, unit string) {
+func (b Bands) key(whole plot.Canvas, next plot.Rectangle, unit string) {
 	const width = 12
 	img := image.NewNRGBA(image.Rect(0, 0, width, keyPixels))
 	for y := range keyPixels {
@@ -161,20 +153,20 @@ func (b Bands) key(whole *draw.Canvas, next vg.Rectangle, unit string) {
 		}
 	}
 	x0, x1 := next.Max.X+12, next.Max.X+12+width
-	whole.DrawImage(vg.Rectangle{
-		Min: vg.Point{X: x0, Y: next.Min.Y},
-		Max: vg.Point{X: x1, Y: next.Max.Y},
+	whole.Image(plot.Rectangle{
+		Min: plot.Point{X: x0, Y: next.Min.Y},
+		Max: plot.Point{X: x1, Y: next.Max.Y},
 	}, img)
-	height := (next.Max.Y - next.Min.Y) / vg.Length(len(b.colors))
+	height := (next.Max.Y - next.Min.Y) / plot.Length(len(b.colors))
 	decimals := max(0, -int(math.Floor(math.Log10(b.step)+1e-9)))
 	for k := 1; k < len(b.colors); k++ {
 		if len(b.colors) <= 12 || k%2 == 0 {
-			at := vg.Point{X: x1 + 4, Y: next.Min.Y + height*vg.Length(k)}
+			at := plot.Point{X: x1 + 4, Y: next.Min.Y + height*plot.Length(k)}
 			label := Typeset(format.Fixed(b.levels[k], decimals))
 			whole.FillText(Style(8, Muted), at, label)
 		}
 	}
 	if unit != "" {
-		whole.FillText(Style(8, Muted), vg.Point{X: x0, Y: next.Max.Y + 8}, unit)
+		whole.FillText(Style(8, Muted), plot.Point{X: x0, Y: next.Max.Y + 8}, unit)
 	}
 }

@@ -9,13 +9,10 @@ import (
 	"image/color"
 	"image/png"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
+	"github.com/campaignd/campaignd/internal/plot"
 )
 
 // Page is what page a figure is for. The zero Page stands alone.
@@ -38,7 +35,7 @@ func (p Page) address(id string) string {
 }
 
 // Canvas is an SVG image under construction. Its own methods count from the
-// upper left; those of vg.Canvas, for gonum/plot, from the lower left.
+// upper left; those of plot.Surface from the lower left.
 type Canvas struct {
 	page   Page
 	w, h   float64
@@ -46,25 +43,14 @@ type Canvas struct {
 	title  string
 	body   strings.Builder
 	linked bool
-	pens   []pen // the last one draws
 }
 
-// pen is the state that Push and Pop of vg.Canvas save and restore.
-type pen struct {
-	color  Color
-	width  vg.Length
-	dashes []vg.Length
-	groups int // opened since it was pushed
-}
-
-var _ vg.CanvasSizer = (*Canvas)(nil)
+var _ plot.Surface = (*Canvas)(nil)
 
 // Canvas returns an empty image. title is what a screen reader says, empty for an
 // image that only repeats what a text next to it says; role may be empty.
 func (p Page) Canvas(w, h float64, role Role, title string) *Canvas {
-	c := &Canvas{page: p, w: w, h: h, role: role, title: title, pens: make([]pen, 1)}
-	vg.Initialize(c)
-	return c
+	return &Canvas{page: p, w: w, h: h, role: role, title: title}
 }
 
 // SVG returns what was drawn as an element of an HTML page.
@@ -142,7 +128,7 @@ func (c *Canvas) Text(p Paint, anchor string, x, y float64, s string) {
 
 // Path draws a line through points; NaN breaks it. A gap says that nothing is
 // known there; a line across it would say otherwise.
-func (c *Canvas) Path(p Paint, points plotter.XYs) {
+func (c *Canvas) Path(p Paint, points plot.XYs) {
 	var b strings.Builder
 	pen := "M"
 	for _, at := range points {
@@ -211,127 +197,69 @@ func (c *Canvas) Spot(x, y float64, text, id string) {
 	}
 }
 
-// From here on vg.Canvas.
+// From here on plot.Surface. Its y grows upwards.
 
-func (c *Canvas) pen() *pen { return &c.pens[len(c.pens)-1] }
+// Size implements plot.Surface.
+func (c *Canvas) Size() (w, h plot.Length) { return plot.Length(c.w), plot.Length(c.h) }
 
-// Size implements vg.CanvasSizer.
-func (c *Canvas) Size() (w, h vg.Length) { return vg.Length(c.w), vg.Length(c.h) }
-
-// SetLineWidth implements vg.Canvas.
-func (c *Canvas) SetLineWidth(w vg.Length) { c.pen().width = w }
-
-// SetLineDash implements vg.Canvas; dashes begin where the line does.
-func (c *Canvas) SetLineDash(dashes []vg.Length, _ vg.Length) { c.pen().dashes = dashes }
-
-// SetColor implements vg.Canvas.
-func (c *Canvas) SetColor(of color.Color) { c.pen().color = named(of) }
-
-// Push implements vg.Canvas.
-func (c *Canvas) Push() {
-	c.pens = append(c.pens, *c.pen())
-	c.pen().groups = 0
-}
-
-// Pop implements vg.Canvas.
-func (c *Canvas) Pop() {
-	c.body.WriteString(strings.Repeat("</g>\n", c.pen().groups))
-	c.pens = c.pens[:len(c.pens)-1]
-}
-
-// transform opens a group whose coordinates are moved. Its end is that of the
-// pen. SVG has no way to move back, so each change is a group that Pop closes.
-func (c *Canvas) transform(how string) {
-	c.pen().groups++
-	fmt.Fprintf(&c.body, `<g transform="%s">`, how)
-}
-
-// Rotate implements vg.Canvas: about its origin, the lower left corner.
-func (c *Canvas) Rotate(angle float64) {
-	c.transform(fmt.Sprintf("rotate(%s 0 %s)", number(-angle*180/math.Pi), number(c.h)))
-}
-
-// Translate implements vg.Canvas. Upwards is negative here, since y grows
-// downwards.
-func (c *Canvas) Translate(by vg.Point) {
-	c.transform(fmt.Sprintf("translate(%s %s)", number(by.X.Points()), number(-by.Y.Points())))
-}
-
-// Scale implements vg.Canvas. It is about the lower left corner, hence the
-// moving to and fro.
-func (c *Canvas) Scale(x, y float64) {
-	h := number(c.h)
-	c.transform(fmt.Sprintf("translate(0 %s) scale(%g %g) translate(0 -%s)", h, x, y, h))
-}
-
-// Stroke implements vg.Canvas.
-func (c *Canvas) Stroke(path vg.Path) {
-	if pen := c.pen(); pen.width > 0 {
-		look := Look{Stroke: pen.color, Width: pen.width.Points(), Dashes: pen.dashes}
+// Stroke implements plot.Surface.
+func (c *Canvas) Stroke(path plot.Path, style plot.LineStyle) {
+	if style.Width > 0 {
+		look := Look{Stroke: named(style.Color), Width: style.Width.Points(), Dashes: style.Dashes}
 		c.element("path", look, "", "d", c.data(path))
 	}
 }
 
-// Fill implements vg.Canvas.
-func (c *Canvas) Fill(path vg.Path) {
-	c.element("path", Look{Fill: c.pen().color}, "", "d", c.data(path))
+// Fill implements plot.Surface.
+func (c *Canvas) Fill(path plot.Path, fill color.Color) {
+	c.element("path", Look{Fill: named(fill)}, "", "d", c.data(path))
 }
 
 // data is a path in SVG's words. Each y is turned over on the way, which also
 // turns the sense of arcs.
-func (c *Canvas) data(path vg.Path) string {
+func (c *Canvas) data(path plot.Path) string {
 	var b strings.Builder
-	to := func(command string, points ...vg.Point) {
-		b.WriteString(command)
-		for i, p := range points {
-			if i > 0 {
-				b.WriteString(" ")
-			}
-			b.WriteString(number(p.X.Points()) + " " + number(c.h-p.Y.Points()))
-		}
+	to := func(command string, p plot.Point) {
+		b.WriteString(command + number(p.X.Points()) + " " + number(c.h-p.Y.Points()))
 	}
-	for _, part := range path {
-		switch part.Type {
-		case vg.MoveComp:
-			to("M", part.Pos)
-		case vg.LineComp:
-			to("L", part.Pos)
-		case vg.CurveComp:
-			command := [...]string{1: "Q", 2: "C"}[len(part.Control)]
-			to(command, append(slices.Clone(part.Control), part.Pos)...)
-		case vg.ArcComp:
-			at := func(angle float64) vg.Point {
+	for _, step := range path {
+		switch step.Kind {
+		case plot.Move:
+			to("M", step.Pos)
+		case plot.Line:
+			to("L", step.Pos)
+		case plot.Arc:
+			at := func(angle float64) plot.Point {
 				sin, cos := math.Sincos(angle)
-				r := part.Radius
-				return part.Pos.Add(vg.Point{X: r * vg.Length(cos), Y: r * vg.Length(sin)})
+				r := step.Radius
+				return step.Pos.Add(plot.Point{X: r * plot.Length(cos), Y: r * plot.Length(sin)})
 			}
 			sweep := "0" // against the clock, where y grows upwards
-			if part.Angle < 0 {
+			if step.Angle < 0 {
 				sweep = "1"
 			}
-			r := number(part.Radius.Points())
-			to("L", at(part.Start))
+			r := number(step.Radius.Points())
+			to("L", at(step.Start))
 			// In two halves: an arc cannot end where it began.
-			to("A"+r+" "+r+" 0 0 "+sweep+" ", at(part.Start+part.Angle/2))
-			to("A"+r+" "+r+" 0 0 "+sweep+" ", at(part.Start+part.Angle))
-		case vg.CloseComp:
+			to("A"+r+" "+r+" 0 0 "+sweep+" ", at(step.Start+step.Angle/2))
+			to("A"+r+" "+r+" 0 0 "+sweep+" ", at(step.Start+step.Angle))
+		case plot.Close:
 			b.WriteString("Z")
 		}
 	}
 	return b.String()
 }
 
-// FillString implements vg.Canvas. The page says which font it is.
-func (c *Canvas) FillString(f font.Face, at vg.Point, s string) {
-	if size := f.Font.Size.Points(); size > 0 {
-		c.element("text", Look{Fill: c.pen().color, Size: size}, escape(s),
-			"x", at.X.Points(), "y", c.h-at.Y.Points())
+// Write implements plot.Surface. The page says which font it is.
+func (c *Canvas) Write(text string, from plot.Point, size plot.Length, of color.Color) {
+	if size > 0 {
+		c.element("text", Look{Fill: named(of), Size: size.Points()}, escape(text),
+			"x", from.X.Points(), "y", c.h-from.Y.Points())
 	}
 }
 
-// DrawImage implements vg.Canvas: the image fills its place, whatever its
-// proportions.
-func (c *Canvas) DrawImage(place vg.Rectangle, img image.Image) {
+// Image implements plot.Surface.
+func (c *Canvas) Image(place plot.Rectangle, img image.Image) {
 	var b bytes.Buffer
 	if err := png.Encode(&b, img); err != nil {
 		panic(err) // a bytes.Buffer does not fail

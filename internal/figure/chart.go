@@ -1,7 +1,7 @@
 // Package figure draws the figures of campaignd's pages: SVG on the server, as
-// an element of an HTML page. [Canvas] has small primitives and is drawn on by
-// gonum/plot too; [Chart] is a plot of it in one style, whose lines are named
-// at their right end and whose spots answer to the pointer.
+// an element of an HTML page. [Canvas] has small primitives, and is a surface for
+// package plot; [Chart] is a plot in one style, whose lines are named at their
+// right end and whose spots answer to the pointer.
 //
 // Colors are names. A [Palette] says how they are written, so that one drawing
 // serves a page that stands alone as well as one that follows a theme. Equal
@@ -14,12 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+	"github.com/campaignd/campaignd/internal/plot"
 )
 
 // Chart is a plot with labels at the ends of its lines, and spots that answer
@@ -28,15 +23,15 @@ type Chart struct {
 	*plot.Plot
 	page Page
 	// Width and Height are in points.
-	Width, Height vg.Length
+	Width, Height plot.Length
 	// Right is the room for labels beyond the right edge; it grows with them.
-	Right vg.Length
+	Right plot.Length
 	// Title stands above the vertical axis, where it can be read without
 	// turning the head.
 	Title string
 	// After draws on top of everything, in the whole picture; data is the part
 	// within the axes. May be nil.
-	After func(whole *draw.Canvas, data draw.Canvas)
+	After func(whole, data plot.Canvas)
 
 	ends  []endLabel
 	spots []spot
@@ -67,60 +62,44 @@ const FontSize = 9
 // topMargin is the room above the axes.
 const topMargin = 26
 
-// Style returns how text of the given size, in points, is drawn. The font is
-// named for its measures alone, by which room is made for labels: the page says
-// which one is drawn.
-func Style(size vg.Length, c Color) draw.TextStyle {
-	return draw.TextStyle{
-		Color: c, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size},
-		Handler: text.Plain{Fonts: font.DefaultCache}, YAlign: draw.YCenter,
-	}
+// Style returns how text of the given size, in points, is drawn. The page says in
+// which font.
+func Style(size plot.Length, c Color) plot.TextStyle {
+	return plot.TextStyle{Color: c, Size: size, YAlign: plot.YCenter}
 }
 
 // Chart returns an empty chart of the given size in points.
-func (on Page) Chart(width, height vg.Length, xTitle, yTitle string) *Chart {
+func (on Page) Chart(width, height plot.Length, xTitle, yTitle string) *Chart {
 	p := plot.New()
-	p.BackgroundColor = nil
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Tick.Marker = Ticks{Want: 6}
-		axis.Tick.LineStyle.Width = 0
-		axis.Tick.Length = 0
-		axis.LineStyle.Width = 0
+		axis.Tick.Label.Size, axis.Tick.Label.Color = FontSize, Muted
+		axis.TitleStyle.Size, axis.TitleStyle.Color = FontSize, Ink
 		axis.Padding = 6
-		style := axis.Tick.Label // keeps the alignment
-		axis.Tick.Label = Style(FontSize, Muted)
-		axis.Tick.Label.XAlign, axis.Tick.Label.YAlign = style.XAlign, style.YAlign
-		axis.Label.TextStyle.Font = Style(FontSize, Ink).Font
-		axis.Label.TextStyle.Color = Ink
-		axis.Label.TextStyle.Handler = Style(FontSize, Ink).Handler
 	}
-	p.X.Label.Text = xTitle
-	p.X.Label.Padding = 4
-	grid := plotter.NewGrid()
-	grid.Horizontal = draw.LineStyle{Color: Hair, Width: 0.75}
-	grid.Vertical = draw.LineStyle{Color: Hair, Width: 0.75}
-	p.Add(grid)
+	p.X.Title, p.X.TitlePadding = xTitle, 4
+	p.Add(plot.Grid{LineStyle: plot.LineStyle{Color: Hair, Width: 0.75}})
 	return &Chart{Plot: p, page: on, Width: width, Height: height, Title: yTitle, Right: 8}
 }
 
 // Line adds a line through points.
-func (c *Chart) Line(points plotter.XYs, color Color, width vg.Length, dashes ...vg.Length) {
+func (c *Chart) Line(points plot.XYs, color Color, width plot.Length, dashes ...plot.Length) {
 	if len(points) > 0 {
-		style := draw.LineStyle{Color: color, Width: width, Dashes: dashes}
-		c.Add(&plotter.Line{XYs: points, LineStyle: style})
+		style := plot.LineStyle{Color: color, Width: width, Dashes: dashes}
+		c.Add(plot.Polyline{XYs: points, LineStyle: style})
 	}
 }
 
 // Across draws a straight line over the whole width, at a height. The limits of
 // the axis must be set before, since it ends at them.
-func (c *Chart) Across(y float64, color Color, width vg.Length, dashes ...vg.Length) {
-	c.Line(plotter.XYs{{X: c.X.Min, Y: y}, {X: c.X.Max, Y: y}}, color, width, dashes...)
+func (c *Chart) Across(y float64, color Color, width plot.Length, dashes ...plot.Length) {
+	c.Line(plot.XYs{{X: c.X.Min, Y: y}, {X: c.X.Max, Y: y}}, color, width, dashes...)
 }
 
 // Upright draws a straight line over the whole height. As for Across, the
 // limits come first.
-func (c *Chart) Upright(x float64, color Color, width vg.Length, dashes ...vg.Length) {
-	c.Line(plotter.XYs{{X: x, Y: c.Y.Min}, {X: x, Y: c.Y.Max}}, color, width, dashes...)
+func (c *Chart) Upright(x float64, color Color, width plot.Length, dashes ...plot.Length) {
+	c.Line(plot.XYs{{X: x, Y: c.Y.Min}, {X: x, Y: c.Y.Max}}, color, width, dashes...)
 }
 
 // Band fills the area between two lines over the same x.
@@ -128,25 +107,25 @@ func (c *Chart) Band(x, lower, upper []float64, fill Color) {
 	if len(x) < 2 {
 		return
 	}
-	ring := make(plotter.XYs, 0, 2*len(x))
+	ring := make(plot.XYs, 0, 2*len(x))
 	for i := range x {
-		ring = append(ring, plotter.XY{X: x[i], Y: upper[i]})
+		ring = append(ring, plot.XY{X: x[i], Y: upper[i]})
 	}
 	for i := len(x) - 1; i >= 0; i-- {
-		ring = append(ring, plotter.XY{X: x[i], Y: lower[i]})
+		ring = append(ring, plot.XY{X: x[i], Y: lower[i]})
 	}
-	c.Add(&plotter.Polygon{XYs: []plotter.XYs{ring}, Color: fill})
+	c.Add(plot.Polygon{XYs: ring, Color: fill})
 }
 
 // Points adds one glyph for each point.
-func (c *Chart) Points(points plotter.XYs, style draw.GlyphStyle) {
+func (c *Chart) Points(points plot.XYs, style plot.GlyphStyle) {
 	if len(points) > 0 {
-		c.Add(&plotter.Scatter{XYs: points, GlyphStyle: style})
+		c.Add(plot.Scatter{XYs: points, GlyphStyle: style})
 	}
 }
 
 // Discs adds a disc with a white edge for each point.
-func (c *Chart) Discs(points plotter.XYs, color Color, radius vg.Length) {
+func (c *Chart) Discs(points plot.XYs, color Color, radius plot.Length) {
 	c.Points(points, Filled(color, radius, 0))
 }
 
@@ -158,10 +137,10 @@ type shading struct{ from, to float64 }
 
 // Plot implements plot.Plotter. It is cut off at the axes, since a range may
 // begin before them.
-func (s shading) Plot(canvas draw.Canvas, p *plot.Plot) {
-	toX, _ := p.Transforms(&canvas)
+func (s shading) Plot(canvas plot.Canvas, p *plot.Plot) {
+	toX, _ := p.Transforms(canvas)
 	x0, x1 := max(toX(s.from), canvas.Min.X), min(toX(s.to), canvas.Max.X)
-	canvas.FillPolygon(Faded(Muted, 0.07), []vg.Point{
+	canvas.FillPolygon(Faded(Muted, 0.07), []plot.Point{
 		{X: x0, Y: canvas.Min.Y},
 		{X: x1, Y: canvas.Min.Y},
 		{X: x1, Y: canvas.Max.Y},
@@ -190,23 +169,23 @@ func (c *Chart) SVG(title string) template.HTML {
 			c.Right = max(c.Right, Style(FontSize, Ink).Width(line)+14)
 		}
 	}
-	top := vg.Length(topMargin)
+	top := plot.Length(topMargin)
 	if c.Title == "" {
 		top = 4
 	}
 	canvas := c.page.Canvas(c.Width.Points(), c.Height.Points(), "", title)
-	area := draw.Crop(draw.New(canvas), 0, -c.Right, 0, -top)
+	whole := plot.NewCanvas(canvas)
+	area := whole.Crop(0, -c.Right, 0, -top)
 	c.Draw(area)
 
 	data := c.DataCanvas(area)
-	toX, toY := c.Transforms(&data)
-	whole := draw.New(canvas)
+	toX, toY := c.Transforms(data)
 	if c.Title != "" {
-		whole.FillText(Style(FontSize, Ink), vg.Point{X: 0, Y: c.Height - FontSize}, c.Title)
+		whole.FillText(Style(FontSize, Ink), plot.Point{X: 0, Y: c.Height - FontSize}, c.Title)
 	}
-	c.drawEnds(&whole, data.Max.X, toY)
+	c.drawEnds(whole, data.Max.X, toY)
 	if c.After != nil {
-		c.After(&whole, data)
+		c.After(whole, data)
 	}
 
 	for _, s := range c.spots { // on top, where the pointer finds them
@@ -221,26 +200,26 @@ func (c *Chart) SVG(title string) template.HTML {
 // Two passes: from the top each label is pushed below the one before it, and
 // from the bottom up again as far as the chart's edge demands. The order of
 // labels stays that of the lines' ends.
-func (c *Chart) drawEnds(whole *draw.Canvas, x vg.Length, toY func(float64) vg.Length) {
+func (c *Chart) drawEnds(whole plot.Canvas, x plot.Length, toY func(float64) plot.Length) {
 	const leading, gap = FontSize + 2.5, 3
 	ends := slices.Clone(c.ends)
 	slices.SortStableFunc(ends, func(a, b endLabel) int { return cmp.Compare(b.y, a.y) })
-	tops := make([]vg.Length, len(ends))
-	height := func(e endLabel) vg.Length { return leading * vg.Length(len(e.lines())) }
+	tops := make([]plot.Length, len(ends))
+	height := func(e endLabel) plot.Length { return leading * plot.Length(len(e.lines())) }
 	for i, e := range ends {
 		tops[i] = toY(e.y) + height(e)/2
 		if i > 0 {
 			tops[i] = min(tops[i], tops[i-1]-height(ends[i-1])-gap)
 		}
 	}
-	floor := vg.Length(leading)
+	floor := plot.Length(leading)
 	for i := len(ends) - 1; i >= 0; i-- {
 		tops[i] = max(tops[i], floor+height(ends[i]))
 		floor = tops[i] + gap
 	}
 	for i, e := range ends {
 		for k, line := range e.lines() {
-			at := vg.Point{X: x + 9, Y: tops[i] - leading*(vg.Length(k)+0.5)}
+			at := plot.Point{X: x + 9, Y: tops[i] - leading*(plot.Length(k)+0.5)}
 			whole.FillText(Style(FontSize, e.color), at, line)
 		}
 	}

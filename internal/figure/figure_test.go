@@ -15,12 +15,9 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	gonum "gonum.org/v1/plot/vg/draw"
-
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/plot"
 )
 
 // Law: ticks are round numbers inside the axis, not too many.
@@ -48,20 +45,19 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// draw draws what there is: every glyph, primitive and transformation.
+// draw draws what there is: every glyph and primitive.
 func draw(on figure.Page, labels int) string {
 	c := on.Chart(400, 300, "x", "y")
 	c.X.Min, c.X.Max, c.Y.Min, c.Y.Max = 0, 1, 0, 1
-	c.Y.Label.Text = "turned" // by gonum, on its side
-	at := plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 0.5}}
+	at := plot.XYs{{X: 0, Y: 0}, {X: 1, Y: 0.5}}
 	c.Line(at, figure.Blue, 2, 3, 1)
 	c.Shade(0, 0.5)
 	c.Band([]float64{0, 1}, []float64{0, 0}, []float64{1, 1}, figure.Faded(figure.Sky, 0.2))
 	c.Discs(at, figure.Green, 3)
 	c.Points(at, figure.Star)
-	c.Points(at, gonum.GlyphStyle{Color: figure.Red, Radius: 3, Shape: figure.Cross{}})
-	c.Points(at, gonum.GlyphStyle{Color: figure.Gray, Radius: 3, Shape: figure.StruckOut{}})
-	c.Add(plotter.NewImage(image.NewGray(image.Rect(0, 0, 2, 2)), 0, 0, 1, 1))
+	c.Points(at, plot.GlyphStyle{Color: figure.Red, Radius: 3, Shape: figure.Cross{}})
+	c.Points(at, plot.GlyphStyle{Color: figure.Gray, Radius: 3, Shape: figure.StruckOut{}})
+	c.Add(plot.Picture{Image: image.NewGray(image.Rect(0, 0, 2, 2)), To: plot.XY{X: 1, Y: 1}})
 	for i := range labels {
 		c.End(0.5, "line "+strconv.Itoa(i), figure.OfText(figure.Orange))
 	}
@@ -73,7 +69,7 @@ func draw(on figure.Page, labels int) string {
 	d.Rect(look, 0, 0, 10, -1)
 	d.Disc(look, 5, 5, 2)
 	d.Text(look, "end", 3, 3, "<a> & b")
-	d.Path(look, plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}, {X: 2, Y: math.NaN()}, {X: 3, Y: 1}})
+	d.Path(look, plot.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}, {X: 2, Y: math.NaN()}, {X: 3, Y: 1}})
 	return "<div>" + string(c.SVG("a <chart>")+d.SVG()+on.Glyph(figure.Star, "star")+
 		on.Swatch(figure.Orange, 2, 2)+pair().draw(on)+on.Ternary(ternary(), "a <map>")) + "</div>"
 }
@@ -86,9 +82,9 @@ func pair() drawnPair {
 	p := drawnPair{
 		X:        figure.Aim{Name: "<x>", Unit: "m", Log: true, Less: true, Bounds: []figure.Bound{{At: 3, Above: true, Text: "x <= 3"}}},
 		Y:        figure.Aim{Name: "y", Worst: &worst, Bounds: []figure.Bound{{At: 0.7, Text: "y >= 0.7"}}},
-		Expected: plotter.XYs{{X: 1, Y: 2.5}, {X: 2, Y: 4.5}},
+		Expected: plot.XYs{{X: 1, Y: 2.5}, {X: 2, Y: 4.5}},
 	}
-	places := plotter.XYs{{X: 1, Y: 2}, {X: 2, Y: 4}, {X: 2, Y: 3}, {X: 4, Y: 1}, {X: 3, Y: 0.5}, {X: math.NaN(), Y: 1}}
+	places := plot.XYs{{X: 1, Y: 2}, {X: 2, Y: 4}, {X: 2, Y: 3}, {X: 4, Y: 1}, {X: 3, Y: 0.5}, {X: math.NaN(), Y: 1}}
 	kinds := []figure.Kind{figure.OnFront, figure.OnFront, figure.Perhaps, figure.Infeasible, figure.Beaten, figure.OnFront}
 	for i, at := range places {
 		p.Tried = append(p.Tried, figure.Tried{

@@ -7,12 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plot"
 )
 
 // Pair is two objectives of a trade-off against each other: all that was tried,
@@ -22,7 +18,7 @@ type Pair struct {
 	Tried []Tried
 	// Expected is the front that models expect beyond what was measured, in any
 	// order; empty for none.
-	Expected plotter.XYs
+	Expected plot.XYs
 }
 
 // Aim is an objective as an axis.
@@ -78,10 +74,10 @@ var words = [kinds]string{
 
 // glyph returns how a kind is drawn. Shape and color both differ, so that it can
 // be read in gray.
-func (k Kind) glyph() draw.GlyphStyle {
+func (k Kind) glyph() plot.GlyphStyle {
 	switch k {
 	case Infeasible:
-		return draw.GlyphStyle{Color: Red, Radius: 3.2, Shape: Cross{}}
+		return plot.GlyphStyle{Color: Red, Radius: 3.2, Shape: Cross{}}
 	case Beaten:
 		return Hollow(Gray, 2.8, 1.1)
 	case Perhaps:
@@ -91,12 +87,12 @@ func (k Kind) glyph() draw.GlyphStyle {
 }
 
 // suggested is how the compromise is drawn: a ring around its mark.
-func suggested(radius vg.Length) draw.GlyphStyle {
-	return draw.GlyphStyle{Color: Faded(Paper, 0), Radius: radius, Shape: Solid{Edge: Ink, Width: 1.4}}
+func suggested(radius plot.Length) plot.GlyphStyle {
+	return plot.GlyphStyle{Color: Faded(Paper, 0), Radius: radius, Shape: Solid{Edge: Ink, Width: 1.4}}
 }
 
 // expectedDashes are those of the front that models expect.
-var expectedDashes = []vg.Length{4, 3}
+var expectedDashes = []plot.Length{4, 3}
 
 // Symbol is an entry of a legend: a drawn mark, and what it stands for.
 type Symbol struct {
@@ -137,18 +133,18 @@ func (on Page) Pair(t Pair, title string) template.HTML {
 	t.settle()
 	c := on.Chart(pairWidth, pairHeight, t.X.across(), t.Y.up())
 	c.Right = 12
-	t.limits(&c.X, t.X, func(p plotter.XY) float64 { return p.X })
-	t.limits(&c.Y, t.Y, func(p plotter.XY) float64 { return p.Y })
+	t.limits(&c.X, t.X, func(p plot.XY) float64 { return p.X })
+	t.limits(&c.Y, t.Y, func(p plot.XY) float64 { return p.Y })
 	c.Add(towards{t.X.Less, t.Y.Less})
 	t.shade(c)
 	front := t.front()
 	if stairs := t.stairs(front, c); stairs != nil {
-		c.Add(&plotter.Polygon{XYs: []plotter.XYs{t.covered(stairs, c)}, Color: Faded(Green, 0.09)})
+		c.Add(plot.Polygon{XYs: t.covered(stairs, c), Color: Faded(Green, 0.09)})
 		c.Line(stairs, Faded(Green, 0.8), 1.2)
 	}
 	c.Line(t.beyond(t.Expected), Purple, 1.6, expectedDashes...)
 	t.marks(c)
-	c.After = func(whole *draw.Canvas, data draw.Canvas) { t.names(whole, data, c.Plot) }
+	c.After = func(whole, data plot.Canvas) { t.names(whole, data, c.Plot) }
 	for _, p := range t.Tried {
 		c.Spot(p.X, p.Y, p.Text, p.ID)
 	}
@@ -167,10 +163,10 @@ func (t *Pair) settle() {
 }
 
 // places are those of everything that is drawn.
-func (t Pair) places() plotter.XYs {
+func (t Pair) places() plot.XYs {
 	all := slices.Clone(t.Expected)
 	for _, p := range t.Tried {
-		all = append(all, plotter.XY{X: p.X, Y: p.Y})
+		all = append(all, plot.XY{X: p.X, Y: p.Y})
 	}
 	return all
 }
@@ -196,7 +192,7 @@ func (a Aim) up() string {
 }
 
 // limits sets an axis to what is drawn.
-func (t Pair) limits(axis *plot.Axis, a Aim, of func(plotter.XY) float64) {
+func (t Pair) limits(axis *plot.Axis, a Aim, of func(plot.XY) float64) {
 	axis.Tick.Marker = Ticks{Want: 5}
 	var values []float64
 	for _, at := range t.places() {
@@ -218,14 +214,14 @@ func (t Pair) shade(c *Chart) {
 	for _, axis := range []struct {
 		of   Aim
 		axis *plot.Axis
-		ring func(from, to float64) plotter.XYs
-		line func(y float64, color Color, width vg.Length, dashes ...vg.Length)
+		ring func(from, to float64) plot.XYs
+		line func(y float64, color Color, width plot.Length, dashes ...plot.Length)
 	}{
-		{t.X, &c.X, func(from, to float64) plotter.XYs {
-			return plotter.XYs{{X: from, Y: c.Y.Min}, {X: to, Y: c.Y.Min}, {X: to, Y: c.Y.Max}, {X: from, Y: c.Y.Max}}
+		{t.X, &c.X, func(from, to float64) plot.XYs {
+			return plot.XYs{{X: from, Y: c.Y.Min}, {X: to, Y: c.Y.Min}, {X: to, Y: c.Y.Max}, {X: from, Y: c.Y.Max}}
 		}, c.Upright},
-		{t.Y, &c.Y, func(from, to float64) plotter.XYs {
-			return plotter.XYs{{X: c.X.Min, Y: from}, {X: c.X.Max, Y: from}, {X: c.X.Max, Y: to}, {X: c.X.Min, Y: to}}
+		{t.Y, &c.Y, func(from, to float64) plot.XYs {
+			return plot.XYs{{X: c.X.Min, Y: from}, {X: c.X.Max, Y: from}, {X: c.X.Max, Y: to}, {X: c.X.Min, Y: to}}
 		}, c.Across},
 	} {
 		side := func(at float64, above bool, fill Color) bool {
@@ -236,7 +232,7 @@ func (t Pair) shade(c *Chart) {
 			if !(at > axis.axis.Min && at < axis.axis.Max) {
 				return false
 			}
-			c.Add(&plotter.Polygon{XYs: []plotter.XYs{axis.ring(from, to)}, Color: fill})
+			c.Add(plot.Polygon{XYs: axis.ring(from, to), Color: fill})
 			return true
 		}
 		if w := axis.of.Worst; w != nil {
@@ -252,7 +248,7 @@ func (t Pair) shade(c *Chart) {
 
 // better reports whether a place is at least as good as another one in both
 // objectives, and better in one.
-func (t Pair) better(a, b plotter.XY) bool {
+func (t Pair) better(a, b plot.XY) bool {
 	x, y := a.X-b.X, a.Y-b.Y
 	if t.X.Less {
 		x = -x
@@ -265,23 +261,23 @@ func (t Pair) better(a, b plotter.XY) bool {
 
 // beyond are the places than which no other one is better in both objectives,
 // along x; equal ones once.
-func (t Pair) beyond(all plotter.XYs) (front plotter.XYs) {
+func (t Pair) beyond(all plot.XYs) (front plot.XYs) {
 	for _, at := range all {
-		if !slices.ContainsFunc(all, func(other plotter.XY) bool { return t.better(other, at) }) {
+		if !slices.ContainsFunc(all, func(other plot.XY) bool { return t.better(other, at) }) {
 			front = append(front, at)
 		}
 	}
-	slices.SortFunc(front, func(a, b plotter.XY) int { return cmp.Or(cmp.Compare(a.X, b.X), cmp.Compare(a.Y, b.Y)) })
+	slices.SortFunc(front, func(a, b plot.XY) int { return cmp.Or(cmp.Compare(a.X, b.X), cmp.Compare(a.Y, b.Y)) })
 	return slices.Compact(front)
 }
 
 // front are the places of the front that are not beaten in these two objectives:
 // of a trade-off of two, all of them.
-func (t Pair) front() plotter.XYs {
-	var on plotter.XYs
+func (t Pair) front() plot.XYs {
+	var on plot.XYs
 	for _, p := range t.Tried {
 		if p.Kind == OnFront {
-			on = append(on, plotter.XY{X: p.X, Y: p.Y})
+			on = append(on, plot.XY{X: p.X, Y: p.Y})
 		}
 	}
 	return t.beyond(on)
@@ -289,7 +285,7 @@ func (t Pair) front() plotter.XYs {
 
 // stairs are the edge of what the front covers, from one end of the chart to the
 // other: between two places next to each other it turns where both are worst.
-func (t Pair) stairs(front plotter.XYs, c *Chart) (edge plotter.XYs) {
+func (t Pair) stairs(front plot.XYs, c *Chart) (edge plot.XYs) {
 	if len(front) == 0 {
 		return nil
 	}
@@ -302,29 +298,29 @@ func (t Pair) stairs(front plotter.XYs, c *Chart) (edge plotter.XYs) {
 	}
 	first, last := front[0], front[len(front)-1]
 	if t.X.Less { // the worst x is at the right
-		edge = append(edge, plotter.XY{X: first.X, Y: worstY})
+		edge = append(edge, plot.XY{X: first.X, Y: worstY})
 	} else {
-		edge = append(edge, plotter.XY{X: worstX, Y: first.Y})
+		edge = append(edge, plot.XY{X: worstX, Y: first.Y})
 	}
 	for i, at := range front {
 		if i > 0 {
-			corner := plotter.XY{X: front[i-1].X, Y: at.Y}
+			corner := plot.XY{X: front[i-1].X, Y: at.Y}
 			if t.X.Less {
-				corner = plotter.XY{X: at.X, Y: front[i-1].Y}
+				corner = plot.XY{X: at.X, Y: front[i-1].Y}
 			}
 			edge = append(edge, corner)
 		}
 		edge = append(edge, at)
 	}
 	if t.X.Less {
-		return append(edge, plotter.XY{X: worstX, Y: last.Y})
+		return append(edge, plot.XY{X: worstX, Y: last.Y})
 	}
-	return append(edge, plotter.XY{X: last.X, Y: worstY})
+	return append(edge, plot.XY{X: last.X, Y: worstY})
 }
 
 // covered closes the edge around what it covers.
-func (t Pair) covered(edge plotter.XYs, c *Chart) plotter.XYs {
-	corner := plotter.XY{X: c.X.Min, Y: c.Y.Min}
+func (t Pair) covered(edge plot.XYs, c *Chart) plot.XYs {
+	corner := plot.XY{X: c.X.Min, Y: c.Y.Min}
 	if t.X.Less {
 		corner.X = c.X.Max
 	}
@@ -338,12 +334,12 @@ func (t Pair) covered(edge plotter.XYs, c *Chart) plotter.XYs {
 // side.
 func (t Pair) marks(c *Chart) {
 	for k := range kinds {
-		var points, rings plotter.XYs
+		var points, rings plot.XYs
 		for _, p := range t.Tried {
 			if p.Kind != k {
 				continue
 			}
-			at := plotter.XY{X: p.X, Y: p.Y}
+			at := plot.XY{X: p.X, Y: p.Y}
 			points = append(points, at)
 			if p.Suggested {
 				rings = append(rings, at)
@@ -361,26 +357,26 @@ func (t Pair) marks(c *Chart) {
 func (t Pair) whisker(c *Chart, p Tried) {
 	within := func(v float64, axis plot.Axis) float64 { return min(max(v, axis.Min), axis.Max) }
 	if p.SDX > 0 {
-		c.Line(plotter.XYs{{X: within(p.X-p.SDX, c.X), Y: p.Y}, {X: within(p.X+p.SDX, c.X), Y: p.Y}}, Green, 0.8)
+		c.Line(plot.XYs{{X: within(p.X-p.SDX, c.X), Y: p.Y}, {X: within(p.X+p.SDX, c.X), Y: p.Y}}, Green, 0.8)
 	}
 	if p.SDY > 0 {
-		c.Line(plotter.XYs{{X: p.X, Y: within(p.Y-p.SDY, c.Y)}, {X: p.X, Y: within(p.Y+p.SDY, c.Y)}}, Green, 0.8)
+		c.Line(plot.XYs{{X: p.X, Y: within(p.Y-p.SDY, c.Y)}, {X: p.X, Y: within(p.Y+p.SDY, c.Y)}}, Green, 0.8)
 	}
 }
 
 // names writes the bounds at their lines, and the experiments of the front at
 // their marks where there is room.
-func (t Pair) names(whole *draw.Canvas, data draw.Canvas, p *plot.Plot) {
-	toX, toY := p.Transforms(&data)
+func (t Pair) names(whole, data plot.Canvas, p *plot.Plot) {
+	toX, toY := p.Transforms(data)
 	small := Style(8, OfText(Red))
 	for _, b := range t.X.Bounds {
 		if x := toX(b.At); x > data.Min.X && x < data.Max.X {
-			whole.FillText(small, vg.Point{X: min(x+3, data.Max.X-small.Width(b.Text)), Y: data.Max.Y - 5}, b.Text)
+			whole.FillText(small, plot.Point{X: min(x+3, data.Max.X-small.Width(b.Text)), Y: data.Max.Y - 5}, b.Text)
 		}
 	}
 	for _, b := range t.Y.Bounds {
 		if y := toY(b.At); y > data.Min.Y && y < data.Max.Y {
-			whole.FillText(small, vg.Point{X: data.Max.X - small.Width(b.Text) - 2, Y: y + 6}, b.Text)
+			whole.FillText(small, plot.Point{X: data.Max.X - small.Width(b.Text) - 2, Y: y + 6}, b.Text)
 		}
 	}
 	var l labels
@@ -398,37 +394,37 @@ func (t Pair) names(whole *draw.Canvas, data draw.Canvas, p *plot.Plot) {
 
 // labels are texts at marks, which stay apart from each other and from the marks.
 type labels struct {
-	within vg.Rectangle
-	taken  []vg.Rectangle
+	within plot.Rectangle
+	taken  []plot.Rectangle
 }
 
 // take keeps the place of a mark free.
-func (l *labels) take(x, y vg.Length) {
-	l.taken = append(l.taken, vg.Rectangle{Min: vg.Point{X: x - 3, Y: y - 3}, Max: vg.Point{X: x + 3, Y: y + 3}})
+func (l *labels) take(x, y plot.Length) {
+	l.taken = append(l.taken, plot.Rectangle{Min: plot.Point{X: x - 3, Y: y - 3}, Max: plot.Point{X: x + 3, Y: y + 3}})
 }
 
 // write writes a text at a mark: towards the better corner, where the front
 // covers nothing, else at a side; nowhere where there is no room.
-func (l *labels) write(whole *draw.Canvas, x, y vg.Length, text string, left, below bool) {
+func (l *labels) write(whole plot.Canvas, x, y plot.Length, text string, left, below bool) {
 	style := Style(8, Ink)
-	w, h := style.Width(text), vg.Length(8)
-	corner := vg.Point{X: 5, Y: 3}
+	w, h := style.Width(text), plot.Length(8)
+	corner := plot.Point{X: 5, Y: 3}
 	if left {
 		corner.X = -5 - w
 	}
 	if below {
 		corner.Y = -3 - h
 	}
-	for _, by := range []vg.Point{corner, {X: 7, Y: -h / 2}, {X: -7 - w, Y: -h / 2}, {X: -w / 2, Y: 7}, {X: -w / 2, Y: -7 - h}} {
-		box := vg.Rectangle{Min: vg.Point{X: x + by.X, Y: y + by.Y}, Max: vg.Point{X: x + by.X + w, Y: y + by.Y + h}}
-		overlaps := func(o vg.Rectangle) bool {
+	for _, by := range []plot.Point{corner, {X: 7, Y: -h / 2}, {X: -7 - w, Y: -h / 2}, {X: -w / 2, Y: 7}, {X: -w / 2, Y: -7 - h}} {
+		box := plot.Rectangle{Min: plot.Point{X: x + by.X, Y: y + by.Y}, Max: plot.Point{X: x + by.X + w, Y: y + by.Y + h}}
+		overlaps := func(o plot.Rectangle) bool {
 			return box.Min.X < o.Max.X && o.Min.X < box.Max.X && box.Min.Y < o.Max.Y && o.Min.Y < box.Max.Y
 		}
 		outside := box.Min.X < l.within.Min.X || box.Max.X > l.within.Max.X ||
 			box.Min.Y < l.within.Min.Y || box.Max.Y > l.within.Max.Y
 		if !outside && !slices.ContainsFunc(l.taken, overlaps) {
 			l.taken = append(l.taken, box)
-			whole.FillText(style, vg.Point{X: box.Min.X, Y: box.Min.Y + h/2}, text)
+			whole.FillText(style, plot.Point{X: box.Min.X, Y: box.Min.Y + h/2}, text)
 			return
 		}
 	}
@@ -438,16 +434,16 @@ func (l *labels) write(whole *draw.Canvas, x, y vg.Length, text string, left, be
 type towards struct{ xLess, yLess bool }
 
 // Plot implements plot.Plotter.
-func (a towards) Plot(canvas draw.Canvas, _ *plot.Plot) {
-	corner := vg.Point{X: canvas.Max.X - 4, Y: canvas.Max.Y - 4}
-	dx, dy := vg.Length(-1), vg.Length(-1) // from the corner into the chart
+func (a towards) Plot(canvas plot.Canvas, _ *plot.Plot) {
+	corner := plot.Point{X: canvas.Max.X - 4, Y: canvas.Max.Y - 4}
+	dx, dy := plot.Length(-1), plot.Length(-1) // from the corner into the chart
 	if a.xLess {
 		corner.X, dx = canvas.Min.X+4, 1
 	}
 	if a.yLess {
 		corner.Y, dy = canvas.Min.Y+4, 1
 	}
-	line := draw.LineStyle{Color: Gray, Width: 1.6}
-	at := func(x, y vg.Length) vg.Point { return vg.Point{X: corner.X + dx*x, Y: corner.Y + dy*y} }
-	canvas.StrokeLines(line, []vg.Point{at(20, 20), at(0, 0)}, []vg.Point{at(9, 0), at(0, 0), at(0, 9)})
+	line := plot.LineStyle{Color: Gray, Width: 1.6}
+	at := func(x, y plot.Length) plot.Point { return plot.Point{X: corner.X + dx*x, Y: corner.Y + dy*y} }
+	canvas.StrokeLines(line, []plot.Point{at(20, 20), at(0, 0)}, []plot.Point{at(9, 0), at(0, 0), at(0, 9)})
 }

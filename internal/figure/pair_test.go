@@ -7,12 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/plot/plotter"
 	"pgregory.net/rapid"
+
+	"github.com/campaignd/campaignd/internal/plot"
 )
 
 // inside reports whether a place is within a ring, by counting the edges to its right.
-func inside(ring plotter.XYs, at plotter.XY) (in bool) {
+func inside(ring plot.XYs, at plot.XY) (in bool) {
 	for i, a := range ring {
 		b := ring[(i+1)%len(ring)]
 		if (a.Y > at.Y) != (b.Y > at.Y) && at.X < a.X+(at.Y-a.Y)/(b.Y-a.Y)*(b.X-a.X) {
@@ -35,15 +36,15 @@ func TestCovered(t *testing.T) {
 		}
 		c := Page{}.Chart(100, 100, "", "")
 		c.X.Min, c.X.Max, c.Y.Min, c.Y.Max = -1, 10, -1, 10
-		ring := plotter.XYs(nil)
+		ring := plot.XYs(nil)
 		if edge := p.stairs(p.front(), c); edge != nil {
 			ring = p.covered(edge, c)
 		}
 		for x := -0.5; x < 10; x++ {
 			for y := -0.5; y < 10; y++ {
-				at, covers := plotter.XY{X: x, Y: y}, false
+				at, covers := plot.XY{X: x, Y: y}, false
 				for _, tried := range p.Tried {
-					covers = covers || tried.Kind == OnFront && p.better(plotter.XY{X: tried.X, Y: tried.Y}, at)
+					covers = covers || tried.Kind == OnFront && p.better(plot.XY{X: tried.X, Y: tried.Y}, at)
 				}
 				if in := inside(ring, at); in != covers {
 					t.Fatalf("%v: shaded %v, covered %v", at, in, covers)

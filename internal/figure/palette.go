@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"gonum.org/v1/plot/vg"
+	"github.com/campaignd/campaignd/internal/plot"
 )
 
 // Color is a color by its name, and how much it covers. What the name stands
@@ -89,7 +89,7 @@ func luminance(rgb [3]uint8) float64 {
 	return 0.2126*linear(rgb[0]) + 0.7152*linear(rgb[1]) + 0.0722*linear(rgb[2])
 }
 
-// RGBA implements color.Color, so that gonum/plot carries a Color to the
+// RGBA implements color.Color, so that package plot carries a Color to the
 // canvas.
 func (c Color) RGBA() (r, g, b, a uint32) {
 	of := color.NRGBA{A: uint8(math.Round(255 * c.opacity))}
@@ -97,7 +97,7 @@ func (c Color) RGBA() (r, g, b, a uint32) {
 	return of.RGBA()
 }
 
-// named returns the Color that gonum/plot was given. Where it was given none it
+// named returns the Color that package plot was given. Where it was given none it
 // draws in black, which is ink. Any other color has no name: its place would be
 // white in one theme and black in another, which only its author can decide.
 func named(c color.Color) Color {
@@ -155,7 +155,7 @@ type Look struct {
 	Fill, Stroke Color
 	// Width and Dashes are those of the stroke.
 	Width  float64
-	Dashes []vg.Length
+	Dashes []plot.Length
 	// Size is that of the letters of a text.
 	Size float64
 }

@@ -5,11 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plot"
 )
 
 // Span is a range of numbers.
@@ -67,17 +65,17 @@ func BestSoFar(values []float64, sought definition.Objective) []float64 {
 
 // Steps are the stairs of values at 1, 2, …: a value holds until the next one.
 // NaN are left out.
-func Steps(values []float64) plotter.XYs {
-	var points plotter.XYs
+func Steps(values []float64) plot.XYs {
+	var points plot.XYs
 	for i, v := range values {
 		if math.IsNaN(v) {
 			continue
 		}
 		x := float64(i + 1)
 		if n := len(points); n > 0 {
-			points = append(points, plotter.XY{X: x, Y: points[n-1].Y})
+			points = append(points, plot.XY{X: x, Y: points[n-1].Y})
 		}
-		points = append(points, plotter.XY{X: x, Y: v})
+		points = append(points, plot.XY{X: x, Y: v})
 	}
 	return points
 }

@@ -4,10 +4,8 @@ import (
 	"html/template"
 	"math"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plot"
 )
 
 // Ternary is a map over the mixtures of three components, in a triangle: a
@@ -52,10 +50,10 @@ const (
 var rise = math.Sqrt(3) / 2
 
 // place is where a mixture is, in points from the lower left of the drawing.
-func place(shares [3]float64) vg.Point {
-	return vg.Point{
-		X: ternaryLeft + side*vg.Length(float64(shares[0]/2)+shares[2]),
-		Y: ternaryBottom + side*vg.Length(rise*shares[0]),
+func place(shares [3]float64) plot.Point {
+	return plot.Point{
+		X: ternaryLeft + side*plot.Length(float64(shares[0]/2)+shares[2]),
+		Y: ternaryBottom + side*plot.Length(rise*shares[0]),
 	}
 }
 
@@ -71,13 +69,13 @@ func sharesAt(x, y float64) (shares [3]float64, inside bool) {
 // Ternary draws a map. title is what a screen reader says.
 func (on Page) Ternary(t Ternary, title string) template.HTML {
 	width := ternaryLeft + side + ternaryRight + KeyWidth
-	height := ternaryBottom + side*vg.Length(rise) + ternaryTop
+	height := ternaryBottom + side*plot.Length(rise) + ternaryTop
 	canvas := on.Canvas(width.Points(), height.Points(), "", title)
-	c := draw.New(canvas)
+	c := plot.NewCanvas(canvas)
 	columns := int(math.Round(ternaryPixels / rise))
-	area := vg.Rectangle{Min: place([3]float64{0, 1, 0})}
-	area.Max = area.Min.Add(vg.Point{X: side, Y: side * vg.Length(rise)})
-	c.DrawImage(area, t.Bands.Image(columns, ternaryPixels, func(x, y int) (float64, bool) {
+	area := plot.Rectangle{Min: place([3]float64{0, 1, 0})}
+	area.Max = area.Min.Add(plot.Point{X: side, Y: side * plot.Length(rise)})
+	c.Image(area, t.Bands.Image(columns, ternaryPixels, func(x, y int) (float64, bool) {
 		shares, inside := sharesAt((float64(x)+0.5)/float64(columns), 1-(float64(y)+0.5)/ternaryPixels)
 		if !inside {
 			return 0, false
@@ -86,13 +84,13 @@ func (on Page) Ternary(t Ternary, title string) template.HTML {
 	}))
 	t.axes(c)
 	for _, p := range t.Points {
-		c.DrawGlyphNoClip(Hollow(Ink, 2.4, 1.1), place(p.Shares))
+		c.DrawGlyph(Hollow(Ink, 2.4, 1.1), place(p.Shares))
 	}
 	if t.Best != nil {
-		c.DrawGlyphNoClip(Star, place(*t.Best))
+		c.DrawGlyph(Star, place(*t.Best))
 	}
 	area.Max.X += ternaryRight - 14
-	t.Bands.key(&c, area, t.Unit)
+	t.Bands.key(c, area, t.Unit)
 	for _, p := range t.Points {
 		at := place(p.Shares)
 		canvas.Spot(at.X.Points(), (height - at.Y).Points(), p.Text, p.ID)
@@ -103,8 +101,8 @@ func (on Page) Ternary(t Ternary, title string) template.HTML {
 // axes draws the triangle, lines of equal amounts, each with its amount where it
 // ends (the top component's at the right, the left one's at the left, the right
 // one's below), and the names at the corners.
-func (t Ternary) axes(c draw.Canvas) {
-	line := draw.LineStyle{Color: Faded(Muted, 0.35), Width: 0.6}
+func (t Ternary) axes(c plot.Canvas) {
+	line := plot.LineStyle{Color: Faded(Muted, 0.35), Width: 0.6}
 	for k, corner := range t.Corners {
 		after, before := (k+1)%3, (k+2)%3 // what makes up the rest at the line's two ends
 		for _, tick := range (Ticks{Want: 6}).Ticks(corner.Low, corner.High) {
@@ -115,21 +113,21 @@ func (t Ternary) axes(c draw.Canvas) {
 			var from, to [3]float64
 			from[k], from[after] = share, 1-share
 			to[k], to[before] = share, 1-share
-			c.StrokeLines(line, []vg.Point{place(from), place(to)})
+			c.StrokeLines(line, []plot.Point{place(from), place(to)})
 			t.amount(c, k, place(to), tick.Label)
 		}
 	}
-	c.StrokeLines(draw.LineStyle{Color: Muted, Width: 1}, []vg.Point{
+	c.StrokeLines(plot.LineStyle{Color: Muted, Width: 1}, []plot.Point{
 		place([3]float64{1, 0, 0}), place([3]float64{0, 1, 0}), place([3]float64{0, 0, 1}), place([3]float64{1, 0, 0}),
 	})
 	name := Style(FontSize, Ink)
-	name.XAlign = draw.XCenter
+	name.XAlign = plot.XCenter
 	top, left, right := place([3]float64{1, 0, 0}), place([3]float64{0, 1, 0}), place([3]float64{0, 0, 1})
-	c.FillText(name, top.Add(vg.Point{Y: 14}), t.Corners[0].text())
-	name.XAlign = draw.XLeft
-	c.FillText(name, vg.Point{X: 2, Y: left.Y - 26}, t.Corners[1].text())
-	name.XAlign = draw.XRight
-	c.FillText(name, vg.Point{X: right.X + ternaryRight - 2, Y: right.Y - 26}, t.Corners[2].text())
+	c.FillText(name, top.Add(plot.Point{Y: 14}), t.Corners[0].text())
+	name.XAlign = plot.XLeft
+	c.FillText(name, plot.Point{X: 2, Y: left.Y - 26}, t.Corners[1].text())
+	name.XAlign = plot.XRight
+	c.FillText(name, plot.Point{X: right.X + ternaryRight - 2, Y: right.Y - 26}, t.Corners[2].text())
 }
 
 // text is the component with its greatest amount.
@@ -138,16 +136,16 @@ func (c Corner) text() string {
 }
 
 // amount writes an amount of the k-th component at the end of its line.
-func (t Ternary) amount(c draw.Canvas, k int, end vg.Point, label string) {
+func (t Ternary) amount(c plot.Canvas, k int, end plot.Point, label string) {
 	style := Style(8, Muted)
 	switch k {
 	case 0:
-		c.FillText(style, end.Add(vg.Point{X: 4}), label)
+		c.FillText(style, end.Add(plot.Point{X: 4}), label)
 	case 1:
-		style.XAlign = draw.XRight
-		c.FillText(style, end.Add(vg.Point{X: -4}), label)
+		style.XAlign = plot.XRight
+		c.FillText(style, end.Add(plot.Point{X: -4}), label)
 	case 2:
-		style.XAlign = draw.XCenter
-		c.FillText(style, end.Add(vg.Point{Y: -8}), label)
+		style.XAlign = plot.XCenter
+		c.FillText(style, end.Add(plot.Point{Y: -8}), label)
 	}
 }

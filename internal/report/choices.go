@@ -7,13 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg/draw"
-
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plot"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
 )
@@ -343,7 +341,7 @@ func (h *history) figurePlane(
 		c.X.Tick.Marker, c.Y.Tick.Marker = figure.Ticks{Want: 5}, figure.Ticks{Want: 5}
 		return c
 	}, func(c *figure.Chart) {
-		mark := func(point definition.Point, style draw.GlyphStyle, text, href string) {
+		mark := func(point definition.Point, style plot.GlyphStyle, text, href string) {
 			x, okX := point[p.X].Float()
 			y, okY := point[p.Y].Float()
 			if !okX || !okY {
@@ -352,7 +350,7 @@ func (h *history) figurePlane(
 			// A candidate outside the plane is drawn at its edge rather than
 			// not at all.
 			x, y = min(max(x, c.X.Min), c.X.Max), min(max(y, c.Y.Min), c.Y.Max)
-			c.Points(plotter.XYs{{X: x, Y: y}}, style)
+			c.Points(plot.XYs{{X: x, Y: y}}, style)
 			c.Spot(x, y, text, href)
 		}
 		if x := h.state.Experiment(d.best); x != nil {

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot/plotter"
-
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plot"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -103,7 +102,7 @@ func (h *history) figureConvergence() (Figure, bool) {
 		c.Line(figure.Steps(course.best), figure.Ink, 1.5)
 		c.Line(xys(at, means), figure.Green, 2)
 		if n := len(at); n > 0 { // visible even where it is the only point
-			c.Discs(plotter.XYs{{X: at[n-1], Y: means[n-1]}}, figure.Green, 2.6)
+			c.Discs(plot.XYs{{X: at[n-1], Y: means[n-1]}}, figure.Green, 2.6)
 		}
 	}
 	// A few points lie on the curves, which they explain; a crowd would hide
@@ -139,7 +138,7 @@ func (h *history) figureConvergence() (Figure, bool) {
 func (h *history) drawResults(c *figure.Chart, results []result) (legend []Symbol) {
 	radius := crowded(3.6, len(results))
 	for k := range classes {
-		var points plotter.XYs
+		var points plot.XYs
 		for _, r := range results {
 			y := r.value
 			if math.IsNaN(y) && k == classFailed {
@@ -148,7 +147,7 @@ func (h *history) drawResults(c *figure.Chart, results []result) (legend []Symbo
 			if r.class != k || math.IsNaN(y) {
 				continue
 			}
-			points = append(points, plotter.XY{X: float64(r.number), Y: y})
+			points = append(points, plot.XY{X: float64(r.number), Y: y})
 			c.Spot(float64(r.number), y, h.spotText(r.experiment), r.experiment.ID)
 		}
 		c.Points(points, k.glyph(radius))
@@ -235,11 +234,11 @@ func (h *history) decimals() int {
 	return format.DecimalsOver(high - low)
 }
 
-// xys pairs coordinates for gonum/plot; both have the same length.
-func xys(x, y []float64) plotter.XYs {
-	points := make(plotter.XYs, len(x))
+// xys pairs coordinates; both have the same length.
+func xys(x, y []float64) plot.XYs {
+	points := make(plot.XYs, len(x))
 	for i := range x {
-		points[i] = plotter.XY{X: x[i], Y: y[i]}
+		points[i] = plot.XY{X: x[i], Y: y[i]}
 	}
 	return points
 }

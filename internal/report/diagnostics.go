@@ -7,12 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg/draw"
-
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plot"
 )
 
 // trustworthiness is what the page says about how far the model can be trusted.
@@ -182,15 +180,15 @@ func (h *history) figureLeaveOneOut() (Figure, bool) {
 	figure.Limits(&c.Y, 0.04, append(bars, values...)...)
 	c.X.Tick.Marker = figure.Ticks{Want: 5}
 	low, high := max(c.X.Min, c.Y.Min), min(c.X.Max, c.Y.Max)
-	c.Line(plotter.XYs{{X: low, Y: low}, {X: high, Y: high}}, figure.Muted, 0.9, 3, 3)
-	var points, outliers plotter.XYs
+	c.Line(plot.XYs{{X: low, Y: low}, {X: high, Y: high}}, figure.Muted, 0.9, 3, 3)
+	var points, outliers plot.XYs
 	for _, r := range check.Rows {
-		c.Line(plotter.XYs{{X: r.Measured, Y: r.Predicted - r.SD}, {X: r.Measured, Y: r.Predicted + r.SD}},
+		c.Line(plot.XYs{{X: r.Measured, Y: r.Predicted - r.SD}, {X: r.Measured, Y: r.Predicted + r.SD}},
 			figure.Faded(figure.Sky, 0.75), crowded(1.3, len(check.Rows)))
 		if slices.ContainsFunc(r.Experiments, func(id string) bool { return odd[id] }) {
-			outliers = append(outliers, plotter.XY{X: r.Measured, Y: r.Predicted})
+			outliers = append(outliers, plot.XY{X: r.Measured, Y: r.Predicted})
 		} else {
-			points = append(points, plotter.XY{X: r.Measured, Y: r.Predicted})
+			points = append(points, plot.XY{X: r.Measured, Y: r.Predicted})
 		}
 		if len(check.Rows) <= 300 {
 			m, s := format.MeanSD(r.Predicted, r.SD)
@@ -201,7 +199,7 @@ func (h *history) figureLeaveOneOut() (Figure, bool) {
 	}
 	// Outliers are not shrunk in a crowd: they are what the figure is looked at
 	// for.
-	contradicts := draw.GlyphStyle{Color: figure.Red, Radius: 4, Shape: figure.Cross{}}
+	contradicts := plot.GlyphStyle{Color: figure.Red, Radius: 4, Shape: figure.Cross{}}
 	c.Discs(points, figure.Blue, crowded(3, len(check.Rows)))
 	c.Points(outliers, contradicts)
 	f := Figure{
@@ -249,7 +247,7 @@ func (h *history) figureCalibration() (Figure, bool) {
 	x := []float64{0}
 	low := []float64{0}
 	high := []float64{0}
-	held := plotter.XYs{{X: 0, Y: 0}}
+	held := plot.XYs{{X: 0, Y: 0}}
 	// The ends are known: an interval of 0 % holds nothing, one of 100 %
 	// everything.
 	for k := 1; k < 50; k++ {
@@ -257,13 +255,13 @@ func (h *history) figureCalibration() (Figure, bool) {
 		x = append(x, 2*float64(k))
 		low = append(low, 100*float64(level.Low)/n)
 		high = append(high, 100*float64(level.High)/n)
-		held = append(held, plotter.XY{X: 2 * float64(k), Y: 100 * level.Share})
+		held = append(held, plot.XY{X: 2 * float64(k), Y: 100 * level.Share})
 	}
 	x = append(x, 100)
 	low = append(low, 100)
 	high = append(high, 100)
 	c.Band(x, low, high, figure.Faded(figure.Muted, 0.12))
-	c.Line(plotter.XYs{{X: 0, Y: 0}, {X: 100, Y: 100}}, figure.Muted, 0.9, 3, 3)
+	c.Line(plot.XYs{{X: 0, Y: 0}, {X: 100, Y: 100}}, figure.Muted, 0.9, 3, 3)
 	c.Line(held, figure.Blue, 2)
 	f := Figure{
 		ID:    "calibration",

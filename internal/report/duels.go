@@ -6,14 +6,13 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/plot/plotter"
-
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plot"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -222,7 +221,7 @@ func (h *history) figuresCompared() []Figure {
 		c := h.small(numeric, "comparisons", format.Heading(p.Name, p.Unit))
 		c.X.Min, c.X.Max = 0, max(float64(total), 3)*1.02
 		c.X.Tick.Marker = figure.Ticks{Want: 5, Whole: true}
-		var better, other plotter.XYs
+		var better, other plot.XYs
 		var values []float64
 		n := 0
 		for k := range h.state.Questions {
@@ -237,7 +236,7 @@ func (h *history) figuresCompared() []Figure {
 					continue
 				}
 				values = append(values, y)
-				at := plotter.XY{X: float64(n), Y: y}
+				at := plot.XY{X: float64(n), Y: y}
 				if len(q.Answer.Order) > 0 && q.Answer.Order[0] == o {
 					better = append(better, at)
 				} else {
@@ -257,18 +256,18 @@ func (h *history) figuresCompared() []Figure {
 		// Lines come after the points, so that a crowd does not hide them.
 		for k, e := range h.def.Experts {
 			color := expertColors[k%len(expertColors)]
-			var anchors plotter.XYs
+			var anchors plot.XYs
 			for _, point := range e.Anchors {
 				if y, ok := point[p.Name].Float(); ok {
-					anchors = append(anchors, plotter.XY{X: 0, Y: y})
+					anchors = append(anchors, plot.XY{X: 0, Y: y})
 				}
 			}
 			c.Points(anchors, figure.Filled(color, 3.6, 3))
-			var line plotter.XYs
+			var line plot.XYs
 			for _, s := range h.standings {
 				for _, best := range s.preferred {
 					if y, ok := best.Parameters[p.Name].Float(); ok && best.Expert == e.Name {
-						line = append(line, plotter.XY{X: float64(s.comparisons), Y: y})
+						line = append(line, plot.XY{X: float64(s.comparisons), Y: y})
 					}
 				}
 			}
@@ -293,7 +292,7 @@ func (h *history) figuresCompared() []Figure {
 // decision that recorded an elimination; a curve that never falls says nothing
 // and is left out.
 func (h *history) figureKept() (Figure, bool) {
-	var kept plotter.XYs
+	var kept plot.XYs
 	experts := make(map[string]bool)
 	n := 0
 	for i := range h.decisions {
@@ -305,7 +304,7 @@ func (h *history) figureKept() (Figure, bool) {
 		if d.Elimination == nil {
 			continue
 		}
-		kept = append(kept, plotter.XY{X: float64(n), Y: float64(d.Elimination.Kept)})
+		kept = append(kept, plot.XY{X: float64(n), Y: float64(d.Elimination.Kept)})
 		experts[d.Expert] = true
 	}
 	if len(kept) == 0 || len(experts) > 1 || kept[len(kept)-1].Y == kept[0].Y {

@@ -6,13 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg/draw"
-
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plot"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/cobol"
@@ -118,24 +116,24 @@ func (h *history) figureLabels() (Figure, bool) {
 	end := h.axisOfExperiments(c)
 	c.Y.Min, c.Y.Max = 0, max(float64(len(asked))*1.08, 4)
 	c.Y.Tick.Marker = figure.Ticks{Want: 5, Whole: true}
-	styles := [outcomes]draw.GlyphStyle{
+	styles := [outcomes]plot.GlyphStyle{
 		accepted: figure.Filled(figure.Green, 3, 0),
 		rejected: {Color: figure.Red, Radius: 3, Shape: figure.Cross{}},
 		noAnswer: figure.Hollow(figure.Gray, 2.6, 1.2),
 		open:     figure.Filled(figure.Sky, 3, 0),
 	}
 	// Stairs, since a number of questions does not grow between two of them.
-	stairs := plotter.XYs{{X: 0, Y: 0}}
-	var points [outcomes]plotter.XYs
+	stairs := plot.XYs{{X: 0, Y: 0}}
+	var points [outcomes]plot.XYs
 	for i, a := range asked {
-		stairs = append(stairs, plotter.XY{X: a.spot, Y: float64(i)},
-			plotter.XY{X: a.spot, Y: float64(i + 1)})
-		points[a.outcome] = append(points[a.outcome], plotter.XY{X: a.spot, Y: float64(i + 1)})
+		stairs = append(stairs, plot.XY{X: a.spot, Y: float64(i)},
+			plot.XY{X: a.spot, Y: float64(i + 1)})
+		points[a.outcome] = append(points[a.outcome], plot.XY{X: a.spot, Y: float64(i + 1)})
 		text := fmt.Sprintf("%s to %s: %s\n%s", a.question.ID, a.question.Expert,
 			outcomeNames[a.outcome], h.format.line(a.question.Composition()))
 		c.Spot(a.spot, float64(i+1), text, a.question.Decision)
 	}
-	stairs = append(stairs, plotter.XY{X: end, Y: float64(len(asked))})
+	stairs = append(stairs, plot.XY{X: end, Y: float64(len(asked))})
 	c.Line(stairs, figure.Muted, 1.5)
 	for k := range outcomes {
 		c.Points(points[k], styles[k])
@@ -172,7 +170,7 @@ var expertColors = []figure.Color{figure.Blue, figure.Red, figure.Green, figure.
 // own order draws nothing.
 func (h *history) figureTrust() (Figure, bool) {
 	var names []string
-	lines := make(map[string]plotter.XYs)
+	lines := make(map[string]plot.XYs)
 	for _, d := range h.decisions {
 		for _, help := range d.helps {
 			if _, known := lines[help.Expert]; !known {
@@ -180,9 +178,9 @@ func (h *history) figureTrust() (Figure, bool) {
 			}
 			line := lines[help.Expert]
 			if n := len(line); n > 0 {
-				line = append(line, plotter.XY{X: d.spot, Y: line[n-1].Y})
+				line = append(line, plot.XY{X: d.spot, Y: line[n-1].Y})
 			}
-			lines[help.Expert] = append(line, plotter.XY{X: d.spot, Y: help.Helps})
+			lines[help.Expert] = append(line, plot.XY{X: d.spot, Y: help.Helps})
 		}
 	}
 	if names == nil {
@@ -194,7 +192,7 @@ func (h *history) figureTrust() (Figure, bool) {
 		color := expertColors[k%len(expertColors)]
 		line := lines[name]
 		final := line[len(line)-1].Y
-		c.Line(append(line, plotter.XY{X: end, Y: final}), color, 2)
+		c.Line(append(line, plot.XY{X: end, Y: final}), color, 2)
 		c.End(final, name+" "+format.Significant(final, 2), color)
 	}
 	figure.Limits(&c.Y, 0, 0, 1)
@@ -214,7 +212,7 @@ func (h *history) figureTrust() (Figure, bool) {
 // hold decisions alone; figureWorth adds what is known now.
 type worthLine struct {
 	expert, kind, quantity string
-	points                 plotter.XYs
+	points                 plot.XYs
 }
 
 // worthLines are those of all experts, as the decisions knew it. A worth is in
@@ -235,7 +233,7 @@ func (h *history) worthLines() (lines []worthLine) {
 			if w.Misleads > w.Helps {
 				y = -y
 			}
-			lines[k].points = append(lines[k].points, plotter.XY{X: d.spot, Y: y})
+			lines[k].points = append(lines[k].points, plot.XY{X: d.spot, Y: y})
 		}
 	}
 	return lines
@@ -283,7 +281,7 @@ func (h *history) figureWorth() (Figure, bool) {
 			values = append(values, final)
 		}
 		// Kinds of one expert have one color, and names at their ends.
-		c.Line(append(slices.Clone(l.points), plotter.XY{X: end, Y: final}), color, 2)
+		c.Line(append(slices.Clone(l.points), plot.XY{X: end, Y: final}), color, 2)
 		for _, p := range l.points {
 			values = append(values, p.Y)
 		}
@@ -326,7 +324,7 @@ func (h *history) figureWeight() (Figure, bool) {
 	values := []float64{0}
 	for k, name := range names {
 		color := expertColors[k%len(expertColors)]
-		var line plotter.XYs
+		var line plot.XYs
 		for _, t := range h.trust {
 			if t.Expert != name {
 				continue
@@ -336,14 +334,14 @@ func (h *history) figureWeight() (Figure, bool) {
 				spot = h.decisions[t.decision].spot
 			}
 			if line == nil {
-				line = plotter.XYs{{X: 0, Y: t.From}}
+				line = plot.XYs{{X: 0, Y: t.From}}
 				values = append(values, t.From)
 			}
-			line = append(line, plotter.XY{X: spot, Y: line[len(line)-1].Y}, plotter.XY{X: spot, Y: t.To})
+			line = append(line, plot.XY{X: spot, Y: line[len(line)-1].Y}, plot.XY{X: spot, Y: t.To})
 			values = append(values, t.To)
 		}
 		final := line[len(line)-1].Y
-		line = append(line, plotter.XY{X: end, Y: final})
+		line = append(line, plot.XY{X: end, Y: final})
 		c.Line(line, color, 2)
 		c.End(final, name+" "+format.Significant(final, 3), color)
 	}
@@ -373,7 +371,7 @@ func (h *history) figureWidths() (Figure, bool) {
 	c.X.Tick.Marker = figure.Ticks{Want: 12, Whole: true}
 	type kind struct {
 		name  string
-		style draw.GlyphStyle
+		style plot.GlyphStyle
 	}
 	kinds := []kind{
 		{"asked", figure.Filled(figure.Blue, 3, 0)},
@@ -381,7 +379,7 @@ func (h *history) figureWidths() (Figure, bool) {
 		{"run as the expert wished", figure.Filled(figure.Green, 3.9, 3)},
 		{"refused, unaided run", figure.Hollow(figure.Muted, 2.8, 1.2)},
 	}
-	points := make([]plotter.XYs, len(kinds))
+	points := make([]plot.XYs, len(kinds))
 	values := []float64{0}
 	for i := range h.decisions {
 		d := &h.decisions[i]
@@ -403,7 +401,7 @@ func (h *history) figureWidths() (Figure, bool) {
 			k = 1
 		}
 		width := aided.Belief.Upper - aided.Belief.Lower
-		points[k] = append(points[k], plotter.XY{X: d.spot, Y: width})
+		points[k] = append(points[k], plot.XY{X: d.spot, Y: width})
 		values = append(values, width)
 		lower := figure.Typeset(format.Significant(aided.Belief.Lower, 3))
 		upper := figure.Typeset(format.Significant(aided.Belief.Upper, 3))

@@ -6,13 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot/plotter"
-
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/formula"
+	"github.com/campaignd/campaignd/internal/plot"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/outcome"
 )
@@ -95,7 +94,7 @@ func pairOf(def *definition.Campaign, f *outcome.Front, write format.Composition
 		add(&f.Members[k], kindOf(&f.Members[k], figure.Perhaps))
 	}
 	for _, e := range f.Expected {
-		p.Expected = append(p.Expected, plotter.XY{
+		p.Expected = append(p.Expected, plot.XY{
 			X: predicted(e.Quantities, p.X.Name), Y: predicted(e.Quantities, p.Y.Name),
 		})
 	}

@@ -4,11 +4,9 @@ import (
 	"html/template"
 	"math"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/plot"
 )
 
 // class says where an experiment comes from, or why it does not count; it
@@ -59,7 +57,7 @@ func classOf(origin events.Origin, chosen string) class {
 // glyph returns how a class is drawn, at the given radius in points. Shape and
 // color both differ, so that a page printed in gray can still be read. Shapes
 // with corners are larger, to weigh the same to the eye.
-func (k class) glyph(radius vg.Length) draw.GlyphStyle {
+func (k class) glyph(radius plot.Length) plot.GlyphStyle {
 	switch k {
 	case classInitial:
 		return figure.Hollow(figure.Muted, radius, 1.4)
@@ -72,9 +70,9 @@ func (k class) glyph(radius vg.Length) draw.GlyphStyle {
 		square.Shape = figure.Solid{Corners: 4, Turn: math.Pi / 4, Edge: figure.Sky, Width: 1.4}
 		return square
 	case classExcluded:
-		return draw.GlyphStyle{Color: figure.Gray, Radius: radius, Shape: figure.StruckOut{}}
+		return plot.GlyphStyle{Color: figure.Gray, Radius: radius, Shape: figure.StruckOut{}}
 	case classFailed:
-		return draw.GlyphStyle{Color: figure.Red, Radius: radius, Shape: figure.Cross{}}
+		return plot.GlyphStyle{Color: figure.Red, Radius: radius, Shape: figure.Cross{}}
 	}
 	return figure.Filled(figure.Blue, radius, 0)
 }
@@ -88,7 +86,7 @@ func (h *history) symbol(k class) template.HTML {
 // crowded shrinks a glyph where n of them would hide each other. The limits
 // were chosen by eye on a chart of full width. Tooltips keep their size, so that
 // a small point can still be hit.
-func crowded(radius vg.Length, n int) vg.Length {
+func crowded(radius plot.Length, n int) plot.Length {
 	switch {
 	case n > 400:
 		return radius * 0.45

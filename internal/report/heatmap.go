@@ -5,11 +5,10 @@ import (
 	"image"
 	"slices"
 
-	"gonum.org/v1/plot/plotter"
-
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plot"
 )
 
 // heat is the model over two parameters through the best composition. u and v
@@ -175,7 +174,10 @@ func (h *history) figuresMaps(m heat, layers []layer) (figures []Figure) {
 		values := m.grid(l.at)
 		c := h.heatAxes(f, m)
 		bands := l.bands(m.shown(values))
-		c.Add(plotter.NewImage(imageOf(bands, m, values), c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
+		c.Add(plot.Picture{
+			Image: imageOf(bands, m, values),
+			From:  plot.XY{X: c.X.Min, Y: c.Y.Min}, To: plot.XY{X: c.X.Max, Y: c.Y.Max},
+		})
 		h.heatPoints(c, f, m)
 		c.Right, c.After = figure.KeyWidth, bands.Key(l.unit)
 		figures = append(figures, Figure{ID: "map-" + l.id, Title: l.title, SVG: c.SVG(l.title), Caption: l.dark})
@@ -203,7 +205,10 @@ func (h *history) figuresOver(
 	} {
 		c := axes()
 		bands := figure.NewBands(m.shown(of.values), of.scheme, of.darkIsHigh)
-		c.Add(plotter.NewImage(imageOf(bands, m, of.values), c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
+		c.Add(plot.Picture{
+			Image: imageOf(bands, m, of.values),
+			From:  plot.XY{X: c.X.Min, Y: c.Y.Min}, To: plot.XY{X: c.X.Max, Y: c.Y.Max},
+		})
 		marks(c)
 		c.Right = figure.KeyWidth
 		c.After = bands.Key(h.sought.Unit)
@@ -217,9 +222,9 @@ func (h *history) figuresOver(
 // parameters. With more than 200 they have no tooltips, which would be most of
 // the page's bytes.
 func (h *history) heatPoints(c *figure.Chart, f *diagnose.Frame, m heat) {
-	var points plotter.XYs
+	var points plot.XYs
 	for k, x := range h.model.X {
-		p := plotter.XY{X: f.Value(m.i, x), Y: f.Value(m.j, x)}
+		p := plot.XY{X: f.Value(m.i, x), Y: f.Value(m.j, x)}
 		points = append(points, p)
 		if e := h.state.Experiment(h.model.Observations[k].Experiment); e != nil && len(h.model.X) <= 200 {
 			c.Spot(p.X, p.Y, h.spotText(e), e.ID)
@@ -227,7 +232,7 @@ func (h *history) heatPoints(c *figure.Chart, f *diagnose.Frame, m heat) {
 	}
 	n := len(points)
 	c.Points(points, figure.Hollow(figure.Ink, crowded(2.4, n), crowded(1.1, n)))
-	c.Points(plotter.XYs{{X: m.best[0], Y: m.best[1]}}, figure.Star)
+	c.Points(plot.XYs{{X: m.best[0], Y: m.best[1]}}, figure.Star)
 }
 
 // shown are the values of a map that set its levels: those that are allowed.

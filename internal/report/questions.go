@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"gonum.org/v1/plot/plotter"
-
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plot"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -154,14 +153,14 @@ func (h *history) figureReviews() (Figure, bool) {
 	f := Figure{ID: "reviews", Title: "Were the choices right?", Wide: true}
 	for k, e := range h.def.Experts {
 		style := figure.Filled(expertColors[k%len(expertColors)], crowded(3.4, len(all)), 0)
-		var points plotter.XYs
+		var points plot.XYs
 		for _, d := range all {
 			r := d.Review
 			if r.Expert != e.Name {
 				continue
 			}
 			x := float64(events.ExperimentNumber(r.Experiment))
-			points = append(points, plotter.XY{X: x, Y: r.Probability})
+			points = append(points, plot.XY{X: x, Y: r.Probability})
 			text := fmt.Sprintf("%s in %s: right with probability %s, now that %s is measured",
 				r.Expert, r.Question, format.Fixed(r.Probability, 2), r.Experiment)
 			href := r.Experiment

@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plot"
 )
 
 // slices computes the model of what is sought along every parameter that can be
@@ -128,10 +126,10 @@ func (h *history) drawPoints(c *figure.Chart, s diagnose.Slice) {
 	// it, and is faint. Three steps are as many as the eye tells apart; the
 	// nearest come last, on top.
 	for depth, opacity := range []float64{0.22, 0.5, 1} {
-		var points plotter.XYs
+		var points plot.XYs
 		for _, p := range s.Points {
 			if d := min(2, int(p.Near*3)); d == depth {
-				points = append(points, plotter.XY{X: p.X, Y: p.Value})
+				points = append(points, plot.XY{X: p.X, Y: p.Value})
 			}
 		}
 		style := figure.Filled(figure.Faded(figure.Ink, opacity), crowded(2.4, len(s.Points)), 0)
@@ -175,10 +173,10 @@ func (h *history) drawSlice(c *figure.Chart, s diagnose.Slice) {
 		h.drawPoints(c, s)
 	}
 	// The allowed values of a discrete parameter.
-	var allowed plotter.XYs
+	var allowed plot.XYs
 	for _, v := range h.def.Parameters[s.Index].Values {
 		if v >= s.X[0]-1e-9 && v <= s.X[len(s.X)-1]+1e-9 {
-			allowed = append(allowed, plotter.XY{X: v, Y: interpolate(s.X, s.Mean, v)})
+			allowed = append(allowed, plot.XY{X: v, Y: interpolate(s.X, s.Mean, v)})
 		}
 	}
 	c.Points(allowed, figure.Hollow(figure.Blue, 2.6, 1.4))
@@ -201,7 +199,7 @@ func (h *history) drawCategories(c *figure.Chart, s diagnose.Slice) {
 	for k, x := range s.X {
 		c.Band([]float64{x - 0.25, x + 0.25}, []float64{s.Mean[k] - s.SD[k], s.Mean[k] - s.SD[k]},
 			[]float64{s.Mean[k] + s.SD[k], s.Mean[k] + s.SD[k]}, figure.Faded(figure.Sky, 0.35))
-		c.Line(plotter.XYs{{X: x - 0.25, Y: s.Mean[k]}, {X: x + 0.25, Y: s.Mean[k]}}, figure.Blue, 2)
+		c.Line(plot.XYs{{X: x - 0.25, Y: s.Mean[k]}, {X: x + 0.25, Y: s.Mean[k]}}, figure.Blue, 2)
 	}
 	c.Upright(s.Best, figure.Muted, 0.8, 3, 3)
 	h.drawPoints(c, s)

@@ -6,12 +6,9 @@ import (
 	"math"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plot"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
 
@@ -22,14 +19,14 @@ var target figure.Page
 // together tell eighteen arms apart before looks come again.
 type look struct {
 	color  figure.Color
-	dashes []vg.Length
-	width  vg.Length
+	dashes []plot.Length
+	width  plot.Length
 }
 
 var (
 	palette = []figure.Color{figure.Blue, figure.Red, figure.Green, figure.Purple, figure.Orange, figure.Sky}
 	// The lengths of dash and gap, in points; nil is a line without gaps.
-	dashing = [][]vg.Length{nil, {5, 2.5}, {1.5, 2}}
+	dashing = [][]plot.Length{nil, {5, 2.5}, {1.5, 2}}
 )
 
 // lookOf gives black to the baseline and the palette's colors to the others, in
@@ -85,7 +82,7 @@ const logarithmic = 15
 // logarithmic axis: a simple regret may shrink by powers of ten, and arms then
 // differ in what is left of it.
 func (v view) regret() panel {
-	c := target.Chart(780, max(330, vg.Length(70+leading*len(v.task.Arms))), v.task.Steps+"s",
+	c := target.Chart(780, max(330, plot.Length(70+leading*len(v.task.Arms))), v.task.Steps+"s",
 		v.withUnit(v.words().Regret))
 	log := v.curves(c, true, func(a simulate.ArmSummary) []simulate.Mean { return a.RegretCurve })
 	f := panel{SVG: c.SVG(begun(v.words().Regret) + " of each arm over the experiments"),
@@ -291,7 +288,7 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 	for pass := range 2 { // bands below all lines
 		for j, a := range v.task.Arms {
 			var x, lower, upper []float64
-			var line plotter.XYs
+			var line plot.XYs
 			for i, m := range of(a) {
 				if m.N == 0 {
 					continue
@@ -306,7 +303,7 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 				// nothing at or below 0.
 				lower = append(lower, max(m.Mean-spread, c.Y.Min))
 				upper = append(upper, max(m.Mean+spread, c.Y.Min))
-				line = append(line, plotter.XY{X: at, Y: m.Mean})
+				line = append(line, plot.XY{X: at, Y: m.Mean})
 			}
 			if len(line) == 0 {
 				continue
@@ -318,7 +315,7 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 			}
 			c.Line(line, look.color, look.width, look.dashes...)
 			last := line[len(line)-1]
-			if vg.Length(leading*len(v.task.Arms)) < c.Height-40 { // else the legend must do
+			if plot.Length(leading*len(v.task.Arms)) < c.Height-40 { // else the legend must do
 				c.End(last.Y, a.Arm.Name, figure.OfText(look.color))
 			}
 			// A line of one point would not be seen.
@@ -339,7 +336,7 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 func (v view) differences() panel {
 	base := v.task.Arms[v.task.Baseline].Arm.Name
 	rows := len(v.task.Arms)
-	height := max(250, vg.Length(60+24*rows))
+	height := max(250, plot.Length(60+24*rows))
 	c := target.Chart(380, height, v.withUnit(v.words().Regret+" − that of "+base), "")
 	c.Y.Min, c.Y.Max = -0.5, float64(rows)-0.5
 	// 0 is always on the axis, since the reader looks for which intervals touch
@@ -361,14 +358,14 @@ func (v view) differences() panel {
 		look := v.look(j)
 		d := a.Difference
 		if d == nil {
-			c.Discs(plotter.XYs{{X: 0, Y: y}}, look.color, 3.4)
+			c.Discs(plot.XYs{{X: 0, Y: y}}, look.color, 3.4)
 			continue
 		}
 		// The interval of a single seed has no bounds; it is then as long as the
 		// axis.
 		lower, upper := max(d.Lower, c.X.Min), min(d.Upper, c.X.Max)
-		c.Line(plotter.XYs{{X: lower, Y: y}, {X: upper, Y: y}}, look.color, 2)
-		c.Discs(plotter.XYs{{X: d.Mean, Y: y}}, look.color, 3.8)
+		c.Line(plot.XYs{{X: lower, Y: y}, {X: upper, Y: y}}, look.color, 2)
+		c.Discs(plot.XYs{{X: d.Mean, Y: y}}, look.color, 3.8)
 		c.Spot(d.Mean, y, a.Arm.Name+": "+intervalText(d), "")
 	}
 	return panel{Title: "Difference to " + base, SVG: c.SVG("Paired differences to " + base),
@@ -387,7 +384,7 @@ func rankFigure(s simulate.Summary, baseline int) (panel, bool) {
 	if rows < 2 || math.IsNaN(s.Ranks[0]) {
 		return panel{}, false
 	}
-	c := target.Chart(330, vg.Length(52+23*rows), "mean rank, 1 is best", "")
+	c := target.Chart(330, plot.Length(52+23*rows), "mean rank, 1 is best", "")
 	c.X.Min, c.X.Max = 0.8, float64(rows)+0.2
 	c.X.Tick.Marker = figure.Ticks{Want: 8, Whole: true}
 	c.Y.Min, c.Y.Max = -0.5, float64(rows)-0.5
@@ -395,10 +392,10 @@ func rankFigure(s simulate.Summary, baseline int) (panel, bool) {
 	drawn := 0
 	for j := range s.Ranks {
 		y, look := float64(rows-1-j), lookOf(j, baseline)
-		var points plotter.XYs
+		var points plot.XYs
 		for _, t := range s.Tasks {
 			if len(t.Seeds) > 0 {
-				points = append(points, plotter.XY{X: t.Arms[j].Rank, Y: y})
+				points = append(points, plot.XY{X: t.Arms[j].Rank, Y: y})
 				// Each task writes the same label again, so that there is one
 				// for each arm.
 				ticks = append(ticks[:j:j], plot.Tick{Value: y, Label: t.Arms[j].Arm.Name})
@@ -407,7 +404,7 @@ func rankFigure(s simulate.Summary, baseline int) (panel, bool) {
 		if drawn = len(points); drawn > 1 {
 			c.Discs(points, figure.Faded(look.color, 0.35), 2.6)
 		}
-		c.Discs(plotter.XYs{{X: s.Ranks[j], Y: y}}, look.color, 4.4)
+		c.Discs(plot.XYs{{X: s.Ranks[j], Y: y}}, look.color, 4.4)
 		c.Spot(s.Ranks[j], y, fmt.Sprintf("%s: %.2f", ticks[j].Label, s.Ranks[j]), "")
 	}
 	c.Y.Tick.Marker = plot.ConstantTicks(ticks)

@@ -1,0 +1,145 @@
+// Package plot lays out a plot: axes with their labels, a grid, and lines, areas,
+// marks and pictures over it, on any [Surface]. It knows no colors, no fonts but
+// the measures of one, and no file formats.
+//
+// The layout, and what is drawn in which order, are those of gonum/plot, of which
+// this is the part that campaignd's figures use, written anew: it needs neither
+// the fonts, nor the formats that come with it.
+package plot
+
+import "math"
+
+// Plotter draws data on the part of a canvas that the axes span.
+type Plotter interface {
+	Plot(c Canvas, p *Plot)
+}
+
+// Ranger is a plotter over which the axes are extended when it is added.
+type Ranger interface {
+	DataRange() (xmin, xmax, ymin, ymax float64)
+}
+
+// Boxer is a plotter that needs room around its points.
+type Boxer interface {
+	Boxes(p *Plot) []Box
+}
+
+// Box is room around a point: X and Y are shares of the axes.
+type Box struct {
+	X, Y float64
+	Rectangle
+}
+
+// Plot is axes with what is drawn over them.
+type Plot struct {
+	X, Y     Axis
+	plotters []Plotter
+}
+
+// New returns an empty plot, with labels below and at the left.
+func New() *Plot {
+	axis := func(x XAlignment, y YAlignment) Axis {
+		a := Axis{Min: math.Inf(1), Max: math.Inf(-1), Scale: LinearScale{}}
+		a.TitleStyle = TextStyle{XAlign: XCenter, YAlign: YBottom}
+		a.Tick.Label = TextStyle{XAlign: x, YAlign: y}
+		return a
+	}
+	return &Plot{X: axis(XCenter, YTop), Y: axis(XRight, YCenter)}
+}
+
+// Add adds what is drawn, on top of what was added before.
+func (p *Plot) Add(plotters ...Plotter) {
+	for _, what := range plotters {
+		if r, ok := what.(Ranger); ok {
+			xmin, xmax, ymin, ymax := r.DataRange()
+			p.X.extend(xmin, xmax)
+			p.Y.extend(ymin, ymax)
+		}
+	}
+	p.plotters = append(p.plotters, plotters...)
+}
+
+// Draw draws the plot.
+func (p *Plot) Draw(c Canvas) {
+	data := p.DataCanvas(c)
+	left, below := p.Y.width(), p.X.height()
+	p.X.drawLying(p.padX(c.Crop(left, 0, 0, 0)))
+	p.Y.drawStanding(p.padY(c.Crop(0, 0, below, 0)))
+	for _, what := range p.plotters {
+		what.Plot(data, p)
+	}
+}
+
+// DataCanvas is the part of a canvas that the axes span.
+func (p *Plot) DataCanvas(c Canvas) Canvas {
+	p.X.settle()
+	p.Y.settle()
+	return p.padY(p.padX(c.Crop(p.Y.width(), 0, p.X.height(), 0)))
+}
+
+// Transforms return where numbers are on a data canvas.
+func (p *Plot) Transforms(data Canvas) (x, y func(float64) Length) {
+	return func(v float64) Length { return data.x(p.X.Share(v)) },
+		func(v float64) Length { return data.y(p.Y.Share(v)) }
+}
+
+// boxes is the room that data needs around its points.
+func (p *Plot) boxes() (boxes []Box) {
+	outside := func(share float64, size Length) bool { return size > 0 && (share < 0 || share > 1) }
+	for _, what := range p.plotters {
+		if b, ok := what.(Boxer); ok {
+			for _, box := range b.Boxes(p) {
+				if !outside(box.X, box.Size().X) && !outside(box.Y, box.Size().Y) {
+					boxes = append(boxes, box)
+				}
+			}
+		}
+	}
+	return boxes
+}
+
+// padX moves the sides in until all that is drawn around points, and the labels,
+// fits between them.
+func (p *Plot) padX(c Canvas) Canvas {
+	boxes := p.boxes()
+	low, from := c.Min.X, Box{}
+	for _, b := range boxes {
+		if x := c.x(b.X) + b.Min.X; b.Size().X > 0 && b.X >= 0 && x < low {
+			low, from = x, b
+		}
+	}
+	high, to := c.Max.X, Box{X: 1}
+	for _, b := range append(boxes, p.X.boxesLying()...) {
+		if x := c.x(b.X) + b.Max.X; b.Size().X > 0 && b.X <= 1 && x > high {
+			high, to = x, b
+		}
+	}
+	c.Min.X, c.Max.X = fit(c.Min.X-from.Min.X, c.Max.X-to.Max.X, from.X, to.X)
+	return c
+}
+
+// padY is the same for the lower and the upper edge.
+func (p *Plot) padY(c Canvas) Canvas {
+	boxes := p.boxes()
+	low, from := c.Min.Y, Box{}
+	for _, b := range boxes {
+		if y := c.y(b.Y) + b.Min.Y; b.Size().Y > 0 && b.Y >= 0 && y < low {
+			low, from = y, b
+		}
+	}
+	high, to := c.Max.Y, Box{Y: 1}
+	for _, b := range append(boxes, p.Y.boxesStanding()...) {
+		if y := c.y(b.Y) + b.Max.Y; b.Size().Y > 0 && b.Y <= 1 && y > high {
+			high, to = y, b
+		}
+	}
+	c.Min.Y, c.Max.Y = fit(c.Min.Y-from.Min.Y, c.Max.Y-to.Max.Y, from.Y, to.Y)
+	return c
+}
+
+// fit returns the ends of an axis on which the share l lies at low, and the share
+// r at high.
+func fit(low, high Length, l, r float64) (from, to Length) {
+	a, b := Length(l), Length(r)
+	return (a*high - b*low) / (a - b), ((a-1)*high - b*low + low) / (a - b)
+}
