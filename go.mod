@@ -154,3 +154,7 @@ tool (
 	golang.org/x/vuln/cmd/govulncheck
 	honnef.co/go/tools/cmd/staticcheck
 )
+
+// A C library that Pebble uses where there is a C compiler, and which takes longer to compile than any other part of
+// the program; a release, which is built without C, does not have it. See docs/dependencies.md.
+replace github.com/DataDog/zstd => ./internal/zstd
