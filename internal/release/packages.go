@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goreleaser/nfpm/v2"
+	_ "github.com/goreleaser/nfpm/v2/deb"
+	"github.com/goreleaser/nfpm/v2/files"
+	_ "github.com/goreleaser/nfpm/v2/rpm"
+)
+
+// packages writes the packages of Linux distributions: the program, its service,
+// which is off until somebody enables it, and the user that it runs as.
+func (r *release) packages(b *program) error {
+	folder := filepath.Join(r.work, "package-"+b.Arch)
+	var contents files.Contents
+	add := func(at string, e entry) error {
+		source := filepath.Join(folder, at)
+		if err := os.MkdirAll(filepath.Dir(source), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(source, e.data, e.mode); err != nil {
+			return err
+		}
+		contents = append(contents, &files.Content{Source: source, Destination: at,
+			FileInfo: &files.ContentFileInfo{Mode: e.mode, MTime: r.at, Owner: "root", Group: "root"}})
+		return nil
+	}
+	unit, err := r.unit()
+	if err != nil {
+		return err
+	}
+	texts, err := r.texts(b)
+	if err != nil {
+		return err
+	}
+	examples, err := r.examples()
+	if err != nil {
+		return err
+	}
+	sysusers := []byte("u campaignd - \"the campaigns of a lab\" /var/lib/campaignd\n")
+	errs := []error{
+		add("/usr/bin/campaignd", entry{data: b.bytes, mode: 0o755}),
+		add("/usr/lib/systemd/system/campaignd.service", entry{data: unit, mode: 0o644}),
+		add("/usr/lib/sysusers.d/campaignd.conf", entry{data: sysusers, mode: 0o644}),
+	}
+	for _, e := range append(texts, examples...) {
+		errs = append(errs, add("/usr/share/doc/campaignd/"+e.name, e))
+	}
+	script := filepath.Join(folder, "postinstall")
+	errs = append(errs, os.WriteFile(script, []byte(postinstall), 0o755))
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	for _, kind := range []string{"deb", "rpm"} {
+		info := nfpm.WithDefaults(&nfpm.Info{
+			Name: "campaignd", Arch: b.Arch, Platform: "linux", Version: r.version, MTime: r.at,
+			Section: "science", Priority: "optional", License: "Apache-2.0", Maintainer: "campaignd", DisableGlobbing: true,
+			Description: "campaigns of a lab, with experts and instruments\nBayesian optimization in collaboration with human experts," +
+				" with an event log that can be audited.",
+			Overridables: nfpm.Overridables{
+				Contents: contents, Scripts: nfpm.Scripts{PostInstall: script},
+				RPM: nfpm.RPM{BuildHost: "campaignd", Compression: "xz"}, Deb: nfpm.Deb{Compression: "xz"},
+			},
+		})
+		packager, err := nfpm.Get(kind)
+		if err != nil {
+			return err
+		}
+		if err := nfpm.PrepareForPackager(info, kind); err != nil {
+			return err
+		}
+		var out bytes.Buffer
+		if err := packager.Package(info, &out); err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
+		}
+		if err := os.WriteFile(r.path(packager.ConventionalFileName(info)), out.Bytes(), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// postinstall makes the user of the service, where systemd is there to have one.
+const postinstall = `#!/bin/sh
+set -e
+if command -v systemd-sysusers >/dev/null; then
+  systemd-sysusers campaignd.conf
+fi
+if [ -d /run/systemd/system ]; then
+  systemctl daemon-reload
+fi
+`
+
+// unit is the service of docs/deploy, with the program where a package puts it,
+// and without the words about how to install it.
+func (r *release) unit() ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(r.dir, "docs", "deploy", "campaignd.service"))
+	if err != nil {
+		return nil, err
+	}
+	_, unit, found := strings.Cut(string(text), "\n[Unit]")
+	const local = "ExecStart=/usr/local/bin/"
+	if !found || !strings.Contains(unit, local) {
+		return nil, fmt.Errorf("docs/deploy/campaignd.service has no [Unit], or does not start a program of /usr/local/bin")
+	}
+	return []byte("[Unit]" + strings.Replace(unit, local, "ExecStart=/usr/bin/", 1)), nil
+}
