@@ -36,10 +36,10 @@ func (r *release) texts(b *program) ([]entry, error) {
 	return entries, nil
 }
 
-// examples are the files of examples/ but those of other modules.
+// examples are the files of examples/ but those that are for Go.
 func (r *release) examples() (entries []entry, err error) {
 	return tree(filepath.Join(r.dir, "examples"), "examples", func(name string) bool {
-		return name != "examples/plugin" && path.Base(name) != "__pycache__"
+		return name != "examples/plugin" && path.Base(name) != "testdata" && !strings.HasSuffix(name, ".go")
 	})
 }
 
@@ -74,6 +74,12 @@ func tree(dir, as string, wanted func(name string) bool) (entries []entry, err e
 	return entries, err
 }
 
+// name is that of a platform's files. The version comes last, or pip would take an
+// archive for the source of a package.
+func (r *release) name(b *program) string {
+	return fmt.Sprintf("campaignd-%s-%s-%s", b.OS, b.Arch, r.version)
+}
+
 // archive writes a program with its texts and the examples, in one folder: as
 // .tar.gz, and for Windows as .zip.
 func (r *release) archive(b *program) error {
@@ -86,7 +92,7 @@ func (r *release) archive(b *program) error {
 		return err
 	}
 	entries = append([]entry{{b.file(), b.bytes, 0o755}}, append(entries, examples...)...)
-	folder := fmt.Sprintf("campaignd-%s-%s-%s", r.version, b.OS, b.Arch)
+	folder := r.name(b)
 	for i := range entries {
 		entries[i].name = folder + "/" + entries[i].name
 	}

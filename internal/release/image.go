@@ -118,7 +118,7 @@ func (r *release) writeLayout(index v1.ImageIndex) error {
 	if err := writeTar(&out, entries, r.at); err != nil {
 		return err
 	}
-	return os.WriteFile(r.path("campaignd-"+r.version+"-oci.tar"), out.Bytes(), 0o644)
+	return os.WriteFile(r.path("campaignd-oci-"+r.version+".tar"), out.Bytes(), 0o644)
 }
 
 // roots are those of Mozilla's, as PEM.

@@ -66,7 +66,7 @@ func (r *release) packages(b *program) error {
 				" with an event log that can be audited.",
 			Overridables: nfpm.Overridables{
 				Contents: contents, Scripts: nfpm.Scripts{PostInstall: script},
-				RPM: nfpm.RPM{BuildHost: "campaignd", Compression: "xz"}, Deb: nfpm.Deb{Compression: "xz"},
+				RPM: nfpm.RPM{BuildHost: "campaignd"},
 			},
 		})
 		packager, err := nfpm.Get(kind)

@@ -137,7 +137,7 @@ func (r *release) bill(b *program) error {
 		return err
 	}
 	b.bill = out.Bytes()
-	return os.WriteFile(r.path(fmt.Sprintf("campaignd-%s-%s-%s.cdx.json", r.version, b.OS, b.Arch)), b.bill, 0o644)
+	return os.WriteFile(r.path(r.name(b)+".cdx.json"), b.bill, 0o644)
 }
 
 // component is a module in a bill. Its checksum, "h1:…", is the SHA-256 over the

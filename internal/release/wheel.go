@@ -53,7 +53,7 @@ func readPackage(dir string) (*pythonPackage, error) {
 	}
 	p.files, err = tree(filepath.Join(dir, p.Project.Name), p.Project.Name, func(name string) bool {
 		base := filepath.Base(name)
-		return base != "__pycache__" && (!strings.Contains(base, ".") || strings.HasSuffix(base, ".py") || base == "py.typed")
+		return !strings.Contains(base, ".") || strings.HasSuffix(base, ".py") || base == "py.typed"
 	})
 	return p, err
 }
