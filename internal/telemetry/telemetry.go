@@ -24,8 +24,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	noopmetric "go.opentelemetry.io/otel/metric/noop"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -50,7 +49,7 @@ const shutdownLimit = 5 * time.Second
 //   - OTEL_SDK_DISABLED=true switches everything off.
 //   - OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say who reports; the
 //     service is "campaignd" at the given version unless they say otherwise.
-//   - The other variables of OpenTelemetry's SDK and OTLP exporters (headers,
+//   - The other variables of OpenTelemetry's SDK and of OTLP (headers,
 //     certificates, timeouts, compression, sampler, intervals) hold as well.
 //
 // A variable that cannot be followed is an error; nothing is exported then, and
@@ -92,7 +91,11 @@ func Setup(ctx context.Context, version string) (shutdown func(context.Context) 
 	}
 	var tracing *sdktrace.TracerProvider
 	if traces {
-		exporter, err := otlptracehttp.New(ctx)
+		sender, err := newSender("TRACES")
+		if err != nil {
+			return shutdown, fmt.Errorf("telemetry: an OTEL_ variable: %w", err)
+		}
+		exporter, err := otlptrace.New(ctx, traceClient{sender})
 		if err != nil {
 			return shutdown, fmt.Errorf("telemetry: export of traces: %w", err)
 		}
@@ -101,16 +104,15 @@ func Setup(ctx context.Context, version string) (shutdown func(context.Context) 
 	}
 	var metering *sdkmetric.MeterProvider
 	if metrics {
-		exporter, err := otlpmetrichttp.New(ctx)
+		exporter, err := newMetricExporter()
 		if err != nil {
-			return shutdown, errors.Join(fmt.Errorf("telemetry: export of metrics: %w", err), stopAll(ctx))
+			return shutdown, errors.Join(fmt.Errorf("telemetry: an OTEL_ variable: %w", err), stopAll(ctx))
 		}
 		metering = sdkmetric.NewMeterProvider(sdkmetric.WithResource(source),
 			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
 		stops = append(stops, metering.Shutdown)
 	}
-	// A variable the exporters could not read would otherwise send telemetry to
-	// their default place silently.
+	// A variable that OpenTelemetry's SDK could not read it reports, and goes on.
 	if err := failures.err(); err != nil {
 		_ = stopAll(ctx) // nothing was recorded yet
 		return shutdown, fmt.Errorf("telemetry: an OTEL_ variable: %w", err)
