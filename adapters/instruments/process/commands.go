@@ -13,6 +13,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
+	"github.com/campaignd/campaignd/adapters/internal/program"
 )
 
 // command is what the adapter knows about a command. Instrument.mu guards all
@@ -190,7 +191,7 @@ func (i *Instrument) start(p *peer, c *command) error {
 	case sent && !p.recovers:
 		return fmt.Errorf("command %s was sent before and never confirmed, "+
 			"and %s cannot say what became of it: it is not sent again",
-			c.ID, i.program())
+			c.ID, i.host.Name())
 	case sent:
 		fate, cause, err := i.askFate(i.life, p, c)
 		switch {
@@ -199,7 +200,7 @@ func (i *Instrument) start(p *peer, c *command) error {
 		case fate == instruments.FateUnknown:
 			return fmt.Errorf("command %s was sent before, and %s does not know what became of it%s: "+
 				"it is not sent again",
-				c.ID, i.program(), cause)
+				c.ID, i.host.Name(), cause)
 		case fate != instruments.FateNotStarted:
 			return nil
 		}
@@ -208,7 +209,7 @@ func (i *Instrument) start(p *peer, c *command) error {
 	// has locked and checked.
 	if now := p.description; meant.Name != now.Name || meant.Identity != now.Identity {
 		return fmt.Errorf("%w: command %s was meant for %s %s, and %s was started again and is %s %s",
-			instruments.ErrRefused, c.ID, meant.Name, meant.Identity, i.program(), now.Name, now.Identity)
+			instruments.ErrRefused, c.ID, meant.Name, meant.Identity, i.host.Name(), now.Name, now.Identity)
 	}
 	if err := wire.CheckLimits(p.description, c.Parameters); err != nil {
 		return fmt.Errorf("%w: %w (%w)", instruments.ErrRefused, err, instruments.ErrPermanent)
@@ -230,7 +231,7 @@ func (i *Instrument) confirm(c *command, reply wire.Reply, err error) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch {
-	case errors.Is(err, errNotAsked):
+	case errors.Is(err, program.ErrNotAsked):
 		c.sent = false
 		return fmt.Errorf("%w: command %s was not sent: %w", instruments.ErrRefused, c.ID, err)
 	case err != nil:
@@ -243,7 +244,7 @@ func (i *Instrument) confirm(c *command, reply wire.Reply, err error) error {
 		return fmt.Errorf("%w: %s", instruments.ErrRefused, reply.Refused)
 	default:
 		return fmt.Errorf("it is not known whether command %s was started: %s answered without ok, refused or error",
-			c.ID, i.program())
+			c.ID, i.host.Name())
 	}
 }
 
@@ -279,12 +280,12 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 			}
 			return instruments.Outcome{}, fmt.Errorf("command %s was not started by this process, "+
 				"and %s cannot say what became of commands of an earlier one",
-				c.ID, i.program())
+				c.ID, i.host.Name())
 		}
 		select {
 		case <-c.done:
 		case <-a.failed:
-			if !errors.Is(a.err, errExited) {
+			if !errors.Is(a.err, program.ErrExited) {
 				return instruments.Outcome{}, a.err
 			}
 		case <-ctx.Done():
@@ -324,7 +325,7 @@ func (i *Instrument) askOutcome(c *command, a *awaiting) {
 			i.failAwait(c, a, err)
 		case len(reply.Outcome) == 0 && reply.Lost == "":
 			i.failAwait(c, a, fmt.Errorf("%s answered the request %q for command %s without an outcome",
-				i.program(), wire.OpAwait, c.ID))
+				i.host.Name(), wire.OpAwait, c.ID))
 		default:
 			i.settle(c, reply.Result(c.Parameters))
 		}
@@ -342,7 +343,7 @@ func (i *Instrument) failAwait(c *command, a *awaiting, err error) {
 	i.mu.Lock()
 	// After an exit the command stays under way: the next run is asked about
 	// it. A program that declines to wait for it says that it is not under way.
-	if c.awaiting == a && !errors.Is(err, errExited) {
+	if c.awaiting == a && !errors.Is(err, program.ErrExited) {
 		c.awaiting = nil
 	}
 	i.mu.Unlock()
@@ -392,8 +393,8 @@ func (i *Instrument) settle(c *command, o instruments.Outcome) bool {
 	old, _ := json.Marshal(first)
 	second, _ := json.Marshal(o)
 	if !bytes.Equal(old, second) {
-		i.logf("%s: a second result for command %s is dropped, the first stands: %s, and now %s",
-			i.program(), c.ID, wire.Clip(old), wire.Clip(second))
+		i.host.Logf("%s: a second result for command %s is dropped, the first stands: %s, and now %s",
+			i.host.Name(), c.ID, program.Clip(old), program.Clip(second))
 	}
 	return false
 }
@@ -414,11 +415,11 @@ func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 	}
 	switch {
 	case !expected:
-		i.logf("%s: a result for command %q, which was not started, is dropped: %s",
-			i.program(), reply.Command, wire.Clip(line))
+		i.host.Logf("%s: a result for command %q, which was not started, is dropped: %s",
+			i.host.Name(), reply.Command, program.Clip(line))
 	case settled:
-		i.logf("%s: a second result for command %s is dropped, the first stands: %s",
-			i.program(), reply.Command, wire.Clip(line))
+		i.host.Logf("%s: a second result for command %s is dropped, the first stands: %s",
+			i.host.Name(), reply.Command, program.Clip(line))
 	case len(reply.Outcome) == 0 && reply.Lost == "":
 		p.notProtocol(line, errors.New("it names a command and gives no outcome"))
 	default:
@@ -450,7 +451,7 @@ func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error 
 	}
 	reply, err := p.call(ctx, wire.Request{Op: wire.OpCancel, Command: &c.Command}, nil)
 	if err == nil && !reply.OK {
-		err = fmt.Errorf("%s answered without ok or error", i.program())
+		err = fmt.Errorf("%s answered without ok or error", i.host.Name())
 	}
 	if err != nil {
 		return fmt.Errorf("command %s may not have been cancelled: %w", cmd.ID, err)
@@ -501,7 +502,7 @@ func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (inst
 	}
 	fate, cause, err := i.askFate(ctx, p, c)
 	if err == nil && cause != "" {
-		i.logf("%s does not know what became of command %s%s", i.program(), c.ID, cause)
+		i.host.Logf("%s does not know what became of command %s%s", i.host.Name(), c.ID, cause)
 	}
 	return fate, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
+	"github.com/campaignd/campaignd/adapters/internal/program"
 )
 
 // maxDeliveries is how many deliveries of one command are kept that no one has
@@ -43,13 +44,13 @@ func (i *Instrument) Deliver(
 			continue // logged where it was tried; the next attempt waits longer
 		case !p.delivers:
 			return instruments.Delivery{}, fmt.Errorf("%w: %s does not declare that it delivers",
-				instruments.ErrNoDelivery, i.program())
+				instruments.ErrNoDelivery, i.host.Name())
 		}
 		select {
 		case d := <-c.deliveries:
 			return d, nil
 		case err := <-i.collect(p, c, quantities).failed:
-			if !errors.Is(err, errExited) {
+			if !errors.Is(err, program.ErrExited) {
 				return instruments.Delivery{}, err
 			}
 		case <-ctx.Done():
@@ -113,12 +114,12 @@ func (i *Instrument) collect(p *peer, c *command, quantities []string) *collecti
 func (i *Instrument) keepDelivery(c *command, reply wire.Reply) error {
 	d, err := wire.DecodeDelivery(reply.Delivered)
 	if err != nil {
-		return fmt.Errorf("%s: a delivery for command %s cannot be read: %w", i.program(), c.ID, err)
+		return fmt.Errorf("%s: a delivery for command %s cannot be read: %w", i.host.Name(), c.ID, err)
 	}
 	select {
 	case c.deliveries <- d:
 	default:
-		i.logf("%s: a further delivery for command %s is dropped", i.program(), c.ID)
+		i.host.Logf("%s: a further delivery for command %s is dropped", i.host.Name(), c.ID)
 	}
 	return nil
 }
@@ -126,12 +127,12 @@ func (i *Instrument) keepDelivery(c *command, reply wire.Reply) error {
 // deliveredUnasked is keepDelivery for what the program was not asked for.
 func (i *Instrument) deliveredUnasked(c *command, reply wire.Reply, line []byte) {
 	if c == nil {
-		i.logf("%s: a delivery for command %q, of which nothing is awaited, is dropped: %s",
-			i.program(), reply.Command, wire.Clip(line))
+		i.host.Logf("%s: a delivery for command %q, of which nothing is awaited, is dropped: %s",
+			i.host.Name(), reply.Command, program.Clip(line))
 		return
 	}
 	if err := i.keepDelivery(c, reply); err != nil {
-		i.logf("%v: %s", err, wire.Clip(line))
+		i.host.Logf("%v: %s", err, program.Clip(line))
 	}
 }
 

@@ -4,13 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/internal/program"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/filestore"
 )
@@ -95,75 +92,19 @@ func (s *Settings) Complete(*definition.Campaign) {
 	}
 }
 
-// Check implements definition.Settings. Environment may hold names alone: values
-// of variables would be recorded with the definition. A wildcard is refused
-// too: it would hand on variables that no one has thought of.
+// Check implements definition.Settings.
 func (s *Settings) Check(_ *definition.Campaign, here definition.Path) []definition.Fault {
-	var faults []definition.Fault
-	report := func(at definition.Path, problem, remedy string) {
-		faults = append(faults, definition.Fault{At: at, Problem: problem, Remedy: remedy})
-	}
-	if len(s.Command) == 0 || s.Command[0] == "" {
-		report(here.To("command"), "there is no program to start",
-			"give the program and its arguments as a list")
-	}
-	unnameable := func(r rune) bool { return r <= ' ' || r == 0x7f || r == '*' }
-	for i, name := range s.Environment {
-		at := here.To("environment", i)
-		switch _, set := s.Env[name]; {
-		case strings.Contains(name, "="):
-			report(at, "it sets a variable, and what a campaign file says is recorded",
-				"write only the name; a value that is no secret belongs under env")
-		case name == "" || strings.ContainsFunc(name, unnameable):
-			report(at, fmt.Sprintf("%q is not the name of a variable", name),
-				"name each variable that the program is to get of campaignd's environment")
-		case set:
-			report(at, name+" is set under env as well", "keep one of the two")
-		}
-	}
-	return faults
+	return (*definition.Program)(s).Check(here)
 }
 
 // Words implements definition.Settings.
 func (s *Settings) Words(def *definition.Campaign) string {
 	return fmt.Sprintf("the program %s; reported as stalled after %s of silence, given up after %s",
-		strings.Join(s.Command, " "), def.Instrument.StallAfter, def.Instrument.GiveUpAfter)
+		(*definition.Program)(s), def.Instrument.StallAfter, def.Instrument.GiveUpAfter)
 }
 
-// scripts are endings of arguments that look like the program's own source: a
-// missing one is worth a remark.
-var scripts = []string{".py", ".sh", ".jl", ".js", ".rb", ".pl", ".R", ".lua", ".jar"}
-
 // Remarks implements definition.Remarkable: it names programs and scripts that
-// are missing on this machine. That is no fault, because the file may be meant
-// for another one. Only arguments with the ending of a script are looked for:
-// any other one may be a name on the device.
+// are missing on this machine.
 func (s *Settings) Remarks(folder string, here definition.Path) []string {
-	if len(s.Command) == 0 {
-		return nil
-	}
-	dir := within(folder, s.Dir)
-	missing := func(file string) bool {
-		_, err := os.Stat(within(dir, file))
-		return err != nil
-	}
-	var remarks []string
-	program, at := s.Command[0], here.To("command").String()
-	absent := missing(program)
-	if !strings.ContainsRune(program, '/') {
-		_, err := exec.LookPath(program)
-		absent = err != nil
-	}
-	if absent {
-		remarks = append(remarks, fmt.Sprintf("%s: there is no program %s here", at, program))
-	}
-	for _, arg := range s.Command[1:] {
-		script := slices.Contains(scripts, filepath.Ext(arg)) && !strings.HasPrefix(arg, "-")
-		if script && missing(arg) {
-			remarks = append(remarks, fmt.Sprintf(
-				"%s: there is no file %s in %s; `campaignd instrument check` tries the program", at,
-				arg, dir))
-		}
-	}
-	return remarks
+	return program.Remarks(definition.Program(*s), folder, here, "campaignd instrument check")
 }

@@ -3,22 +3,24 @@ package process
 import (
 	"os"
 	"time"
+
+	"github.com/campaignd/campaignd/adapters/internal/program"
 )
 
 // Hurry shortens the adapter's own times for tests.
 func (i *Instrument) Hurry() {
-	i.pauses = pauses{
-		first:       time.Millisecond,
-		longest:     50 * time.Millisecond,
-		healthy:     time.Hour,
-		drain:       500 * time.Millisecond,
-		gracePeriod: 300 * time.Millisecond,
+	i.host.Pauses = program.Pauses{
+		First:   time.Millisecond,
+		Longest: 50 * time.Millisecond,
+		Healthy: time.Hour,
+		Drain:   500 * time.Millisecond,
+		Grace:   300 * time.Millisecond,
 	}
 }
 
 // GracePeriod sets how long the program may take to end, once its input has and once it
 // was asked to.
-func (i *Instrument) GracePeriod(d time.Duration) { i.pauses.gracePeriod = d }
+func (i *Instrument) GracePeriod(d time.Duration) { i.host.Grace = d }
 
 // Program returns the program's process, or nil.
 func (i *Instrument) Program() *os.Process {
@@ -27,5 +29,5 @@ func (i *Instrument) Program() *os.Process {
 	if i.peer == nil {
 		return nil
 	}
-	return i.peer.cmd.Process
+	return i.peer.Cmd.Process
 }

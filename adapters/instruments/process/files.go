@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
-	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
+	"github.com/campaignd/campaignd/adapters/internal/program"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/filestore"
 )
@@ -55,8 +55,8 @@ func (i *Instrument) withFiles(
 			}
 			if err != nil {
 				done.remarks = append(done.remarks, fmt.Sprintf(
-					"%s, a file that the instrument named, is not kept: %s", wire.Clip([]byte(f.Path)),
-					wire.Clip([]byte(err.Error()))))
+					"%s, a file that the instrument named, is not kept: %s", program.Clip([]byte(f.Path)),
+					program.Clip([]byte(err.Error()))))
 				continue
 			}
 			done.files = append(done.files, kept)
@@ -100,16 +100,16 @@ func (i *Instrument) keep(ctx context.Context, f instruments.File) (instruments.
 // is no regular file, before it is opened, since opening a pipe waits.
 func (i *Instrument) openOwn(path string) (io.ReadCloser, error) {
 	if filepath.IsAbs(path) {
-		within, err := filepath.Rel(i.dir, path)
+		within, err := filepath.Rel(i.host.Dir, path)
 		if err != nil {
 			return nil, err
 		}
 		path = within
 	}
 	if !filepath.IsLocal(path) {
-		return nil, fmt.Errorf("it does not lie in %s, where the program works", i.dir)
+		return nil, fmt.Errorf("it does not lie in %s, where the program works", i.host.Dir)
 	}
-	root, err := os.OpenRoot(i.dir)
+	root, err := os.OpenRoot(i.host.Dir)
 	if err != nil {
 		return nil, err
 	}

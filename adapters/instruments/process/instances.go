@@ -71,7 +71,7 @@ func (i *Instrument) rerecord(change func([]instance) []instance) (done bool) {
 		err = os.Rename(i.record+".new", i.record)
 	}
 	if err != nil {
-		i.logf("the record of running instruments cannot be kept: %v", err)
+		i.host.Logf("the record of running instruments cannot be kept: %v", err)
 	}
 	return err == nil
 }
@@ -82,7 +82,7 @@ func (i *Instrument) enlist(p *peer) {
 	if p.enlisted.Load() {
 		return
 	}
-	pid := p.cmd.Process.Pid
+	pid := p.Cmd.Process.Pid
 	done := i.rerecord(func(alive []instance) []instance {
 		if slices.ContainsFunc(alive, func(n instance) bool { return n.PID == pid }) {
 			return alive
@@ -90,8 +90,8 @@ func (i *Instrument) enlist(p *peer) {
 		return append(alive, instance{
 			PID:     pid,
 			Birth:   birth(pid),
-			Program: i.program(),
-			Since:   p.startedAt.UTC().Truncate(time.Second),
+			Program: i.host.Name(),
+			Since:   p.StartedAt.UTC().Truncate(time.Second),
 		})
 	})
 	p.enlisted.Store(done)
@@ -100,7 +100,7 @@ func (i *Instrument) enlist(p *peer) {
 // delist removes a program that has ended from the record. By its number: a
 // process that has just ended here is the latest with it.
 func (i *Instrument) delist(p *peer) {
-	pid := p.cmd.Process.Pid
+	pid := p.Cmd.Process.Pid
 	i.rerecord(func(alive []instance) []instance {
 		return slices.DeleteFunc(alive, func(n instance) bool { return n.PID == pid })
 	})
@@ -117,7 +117,7 @@ func (i *Instrument) earlier(p *peer) string {
 	i.recording.Unlock()
 	var names []string
 	for _, n := range alive {
-		if p == nil || n.PID != p.cmd.Process.Pid {
+		if p == nil || n.PID != p.Cmd.Process.Pid {
 			names = append(names, fmt.Sprintf("process %d, %s, since %s",
 				n.PID, n.Program, n.Since.Local().Format("2 Jan 15:04:05")))
 		}
@@ -128,7 +128,7 @@ func (i *Instrument) earlier(p *peer) string {
 // reportEarlier reports the instances that an earlier run has left behind.
 func (i *Instrument) reportEarlier() {
 	if names := i.earlier(nil); names != "" {
-		i.logf("an earlier instance of the instrument's program is still alive (%s): "+
+		i.host.Logf("an earlier instance of the instrument's program is still alive (%s): "+
 			"it may hold the device, or finish an experiment. "+
 			"If it does not end by itself, look at the device, then end it with kill", names)
 	}

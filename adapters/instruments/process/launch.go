@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
+	"github.com/campaignd/campaignd/adapters/internal/program"
 )
 
 // launch is one attempt to start the program. Any number of callers wait for
@@ -40,7 +41,7 @@ func (i *Instrument) connect(ctx context.Context) (*peer, error) {
 		l = &launch{done: make(chan struct{})}
 		i.launch = l
 		i.wg.Add(1)
-		go i.bringUp(l, i.pause())
+		go i.bringUp(l, i.host.PauseAfter(i.shortRuns, i.lastExit))
 	}
 	i.mu.Unlock()
 	select {
@@ -58,26 +59,10 @@ func (i *Instrument) reconnect(ctx context.Context) (*peer, error) {
 	begin := time.Now()
 	for {
 		p, err := i.connect(ctx)
-		if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) || time.Since(begin) > i.replyWithin {
+		if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) || time.Since(begin) > i.host.ReplyWithin {
 			return p, err
 		}
 	}
-}
-
-// pause is how long to wait before the next start: not at all at first, then
-// twice as long after each short run, up to a limit. It keeps a program that
-// ends at once from being started in a tight loop. The caller holds i.mu. The
-// shift is bounded at 16, before it overflows. Time that has passed since the
-// exit counts; a negative pause is none.
-func (i *Instrument) pause() time.Duration {
-	if i.shortRuns == 0 {
-		return 0
-	}
-	d := i.pauses.longest
-	if i.shortRuns < 16 {
-		d = min(d, i.pauses.first<<(i.shortRuns-1))
-	}
-	return d - time.Since(i.lastExit)
 }
 
 // bringUp makes one attempt and publishes its result. A program that cannot be
@@ -94,7 +79,7 @@ func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 	switch {
 	case err != nil:
 	case p.over:
-		err = p.exitErr
+		err = p.ExitErr
 	case i.closing:
 		err = ErrClosed // Close came in between and did not see this peer
 	default:
@@ -107,12 +92,10 @@ func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 		p.shutdown(nil)
 	default:
 		if errors.Is(err, instruments.ErrLater) {
-			p.mu.Lock()
-			p.stopping = true // it has done nothing wrong
-			p.mu.Unlock()
+			p.Expect() // it has done nothing wrong
 		}
-		kill(p.cmd)
-		<-p.exited
+		p.Kill()
+		<-p.Exited
 	}
 	if err != nil && i.life.Err() != nil {
 		err = ErrClosed
@@ -122,7 +105,7 @@ func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 	if err != nil {
 		l.peer = nil
 		if err != ErrClosed {
-			i.logf("%s cannot be used: %v", i.program(), err)
+			i.host.Logf("%s cannot be used: %v", i.host.Name(), err)
 		}
 	}
 	close(l.done)
@@ -158,7 +141,7 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	}
 	if reply.Protocol != wire.Version {
 		return p, fmt.Errorf("handshake: %s speaks version %d of the protocol and campaignd version %d: "+
-			"use matching versions (docs/process-instrument.md)", i.program(), reply.Protocol, wire.Version)
+			"use matching versions (docs/process-instrument.md)", i.host.Name(), reply.Protocol, wire.Version)
 	}
 	p.recovers = reply.Recover
 	p.delivers = reply.Delivers
@@ -178,7 +161,7 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 		p.description.Capacity = 1
 	}
 	if err := instruments.CheckDescription(p.description); err != nil {
-		return p, fmt.Errorf("describe: the description of %s cannot be used: %w", i.program(), err)
+		return p, fmt.Errorf("describe: the description of %s cannot be used: %w", i.host.Name(), err)
 	}
 	i.mu.Lock()
 	// The first description stands: that of each later run is compared with it.
@@ -188,8 +171,8 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	}
 	i.mu.Unlock()
 	if before != nil && !reflect.DeepEqual(*before, p.description) {
-		i.logf("%s describes itself differently than before: %+v, and was %+v",
-			i.program(), p.description, *before)
+		i.host.Logf("%s describes itself differently than before: %+v, and was %+v",
+			i.host.Name(), p.description, *before)
 	}
 	i.reconcile(p)
 	return p, nil
@@ -210,24 +193,24 @@ func (i *Instrument) reconcile(p *peer) {
 	for _, c := range open {
 		if !p.recovers {
 			i.settle(c, unknownOutcome("%s was started again and cannot say what became of it",
-				i.program()))
+				i.host.Name()))
 			continue
 		}
 		fate, cause, err := i.askFate(i.life, p, c)
-		if errors.Is(err, errExited) || i.life.Err() != nil {
+		if errors.Is(err, program.ErrExited) || i.life.Err() != nil {
 			return
 		}
 		switch {
 		case err != nil:
 			// Its fate is still open: Await asks again.
-			i.logf("%s was started again and could not be asked about command %s: %v",
-				i.program(), c.ID, err)
+			i.host.Logf("%s was started again and could not be asked about command %s: %v",
+				i.host.Name(), c.ID, err)
 		case fate == instruments.FateUnknown:
 			i.settle(c, unknownOutcome("%s was started again and does not know what became of it%s",
-				i.program(), cause))
+				i.host.Name(), cause))
 		default:
-			i.logf("%s was started again and says that command %s is %s",
-				i.program(), c.ID, fate)
+			i.host.Logf("%s was started again and says that command %s is %s",
+				i.host.Name(), c.ID, fate)
 		}
 	}
 }
@@ -258,7 +241,7 @@ func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (
 	case instruments.FateUnknown:
 	default:
 		return "", "", fmt.Errorf("%s answered the request %q with the fate %q, which the protocol does not have",
-			i.program(), wire.OpRecover, reply.Fate)
+			i.host.Name(), wire.OpRecover, reply.Fate)
 	}
 	return reply.Fate, "", nil
 }
@@ -277,14 +260,14 @@ func (i *Instrument) exited(p *peer, expected, killed bool) {
 	if i.peer == p {
 		i.peer = nil
 	}
-	if time.Since(p.startedAt) > i.pauses.healthy {
+	if time.Since(p.StartedAt) > i.host.Healthy {
 		i.shortRuns = 0
 	}
 	i.shortRuns++
 	i.lastExit = time.Now()
 	if !expected && !killed {
 		i.watch.Exits++
-		i.watch.LastExit = p.exitErr.Error()
+		i.watch.LastExit = p.ExitErr.Error()
 	}
 	var open []*command
 	for _, id := range slices.Sorted(maps.Keys(i.commands)) {
@@ -296,12 +279,12 @@ func (i *Instrument) exited(p *peer, expected, killed bool) {
 	if expected {
 		return
 	}
-	i.logf("%s: %v; experiments under way: %d", i.program(), p.exitErr, len(open))
+	i.host.Logf("%s: %v; experiments under way: %d", i.host.Name(), p.ExitErr, len(open))
 	if p.recovers {
 		return // the next run is asked
 	}
 	for _, c := range open {
-		i.settle(c, unknownOutcome("%v, and cannot say what became of its commands", p.exitErr))
+		i.settle(c, unknownOutcome("%v, and cannot say what became of its commands", p.ExitErr))
 	}
 }
 

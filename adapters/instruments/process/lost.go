@@ -7,18 +7,19 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
+	"github.com/campaignd/campaignd/adapters/internal/program"
 )
 
 // unreadable handles a line that is no message. If it was the answer about a
 // command whose outcome is awaited, that is asked for again, once. It runs in
-// the reading goroutine, as oversized and lost do, and so must not wait for an
+// the reading goroutine, as Long and lost do, and so must not wait for an
 // answer. The id may be readable where the rest is not; then the request that
 // it answers says which command it is about.
 func (p *peer) unreadable(line []byte, err error) {
 	p.notProtocol(line, err)
 	why := fmt.Sprintf("%s answered what cannot be read (%v), and did so again when it was asked again: %s",
-		p.i.program(), err, instruments.Legible(string(line), instruments.MaxCause/2))
-	subject := wire.SubjectOf(line)
+		p.i.host.Name(), err, instruments.Legible(string(line), instruments.MaxCause/2))
+	subject := program.SubjectOf(line)
 	if subject.ID != nil {
 		p.mu.Lock()
 		if r := p.pending[*subject.ID]; r != nil && r.op == wire.OpAwait {
@@ -31,15 +32,15 @@ func (p *peer) unreadable(line []byte, err error) {
 	}
 }
 
-// oversized handles a line that is longer than the protocol allows. A request
+// Long handles a line that is longer than the protocol allows. A request
 // that it answers is not repeated: the answer would be as long the next time. A
 // request for an outcome gets the reason as its outcome, and any other one an
 // error.
-func (p *peer) oversized(o wire.Oversized) {
-	p.i.logf("%s: a line of %d bytes on standard output is longer than the protocol's %d and cannot be read: %s",
-		p.i.program(), o.Length, wire.MaxLine, wire.Clip(o.Head[:min(len(o.Head), 120)]))
+func (p *peer) Long(o program.Oversized) {
+	p.i.host.Logf("%s: a line of %d bytes on standard output is longer than the protocol's %d and cannot be read: %s",
+		p.i.host.Name(), o.Length, program.MaxLine, program.Clip(o.Head[:min(len(o.Head), 120)]))
 	why := fmt.Sprintf("%s wrote a line of %d bytes, and the longest that the protocol allows is %d: "+
-		"put large data into a file and name it in the result", p.i.program(), o.Length, wire.MaxLine)
+		"put large data into a file and name it in the result", p.i.host.Name(), o.Length, program.MaxLine)
 	switch {
 	case o.ID != nil:
 		p.mu.Lock()
@@ -109,7 +110,7 @@ func (i *Instrument) askAgain(p *peer, id string) {
 	if a == nil || a.peer != p {
 		return
 	}
-	i.logf("%s: asked for the outcome of command %s again", i.program(), id)
+	i.host.Logf("%s: asked for the outcome of command %s again", i.host.Name(), id)
 	i.wg.Go(func() { i.askOutcome(c, a) })
 }
 

@@ -24,16 +24,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
+	"github.com/campaignd/campaignd/adapters/internal/program"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/filestore"
 )
@@ -51,17 +48,12 @@ var ErrClosed = errors.New("the instrument is closed")
 //
 // Its mutex and that of a peer are never held together.
 type Instrument struct {
-	argv        []string // argv[0] is absolute, or was found in PATH
-	dir         string
-	env         []string
-	replyWithin time.Duration
-	greeting    wire.Request
-	logf        func(format string, args ...any)
-	pauses      pauses
-	record      string           // the file of KeepRecord, or empty
-	files       *filestore.Store // of KeepFiles, or nil
-	recording   sync.Mutex       // of the file
-	reported    sync.Once        // about earlier instances
+	host      program.Host
+	greeting  wire.Request
+	record    string           // the file of KeepRecord, or empty
+	files     *filestore.Store // of KeepFiles, or nil
+	recording sync.Mutex       // of the file
+	reported  sync.Once        // about earlier instances
 
 	// life bounds what is done for a command rather than for a caller.
 	life   context.Context // ends with Close
@@ -82,24 +74,6 @@ type Instrument struct {
 	left      *peer                    // by Close, still at work; or nil
 }
 
-// pauses are the adapter's own times. Tests shorten them. Other than
-// reply_within they are no setting: they say how patient the adapter is with a
-// broken program, which no campaign depends on.
-type pauses struct {
-	first, longest time.Duration // between an exit and the next start
-	healthy        time.Duration // a run longer than this was no failure to start
-	drain          time.Duration // for the rest of an ended program's output
-	gracePeriod    time.Duration // between the end of input, SIGTERM and SIGKILL
-}
-
-var defaultPauses = pauses{
-	first:       200 * time.Millisecond,
-	longest:     30 * time.Second,
-	healthy:     time.Minute,
-	drain:       2 * time.Second,
-	gracePeriod: 5 * time.Second,
-}
-
 // New returns the instrument that cfg describes, for the campaign def. A
 // relative program path with a slash and a relative cfg.Dir are taken from
 // baseDir, the folder of the campaign file. The program is looked up now and
@@ -111,73 +85,24 @@ var defaultPauses = pauses{
 func New(
 	cfg Settings, def definition.Campaign, baseDir string, logf func(format string, args ...any),
 ) (*Instrument, error) {
-	if len(cfg.Command) == 0 || cfg.Command[0] == "" {
-		return nil, errors.New("process instrument: command is empty: name the program and its arguments")
-	}
-	baseDir, err := filepath.Abs(baseDir)
+	host, err := program.NewHost(definition.Program(cfg), baseDir, DefaultReplyWithin, logf)
 	if err != nil {
 		return nil, fmt.Errorf("process instrument: %w", err)
-	}
-	dir := baseDir
-	if cfg.Dir != "" {
-		dir = within(baseDir, cfg.Dir)
-	}
-	if info, err := os.Stat(dir); err != nil {
-		return nil, fmt.Errorf("process instrument: working directory: %w", err)
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("process instrument: working directory %s is not a directory", dir)
-	}
-	program := cfg.Command[0]
-	if strings.ContainsRune(program, '/') || strings.ContainsRune(program, filepath.Separator) {
-		program = within(baseDir, program)
-	}
-	if program, err = exec.LookPath(program); err != nil {
-		return nil, fmt.Errorf("process instrument: "+
-			"program %q cannot be run (a path is taken from %s, a bare name from PATH): %w",
-			cfg.Command[0], baseDir, err)
-	}
-	env, missing := environment(os.Environ(), cfg)
-	replyWithin := time.Duration(cfg.ReplyWithin)
-	if replyWithin <= 0 {
-		replyWithin = DefaultReplyWithin
-	}
-	if logf == nil {
-		logf = func(string, ...any) {}
-	}
-	for _, name := range missing {
-		logf("%s gets no %s, which the campaign file names under environment: it is not set here",
-			filepath.Base(program), name)
 	}
 	life, end := context.WithCancel(context.Background())
 	sought := def.Sought()
 	return &Instrument{
-		argv:        append([]string{program}, cfg.Command[1:]...),
-		dir:         dir,
-		env:         env,
-		replyWithin: replyWithin,
+		host: host,
 		greeting: wire.Request{
 			Op: wire.OpHandshake, Protocol: wire.Version, Campaign: def.Name,
 			Parameters: def.Parameters, Objective: &sought, Quantities: def.Quantities, Settings: cfg.Settings,
 		},
-		logf:     logf,
-		pauses:   defaultPauses,
 		life:     life,
 		end:      end,
 		closed:   make(chan struct{}),
 		commands: make(map[string]*command),
 	}, nil
 }
-
-// within is a path that is relative to a folder.
-func within(base, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(base, path)
-}
-
-// program names the program in messages.
-func (i *Instrument) program() string { return filepath.Base(i.argv[0]) }
 
 // Close ends the program's input and waits for the program to end. If it does
 // not, it gets SIGTERM and then SIGKILL, with its whole process group. The

@@ -23,16 +23,9 @@ func (i *Instrument) Kill(ctx context.Context, severed bool) error {
 	if p == nil {
 		return nil
 	}
-	p.mu.Lock()
-	p.killed = true
-	p.mu.Unlock()
-	if severed {
-		p.stdin.Close()
-		p.stdout.Close()
-	}
-	kill(p.cmd)
+	p.KillFor(severed)
 	select {
-	case <-p.exited:
+	case <-p.Exited:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -69,7 +62,7 @@ func (i *Instrument) Redeliver(ctx context.Context, cmd instruments.Command) err
 	case a = <-answered:
 	case <-ctx.Done():
 		return fmt.Errorf("%s did not answer a start of command %s that was delivered again: %w",
-			i.program(), cmd.ID, ctx.Err())
+			i.host.Name(), cmd.ID, ctx.Err())
 	}
 	switch {
 	case a.err != nil:
@@ -77,7 +70,7 @@ func (i *Instrument) Redeliver(ctx context.Context, cmd instruments.Command) err
 	case a.reply.Refused != "":
 		return fmt.Errorf("%w: %s", instruments.ErrRefused, a.reply.Refused)
 	case !a.reply.OK:
-		return errors.New(i.program() + " answered a start without ok, refused or error")
+		return errors.New(i.host.Name() + " answered a start without ok, refused or error")
 	}
 	i.mu.Lock()
 	c.accepted = true
@@ -93,9 +86,9 @@ func (i *Instrument) Watch() instruments.Watch {
 	w := i.watch
 	if p := i.left; p != nil {
 		select {
-		case <-p.ended:
+		case <-p.Ended:
 		default:
-			w.Left = p.cmd.Process.Pid
+			w.Left = p.Cmd.Process.Pid
 		}
 	}
 	return w

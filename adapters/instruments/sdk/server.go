@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
+	"github.com/campaignd/campaignd/adapters/internal/program"
 	"github.com/campaignd/campaignd/events"
 )
 
@@ -57,11 +58,11 @@ func (s *server) serve(ctx context.Context, in io.Reader) error {
 			case <-stop:
 			}
 		}
-		wire.EachLine(in, pass, func(o wire.Oversized) {
+		program.EachLine(in, pass, func(o program.Oversized) {
 			s.say(wire.Reply{
 				ID: o.ID,
 				Error: fmt.Sprintf("a line of %d bytes is longer than the protocol's %d", o.Length,
-					wire.MaxLine),
+					program.MaxLine),
 			})
 		})
 	}()
@@ -105,7 +106,7 @@ func (s *server) say(r wire.Reply) {
 func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line []byte) error {
 	var req wire.Request
 	if err := json.Unmarshal(line, &req); err != nil {
-		s.say(wire.Reply{Error: fmt.Sprintf("a line is not a request: %v: %s", err, wire.Clip(line))})
+		s.say(wire.Reply{Error: fmt.Sprintf("a line is not a request: %v: %s", err, program.Clip(line))})
 		return nil
 	}
 	reply := wire.Reply{ID: &req.ID}
@@ -510,7 +511,7 @@ func (s *server) fit(o instruments.Outcome) instruments.Outcome {
 	}
 	m := *o.Measurement
 	m.Identity = instruments.Legible(m.Identity, instruments.MaxIdentity)
-	if data, err := json.Marshal(m); err == nil && len(data) > wire.MaxLine-4096 {
+	if data, err := json.Marshal(m); err == nil && len(data) > program.MaxLine-4096 {
 		m.Unread = []events.Unread{{Field: "further", Reason: fmt.Sprintf(
 			"the result with its %d further quantities has %d bytes, more than a line of the protocol; "+
 				"it is in the ledger %s", len(m.Further), len(data), s.ledger.dir)}}

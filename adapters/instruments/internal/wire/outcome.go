@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/internal/program"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 )
@@ -40,7 +41,7 @@ func (r Reply) Result(requested definition.Point) instruments.Outcome {
 	case o.Rejected != "":
 		o = unreadable(o.Status, r.Line, r.NonFinite)
 	default:
-		o.Cause += "; it wrote " + Clip(r.Line)
+		o.Cause += "; it wrote " + program.Clip(r.Line)
 	}
 	return o
 }
@@ -104,7 +105,7 @@ func decodeFiles(raw json.RawMessage) (files []instruments.File, remarks []strin
 		return nil, nil
 	}
 	remark := func(what, why string, raw json.RawMessage) {
-		remarks = append(remarks, fmt.Sprintf("%s of the instrument's answer %s: %s", what, why, Clip(raw)))
+		remarks = append(remarks, fmt.Sprintf("%s of the instrument's answer %s: %s", what, why, program.Clip(raw)))
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
@@ -295,14 +296,14 @@ func decodeQuantity(
 		return q, nil, errors.New("has no value")
 	}
 	if json.Unmarshal(value, &q.Value) != nil {
-		return q, nil, fmt.Errorf("has the value %s, which is not a number", Clip(value))
+		return q, nil, fmt.Errorf("has the value %s, which is not a number", program.Clip(value))
 	}
 	for _, f := range []struct {
 		name string
 		into *string
 	}{{"name", &q.Name}, {"unit", &q.Unit}} {
 		if text := fields.take(f.name); !absent(text) && json.Unmarshal(text, f.into) != nil {
-			return q, nil, fmt.Errorf("has the %s %s, which is not a text", f.name, Clip(text))
+			return q, nil, fmt.Errorf("has the %s %s, which is not a text", f.name, program.Clip(text))
 		}
 	}
 	if sd := fields.take("sd"); !absent(sd) {

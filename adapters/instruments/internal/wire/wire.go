@@ -15,11 +15,6 @@ import (
 // that it does not know campaignd reports and ignores.
 const Version = 1
 
-// MaxLine is the longest line either side accepts, in bytes. A measurement
-// takes a few hundred bytes; spectra belong in files that the result names.
-// Without a bound a program that writes no newline would fill the memory.
-const MaxLine = 1 << 20
-
 // Operations of a request.
 const (
 	OpHandshake = "handshake"

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"regexp"
@@ -14,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/internal/program"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 )
@@ -72,7 +72,7 @@ func TestNonFinite(t *testing.T) {
 		`{"id":7,"outcome":{"cause":"it was NaN"}}`:         "",
 	} {
 		r, err := DecodeReply([]byte(line))
-		var nonFinite *NonFiniteError
+		var nonFinite *program.NonFiniteError
 		switch {
 		case token == "" && err != nil:
 			t.Errorf("%s: %v", line, err)
@@ -85,7 +85,7 @@ func TestNonFinite(t *testing.T) {
 	}
 	for _, line := range []string{`{"id":7,"ok":truNaN}`, `{"id":7,"ok":NaNa}`, `{"id":7,"ok":info}`,
 		`{"id":7,"error":"cut off at \`} {
-		if r, err := DecodeReply([]byte(line)); err == nil || errors.As(err, new(*NonFiniteError)) || r.ID != nil {
+		if r, err := DecodeReply([]byte(line)); err == nil || errors.As(err, new(*program.NonFiniteError)) || r.ID != nil {
 			t.Errorf("%s: any slip is taken for NaN: %+v, %v", line, r, err)
 		}
 	}
@@ -104,7 +104,7 @@ func FuzzReply(f *testing.F) {
 	requested := definition.Point{"salt": definition.Number(1)}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		UnknownFields(line)
-		SubjectOf(line)
+		program.SubjectOf(line)
 		r, err := DecodeReply(line)
 		if r.Outcome == nil {
 			return
@@ -180,7 +180,7 @@ func TestLongestLinesCanBeRecorded(t *testing.T) {
 		`{"outcome":{"status":"measured","measurement":{"objective":{"name":"y","value":1},"actual":{"%s":1}}}}`,
 		`{"outcome":{"status":"measured","measurement":{"objective":{"name":"y","value":1},"further":[{"name":"z","unit":"%s","value":1}]}}}`,
 	} {
-		line := []byte(strings.Replace(form, "%s", strings.Repeat("<", MaxLine-len(form)), 1))
+		line := []byte(strings.Replace(form, "%s", strings.Repeat("<", program.MaxLine-len(form)), 1))
 		r, err := DecodeReply(line)
 		if err != nil {
 			t.Fatal(err)
@@ -338,27 +338,6 @@ func TestLongCauses(t *testing.T) {
 	}
 }
 
-// A line that cannot be read still says whose answer it is.
-func TestSubjectOf(t *testing.T) {
-	seven := uint64(7)
-	for line, want := range map[string]Subject{
-		`{"id":7,"outcome":{"status":`:                                 {ID: &seven, Object: true},
-		` {"outcome":{"id":9,"x":["{\"id\":8}",{"id":6}]}, "ID" : 7 }`: {ID: &seven, Object: true},
-		`{"command":"c/e\u0031","outcome":tru`:                         {Command: "c/e1", Object: true},
-		`{"outcome":{"command":"c/e1"}}`:                               {Object: true},
-		`{'id': 7}`:                                                    {Object: true},
-		`{"id":"7"}`:                                                   {Object: true},
-		`["id",7]`:                                                     {},
-		`warming up {"id":7}`:                                          {},
-		``:                                                             {},
-	} {
-		got := SubjectOf([]byte(line))
-		if got.Object != want.Object || got.Command != want.Command || (got.ID == nil) != (want.ID == nil) || got.ID != nil && *got.ID != *want.ID {
-			t.Errorf("%s is about %+v, want %+v", line, got, want)
-		}
-	}
-}
-
 func TestCheckLimits(t *testing.T) {
 	low, high := 0.1, 0.3
 	d := instruments.Description{Parameters: []instruments.ParameterSpec{
@@ -429,42 +408,5 @@ func TestCheckLimits(t *testing.T) {
 	}
 	if err := CheckLimits(instruments.Description{}, definition.Point{"anything": ec}); err != nil {
 		t.Errorf("an instrument that describes nothing takes everything: %v", err)
-	}
-}
-
-// Law: a line may have 1 MiB with its end, and of one that has more is told how long it is,
-// how it begins and what it is about, wherever it says so; not what another was about.
-func TestLongestLine(t *testing.T) {
-	fill := func(before, after string, n int) string {
-		return before + strings.Repeat("x", n-len(before)-len(after)) + after
-	}
-	input := fill(`{"id":1,"x":"`, "\"}\n", MaxLine) + fill(`{"id":2,"x":"`, "\"}\n", MaxLine+1) +
-		fill(`{"x":"`, "\"}\n", MaxLine+2) + fill(`{"x":"`, "\",\"id\":4}\n", 2*MaxLine)
-	lines := 0
-	var long []string
-	EachLine(strings.NewReader(input), func(l []byte) { lines += len(l) }, func(o Oversized) {
-		id := uint64(0)
-		if o.ID != nil {
-			id = *o.ID
-		}
-		long = append(long, fmt.Sprint(o.Length, " ", id, " ", string(o.Head[:5])))
-	})
-	want := []string{fmt.Sprint(MaxLine+1, ` 2 {"id"`), fmt.Sprint(MaxLine+2, ` 0 {"x":`), fmt.Sprint(2*MaxLine, ` 4 {"x":`)}
-	if lines != MaxLine-1 || strings.Join(long, "; ") != strings.Join(want, "; ") {
-		t.Errorf("%d bytes were read, and of the longer lines: %q, want %q", lines, long, want)
-	}
-}
-
-// Lines of any length and ending are told apart.
-func TestEachLine(t *testing.T) {
-	var got []string
-	var long []int
-	input := "a\n\nb\r\n" + strings.Repeat("x", MaxLine+5) + "\n" + strings.Repeat("y", 1<<17) + "\nend"
-	EachLine(strings.NewReader(input), func(l []byte) { got = append(got, string(l[:min(len(l), 3)])) }, func(o Oversized) { long = append(long, o.Length) })
-	if want := []string{"a", "", "b\r", "yyy", "end"}; strings.Join(got, "|") != strings.Join(want, "|") {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if len(long) != 1 || long[0] != MaxLine+6 {
-		t.Errorf("too long: %v", long)
 	}
 }

@@ -1,11 +1,21 @@
-package wire
+package program
 
 import (
 	"bufio"
 	"bytes"
 	"errors"
 	"io"
+
+	"github.com/campaignd/campaignd/internal/plaintext"
 )
+
+// MaxLine is the longest line either side accepts, in bytes. A measurement
+// takes a few hundred bytes; spectra belong in files that the result names.
+// Without a bound a program that writes no newline would fill the memory.
+const MaxLine = 1 << 20
+
+// Clip shortens what a program wrote for a message.
+func Clip(data []byte) string { return plaintext.Recorded(string(bytes.TrimSpace(data)), 300) }
 
 // Oversized is what is kept of a line longer than the protocol allows: enough
 // to tell which request it answers. Length counts the whole line in bytes, its

@@ -1,9 +1,11 @@
-package process
+package program
 
 import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // harmless are the variables of campaignd's environment that every program
@@ -30,7 +32,7 @@ var harmless = []string{
 // last and so counts, as the last of two equal names does. A name that the file
 // both names and sets is refused by Check, so that the order decides only over
 // the harmless ones.
-func environment(own []string, cfg Settings) (env, missing []string) {
+func environment(own []string, cfg definition.Program) (env, missing []string) {
 	missing = slices.Clone(cfg.Environment)
 	for _, variable := range own {
 		name, _, ok := strings.Cut(variable, "=")

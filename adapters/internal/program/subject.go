@@ -1,4 +1,4 @@
-package wire
+package program
 
 import (
 	"encoding/json"
