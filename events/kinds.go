@@ -58,8 +58,9 @@ const (
 	KindModelFitted    Kind = "model.fitted"
 	KindModelFitFailed Kind = "model.fit_failed"
 
-	KindTrustAdjusted Kind = "trust.adjusted"
-	KindDecisionMade  Kind = "decision.made"
+	KindTrustAdjusted  Kind = "trust.adjusted"
+	KindDecisionMade   Kind = "decision.made"
+	KindMethodAnswered Kind = "method.answered"
 )
 
 // Payload is the content of an event: one of the types in the table of kinds,
@@ -218,6 +219,7 @@ var campaigns = NewVocabulary(
 	RowOf[ModelFitFailed](KindModelFitFailed, 1),
 	RowOf[TrustAdjusted](KindTrustAdjusted, 1),
 	RowOf[DecisionMade](KindDecisionMade, 1),
+	RowOf[MethodAnswered](KindMethodAnswered, 1),
 )
 
 // byType is the kind of each payload of a campaign: there, each kind has a type

@@ -82,6 +82,9 @@ type QuestionAnswered struct {
 	Took float64 `json:"took,omitempty"`
 	// Shown is what the channel showed with the question, where it says so.
 	Shown *Shown `json:"shown,omitempty"`
+	// Program is the program that answered, where it was no person and no
+	// simulation.
+	Program *Program `json:"program,omitempty"`
 }
 
 // Shown is what an expert saw with a question: with the question itself and

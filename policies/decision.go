@@ -71,6 +71,8 @@ const (
 	Named   = "named"   // a composition of the expert's own, which nothing is weighed against
 	Sampled = "sampled" // a sample of what the expert prefers
 	Queried = "queried" // what an expert is asked about and is not run for that
+	// Proposed is what a program proposes that is the campaign's method.
+	Proposed = "proposed"
 )
 
 // Rules that settle a decision. They stand in recorded events and never change.
@@ -106,6 +108,12 @@ const (
 // RuleAnswers settles a decision for the best composition once experts' answers
 // are counted as measurements.
 const RuleAnswers = "answers"
+
+// Rules that settle the decisions of a campaign whose method is a program.
+const (
+	RuleProposed = "proposed" // the program proposed it
+	RuleFallback = "fallback" // the program proposed nothing usable: the campaign's own choice
+)
 
 // Rules that settle the decisions of a campaign in which an expert has to earn
 // trust, besides RuleGate.

@@ -141,6 +141,15 @@ type Help struct {
 	Worth float64 `json:"worth,omitempty"`
 }
 
+// Consulter is a policy that decides on what a program of the user's proposes
+// (see [events.MethodAnswered]).
+type Consulter interface {
+	// Consults reports whether the program is to be asked before the next decision
+	// is made, and what was wrong with each of its answers so far, in words.
+	// Whatever it answers, it is asked a bounded number of times.
+	Consults(s *campaign.State, sp *space.Space) (wanted bool, refused []string)
+}
+
 // Preferrer is a policy of campaigns without measurements.
 type Preferrer interface {
 	// Preferred returns what each expert prefers to everything else so far;

@@ -14,6 +14,8 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/methods"
+	methodprocess "github.com/campaignd/campaignd/adapters/methods/process"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/answers"
@@ -22,6 +24,7 @@ import (
 	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/policies/direct"
 	"github.com/campaignd/campaignd/policies/duel"
+	policyprocess "github.com/campaignd/campaignd/policies/process"
 	"github.com/campaignd/campaignd/policies/unaided"
 )
 
@@ -47,6 +50,10 @@ func Registry() registry.Registry {
 			direct.Family,
 			duel.Family,
 			bope.Family,
+			policyprocess.Family,
+		},
+		Programs: []methods.Driver{
+			methodprocess.Driver(policyprocess.Name, func() methodprocess.Settings { return new(policyprocess.Settings) }),
 		},
 	}
 }

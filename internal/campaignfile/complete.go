@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/formula"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
 )
 
 // Defaults that the doc comments of events/definition promise; docs and schemas
@@ -23,13 +24,9 @@ const (
 
 	defaultOutlierThreshold = 4
 
-	// Rules of a policy that names none: trust where experts can help. Of the
-	// methods, these two did best without an expert and with one
-	// (docs/results.md).
-	defaultNext  = "lognei"
+	// Rule of trust where experts can help and a policy names none: of the methods
+	// with an expert it did best (docs/results.md). Without one: next.Default.
 	defaultTrust = "answers"
-	// That of a trade-off.
-	defaultTradeoff = "lognehvi"
 	// Those of a preference.
 	defaultPreference = "eiuu"
 	defaultComparing  = "outcomes"
@@ -307,8 +304,8 @@ func completePolicy(reg registry.Registry, def *definition.Campaign) {
 		}
 	}
 	if p.Trust.IsZero() {
-		next, known := reg.Methods.Rule(policies.Next, p.Next.Name)
-		helped := p.Next.IsZero() || known && next.Model
+		rule, known := reg.Methods.Rule(policies.Next, p.Next.Name)
+		helped := p.Next.IsZero() || known && rule.Model
 		p.Trust = definition.NewChoice(policies.None, nil)
 		// Trust helps only where next searches a model that an expert's belief
 		// can bend.
@@ -319,10 +316,7 @@ func completePolicy(reg registry.Registry, def *definition.Campaign) {
 	}
 	completeRule(reg, def, policies.Trust)
 	if p.Next.IsZero() {
-		p.Next = definition.NewChoice(defaultNext, nil)
-		if def.Tradeoff() != nil {
-			p.Next = definition.NewChoice(defaultTradeoff, nil)
-		}
+		p.Next = definition.NewChoice(next.Default(def).Name, nil) // its settings by completeRule
 	}
 	completeRule(reg, def, policies.Next)
 	if p.Handover.IsZero() {

@@ -145,7 +145,7 @@ func define(
 	reg registry.Registry, refers resolved, faults []yamltree.Fault,
 	check func(definition.Campaign) []yamltree.Fault,
 ) (definition.Campaign, definition.Campaign, []yamltree.Fault) {
-	root := refers.root
+	root := withProgram(refers.root)
 	tree := root.Plain().(map[string]any)
 	expand(reg, tree)
 	var syntax []path // where a fault of form is

@@ -7,7 +7,9 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/yamltree"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
 )
 
 // expand writes the short forms of a campaign file out, in place, as the schema
@@ -115,6 +117,23 @@ func expand(reg registry.Registry, tree map[string]any) {
 			}
 		}
 	}
+}
+
+// withProgram writes a program that is the whole of a policy out, in a tree whose
+// places stay those that were written:
+//
+//	policy: {process: [./choose]}           policy: {next: {process: [./choose]}}
+func withProgram(root *yamltree.Node) *yamltree.Node {
+	policy := root.Field("policy")
+	program := policy.Field(next.ProcessName)
+	if program == nil || policy.Field("next") != nil {
+		return root
+	}
+	rule := policy.Without(next.ProcessName)
+	for _, key := range rule.Keys() {
+		rule = rule.Without(key)
+	}
+	return root.With("policy", policy.Without(next.ProcessName).With("next", rule.With(next.ProcessName, program)))
 }
 
 // expandStop writes out shares, and a target of bounds, one or a list: a number is a

@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/yamltree"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
 )
 
 // initial checks the initial design, and what experts are asked first.
@@ -201,11 +202,11 @@ func (v *validator) reach() {
 
 // growth checks the rules that are about the front of a trade-off.
 func (v *validator) growth() {
-	s, next := v.def.Stop, v.def.Policy.Next.Name
+	s, rule := v.def.Stop, v.def.Policy.Next.Name
 	if v.def.Tradeoff() != nil {
-		if s.Gain != nil && v.known(policies.Next, next) && next != defaultTradeoff {
-			v.report(at("stop", "gain"), fmt.Sprintf("%s expects no gain of an experiment", next),
-				"write next: "+defaultTradeoff+", or use hypervolume")
+		if s.Gain != nil && v.known(policies.Next, rule) && rule != next.LogNEHVIName {
+			v.report(at("stop", "gain"), fmt.Sprintf("%s expects no gain of an experiment", rule),
+				"write next: "+next.LogNEHVIName+", or use hypervolume")
 		}
 		return
 	}

@@ -46,6 +46,12 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 			return step, nil
 		}
 	}
+	if consult, _, ok := c.Consultation(); ok {
+		if w.Consulting == consult {
+			return Wait{For: "the program to say what is measured next", Until: deadline(s, w), Pending: true}, nil
+		}
+		return consult, nil
+	}
 	id := events.DecisionID(s.Decisions + 1)
 	return Decide{Decision: id, Seed: seedFor(s.Definition.Seed, "decision", id)}, nil
 }

@@ -50,6 +50,9 @@ type World struct {
 	// Undescribed is set before the instrument has said what it is, and
 	// Describing while it is asked.
 	Undescribed, Describing bool
+	// Consulting is the question that the program is asked which is the
+	// campaign's method; zero while it is asked none.
+	Consulting Consult
 	// Prompted is the expert who is being asked for examples, empty where
 	// no one is.
 	Prompted string
@@ -122,6 +125,13 @@ type (
 		Decision string
 		Seed     uint64
 	}
+	// Consult asks the program that is the campaign's method what to measure
+	// next.
+	Consult struct {
+		Decision string
+		Seed     uint64
+		Attempt  int
+	}
 	// Wait waits for something to arrive, at most until Until (if not zero).
 	// Remedies are what a person can do, where it is a person who is waited
 	// for. Pending says that an instrument or an expert has been asked for
@@ -149,6 +159,7 @@ func (Examples) step() {}
 func (Fit) step()      {}
 func (Judge) step()    {}
 func (Decide) step()   {}
+func (Consult) step()  {}
 func (Wait) step()     {}
 func (Done) step()     {}
 

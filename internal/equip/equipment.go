@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/methods"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
@@ -35,6 +36,8 @@ type Equipment struct {
 	Instrument instruments.Instrument
 	// Reviewers has one entry for each expert, by name.
 	Reviewers map[string]humans.Reviewer
+	// Method is the program that is the campaign's method; nil where it is none.
+	Method methods.Method
 
 	// Place, if set, is kept where the device is another's for now, to wait for
 	// it.
@@ -65,6 +68,9 @@ func Open(
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+	if e.Method, err = OpenMethod(reg, def, env.Folder, env.Logf); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	return e, nil
 }
 
@@ -82,6 +88,10 @@ func (e *Equipment) Close() error {
 		}
 	}
 	e.Reviewers = nil
+	if e.Method != nil {
+		err = errors.Join(err, e.Method.Close())
+		e.Method = nil
+	}
 	if e.device != nil {
 		e.device.close()
 		e.device = nil
@@ -138,6 +148,11 @@ func (e *Equipment) Prepare(
 ) (definition.Campaign, error) {
 	if e.Instrument == nil {
 		return def, nil
+	}
+	if e.Method != nil {
+		if _, err := e.Method.Describe(ctx); err != nil {
+			return def, problem.New(problem.Invalid, "policy.%s: %w", def.Policy.Next.Name, err)
+		}
 	}
 	def, err := WithCandidates(ctx, def, e.Instrument)
 	if err != nil {
@@ -199,6 +214,22 @@ func CloseInstrument(i instruments.Instrument) error {
 		return c.Close()
 	}
 	return nil
+}
+
+// OpenMethod returns the program that is the method of a definition, nil where
+// it is none. Nothing is asked by opening it.
+func OpenMethod(
+	reg registry.Registry, def definition.Campaign, folder string, logf func(format string, args ...any),
+) (methods.Method, error) {
+	driver, ok := reg.Program(&def)
+	if !ok {
+		return nil, nil
+	}
+	method, err := driver.Open(def, folder, logf)
+	if err != nil {
+		return nil, problem.New(problem.Invalid, "%w", err)
+	}
+	return method, nil
 }
 
 // OpenReviewers returns the reviewers of a definition's experts, by name.

@@ -414,7 +414,7 @@ func (l *Lab) Reaches(def, was *definition.Campaign) (first registry.Reach, ok b
 	}
 	for _, reach := range found {
 		reached := slices.ContainsFunc(before, func(b registry.Reach) bool {
-			return b.Expert == reach.Expert && b.Choice.Equal(reach.Choice)
+			return b.Expert == reach.Expert && b.Method == reach.Method && b.Choice.Equal(reach.Choice)
 		})
 		if !reached && !file.Offers(reg, def, reach) {
 			return reach, true, nil

@@ -66,6 +66,7 @@ func (h *Local) Start(
 		Campaign:   name,
 		Instrument: equipment.Instrument,
 		Reviewers:  equipment.Reviewers,
+		Method:     equipment.Method,
 		Build:      h.options.Build,
 		Account:    h.options.Account,
 		Observe:    c.observe,

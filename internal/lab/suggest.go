@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
@@ -158,12 +159,24 @@ func (h *Local) Suggest(
 	if err != nil {
 		return nil, suggestion, err
 	}
+	method, err := equip.OpenMethod(h.options.Registry, *core.State().Definition, folder, func(format string, args ...any) {
+		if h.options.Remark != nil {
+			h.options.Remark(name, fmt.Sprintf(format, args...))
+		}
+	})
+	if err != nil {
+		return nil, suggestion, err
+	}
+	if method != nil {
+		defer func() { err = errors.Join(err, method.Close()) }()
+	}
 	for {
 		runner := &drive.Runner{
 			Registry:  h.options.Registry,
 			Log:       h.log,
 			Campaign:  name,
 			Reviewers: reviewers,
+			Method:    method,
 			Account:   h.options.Account,
 			Build:     h.options.Build,
 			Slots:     h.options.Slots,

@@ -263,7 +263,7 @@ func (f *File) Using(reg registry.Registry, def *definition.Campaign) (name stri
 // lab says of an instrument, or of an expert. Who wrote the lab file has
 // decided that campaigns may reach it.
 func (f *File) Offers(reg registry.Registry, def *definition.Campaign, reach registry.Reach) bool {
-	if f == nil {
+	if f == nil || reach.Method { // it offers no methods
 		return false
 	}
 	if !reach.Expert {

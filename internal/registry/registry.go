@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/methods"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 )
@@ -20,6 +21,8 @@ type Registry struct {
 	Instruments []instruments.Driver
 	Experts     []humans.Channel
 	Methods     policies.Registry
+	// Programs open what is asked from outside where a method is a program.
+	Programs []methods.Driver
 }
 
 // Driver returns the driver of a name.
@@ -70,6 +73,16 @@ func (r Registry) Channel(name string) (humans.Channel, bool) {
 		return humans.Channel{}, false
 	}
 	return r.Experts[i], true
+}
+
+// Program returns what opens the program that is a campaign's method; ok is
+// false where its method is none.
+func (r Registry) Program(def *definition.Campaign) (methods.Driver, bool) {
+	i := slices.IndexFunc(r.Programs, func(d methods.Driver) bool { return d.Rule == def.Policy.Next.Name })
+	if i < 0 {
+		return methods.Driver{}, false
+	}
+	return r.Programs[i], true
 }
 
 // DriverNames lists the drivers.
@@ -138,9 +151,11 @@ func (r Registry) ExpertSettings(e definition.Expert) (definition.Settings, erro
 type Reach struct {
 	// Where it stands: "instrument.process".
 	Where string
-	// Choice is the driver, or the channel of an expert where Expert is set.
+	// Choice is the driver, the channel of an expert where Expert is set, or the
+	// rule of the policy where Method is.
 	Choice definition.Choice
 	Expert bool
+	Method bool
 }
 
 // Reaches lists what in a definition reaches beyond the campaign.
@@ -148,6 +163,10 @@ func (r Registry) Reaches(def *definition.Campaign) (found []Reach) {
 	settings, err := r.InstrumentSettings(def)
 	if driver := def.Driver(); driver.Name != "" && (err != nil || !confined(settings)) {
 		found = append(found, Reach{Where: "instrument." + driver.Name, Choice: driver})
+	}
+	if _, ok := r.Program(def); ok {
+		next := def.Policy.Next
+		found = append(found, Reach{Where: "policy." + next.Name, Choice: next, Method: true})
 	}
 	for i, e := range def.Experts {
 		if settings, err := r.ExpertSettings(e); err != nil || !confined(settings) {

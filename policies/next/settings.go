@@ -18,7 +18,19 @@ const (
 	ThompsonName = "thompson"
 	SobolName    = definition.DesignSobol
 	RandomName   = definition.DesignRandom
+	ProcessName  = "process" // of package policies/process: what a program proposes
 )
+
+// Default is the rule of a campaign that names none, complete: of the rules that
+// search a model it did best (docs/results.md).
+func Default(def *definition.Campaign) definition.Choice {
+	if def.Tradeoff() != nil {
+		return LogNEHVI{}.Choice()
+	}
+	var s LogNEI
+	s.Complete(def)
+	return s.Choice()
+}
 
 // Rules for the width of a confidence bound.
 const (
@@ -235,5 +247,5 @@ func Prefers(c definition.Choice) bool {
 // TradesOff reports whether a rule of next works where several quantities are
 // traded off against each other.
 func TradesOff(c definition.Choice) bool {
-	return slices.Contains([]string{LogNEHVIName, SobolName, RandomName}, c.Name)
+	return slices.Contains([]string{LogNEHVIName, SobolName, RandomName, ProcessName}, c.Name)
 }

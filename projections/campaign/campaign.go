@@ -72,6 +72,7 @@ func (p *Projection) Clone() *Projection {
 	}
 	s.Exclusions = slices.Clone(s.Exclusions)
 	s.Trust = slices.Clone(s.Trust)
+	s.Proposals = slices.Clone(s.Proposals)
 	s.Notes = slices.Clone(s.Notes)
 	s.Files = slices.Clone(s.Files)
 	return own
@@ -152,7 +153,10 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 			return fmt.Sprintf("decision %s is out of order, %s was next", p.Decision, next)
 		}
 		s.Decisions++
+		s.Proposals = nil
 		s.gain(p)
+	case *events.MethodAnswered:
+		return s.propose(p)
 	case *events.TrustAdjusted:
 		return s.adjustTrust(p)
 
@@ -166,6 +170,20 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		}
 		return row.move(s, e, payload)
 	}
+	return ""
+}
+
+// propose folds what a program that is the campaign's method answered. It is for
+// the next decision, as which it counts until that is made or the definition is
+// another one.
+func (s *State) propose(p *events.MethodAnswered) (problem string) {
+	switch {
+	case p.Decision != events.DecisionID(s.Decisions+1):
+		return fmt.Sprintf("it is about decision %s, %s was next", p.Decision, events.DecisionID(s.Decisions+1))
+	case p.Attempt != len(s.Proposals)+1:
+		return fmt.Sprintf("it is answer %d for %s, %d was next", p.Attempt, p.Decision, len(s.Proposals)+1)
+	}
+	s.Proposals = append(s.Proposals[:len(s.Proposals):len(s.Proposals)], *p)
 	return ""
 }
 
@@ -198,7 +216,7 @@ func (s *State) applyCampaign(e events.Event, payload events.Payload) {
 		s.Definition = &p.Definition
 		s.Source = p.Source
 		s.DefinedBy = e.ID
-		s.Gains = nil
+		s.Gains, s.Proposals = nil, nil
 		if s.Status == Completed {
 			s.Status = Running
 			s.Reason = ""

@@ -247,6 +247,9 @@ type State struct {
 	// an amendment, begin anew.
 	Gains []float64 `json:"gains,omitempty"`
 	Trust []Trust   `json:"trust,omitempty"`
+	// Proposals are what the campaign's method has answered when it was asked for
+	// the next decision, where it is a program, in order.
+	Proposals []events.MethodAnswered `json:"proposals,omitempty"`
 	Notes []Note    `json:"notes,omitempty"`
 	// Files in order: Files[i].ID is events.FileID(i+1).
 	Files []File `json:"files,omitempty"`

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/methods"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -25,6 +26,7 @@ import (
 type couriers struct {
 	instrument instruments.Instrument
 	reviewers  map[string]humans.Reviewer
+	method     methods.Method // nil where there is none here
 
 	inFlight   map[string]context.CancelFunc // experiments and questions waited for
 	recovery   *recovery                     // nil unless one is under way
@@ -34,6 +36,8 @@ type couriers struct {
 	describing bool                          // the instrument is asked what it is
 	prompted   string                        // the expert who is asked for examples
 	examples   *examples                     // that were given and not recorded yet
+	consulting engine.Consult                // what the method is asked; zero for nothing
+	dismiss    context.CancelFunc            // ends that question
 }
 
 // How often an instrument that is out of reach is asked again, and a command
@@ -76,6 +80,7 @@ func (c *couriers) world(w *engine.World, s *campaign.State) {
 	w.Delivers = delivers && !c.noDelivery
 	w.Collecting = maps.Clone(c.collecting)
 	w.Prompted = c.prompted
+	w.Consulting = c.consulting
 	w.InFlight = make(map[string]bool, len(c.inFlight))
 	for id := range c.inFlight {
 		w.InFlight[id] = true
@@ -309,6 +314,32 @@ func (c *couriers) ask(t *team, id string, question humans.Question) {
 		// When the wait ended, an answer may have come at the same time.
 		if over := asking.Err() != nil; !over || err == nil {
 			t.send(t.awaiting, replied{id, answer, over, err})
+		}
+	})
+}
+
+// noMethod is why a campaign whose method is a program goes on without it.
+const noMethod = "the program is not run here"
+
+// consult asks the method what to measure next. A question that is still open
+// is dismissed: the campaign is another one since.
+func (c *couriers) consult(t *team, step engine.Consult, q methods.Question) {
+	if c.dismiss != nil {
+		c.dismiss()
+	}
+	ctx, cancel := context.WithCancel(t.awaiting)
+	c.consulting, c.dismiss = step, cancel
+	method := c.method
+	t.consult(func() {
+		defer cancel()
+		answer := events.MethodAnswered{Cause: noMethod}
+		var err error
+		if method != nil {
+			answer, err = method.Propose(ctx, q)
+		}
+		if err == nil && ctx.Err() == nil {
+			answer.Program.At, answer.Program.Format, answer.Program.View = q.Shown.At, q.Shown.Format, q.Shown.View
+			t.send(ctx, proposed{step, answer})
 		}
 	})
 }

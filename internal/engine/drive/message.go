@@ -205,6 +205,24 @@ func (m prompted) apply(_ context.Context, r *Runner) error {
 	return nil
 }
 
+// proposed is what the program said that is the campaign's method.
+type proposed struct {
+	step   engine.Consult
+	answer events.MethodAnswered
+}
+
+// apply records it, unless the campaign has gone on since.
+func (m proposed) apply(ctx context.Context, r *Runner) error {
+	if r.couriers.consulting == m.step {
+		r.couriers.consulting, r.couriers.dismiss = engine.Consult{}, nil
+	}
+	actor, payload := r.core.Proposed(m.step, m.answer)
+	if payload == nil {
+		return nil
+	}
+	return r.append(ctx, actor, r.core.State().LastEvent, payload)
+}
+
 // recalled is what became of all commands that were asked about. It is recorded
 // before the next step.
 type recalled struct{ verdicts []verdict }

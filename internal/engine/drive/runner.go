@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/methods"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -29,6 +30,9 @@ type Runner struct {
 	// answer, by the experts' names.
 	Instrument instruments.Instrument
 	Reviewers  map[string]humans.Reviewer
+	// Method proposes what to measure, where the campaign's method is a program;
+	// without it the campaign chooses by itself.
+	Method methods.Method
 	// Account is the system's user that runs the campaign, as in
 	// [events.Event].
 	Account string
@@ -121,6 +125,7 @@ func (r *Runner) equip() {
 	c := &r.couriers
 	c.instrument = r.Instrument
 	c.reviewers = r.Reviewers
+	c.method = r.Method
 	if c.inFlight == nil {
 		c.inFlight = make(map[string]context.CancelFunc)
 	}
@@ -387,6 +392,8 @@ func (r *Runner) perform(ctx context.Context, step engine.Step) error {
 		return r.ask(ctx, s.Question(step.Question))
 	case engine.Examples:
 		return r.examples(ctx, step)
+	case engine.Consult:
+		r.couriers.consult(r.team, step, r.core.Question(step))
 	default:
 		panic(fmt.Sprintf("engine: unknown step %T", step))
 	}

@@ -59,6 +59,7 @@ func (r *Runner) Suggest(ctx context.Context) (engine.Suggestion, error) {
 func (r *Runner) byHand() engine.World {
 	w := r.core.Attended(engine.World{
 		Now: r.Now(), Eager: r.Eager, ByHand: true, Prompted: r.couriers.prompted,
+		Consulting: r.couriers.consulting,
 	})
 	s := r.core.State()
 	for i := range s.Questions {

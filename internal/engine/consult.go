@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/methods"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/shown"
+	"github.com/campaignd/campaignd/policies"
+)
+
+// Consultation is the question that the program is to be asked which is the
+// campaign's method, and what was wrong with its answers so far; ok is false
+// where there is no such program, or it need not be asked.
+//
+// It depends on the state alone, and not on what else the campaign has to do
+// first: an answer may come while the campaign is paused.
+func (c *Core) Consultation() (step Consult, refused []string, ok bool) {
+	consulter, consults := c.policy.(policies.Consulter)
+	s := c.State()
+	if !consults || s.Status.Ended() {
+		return Consult{}, nil, false
+	}
+	wanted, refused := consulter.Consults(s, c.space)
+	if !wanted {
+		return Consult{}, nil, false
+	}
+	id, attempt := events.DecisionID(s.Decisions+1), len(s.Proposals)+1
+	// 31 bits, which every generator of random numbers takes for a seed. An
+	// attempt has its own: a program that is deterministic is to have a chance.
+	seed := seedFor(s.Definition.Seed, "proposal", id, attempt) & math.MaxInt32
+	return Consult{Decision: id, Seed: seed, Attempt: attempt}, refused, true
+}
+
+// Shown is what a program is shown now, as it gets it, and which that is: the
+// view of the record of a program.
+func (c *Core) Shown() (view []byte, which events.Program) {
+	view, digest, err := shown.Of(c.State()).Encode()
+	if err != nil {
+		panic(fmt.Sprintf("engine: what was folded from JSON is none: %v", err))
+	}
+	return view, events.Program{At: c.State().Sequence, Format: shown.Format, View: digest}
+}
+
+// Question is what the program is asked by a step.
+func (c *Core) Question(step Consult) methods.Question {
+	_, refused, _ := c.Consultation()
+	view, which := c.Shown()
+	return methods.Question{
+		Decision: step.Decision, Seed: step.Seed, Attempt: step.Attempt, Refused: refused,
+		View: view, Shown: which,
+	}
+}
+
+// Bounds of what is recorded of a program's answer. The adapter keeps to them;
+// they stand here as well since programs of other modules may bring adapters.
+const (
+	mostNumbers  = 32
+	mostRejected = 2000 // characters
+)
+
+// Proposed is the record of an answer to a step, and who gave it; nil where the
+// answer is not called for any more: the campaign has ended, is another one by
+// an amendment, or has gone on.
+func (c *Core) Proposed(step Consult, a events.MethodAnswered) (actor string, payload events.Payload) {
+	if called, _, ok := c.Consultation(); !ok || called != step {
+		return "", nil
+	}
+	a.Decision, a.Seed, a.Attempt = step.Decision, step.Seed, step.Attempt
+	a.Program.Name, a.Program.Version = name(a.Program.Name), name(a.Program.Version)
+	if a.Program.Name == "" {
+		a.Program.Name = "program"
+	}
+	a.Reason, a.Cause = legible(a.Reason), legible(a.Cause)
+	if text := []rune(a.Rejected); len(text) > mostRejected {
+		a.Rejected = string(text[:mostRejected])
+	}
+	a.Numbers = slices.DeleteFunc(slices.Clone(a.Numbers), func(n events.Number) bool {
+		return math.IsNaN(n.Value) || math.IsInf(n.Value, 0)
+	})
+	a.Numbers = a.Numbers[:min(len(a.Numbers), mostNumbers)]
+	if len(a.Numbers) == 0 {
+		a.Numbers = nil
+	}
+	for i := range a.Numbers {
+		a.Numbers[i].Name = name(a.Numbers[i].Name)
+	}
+	if a.Cause == "" && !expressible(a.Parameters) {
+		a.Parameters, a.Cause = nil, "it proposed no composition that can be recorded"
+	}
+	if a.Cause != "" {
+		a.Parameters = nil
+	}
+	if math.IsNaN(a.Took) || a.Took < 0 {
+		a.Took = 0
+	}
+	return "method:" + a.Program.Name, &a
+}
+
+// name returns a name of a program's as it is recorded.
+func name(s string) string { return instruments.Legible(s, instruments.MaxName) }
+
+// expressible reports whether a composition can be recorded: JSON can express
+// it, and its names are names.
+func expressible(p definition.Point) bool {
+	for parameter, v := range p {
+		x, number := v.Float()
+		if number && (math.IsNaN(x) || math.IsInf(x, 0)) || !number && v.Name() == "" ||
+			name(parameter) != parameter || name(v.Name()) != v.Name() {
+			return false
+		}
+	}
+	return len(p) > 0 && len(p) <= mostParameters
+}
+
+// mostParameters is beyond any campaign: what a program proposes is bounded.
+const mostParameters = 1000
