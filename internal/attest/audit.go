@@ -114,6 +114,9 @@ type Options struct {
 	// Files, if set, are those of the store: the bytes of each that the log names
 	// are compared with its digest.
 	Files *filestore.Store
+	// Programs, if set, has programs that say that they are deterministic answer
+	// again. It starts what the log names: only of a log that is trusted.
+	Programs decisions.Programs
 	// Except names builds, by their revision or version, whose decisions are
 	// left out.
 	Except []string
@@ -213,7 +216,7 @@ func NewAudit() *Audit {
 // found. A last event in the future is a note: clocks differ, and a log that was
 // dated ahead shows it here.
 func (r *Audit) campaign(ctx context.Context, log events.Store, name string, o Options) error {
-	report, err := decisions.Audit(ctx, o.Registry, log, name, o.Build)
+	report, err := decisions.AuditWith(ctx, o.Registry, log, name, o.Build, o.Programs)
 	if err != nil {
 		return err
 	}

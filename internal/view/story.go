@@ -155,6 +155,8 @@ var tellings = map[events.Kind]telling{
 	events.KindModelFitFailed: tells((*Story).modelFitFailed),
 	events.KindTrustAdjusted:  routine(tells((*Story).trustAdjusted)),
 	events.KindDecisionMade:   routine(tells((*Story).decisionMade)),
+	// What cannot be used is worth a line.
+	events.KindMethodAnswered: tells((*Story).methodAnswered),
 }
 
 // Follow takes in an event without making an entry: later events may be written

@@ -132,3 +132,16 @@ func nameInList(def *definition.Campaign, list string, i int) string {
 	}
 	return ""
 }
+
+// methodAnswered is routine where the program proposed something: the decision
+// says what comes of it.
+func (s *Story) methodAnswered(_ events.Event, p *events.MethodAnswered) Entry {
+	who := "the program " + ProgramName(&p.Program)
+	if p.Cause == "" {
+		return Entry{Who: who, Text: "proposed " + s.line(p.Parameters), Reason: p.Reason, Routine: true}
+	}
+	return Entry{Who: who, Text: "proposed nothing for " + p.Decision, Reason: p.Cause}
+}
+
+// ProgramName is the name of a program with its version.
+func ProgramName(p *events.Program) string { return strings.TrimSpace(p.Name + " " + p.Version) }

@@ -5,16 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/campaignd/campaignd/adapters/methods"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/filestore"
 	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
+	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
 )
@@ -36,7 +40,7 @@ type audited struct {
 // codes of their own (exit.go).
 func (a *app) auditCommand() *cobra.Command {
 	var since, keys, except []string
-	var files bool
+	var files, programs bool
 	cmd := &cobra.Command{
 		Use:   "audit [TARGET|FOLDER]",
 		Short: "Check that nothing was changed, and make every decision and fit again",
@@ -59,6 +63,12 @@ checkpoints, the place is narrowed down to the events between two of them.
 log: each is sound, or missing, altered or elsewhere, which is what was attached by
 its URI and is not looked at. One that is missing or altered fails the audit.
 
+What a program said that is a method, or that answers in an expert's place, is
+recorded, not made again; that it was shown what the log said is checked, and what
+was decided on it is made again. --programs starts the programs of methods, from the
+folder of the store, and has those that say that they are deterministic answer again.
+It starts what the log names: use it only for a store that you trust.
+
 Of a folder that is served, or that holds several stores, each store is audited, and
 the lab's log of accounts and grants with them.`, decisions.Tolerance),
 		Example: `  campaignd audit electrolyte.campaign
@@ -69,8 +79,14 @@ the lab's log of accounts and grants with them.`, decisions.Tolerance),
   campaignd audit .`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if programs && a.server != "" {
+				return badInput("--programs starts programs on this machine: audit a store here, not that of a server")
+			}
 			if len(args) == 1 && a.server == "" {
 				if stores := storesIn(args[0]); stores != nil {
+					if programs {
+						return badInput("--programs is for one store at a time: name it")
+					}
 					return a.auditFolder(cmd.Context(), args[0], stores, since, except, files)
 				}
 			}
@@ -90,7 +106,7 @@ the lab's log of accounts and grants with them.`, decisions.Tolerance),
 			if t.remote {
 				report, err = a.auditRemote(cmd.Context(), t, since, keys, except, files)
 			} else {
-				report, err = a.audit(cmd.Context(), t, kept, except, files)
+				report, err = a.audit(cmd.Context(), t, kept, except, files, programs)
 			}
 			if err != nil {
 				return err
@@ -112,6 +128,9 @@ the lab's log of accounts and grants with them.`, decisions.Tolerance),
 	cmd.Flags().StringArrayVar(&keys, "key", nil,
 		"a verifier `key`, or a file with one: then the checkpoints must be signed; may be repeated")
 	cmd.Flags().BoolVar(&files, "files", false, "compare the bytes of attached files with the log, too")
+	cmd.Flags().BoolVar(&programs, "programs", false,
+		"start the programs that the log names as methods, and have those that say that they are deterministic answer again; "+
+			"only for a store that you trust")
 	cmd.Flags().StringSliceVar(&except, "except", nil,
 		"leave out the decisions of the campaignd of this revision (or version), audited with that one")
 	return cmd
@@ -123,7 +142,7 @@ the lab's log of accounts and grants with them.`, decisions.Tolerance),
 // No lock is taken, and a run that goes on meanwhile adds events that this audit
 // does not see.
 func (a *app) audit(
-	ctx context.Context, t target, since []attest.Earlier, except []string, files bool,
+	ctx context.Context, t target, since []attest.Earlier, except []string, files, programs bool,
 ) (*audited, error) {
 	done := func(r *attest.Audit) *audited {
 		return &audited{Audit: r, Build: thisBuild().String(), Store: t.store}
@@ -149,6 +168,11 @@ func (a *app) audit(
 	}
 	if files {
 		o.Files = filestore.Of(t.store)
+	}
+	if programs {
+		o.Programs = func(def definition.Campaign) (methods.Method, error) {
+			return equip.OpenMethod(a.registry, def, filepath.Dir(t.store), nil)
+		}
 	}
 	r, err := attest.Run(ctx, log, o)
 	if err != nil {
@@ -255,6 +279,7 @@ func (a *app) printRepeated(r *audited) {
 		a.printf("%s came out the same when made again, compared %s.\n",
 			strings.Join(again, " and "), how)
 	}
+	a.printPrograms(r)
 	a.printBuilds(r)
 	for _, m := range r.Remarks {
 		a.printf("  Remark at position %d, %s: %s\n", m.Position, m.Subject, m.Problem)
@@ -262,6 +287,30 @@ func (a *app) printRepeated(r *audited) {
 	for _, m := range r.Mismatches {
 		a.printf("  MISMATCH at position %d, %s: %s\n", m.Position, m.Subject, m.Problem)
 	}
+}
+
+// printPrograms says what came of the answers of programs. None is made again
+// unless it was asked for: who reads the line is to know what was not looked at.
+func (a *app) printPrograms(r *audited) {
+	if n := r.Proposals; n > 0 {
+		a.printf("%s of a program that is the method: each was shown what the log said; recorded, %s.\n",
+			format.Count(n, "answer"), again(r.ProposalsAgain, n))
+	}
+	if n := r.ProgramAnswers; n > 0 {
+		a.printf("%s of programs in an expert's place: each was shown what the log said; recorded, not made again.\n",
+			format.Count(n, "answer"))
+	}
+}
+
+// again says how many of so many answers were made again.
+func again(made, of int) string {
+	switch made {
+	case 0:
+		return "not made again"
+	case of:
+		return "and made again by the program, bit for bit"
+	}
+	return fmt.Sprintf("%d of them made again by the program, bit for bit", made)
 }
 
 // printBuilds says which programs made the decisions, where it was not this one

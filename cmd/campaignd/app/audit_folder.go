@@ -60,7 +60,7 @@ func (a *app) auditFolder(
 	}
 	all := folderAudited{Folder: folder, Passed: true}
 	for i, store := range stores {
-		report, err := a.audit(ctx, target{store: store}, nil, except, files)
+		report, err := a.audit(ctx, target{store: store}, nil, except, files, false)
 		if err != nil {
 			return err
 		}

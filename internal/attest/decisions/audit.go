@@ -39,9 +39,17 @@ type Counts struct {
 	OtherVersion int `json:"other_version,omitempty"`
 	// Unmade says of which methods and versions the decisions are that were not
 	// made again.
-	Unmade         []Unmade `json:"unmade,omitempty"`
-	Fits           int      `json:"fits"`
-	FitsReproduced int      `json:"fits_reproduced"`
+	Unmade []Unmade `json:"unmade,omitempty"`
+	// Proposals counts the answers of programs that are a campaign's method, and
+	// ProgramAnswers those of programs in an expert's place. That each was shown
+	// what the log said is checked of all; what they said is recorded, and made
+	// again only of ProposalsAgain, by programs that say that they are
+	// deterministic, where the audit is to start them.
+	Proposals      int `json:"proposals,omitempty"`
+	ProposalsAgain int `json:"proposals_again,omitempty"`
+	ProgramAnswers int `json:"program_answers,omitempty"`
+	Fits           int `json:"fits"`
+	FitsReproduced int `json:"fits_reproduced"`
 	// Builds are the programs that made the decisions and fits, in the order in
 	// which they first did, with what they made.
 	Builds []BuildShare `json:"builds,omitempty"`
@@ -53,6 +61,9 @@ func (c *Counts) Add(other Counts) {
 	c.Decisions += other.Decisions
 	c.Reproduced += other.Reproduced
 	c.OtherVersion += other.OtherVersion
+	c.Proposals += other.Proposals
+	c.ProposalsAgain += other.ProposalsAgain
+	c.ProgramAnswers += other.ProgramAnswers
 	c.Fits += other.Fits
 	c.FitsReproduced += other.FitsReproduced
 	for _, u := range other.Unmade {
@@ -133,17 +144,28 @@ const Tolerance = 1e-4
 func Audit(
 	ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build,
 ) (Report, error) {
+	return AuditWith(ctx, reg, log, name, build, nil)
+}
+
+// AuditWith is [Audit] that also has programs of the user's that say that they
+// are deterministic answer again. A nil programs starts none: the log may be
+// anybody's, and names what is started.
+func AuditWith(
+	ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build,
+	programs Programs,
+) (Report, error) {
 	a := &auditor{
-		core: engine.NewCore(reg), build: build,
+		core: engine.NewCore(reg), build: build, programs: programs,
 		report:     Report{Exact: true, Mismatches: []Mismatch{}},
 		dispatched: make(map[string]events.Sequence),
 	}
 	var err error
-	if a.deciders, err = decidersOf(ctx, log, name); err != nil {
+	if a.deciders, a.shown, err = decidersOf(ctx, log, name); err != nil {
 		return a.report, err
 	}
 	a.ahead = lookAhead(ctx, reg, log, name, build)
 	defer a.ahead.end()
+	defer a.closeMethod()
 	err = a.walk(ctx, log, name)
 	if err == nil && a.report.Events == 0 {
 		err = fmt.Errorf("%w: %q", engine.ErrNoCampaign, name)
@@ -189,6 +211,7 @@ func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 			return nil
 		}
 		a.bases.Note(a.core)
+		a.noteShown()
 		switch payload.(type) {
 		case *events.ExperimentMeasured:
 			a.measurements++
@@ -239,6 +262,10 @@ type auditor struct {
 	ahead        *ahead
 	own          *stretch // that the audit makes itself
 	measurements int      // before the event
+
+	shown    map[events.Sequence]*shownThen // what programs were shown, by the event that it was made from
+	programs Programs                       // nil where none is to answer again
+	opened   openedMethod
 
 	dispatched map[string]events.Sequence // by experiment: when it was handed out last
 	recovered  events.Sequence            // when another process took over last

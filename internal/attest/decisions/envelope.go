@@ -21,13 +21,14 @@ const (
 	byInstrument
 	byExpert
 	byPerson
+	byMethod
 )
 
 // actors are the forms of an actor that goes on with a name.
 var actors = []struct {
 	author author
 	prefix string
-}{{byInstrument, "instrument:"}, {byExpert, "expert:"}, {byPerson, "person:"}}
+}{{byInstrument, "instrument:"}, {byExpert, "expert:"}, {byPerson, "person:"}, {byMethod, "method:"}}
 
 // writers says who may write each kind of event as the first of a batch. The
 // others of a batch have the author of the first. A kind without a row is
@@ -76,8 +77,9 @@ var writers = map[events.Kind]author{
 	events.KindModelFitted:    byEngine,
 	events.KindModelFitFailed: byEngine,
 
-	events.KindTrustAdjusted: byEngine,
-	events.KindDecisionMade:  byEngine,
+	events.KindTrustAdjusted:  byEngine,
+	events.KindDecisionMade:   byEngine,
+	events.KindMethodAnswered: byMethod,
 }
 
 // traceparent is the form of a W3C trace context.

@@ -54,6 +54,8 @@ var facts = map[events.Kind]func(*auditor, *identified){
 	events.KindQuestionSuperseded: of((*auditor).checkSuperseded),
 	events.KindQuestionContested:  of((*auditor).checkContested),
 	events.KindQuestionExpired:    of((*auditor).checkExpired),
+
+	events.KindMethodAnswered: of((*auditor).checkMethod),
 }
 
 // of is a check of the payloads of one type.

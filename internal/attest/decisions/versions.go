@@ -93,15 +93,29 @@ type deciders [][]events.PolicyRef
 // decidersOf reads them from a log, before the audit folds it. What does not read
 // is left to the audit. There is an entry for the first definition and one for
 // each amendment.
-func decidersOf(ctx context.Context, log events.Log, name string) (deciders, error) {
-	all := deciders{nil}
+//
+// shown has an entry for each event up to which a program was shown the
+// campaign, to be filled in as the audit goes by.
+func decidersOf(ctx context.Context, log events.Log, name string) (
+	all deciders, shown map[events.Sequence]*shownThen, err error,
+) {
+	all, shown = deciders{nil}, make(map[events.Sequence]*shownThen)
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		switch e.Kind {
 		case events.KindCampaignAmended:
 			all = append(all, nil)
+		case events.KindMethodAnswered, events.KindQuestionAnswered:
+			var answer struct {
+				Program *struct {
+					At events.Sequence `json:"at"`
+				} `json:"program"`
+			}
+			if json.Unmarshal(e.Data, &answer) == nil && answer.Program != nil {
+				shown[answer.Program.At] = new(shownThen)
+			}
 		case events.KindDecisionMade:
 			var decision struct {
 				Policy events.PolicyRef `json:"policy"`
@@ -112,7 +126,7 @@ func decidersOf(ctx context.Context, log events.Log, name string) (deciders, err
 			}
 		}
 	}
-	return all, nil
+	return all, shown, nil
 }
 
 // othersDecided reports whether decisions under the present definition are left

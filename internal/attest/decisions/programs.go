@@ -1,0 +1,151 @@
+package decisions
+
+import (
+	"errors"
+	"reflect"
+
+	"github.com/campaignd/campaignd/adapters/methods"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/shown"
+)
+
+// Programs opens the program that is the method of a definition.
+type Programs func(def definition.Campaign) (methods.Method, error)
+
+// shownThen is what a program was shown as of an event, made again when the
+// audit has folded that event.
+type shownThen struct {
+	made   bool
+	view   []byte // where the program is to answer again
+	which  events.Program
+	called engine.Consult // what the method was to be asked then; zero for nothing
+	asked  methods.Question
+}
+
+// noteShown makes again what programs were shown up to the event that was just
+// folded.
+func (a *auditor) noteShown() {
+	then := a.shown[a.core.State().Sequence]
+	if then == nil || a.core.State().Definition == nil {
+		return
+	}
+	then.made = true
+	view, which := a.core.Shown()
+	then.which = which
+	if step, _, ok := a.core.Consultation(); ok {
+		then.called = step
+		if a.programs != nil {
+			then.view, then.asked = view, a.core.Question(step)
+		}
+	}
+}
+
+// checkProgram holds what a program says that it was shown to what the log said
+// then.
+func (a *auditor) checkProgram(subject string, p *events.Program) {
+	then := a.shown[p.At]
+	switch {
+	case then == nil || !then.made:
+		a.mismatch(subject, "the program was shown the campaign up to event %d, and this is event %d",
+			p.At, a.event.Sequence)
+	case p.Format != shown.Format:
+		a.remark(subject, "the program was shown the campaign in form %d, which this program does not make", p.Format)
+	case p.View != then.which.View:
+		a.mismatch(subject, "the program was shown something else than what the log said up to event %d", p.At)
+	}
+	if p.Name == "" {
+		a.mismatch(subject, "it does not name the program")
+	}
+}
+
+// checkMethod holds an answer of the program that is the campaign's method to
+// what it was asked and shown. What it said is a fact; the decision on it is made
+// again.
+func (a *auditor) checkMethod(in *identified, p *events.MethodAnswered) {
+	a.report.Proposals++
+	if in.name != p.Program.Name {
+		a.mismatch(p.Decision, "its actor is %q, and it is an answer of %q", a.event.Actor, p.Program.Name)
+	}
+	asked := engine.Consult{Decision: p.Decision, Seed: p.Seed, Attempt: p.Attempt}
+	called, _, ok := a.core.Consultation()
+	then := a.shown[p.Program.At]
+	switch {
+	case !ok:
+		a.uncalled(p.Decision, "nothing before it calls for an answer of a program")
+		return
+	case called != asked:
+		a.mismatch(p.Decision, "it answers %+v, and %+v was to be asked", asked, called)
+	case then != nil && then.made && then.called != asked:
+		a.mismatch(p.Decision, "as of event %d the program was to be asked something else", p.Program.At)
+	}
+	a.checkProgram(p.Decision, &p.Program)
+	switch {
+	case (p.Cause == "") != (len(p.Parameters) > 0):
+		a.mismatch(p.Decision, "it has a composition or says why there is none, one of the two")
+	case p.Cause == "" && p.Rejected != "", p.Cause != "" && (p.Reason != "" || p.Numbers != nil):
+		a.mismatch(p.Decision, "it holds both a proposal and what was rejected")
+	case p.Took < 0:
+		a.mismatch(p.Decision, "it took %v seconds", p.Took)
+	}
+	a.answerAgain(p, then)
+}
+
+// answerAgain has a program that says that it is deterministic answer again, by
+// the same view and seed, where the audit is to start programs. One that is
+// another one by now cannot.
+func (a *auditor) answerAgain(p *events.MethodAnswered, then *shownThen) {
+	if a.programs == nil || !p.Program.Deterministic || p.Cause != "" || then == nil || !then.made ||
+		then.which.View != p.Program.View {
+		return
+	}
+	method, err := a.method()
+	if err != nil {
+		a.remark(p.Decision, "the program cannot answer again: %v", err)
+		return
+	}
+	again, err := method.Propose(a.ahead.ctx, then.asked)
+	switch {
+	case err != nil || again.Cause != "":
+		a.remark(p.Decision, "the program did not answer again: %v", errors.Join(err, errors.New(again.Cause)))
+	case again.Program.Name != p.Program.Name || again.Program.Version != p.Program.Version ||
+		again.Program.Files != p.Program.Files:
+		a.remark(p.Decision, "it is an answer of %s %s, and here is %s %s with other files: it was not made again",
+			p.Program.Name, p.Program.Version, again.Program.Name, again.Program.Version)
+	case !reflect.DeepEqual(again.Parameters, p.Parameters) || again.Reason != p.Reason ||
+		!reflect.DeepEqual(again.Numbers, p.Numbers):
+		a.mismatch(p.Decision, "the program says that it is deterministic, and answered %v again with %v",
+			p.Parameters, again.Parameters)
+	default:
+		a.report.ProposalsAgain++
+	}
+}
+
+// method returns the program of the present definition, started once for each.
+func (a *auditor) method() (methods.Method, error) {
+	s := a.core.State()
+	if a.opened.by == s.DefinedBy {
+		return a.opened.method, a.opened.err
+	}
+	a.closeMethod()
+	a.opened.by = s.DefinedBy
+	a.opened.method, a.opened.err = a.programs(*s.Definition)
+	return a.opened.method, a.opened.err
+}
+
+// closeMethod ends the program that answers again, if any.
+func (a *auditor) closeMethod() {
+	if a.opened.method != nil {
+		_ = a.opened.method.Close() // what it has said stands
+	}
+	a.opened = openedMethod{}
+}
+
+// openedMethod is the program that answers again, or why there is none, of the
+// definition in an event.
+type openedMethod struct {
+	by     string
+	method methods.Method
+	err    error
+}
