@@ -106,7 +106,7 @@ func TestCloudEventSubject(t *testing.T) {
 		events.KindRegionExcluded: "n4", events.KindRegionAllowed: "n4",
 		events.KindMeasurementsJudged: "", events.KindMeasurementFlagged: "e1", events.KindMeasurementCorrected: "e1",
 		events.KindInstrumentStalled: "e1", events.KindModelFitted: "", events.KindModelFitFailed: "",
-		events.KindTrustAdjusted: "d3", events.KindDecisionMade: "d3",
+		events.KindTrustAdjusted: "d3", events.KindDecisionMade: "d3", events.KindMethodAnswered: "d3",
 	}
 	for _, k := range events.Kinds() {
 		if _, ok := want[k.Kind]; !ok {

@@ -22,6 +22,8 @@ type Channel struct {
 	Open func(ctx context.Context, expert definition.Expert, def definition.Campaign, env Environment) (Reviewer, error)
 	// Person says that a person answers, not a simulation.
 	Person bool
+	// Program says that a program of the user's answers.
+	Program bool
 	// Unhurried says that the person answers when they come by: by default a
 	// question waits without limit, and the campaign chooses a few experiments
 	// by itself meanwhile.
@@ -38,6 +40,8 @@ type Environment struct {
 	// Now is the clock by which a person is shown the time that is left. It
 	// decides nothing.
 	Now func() time.Time
+	// Logf gets what a person should know and no question is about; nil drops it.
+	Logf func(format string, args ...any)
 	// Sample returns random compositions of the campaign's space, the same for
 	// equal arguments; none where the space is empty.
 	Sample func(n int, seed uint64) []definition.Point

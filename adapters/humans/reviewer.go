@@ -106,6 +106,10 @@ type Question struct {
 	// Asked and Expires are when the question was asked and when the campaign
 	// goes on without an answer; a zero Expires means never.
 	Asked, Expires time.Time
+	// View is the campaign as programs are shown it (package internal/shown), and
+	// Shown which view that is; only where a program answers.
+	View  []byte
+	Shown events.Program
 }
 
 // Reply is what the person said.
@@ -120,6 +124,8 @@ type Reply struct {
 	// what they saw with it, where the channel knows.
 	Took  float64       `json:"took,omitempty"`
 	Shown *events.Shown `json:"shown,omitempty"`
+	// Program is the program that answered, where one did. No request says it.
+	Program *events.Program `json:"-"`
 }
 
 // Equal reports whether two replies say the same.

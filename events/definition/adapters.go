@@ -97,7 +97,14 @@ type Expert struct {
 	// Person says that a person answers, not a simulation. It follows from the
 	// channel.
 	Person bool `json:"person,omitempty"`
+	// Program says that a program of the user's answers, neither a person nor a
+	// simulation of campaignd's own. It follows from the channel.
+	Program bool `json:"program,omitempty"`
 }
+
+// Asked reports whether the expert is asked from outside, a person or a program:
+// they may be late, absent or wrong, and nobody knows their answers beforehand.
+func (e *Expert) Asked() bool { return e.Person || e.Program }
 
 // expertFields are the fields of an Expert other than the channel.
 type expertFields Expert

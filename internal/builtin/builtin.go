@@ -4,6 +4,7 @@
 package builtin
 
 import (
+	humanprocess "github.com/campaignd/campaignd/adapters/humans/process"
 	humansimulated "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/adapters/humans/web"
@@ -41,6 +42,7 @@ func Registry() registry.Registry {
 			humansimulated.Channel,
 			terminal.Channel,
 			web.Channel,
+			humanprocess.Channel,
 		},
 		Methods: policies.Registry{
 			unaided.Family,

@@ -267,7 +267,7 @@ func completeExperts(reg registry.Registry, def *definition.Campaign) {
 		if !known {
 			continue
 		}
-		e.Person = channel.Person
+		e.Person, e.Program = channel.Person, channel.Program
 		if e.Time > 0 {
 			definition.Default(&e.AnswerTakes, definition.DefaultAnswerTakes)
 		}
@@ -275,7 +275,7 @@ func completeExperts(reg registry.Registry, def *definition.Campaign) {
 		// Where nothing is measured, there is nothing to learn from before the
 		// experts answer.
 		switch {
-		case !e.Person || !def.Measures():
+		case !e.Asked() || !def.Measures():
 		case channel.Unhurried && e.Meanwhile == nil:
 			meanwhile := definition.DefaultMeanwhile
 			e.Meanwhile = &meanwhile
@@ -360,12 +360,12 @@ func completeInitial(def definition.Campaign) definition.Initial {
 	definition.Default(&in.Design, definition.DesignSobol)
 	definition.DefaultTo(&in.Experiments, defaultExperiments(def))
 
-	people := slices.ContainsFunc(def.Experts, func(e definition.Expert) bool { return e.Person })
-	simulated := len(def.Experts) > 0 && !people
+	asked := slices.ContainsFunc(def.Experts, func(e definition.Expert) bool { return e.Asked() })
+	simulated := len(def.Experts) > 0 && !asked
 	definition.DefaultTo(&in.Balanced, simulated)
 	definition.DefaultTo(&in.Labels, 0)
 	definition.DefaultTo(&in.Comparisons, 0)
-	if people {
+	if asked {
 		var wait definition.Duration // where nothing is measured there is nothing else to do
 		if def.Measures() {
 			wait = definition.DefaultInitialWait

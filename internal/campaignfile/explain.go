@@ -424,10 +424,10 @@ func waitText(def definition.Campaign) string {
 	var names []string
 	hurried, hasty := 0, false
 	for _, e := range def.Experts {
-		if e.Person {
+		if e.Asked() {
 			names = append(names, e.Name)
 		}
-		if e.Person && e.AnswerWithin > 0 {
+		if e.Asked() && e.AnswerWithin > 0 {
 			hurried++
 			hasty = hasty || e.AnswerWithin == definition.DefaultAnswerWithin
 		}
@@ -471,7 +471,7 @@ func expertText(reg registry.Registry, def definition.Campaign, e definition.Exp
 	if len(e.Quantities) > 0 {
 		text += "; estimates " + andList(e.Quantities)
 	}
-	if e.Person && e.AnswerWithin > 0 {
+	if e.Asked() && e.AnswerWithin > 0 {
 		text += "; the campaign goes on without an answer after " + e.AnswerWithin.String()
 		if e.AnswerWithin == definition.DefaultAnswerWithin {
 			if n := def.Initial.Estimates; n != nil && *n > 0 {
@@ -480,7 +480,7 @@ func expertText(reg registry.Registry, def definition.Campaign, e definition.Exp
 			text += ", and waits for it where experiments are only suggested"
 		}
 	}
-	if e.Person && e.Meanwhile != nil && *e.Meanwhile > 0 {
+	if e.Asked() && e.Meanwhile != nil && *e.Meanwhile > 0 {
 		text += fmt.Sprintf("; while they are asked the campaign goes on by itself for %s",
 			format.Count(*e.Meanwhile, "experiment"))
 	}

@@ -131,10 +131,10 @@ func (v *validator) time(here path, e definition.Expert) {
 			compositions += (*in.Estimates*columns+1)/2 - *in.Estimates
 		}
 	}
-	if in.Labels != nil && e.Person {
+	if in.Labels != nil && e.Asked() {
 		compositions += *in.Labels
 	}
-	if in.Comparisons != nil && (e.Person || !v.def.Measures()) {
+	if in.Comparisons != nil && (e.Asked() || !v.def.Measures()) {
 		compositions += 2 * *in.Comparisons
 	}
 	if first := definition.Duration(compositions) * e.AnswerTakes; first > e.Time {
@@ -162,7 +162,7 @@ func (v *validator) experts() {
 		v.estimated(here, e)
 		if e.Channel.IsZero() {
 			v.report(here, fmt.Sprintf("it does not say how %s is asked", e.Name),
-				"add terminal: {} for a person, web: {} for one in a browser, or simulated: {}")
+				"add terminal: {} for a person, web: {} for one in a browser, process: [PROGRAM] for a program, or simulated: {}")
 			continue
 		}
 		channel, known := v.reg.Channel(e.Channel.Name)
@@ -174,6 +174,9 @@ func (v *validator) experts() {
 		}
 		if e.Person != channel.Person {
 			v.report(here.To("person"), "it follows from how they are asked", "remove it")
+		}
+		if e.Program != channel.Program {
+			v.report(here.To("program"), "it follows from how they are asked", "remove it")
 		}
 		v.choice(here, e.Channel, channel.Settings())
 	}

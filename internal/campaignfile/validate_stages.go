@@ -47,9 +47,9 @@ func (v *validator) initial() {
 			"add experts, or remove labels")
 	case in.Balanced != nil && *in.Balanced:
 		for _, e := range v.def.Experts {
-			if e.Person {
+			if e.Asked() {
 				v.report(here.To("balanced"),
-					fmt.Sprintf("%s is a person: it is not known beforehand what a person accepts", e.Name),
+					fmt.Sprintf("%s is no simulation: it is not known beforehand what they accept", e.Name),
 					"balanced is for simulated experts; remove it")
 			}
 		}

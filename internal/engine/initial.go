@@ -40,7 +40,7 @@ func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
 // people choose when they answer which. Campaigns that were begun before there
 // was a [definition.Initial.Wait] ask for one answer after the other.
 func together(def *definition.Campaign, expert definition.Expert) bool {
-	return expert.Person && def.Initial.Wait != nil
+	return expert.Asked() && def.Initial.Wait != nil
 }
 
 // isInitial reports whether a question was asked before the policy took over.
@@ -70,7 +70,7 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 	if have >= want || open && !together(def, expert) {
 		return nil, nil
 	}
-	if !expert.Person {
+	if !expert.Asked() {
 		return examples(s, w, Examples{
 			Expert: expert.Name, N: want - have, Balanced: *def.Initial.Balanced,
 		}), nil
@@ -118,7 +118,7 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 	} else if needs.Belief != nil && needs.Belief.Options != nil {
 		size = *needs.Belief.Options
 	}
-	if !expert.Person && def.Measures() {
+	if !expert.Asked() && def.Measures() {
 		return examples(s, w, Examples{Expert: expert.Name, N: want - have, Options: size}), nil
 	}
 	points, err := c.initialOptions(expert.Name, have, want, size)

@@ -109,7 +109,17 @@ func (c *Core) Posed(q *campaign.Question) humans.Question {
 	if q.Form == events.FormPinpoint {
 		question.Allowed = c.space.Contains
 	}
+	if c.isProgram(q.Expert) {
+		question.View, question.Shown = c.Shown()
+	}
 	return question
+}
+
+// isProgram reports whether an expert is a program.
+func (c *Core) isProgram(expert string) bool {
+	return slices.ContainsFunc(c.State().Definition.Experts, func(e definition.Expert) bool {
+		return e.Name == expert && e.Program
+	})
 }
 
 // answered turns a reply to an open question into events. The error says what
@@ -120,7 +130,7 @@ func (c *Core) answered(q *campaign.Question, r humans.Reply) ([]events.Payload,
 	}
 	payloads := []events.Payload{&events.QuestionAnswered{
 		Question: q.ID, Form: q.Form, Expert: q.Expert, Options: q.Points(), Scale: q.Scale,
-		Outcomes: q.Outcomes(), Answer: r.Answer, Comment: r.Comment, Took: r.Took, Shown: r.Shown,
+		Outcomes: q.Outcomes(), Answer: r.Answer, Comment: r.Comment, Took: r.Took, Shown: r.Shown, Program: r.Program,
 	}}
 	return c.withExclusion(payloads, q, r)
 }

@@ -64,7 +64,7 @@ func Open(
 	if def, err = WithCandidates(ctx, def, instrument); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	e.Reviewers, err = OpenReviewers(ctx, reg, def, env.Folder, env.Prompter)
+	e.Reviewers, err = OpenReviewers(ctx, reg, def, env.Folder, env.Prompter, env.Logf)
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -82,11 +82,7 @@ func Open(
 func (e *Equipment) Close() error {
 	err := CloseInstrument(e.Instrument)
 	e.Instrument = nil
-	for _, name := range slices.Sorted(maps.Keys(e.Reviewers)) {
-		if c, ok := e.Reviewers[name].(io.Closer); ok {
-			err = errors.Join(err, c.Close())
-		}
-	}
+	err = errors.Join(err, CloseReviewers(e.Reviewers))
 	e.Reviewers = nil
 	if e.Method != nil {
 		err = errors.Join(err, e.Method.Close())
@@ -237,7 +233,7 @@ func OpenMethod(
 // there is no terminal. Nothing is asked by opening them.
 func OpenReviewers(
 	ctx context.Context, reg registry.Registry, def definition.Campaign,
-	folder string, prompter console.Prompter,
+	folder string, prompter console.Prompter, logf func(format string, args ...any),
 ) (map[string]humans.Reviewer, error) {
 	sp, err := space.New(def)
 	if err != nil {
@@ -247,6 +243,7 @@ func OpenReviewers(
 		Folder:   folder,
 		Prompter: prompter,
 		Now:      time.Now,
+		Logf:     logf,
 		Sample: func(n int, seed uint64) []definition.Point {
 			points, err := sp.Sample(n, seed)
 			if err != nil {
@@ -270,6 +267,16 @@ func OpenReviewers(
 		reviewers[expert.Name] = reviewer
 	}
 	return reviewers, nil
+}
+
+// CloseReviewers closes the reviewers that hold resources, programs among them.
+func CloseReviewers(reviewers map[string]humans.Reviewer) (err error) {
+	for _, name := range slices.Sorted(maps.Keys(reviewers)) {
+		if c, ok := reviewers[name].(io.Closer); ok {
+			err = errors.Join(err, c.Close())
+		}
+	}
+	return err
 }
 
 // Listed completes a definition by what its instrument lists, where it measures

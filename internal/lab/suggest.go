@@ -155,15 +155,17 @@ func (h *Local) Suggest(
 	simulated := *core.State().Definition
 	person := func(e definition.Expert) bool { return e.Person }
 	simulated.Experts = slices.DeleteFunc(slices.Clone(simulated.Experts), person)
-	reviewers, err := equip.OpenReviewers(ctx, h.options.Registry, simulated, folder, nil)
-	if err != nil {
-		return nil, suggestion, err
-	}
-	method, err := equip.OpenMethod(h.options.Registry, *core.State().Definition, folder, func(format string, args ...any) {
+	logf := func(format string, args ...any) {
 		if h.options.Remark != nil {
 			h.options.Remark(name, fmt.Sprintf(format, args...))
 		}
-	})
+	}
+	reviewers, err := equip.OpenReviewers(ctx, h.options.Registry, simulated, folder, nil, logf)
+	if err != nil {
+		return nil, suggestion, err
+	}
+	defer func() { err = errors.Join(err, equip.CloseReviewers(reviewers)) }()
+	method, err := equip.OpenMethod(h.options.Registry, *core.State().Definition, folder, logf)
 	if err != nil {
 		return nil, suggestion, err
 	}

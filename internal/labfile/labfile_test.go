@@ -84,7 +84,7 @@ func TestKeysAreThoseOfCampaignFiles(t *testing.T) {
 	}{
 		{fieldNames[Instrument](), fieldNames[definition.Instrument](), map[string]bool{"capacity": true}, map[string]bool{"by_hand": true}},
 		{fieldNames[Expert](), fieldNames[definition.Expert](), nil,
-			map[string]bool{"name": true, "anchors": true, "belief": true, "person": true, "quantities": true}},
+			map[string]bool{"name": true, "anchors": true, "belief": true, "person": true, "program": true, "quantities": true}},
 	} {
 		var lab, campaign []string
 		for _, name := range c.lab {

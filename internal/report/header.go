@@ -118,7 +118,10 @@ func (h *history) facts() [][2]string {
 	var experts []string
 	for _, e := range def.Experts {
 		name := e.Name
-		if !e.Person || h.simulatedExpert[e.Name] {
+		switch {
+		case e.Program:
+			name += " (a program)"
+		case !e.Person || h.simulatedExpert[e.Name]:
 			name += " (simulated)"
 		}
 		experts = append(experts, name)

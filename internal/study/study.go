@@ -27,7 +27,7 @@ func Reviewers(def definition.Campaign) (map[string]humans.Reviewer, error) {
 	}
 	reviewers := make(map[string]humans.Reviewer, len(def.Experts))
 	for _, expert := range def.Experts {
-		if expert.Person {
+		if expert.Asked() {
 			continue
 		}
 		reviewer, err := humansim.New(expert, def, sample)

@@ -271,7 +271,7 @@ func reviewersFor(
 			recorded = append(recorded, e.Name)
 		}
 	}
-	if reviewers, err = equip.OpenReviewers(ctx, reg, atOnce(only), folder, nil); err != nil {
+	if reviewers, err = equip.OpenReviewers(ctx, reg, atOnce(only), folder, nil, nil); err != nil {
 		return nil, nil, err
 	}
 	for _, name := range recorded {
@@ -283,8 +283,8 @@ func reviewersFor(
 // isSimulated reports whether an expert's answers follow from the campaign
 // alone.
 func isSimulated(reg registry.Registry, e definition.Expert) bool {
-	if e.Person || e.Channel.Name == humansim.Name {
-		return !e.Person
+	if e.Asked() || e.Channel.Name == humansim.Name {
+		return !e.Asked()
 	}
 	settings, err := reg.ExpertSettings(e)
 	confined, ok := settings.(definition.Confined)

@@ -79,7 +79,7 @@ func (s *Settings) Fill(def *definition.Campaign, paper bool) {
 // policy learns from them besides measurements, if the campaign does not say.
 func InitialComparisons(def *definition.Campaign) int {
 	for _, e := range def.Experts {
-		if e.Person {
+		if e.Asked() {
 			return personComparisons
 		}
 	}

@@ -465,7 +465,7 @@ func (a *auditor) simulatedDevice(in *identified) bool {
 func (a *auditor) simulatedExpert(name string) (simulated, known bool) {
 	for _, e := range a.core.State().Definition.Experts {
 		if e.Name == name {
-			return !e.Person, true
+			return !e.Asked(), true
 		}
 	}
 	return false, false

@@ -246,7 +246,8 @@ func (a *auditor) checkWord(_ *identified, p *events.MeasurementFlagged) {
 
 // checkAnswered holds an answer to its form, and a volunteered one, which no
 // question limits, to the parameters.
-func (a *auditor) checkAnswered(_ *identified, p *events.QuestionAnswered) {
+func (a *auditor) checkAnswered(in *identified, p *events.QuestionAnswered) {
+	a.checkAnswerer(in, p)
 	a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
 	a.checkShown(p.Question, p.Took, p.Shown)
 	if p.Volunteered {

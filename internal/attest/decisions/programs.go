@@ -149,3 +149,28 @@ type openedMethod struct {
 	method methods.Method
 	err    error
 }
+
+// checkAnswerer holds an answer to who gives it: a program names itself and what
+// it was shown, and no one else does.
+func (a *auditor) checkAnswerer(in *identified, p *events.QuestionAnswered) {
+	program := a.isProgram(p.Expert)
+	switch {
+	case p.Program == nil && program && in.author == byExpert:
+		a.mismatch(p.Question, "%s is a program, and the answer does not say which", p.Expert)
+	case p.Program != nil && (!program || in.author != byExpert || p.Volunteered):
+		a.mismatch(p.Question, "it says that a program answered, and none was asked")
+	case p.Program != nil:
+		a.report.ProgramAnswers++
+		a.checkProgram(p.Question, p.Program)
+	}
+}
+
+// isProgram reports whether an expert of the definition is a program.
+func (a *auditor) isProgram(name string) bool {
+	for _, e := range a.core.State().Definition.Experts {
+		if e.Name == name {
+			return e.Program
+		}
+	}
+	return false
+}
