@@ -90,10 +90,12 @@ func (c *Core) Proposed(step Consult, a events.MethodAnswered) (actor string, pa
 		a.Numbers[i].Name = name(a.Numbers[i].Name)
 	}
 	if a.Cause == "" && !expressible(a.Parameters) {
-		a.Parameters, a.Cause = nil, "it proposed no composition that can be recorded"
+		a.Cause = "it proposed no composition that can be recorded"
 	}
-	if a.Cause != "" {
-		a.Parameters = nil
+	if a.Cause != "" { // the one or the other
+		a.Parameters, a.Reason, a.Numbers = nil, "", nil
+	} else {
+		a.Rejected = ""
 	}
 	if math.IsNaN(a.Took) || a.Took < 0 {
 		a.Took = 0

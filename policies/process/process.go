@@ -96,7 +96,7 @@ func proposal(s *campaign.State, sp *space.Space) (point definition.Point, reaso
 			refused = append(refused, a.Cause)
 			continue
 		}
-		made, err := measurable(s, sp, a.Parameters)
+		made, err := Measurable(s, sp, a.Parameters)
 		if err != nil {
 			refused = append(refused, err.Error())
 			continue
@@ -136,10 +136,10 @@ func said(a *events.MethodAnswered) string {
 // off by rounding. A number that is dosed in steps may be off by a step.
 const near = 1e-6
 
-// measurable returns the composition that a proposal means: itself, or the
+// Measurable returns the composition that a proposal means: itself, or the
 // nearest that can be measured where that differs by rounding and dosing alone.
 // The error says, to the author of the program, why there is none.
-func measurable(s *campaign.State, sp *space.Space, proposed definition.Point) (definition.Point, error) {
+func Measurable(s *campaign.State, sp *space.Space, proposed definition.Point) (definition.Point, error) {
 	for _, parameter := range s.Definition.Parameters {
 		if x, ok := proposed[parameter.Name].Float(); ok && (math.IsNaN(x) || math.Abs(x) > definition.Greatest) {
 			return nil, fmt.Errorf("%s is %v, which is no number that can be set", parameter.Name, x)

@@ -116,7 +116,8 @@ type clientRun struct {
 	*Run
 	client *Client
 	// answers has room for one: the listener never waits.
-	answers chan reply
+	answers  chan reply
+	answered int // of the holder of the token
 
 	mu      sync.Mutex
 	awaited uint64 // 0: nothing
@@ -268,7 +269,16 @@ func (c *Client) Ask(
 	if err != nil {
 		return said, err
 	}
+	worked := r.answered > 1 // not the handshake alone
 	said.Line, err = c.exchange(ctx, r, op, fields, patience, into)
+	// One that ended by itself after its last answer, as some do after each, may
+	// not have read this question at all: it acts on nothing, and is asked anew.
+	if worked && errors.Is(err, ErrExited) && ctx.Err() == nil {
+		if r, err = c.connected(ctx); err == nil {
+			said.Identity = c.said
+			said.Line, err = c.exchange(ctx, r, op, fields, patience, into)
+		}
+	}
 	return said, err
 }
 
@@ -312,8 +322,10 @@ func (c *Client) exchange(
 		Error string `json:"error"`
 	}
 	if err := decode(line, &envelope); err != nil {
+		c.discard() // whatever it is at
 		return line, err
 	}
+	r.answered++
 	if envelope.Error != "" {
 		return line, fmt.Errorf("%s says: %s", c.host.Name(), plaintext.Recorded(envelope.Error, 2000))
 	}
