@@ -139,7 +139,7 @@ func TestProposed(t *testing.T) {
 		}
 		seeds[said[i].Seed] = true
 		v := shownTo[i]
-		if len(v.Experiments)+len(v.UnderWay) != 2+i || v.Budget.Left != 6-i || i > 0 && len(v.UnderWay) != 1 {
+		if len(v.Experiments)+len(v.UnderWay) != 2+i || v.Budget.Left != 6-i || len(v.UnderWay) > 1 {
 			t.Errorf("at %s it was shown %d results and %d under way, %d left", d.Decision, len(v.Experiments), len(v.UnderWay), v.Budget.Left)
 		}
 		for _, x := range v.Experiments {

@@ -334,12 +334,13 @@ func (c *couriers) consult(t *team, step engine.Consult, q methods.Question) {
 		defer cancel()
 		answer := events.MethodAnswered{Cause: noMethod}
 		var err error
+		began := time.Now()
 		if method != nil {
 			answer, err = method.Propose(ctx, q)
 		}
 		if err == nil && ctx.Err() == nil {
 			answer.Program.At, answer.Program.Format, answer.Program.View = q.Shown.At, q.Shown.Format, q.Shown.View
-			t.send(ctx, proposed{step, answer})
+			t.send(ctx, proposed{step, answer, time.Since(began)})
 		}
 	})
 }

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"context"
+	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -209,6 +210,7 @@ func (m prompted) apply(_ context.Context, r *Runner) error {
 type proposed struct {
 	step   engine.Consult
 	answer events.MethodAnswered
+	took   time.Duration
 }
 
 // apply records it, unless the campaign has gone on since.
@@ -216,6 +218,7 @@ func (m proposed) apply(ctx context.Context, r *Runner) error {
 	if r.couriers.consulting == m.step {
 		r.couriers.consulting, r.couriers.dismiss = engine.Consult{}, nil
 	}
+	r.Meter.ObserveDuration("proposal", m.took)
 	actor, payload := r.core.Proposed(m.step, m.answer)
 	if payload == nil {
 		return nil

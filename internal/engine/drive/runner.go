@@ -87,7 +87,8 @@ type Meter interface {
 	// Trace begins a span named name, child of the W3C traceparent parent (or a
 	// new trace), and returns its traceparent and the function that ends it.
 	Trace(parent, name string) (traceparent string, end func(error))
-	// ObserveDuration records the duration of "append", "fit" or "decision".
+	// ObserveDuration records the duration of "append", "fit", "decision" or
+	// "proposal", of a program.
 	ObserveDuration(what string, d time.Duration)
 	// CountEvent counts an appended event.
 	CountEvent(e events.Event)

@@ -31,21 +31,15 @@ import sys
 import time
 import warnings
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "examples", "methods"))
 try:
     import botorch
     import torch
-    from botorch.acquisition import LogExpectedImprovement
-    from botorch.acquisition.logei import qLogNoisyExpectedImprovement
-    from botorch.fit import fit_gpytorch_mll
-    from botorch.models import MixedSingleTaskGP, SingleTaskGP
-    from botorch.optim import optimize_acqf, optimize_acqf_discrete, optimize_acqf_mixed_alternating
-    from gpytorch.mlls import ExactMarginalLogLikelihood
+    from botorch_method import Space  # the models and searches of the method of the same name
 except ImportError as missing:
     sys.exit(f"peers.py: BoTorch is not installed ({missing}).\n"
              "Install it with: pip install -r internal/peers/botorch/requirements.txt")
 
-RESTARTS, SAMPLES = 8, 256
-POLYTOPE = {"n_burnin": 1000, "n_thinning": 16}
 ARMS = ["BoTorch LogEI", "BoTorch qLogNEI"]
 BATCHES = {"BoTorch qLogNEI, four": 4}  # on demand, by --arms
 
@@ -73,108 +67,25 @@ class Starts:
         return self.read()
 
 
-class Space:
-    """The unit cube of a task: a number is its share of the range, a category its index."""
-
-    def __init__(self, task):
-        self.parameters = task["parameters"]
-        self.values, self.categories, upper = {}, {}, []
-        for i, p in enumerate(self.parameters):
-            if p.get("categories"):
-                self.categories[i] = [float(k) for k in range(len(p["categories"]))]
-                upper.append(len(p["categories"]) - 1.0)
-                continue
-            if p.get("values"):
-                p["min"], p["max"] = min(p["values"]), max(p["values"])
-                self.values[i] = [self.share(p, v) for v in sorted(p["values"])]
-            upper.append(1.0)
-        self.bounds = torch.tensor([[0.0] * len(upper), upper], dtype=torch.double)
-        self.rows = {tuple(self.encode(point)): point for point in task.get("candidates", [])}
-        self.equalities = []
-        for c in task.get("constraints", []):
-            if "equals" not in c:
-                sys.exit(f"peers.py: {task['name']} has a constraint that is no equality")
-            terms = [(i, p, c["terms"][p["name"]]) for i, p in enumerate(self.parameters) if p["name"] in c["terms"]]
-            self.equalities.append((
-                torch.tensor([i for i, _, _ in terms]),
-                torch.tensor([k * (p["max"] - p["min"]) for _, p, k in terms], dtype=torch.double),
-                c["equals"] - sum(k * p["min"] for _, p, k in terms)))
-
-    @staticmethod
-    def share(p, value):
-        return (value - p["min"]) / (p["max"] - p["min"])
-
-    def encode(self, point):
-        x = []
-        for p in self.parameters:
-            value = point[p["name"]]
-            x.append(float([c["name"] for c in p["categories"]].index(value)) if p.get("categories")
-                     else self.share(p, value))
-        return x
-
-    def decode(self, x):
-        if self.rows:
-            return self.rows[tuple(x)]
-        point = {}
-        for i, p in enumerate(self.parameters):
-            if p.get("categories"):
-                point[p["name"]] = p["categories"][round(x[i])]["name"]
-            elif p.get("values"):
-                point[p["name"]] = min(p["values"], key=lambda v: abs(self.share(p, v) - x[i]))
-            else:
-                point[p["name"]] = min(max(p["min"] + x[i] * (p["max"] - p["min"]), p["min"]), p["max"])
-        return point
-
-    def model(self, x, y, noise):
-        variance = None if not noise else torch.full_like(y, noise**2)
-        if self.categories:
-            model = MixedSingleTaskGP(x, y, cat_dims=list(self.categories), train_Yvar=variance)
-        else:
-            model = SingleTaskGP(x, y, train_Yvar=variance)
-        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-        return model
-
-    def search(self, acquisition, measured):
-        if self.rows:
-            left = torch.tensor([row for row in self.rows if list(row) not in measured], dtype=torch.double)
-            best, _ = optimize_acqf_discrete(acquisition, q=1, choices=left)
-        elif self.values or self.categories:
-            best, _ = optimize_acqf_mixed_alternating(
-                acquisition, self.bounds, discrete_dims=self.values, cat_dims=self.categories,
-                raw_samples=SAMPLES, num_restarts=RESTARTS)
-        else:
-            best, _ = optimize_acqf(
-                acquisition, self.bounds, q=1, num_restarts=RESTARTS, raw_samples=SAMPLES,
-                equality_constraints=self.equalities or None, options=POLYTOPE if self.equalities else None)
-        return best[0].tolist()
-
-
 def campaign(starts, start, arm):
     """Runs a campaign from a start, and returns it as a line of the study's results."""
     task = starts.tasks[start["task"]]
     space, noise = Space(task), task["objective"].get("noise")
     sign = 1.0 if task["objective"]["goal"] == "maximize" else -1.0
+    kind = "logei" if arm == "BoTorch LogEI" else "qlognei"
     torch.manual_seed(start["seed"])
     said, seconds = list(start["initial"]), [0.0] * len(start["initial"])
     course, total = [], 0.0
 
     def posterior():
-        x = torch.tensor([space.encode(s["point"]) for s in said], dtype=torch.double)
-        y = torch.tensor([[sign * s["measured"]] for s in said], dtype=torch.double)
-        model = space.model(x, y, noise)
-        with torch.no_grad():
-            mean = model.posterior(x).mean.squeeze(-1)
-        return x, y, model, mean
+        return space.posterior([s["point"] for s in said], [s["measured"] for s in said], task["objective"])
 
     recommended = [max(said[:i + 1], key=lambda s: sign * s["measured"])["regret"] for i in range(len(said))]
     while len(said) < task["experiments"]:
         began = time.perf_counter()
         x, y, model, mean = posterior()
         recommended[-1] = said[int(mean.argmax())]["regret"]
-        if arm == "BoTorch LogEI":
-            acquisition = LogExpectedImprovement(model, best_f=mean.max() if noise else y.max())
-        else:
-            acquisition = qLogNoisyExpectedImprovement(model, X_baseline=x)
+        acquisition = space.acquisition(kind, x, y, model, mean, noise)
         chosen = []
         for _ in range(min(BATCHES.get(arm, 1), task["experiments"] - len(said))):
             if chosen:

@@ -5,18 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/methods"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
+	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/pace"
+	"github.com/campaignd/campaignd/policies"
 )
 
 // Run says how a study is run.
@@ -203,6 +207,14 @@ func (s *Study) run(
 	if r.Reviewers, err = t.reviewers(def); err != nil {
 		return nil, nil, err
 	}
+	method, err := s.method(ctx, def)
+	if err != nil {
+		return nil, nil, err
+	}
+	if method != nil {
+		defer method.Close()
+		r.Method = method
+	}
 	log, watch := memlog.New(), &stopwatch{compares: !def.Measures()}
 	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def, Build: build}, "person:study",
 		epoch, ""); err != nil {
@@ -215,5 +227,42 @@ func (s *Study) run(
 	if err := r.Run(ctx); err != nil {
 		return nil, nil, err
 	}
-	return r, watch.seconds, nil
+	if method != nil {
+		err = own(ctx, log, def.Name)
+	}
+	return r, watch.seconds, err
+}
+
+// method starts the program that is the method of a campaign, nil where it is
+// none: a process for each campaign.
+func (s *Study) method(ctx context.Context, def definition.Campaign) (methods.Method, error) {
+	method, err := equip.OpenMethod(s.File.Registry, def, filepath.Dir(s.File.Path), nil)
+	if method == nil || err != nil {
+		return nil, err
+	}
+	if _, err := method.Describe(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("policy.%s: %w", def.Policy.Next.Name, err), method.Close())
+	}
+	return method, nil
+}
+
+// own refuses a campaign in which the program did not choose: its results are
+// not the method's.
+func own(ctx context.Context, log events.Log, name string) error {
+	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
+		if err != nil {
+			return err
+		}
+		if e.Kind != events.KindDecisionMade {
+			continue
+		}
+		payload, err := events.Decode(e)
+		if err != nil {
+			return err
+		}
+		if d := payload.(*events.DecisionMade); d.Rule == policies.RuleFallback {
+			return fmt.Errorf("%s is not the program's: %s", d.Decision, d.Reason)
+		}
+	}
+	return nil
 }

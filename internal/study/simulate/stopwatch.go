@@ -21,7 +21,7 @@ func (w *stopwatch) Trace(parent, _ string) (string, func(error)) { return paren
 // ObserveDuration implements drive.Meter. Other durations, such as those of the
 // instrument, are not the method's.
 func (w *stopwatch) ObserveDuration(what string, d time.Duration) {
-	if what == "fit" || what == "decision" {
+	if what == "fit" || what == "decision" || what == "proposal" {
 		w.pending += d
 	}
 }
