@@ -52,6 +52,8 @@ func (a *auditor) checkProgram(subject string, p *events.Program) {
 			p.At, a.event.Sequence)
 	case p.Format != shown.Format:
 		a.remark(subject, "the program was shown the campaign in form %d, which this program does not make", p.Format)
+		a.report.OtherVersion++ // neither confirmed nor refuted
+		a.share(a.running).OtherVersion++
 	case p.View != then.which.View:
 		a.mismatch(subject, "the program was shown something else than what the log said up to event %d", p.At)
 	}

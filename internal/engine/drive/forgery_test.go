@@ -62,6 +62,9 @@ var free = []struct {
 	{`(campaign\.defined|recovery\.done|model\.fitted|measurements\.judged|decision\.made)`, `build(/.*)?`, "which program it was: the comparison is then to a tolerance, and the audit says so"},
 	{`campaign\.(paused|resumed|stopped)`, `reason`, "a person's words"},
 	{`experiment\.dispatched`, `identity`, "what a device says of itself, where a process handed out one experiment alone"},
+	{`method\.answered`, `(took|rejected|cause)`, "a program's words, where it proposed nothing, and how long that took"},
+	{`method\.answered`, `program/(version|files|deterministic)`, "what a program says of itself, where it proposed nothing"},
+	{`question\.answered`, `program/(name|version|files)`, "what a program in an expert's place says of itself"},
 	{`.*`, `\.actor name`, "which person it was"},
 	{`note\.added`, `\.actor for`, "whose words they are, where the engine's and a person's may stand"},
 	{`question\.answered`, `\.actor for`, "whether experts answered themselves, or a person who was told"},
@@ -108,7 +111,7 @@ func forgeries(t *testing.T, all []events.Event) []forgery {
 		envelope(".time later", "+10 y", func(e *events.Event) { e.Time = e.Time.AddDate(10, 0, 0) })
 		envelope(".time earlier", "-30 d", func(e *events.Event) { e.Time = e.Time.AddDate(0, 0, -30) })
 		envelope(".time by a little", "+1 µs", func(e *events.Event) { e.Time = e.Time.Add(time.Microsecond) })
-		for _, actor := range []string{"", "engine", "person:", "person:mallory", "expert:mallory", "instrument:acme/real", "root"} {
+		for _, actor := range []string{"", "engine", "person:", "person:mallory", "expert:mallory", "instrument:acme/real", "method:mallory", "root"} {
 			path := ".actor"
 			switch {
 			case strings.HasPrefix(e.Actor, "person:") && actor == "person:mallory":
@@ -276,7 +279,8 @@ var forgedLogs = map[string]struct {
 		log, _ := leaked(t)
 		return history(t, log)
 	}, []events.Kind{events.KindExperimentFailed}},
-	"once": {once, []events.Kind{events.KindExperimentCancelled, events.KindMeasurementFlagged}},
+	"programs": {programmed, []events.Kind{events.KindMethodAnswered, events.KindQuestionAnswered}},
+	"once":     {once, []events.Kind{events.KindExperimentCancelled, events.KindMeasurementFlagged}},
 }
 
 // Law: every kind of event is forged, see [TestEveryForgeryIsFound].

@@ -56,6 +56,7 @@ var goldenCampaigns = map[string]func(*testing.T) []events.Event{
 	"awaiting":   awaiting,
 	"outcomes":   tradedOff,
 	"preference": comparedOutcomes,
+	"programs":   programmed,
 }
 
 // Law: golden logs stay readable. A log of each release that was ever published still
