@@ -16,7 +16,7 @@
 // lab file do not.
 //
 // After a change of package events, `go generate ./schemas` writes the files
-// anew; a test fails until that is done. The schema of an older version of a
+// anew, and the dataclasses of the Python package; a test fails until that is done. The schema of an older version of a
 // kind is kept as it was.
 package schemas
 
@@ -29,6 +29,7 @@ import (
 )
 
 //go:generate go test -run ^TestCurrent$ . -args -update
+//go:generate go test -run ^TestPython$ . -args -update
 
 //go:embed *.json
 var files embed.FS

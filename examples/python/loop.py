@@ -1,21 +1,13 @@
 """Closes a loop: campaignd suggests, this script measures.
 
+pip install campaignd     # or PYTHONPATH=internal/python, in a copy of the source
 campaignd serve lab &
 python3 loop.py
 """
 
 from __future__ import annotations
 
-from campaignd import Client, Experiment
-
-FILE = """
-name: loop
-parameters: [{name: x, min: 0, max: 1}, {name: salt, values: [1, 2, 3]}]
-objective: {name: flow, unit: mL/s, goal: maximize}
-budget: {experiments: 12}
-instrument: manual
-policy: lognei
-"""
+from campaignd import Client, Discrete, Experiment, Maximize, Number
 
 
 def measure(experiment: Experiment) -> float:
@@ -25,9 +17,13 @@ def measure(experiment: Experiment) -> float:
 
 
 if __name__ == "__main__":
-    campaign = Client().begin(FILE)
+    campaign = Client().begin(
+        name="loop",
+        parameters=[Number("x", 0, 1), Discrete("salt", [1, 2, 3])],
+        objective=Maximize("flow", unit="mL/s"),
+        budget={"experiments": 12},
+        instrument="manual",
+    )
     while (experiment := campaign.ask()) is not None:
         campaign.tell(experiment, measure(experiment))
-    status = campaign.status()
-    print("best by the model:", status["best_by_model"])
-    print("best measured:", status["best_measured"])
+    print(campaign.best())

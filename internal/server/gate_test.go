@@ -143,6 +143,7 @@ var mayDo = map[string]string{
 	"list-questions": "viewer expert scientist integrator auditor admin here nothing",
 	"get-campaign":   "viewer expert scientist integrator auditor admin here",
 	"get-definition": "viewer expert scientist integrator auditor admin here",
+	"get-defined":    "viewer expert scientist integrator auditor admin here",
 	"get-decision":   "viewer expert scientist integrator auditor admin here",
 	"get-report":     "viewer expert scientist integrator auditor admin here",
 	"get-events":     "viewer expert scientist integrator auditor admin here",

@@ -3,9 +3,12 @@ package app
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -24,6 +27,7 @@ import (
 	"github.com/campaignd/campaignd/internal/server"
 	"github.com/campaignd/campaignd/internal/server/gate"
 	"github.com/campaignd/campaignd/internal/telemetry"
+	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
 // defaultAddress is where the server listens: on this machine alone.
@@ -37,6 +41,7 @@ type serving struct {
 	domains         []string
 	proxy           string
 	confined        bool
+	attended        bool
 }
 
 // serveCommand is `campaignd serve`. The flags say where to listen and what
@@ -66,6 +71,7 @@ rights, or a file or an address: with accounts it takes such files only of those
 who may equip the lab, with --confined of nobody.`,
 		Example: `  campaignd serve
   campaignd account add ada --role admin
+  campaignd serve lab --listen 127.0.0.1:0 --while-attended
   campaignd serve lab --listen :443 --acme lab.example.org
   campaignd serve lab --listen :8443 --tls-cert lab.pem --tls-key lab.key
   campaignd serve lab --listen 10.0.0.5:7070 --behind-proxy 10.0.0.1/32
@@ -75,7 +81,14 @@ who may equip the lab, with --confined of nobody.`,
 			if len(args) > 0 {
 				s.folder = args[0]
 			}
-			return a.serve(cmd.Context(), s)
+			ctx := cmd.Context()
+			if s.attended {
+				var end context.CancelCauseFunc
+				ctx, end = context.WithCancelCause(ctx)
+				defer end(nil)
+				go endWith(cmd.InOrStdin(), end)
+			}
+			return a.serve(ctx, s)
 		},
 	}
 	flags := cmd.Flags()
@@ -88,6 +101,8 @@ who may equip the lab, with --confined of nobody.`,
 		"the `network` of a proxy that speaks TLS, and says in X-Forwarded-For who asks: 10.0.0.1/32")
 	flags.BoolVar(&s.confined, "confined", false,
 		"refuse campaign files that name a program, a file or an address")
+	flags.BoolVar(&s.attended, "while-attended", false,
+		"end when the standard input does: with the program that started the server")
 	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	cmd.MarkFlagsMutuallyExclusive("tls-cert", "acme", "behind-proxy")
 	return cmd
@@ -144,7 +159,9 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	}
 	defer open.close()
 	web := server.New(a.served(s, named, open, gate.Options{Accounts: people, Proxy: proxy}))
-	a.printf("Serving %s on %s://%s\n", open.lab.Folder(), scheme, listener.Addr())
+	url := scheme + "://" + listener.Addr().String()
+	defer announced(open.lab.Private(), url)()
+	a.printf("Serving %s on %s\n", open.lab.Folder(), url)
 	if people.Empty() {
 		a.printf("There are no accounts: everybody on this machine may do everything here.\n" +
 			"To change that: campaignd account add NAME --role admin\n")
@@ -155,6 +172,29 @@ func (a *app) serve(ctx context.Context, s serving) error {
 		return nil
 	}
 	return err
+}
+
+// endWith interrupts once there is nothing more to be read. The system closes a
+// pipe however the program at its other end has ended, killed or not, so that no
+// server is left behind that no one knows of.
+func endWith(attendant io.Reader, end context.CancelCauseFunc) {
+	_, _ = io.Copy(io.Discard, attendant)
+	end(errInterrupted)
+}
+
+// announced writes down where the folder is served, for programs of this machine
+// that would serve it too and find that another process does. It is a help and
+// nothing more: where it cannot be written, they learn no more than that.
+func announced(private, url string) (withdraw func()) {
+	path := filepath.Join(private, "serving.json")
+	text, err := json.Marshal(map[string]any{"url": url, "pid": os.Getpid()})
+	if err == nil {
+		err = wholefile.Replace(path, append(text, '\n'), 0o600)
+	}
+	if err != nil {
+		return func() {}
+	}
+	return func() { _ = os.Remove(path) }
 }
 
 // listen listens at the address, within the bounds of connections, and speaks

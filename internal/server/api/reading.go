@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -35,6 +36,9 @@ type definitionOutput struct {
 	ContentType string `header:"Content-Type"`
 	Body        []byte
 }
+
+// definedOutput is a definition as it is recorded: the JSON of definition.Campaign.
+type definedOutput struct{ Body json.RawMessage }
 
 type decisionInput struct {
 	InCampaign
@@ -84,6 +88,17 @@ func (a *API) reading() {
 		func(ctx context.Context, c *lab.Campaign, in *InCampaign) (*definitionOutput, error) {
 			out := &definitionOutput{ContentType: "application/yaml"}
 			c.Read(func(core *engine.Core) { out.Body = []byte(core.State().Source) })
+			return out, nil
+		})
+	inCampaign(a, on("get-defined", "defined", "What a campaign is, as data",
+		"The definition with everything written out, as the log holds it: the schema `definition` says what its fields "+
+			"are. Parameters and quantities stand in the order of the file, which compositions, being objects, do not have."),
+		func(ctx context.Context, c *lab.Campaign, in *InCampaign) (out *definedOutput, err error) {
+			out = new(definedOutput)
+			c.Read(func(core *engine.Core) { out.Body, err = json.Marshal(core.State().Definition) })
+			if err != nil {
+				return nil, problems.Of(err)
+			}
 			return out, nil
 		})
 	inCampaign(a, on("get-decision", "decisions/{decision}",

@@ -36,6 +36,7 @@ var needed = map[string]Need{
 
 	"get-campaign":   {Permission: accounts.See, InCampaign: true},
 	"get-definition": {Permission: accounts.See, InCampaign: true},
+	"get-defined":    {Permission: accounts.See, InCampaign: true},
 	"get-decision":   {Permission: accounts.See, InCampaign: true},
 	"get-report":     {Permission: accounts.See, InCampaign: true},
 	"get-events":     {Permission: accounts.See, InCampaign: true},

@@ -1,4 +1,4 @@
-// Package python tests the client for Python against a server.
+// Package python tests campaignd from Python: the package campaignd in this folder, against a server.
 package python
 
 import (
@@ -107,7 +107,7 @@ func TestClient(t *testing.T) {
 	interpreter := python(t)
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv(lock.Variable, t.TempDir())
-	here, err := filepath.Abs(".")
+	here, err := filepath.Abs(".") // the folder of the package
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,11 +174,11 @@ func TestLoop(t *testing.T) {
 	s := &served{t: t, folder: t.TempDir(), address: "127.0.0.1:0"}
 	s.start()
 	defer func() { s.stop() }()
-	script := "import runpy, campaignd, sys; campaignd.Client.__init__.__defaults__ = (sys.argv[1], None); runpy.run_path('loop.py', run_name='__main__')"
+	script := "import runpy, campaignd, sys; campaignd.Client.__init__.__defaults__ = (sys.argv[1], None); runpy.run_path('../../examples/python/loop.py', run_name='__main__')"
 	cmd := exec.CommandContext(t.Context(), interpreter, "-c", script, "http://"+s.address)
 	cmd.Env = append(cmd.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
-	if err != nil || !bytes.Contains(out, []byte("'experiment': 'e")) {
+	if err != nil || !bytes.Contains(out, []byte("by the model: 2.9")) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

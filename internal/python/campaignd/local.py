@@ -1,0 +1,222 @@
+"""A server of one's own, that ends with the program that started it.
+
+    >>> with campaignd.local(folder) as lab:
+    ...     lab.version() != ""
+    True
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+import time
+import urllib.parse
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from .client import Client
+from .extras import ExtraNeeded
+
+STARTS_WITHIN = 60
+"""For how many seconds a server may open the stores of its folder."""
+
+
+class NotServed(RuntimeError):
+    """The folder is not served, with the words of the program that refused."""
+
+
+def program() -> str:
+    """The campaignd to run: what CAMPAIGND names, else the one beside this Python, else on PATH."""
+    named = os.environ.get("CAMPAIGND")
+    if named:
+        if not Path(named).is_file():
+            raise ExtraNeeded(f"CAMPAIGND names {named}, and there is no such file")
+        return named
+    name = "campaignd.exe" if os.name == "nt" else "campaignd"
+    for folder in (sysconfig.get_path("scripts"), str(Path(sys.executable).parent)):
+        beside = Path(folder) / name
+        if beside.is_file():
+            return str(beside)
+    found = shutil.which(name)
+    if not found:
+        raise ExtraNeeded(
+            "there is no program campaignd: install it (docs/notebook.md says how), put it on PATH, "
+            "or name it in the environment's CAMPAIGND"
+        )
+    return found
+
+
+class Local(Client):
+    """A folder that is served on this machine, on a free port.
+
+    The server ends with close, with the `with` that it is used in, or with this Python, however that
+    ends. All that was acknowledged is in the folder, and the next server goes on with it. Where the
+    folder is served already, by another notebook or a terminal, that server is used and left
+    running; should it end meanwhile, one is started in its place, at the same address.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        token: str | None = None,
+        patience: float = 60,
+        timeout: float = 60,
+    ) -> None:
+        self.folder = Path(folder if folder is not None else ".").resolve()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._starting = threading.RLock()
+        self._server: subprocess.Popen[bytes] | None = None
+        self._words: IO[bytes] | None = None
+        self._closed = False
+        url = self._start("127.0.0.1:0")
+        atexit.register(self.close)
+        super().__init__(url, token, patience=patience, timeout=timeout)
+
+    def __repr__(self) -> str:
+        return f"local({str(self.folder)!r}) at {self.url}"
+
+    def __enter__(self) -> Local:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def own(self) -> bool:
+        """Whether the server was started by this object; another one's is left running."""
+        return self._server is not None
+
+    def close(self) -> None:
+        """End the server, if it was started here. What is under way at an instrument goes on."""
+        with self._starting:
+            self._closed = True
+            server, self._server = self._server, None
+            if server and server.stdin:
+                server.stdin.close()
+                try:
+                    server.wait(30)
+                except subprocess.TimeoutExpired:
+                    server.kill()
+                    server.wait()
+            if self._words:
+                self._words.close()
+                self._words = None
+        atexit.unregister(self.close)
+
+    def _unanswered(self) -> None:
+        """Start the server anew where it has gone: killed, or ended by who had started it."""
+        with self._starting:
+            if self._closed:
+                raise NotServed(f"{self.folder} is served no more: it was closed")
+            if self._server and self._server.poll() is None:
+                return
+            if self._server is None and _announced(self.folder):
+                return
+            self._server = None
+            try:
+                where = self._start(urllib.parse.urlsplit(self.url).netloc)
+            except NotServed:
+                where = self._start("127.0.0.1:0")
+            self.url = where
+
+    def _start(self, address: str) -> str:
+        """Start a server, or find the one that serves the folder already."""
+        words = tempfile.TemporaryFile()
+        arguments = [program(), "serve", str(self.folder), "--listen", address, "--while-attended"]
+        # A session of its own: interrupting a cell is none of the server's business.
+        server = subprocess.Popen(
+            arguments,
+            stdin=subprocess.PIPE,
+            stdout=words,
+            stderr=words,
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + STARTS_WITHIN
+        while time.monotonic() < deadline:
+            ended = server.poll()
+            url = _announced(self.folder, None if ended is not None else server.pid)
+            if url and ended is None:
+                self._server, self._words = server, words
+                return url
+            if ended is not None:
+                _wait_in(server)
+                said = _said(words)
+                words.close()
+                if "another process holds" in said:
+                    # It may be about to announce itself.
+                    if url or (url := _await(self.folder)):
+                        return url
+                    said += "\nit does not say where: ask who started it for the address, and use Client(URL)"
+                raise NotServed(f"{self.folder} is not served: {said}")
+            time.sleep(0.05)
+        server.kill()
+        server.wait()
+        raise NotServed(f"{self.folder} is not served after {STARTS_WITHIN} s: {_said(words)}")
+
+
+def local(
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    token: str | None = None,
+    patience: float = 60,
+    timeout: float = 60,
+) -> Local:
+    """Serve a folder, by default this one, for as long as this Python runs: see [Local]."""
+    return Local(folder, token=token, patience=patience, timeout=timeout)
+
+
+def _announced(folder: Path, pid: int | None = None) -> str | None:
+    """Where the folder is served, by a process that lives (by this one, where one is named)."""
+    try:
+        said = json.loads((folder / ".campaignd" / "serving.json").read_text(encoding="utf-8"))
+        url, by = str(said["url"]), int(said["pid"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if pid is not None:
+        return url if by == pid else None
+    return url if _lives(by) else None
+
+
+def _await(folder: Path) -> str | None:
+    for _ in range(40):
+        if url := _announced(folder):
+            return url
+        time.sleep(0.05)
+    return None
+
+
+def _lives(pid: int) -> bool:
+    if os.name == "nt":
+        return True  # os.kill would end it; a server that is gone is noticed at the first request
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _wait_in(server: subprocess.Popen[bytes]) -> None:
+    if server.stdin:
+        server.stdin.close()
+    server.wait()
+
+
+def _said(words: IO[bytes]) -> str:
+    words.seek(0)
+    return words.read().decode(errors="replace").strip().removeprefix("campaignd: ")
