@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -16,11 +17,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/cmd/campaignd/app"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
 )
+
+// asProgram has this test binary be the program campaignd, which the package starts.
+const asProgram = "CAMPAIGND_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		app.Main(builtin.Registry())
+		return
+	}
+	os.Exit(m.Run())
+}
 
 // served is a folder that is served at one address, by one server after the other.
 type served struct {
@@ -181,4 +194,99 @@ func TestLoop(t *testing.T) {
 	if err != nil || !bytes.Contains(out, []byte("by the model: 2.9")) {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// furnished names a Python with what the extras of the package need, and with mypy, nbclient and
+// Optuna. .ci/run makes one.
+const furnished = "CAMPAIGND_PYTHON"
+
+// run runs a script of testdata, or a module, with an interpreter, for which this test binary is
+// the program campaignd.
+func run(t *testing.T, interpreter string, arguments ...string) []byte {
+	t.Helper()
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, interpreter, arguments...)
+	cmd.Env = append(cmd.Environ(), "PYTHONPATH="+here, "PYTHONDONTWRITEBYTECODE=1", "CAMPAIGND="+self, asProgram+"=1",
+		"XDG_STATE_HOME="+t.TempDir(), lock.Variable+"="+t.TempDir(), "MPLBACKEND=Agg", "TMPDIR="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: %v\n%s", strings.Join(arguments, " "), err, out)
+	}
+	return out
+}
+
+// withExtras returns the interpreter that has what the extras need.
+func withExtras(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv(furnished)
+	if path == "" {
+		t.Skip(furnished + " names no Python: pandas, matplotlib, mypy and nbclient are not installed")
+	}
+	return path
+}
+
+// Law: what testdata/laws.py says of the package, with the standard library alone.
+func TestLaws(t *testing.T) {
+	run(t, python(t), "-W", "error", filepath.Join("testdata", "laws.py"))
+}
+
+// Law: what testdata/tables.py says of tables and charts.
+func TestTables(t *testing.T) {
+	run(t, withExtras(t), filepath.Join("testdata", "tables.py"))
+}
+
+// Law: the package is typed without exceptions.
+func TestTypes(t *testing.T) {
+	run(t, withExtras(t), "-m", "mypy", "--strict", "--cache-dir", t.TempDir(), "campaignd")
+}
+
+// Law: the examples in docstrings and pages run, and print what stands there.
+func TestExamples(t *testing.T) {
+	interpreter := withExtras(t)
+	script := filepath.Join("testdata", "examples.py")
+	t.Logf("%s", run(t, interpreter, script))
+	pages, err := filepath.Glob("../../docs/coming-from-*.md")
+	if err != nil || len(pages) != 3 {
+		t.Fatal(pages, err)
+	}
+	t.Logf("%s", run(t, interpreter, append([]string{script, "../../docs/notebook.md"}, pages...)...))
+}
+
+// Law: the notebooks run from their first cell to their last, and none of them holds outputs, which
+// would be of another day.
+func TestNotebooks(t *testing.T) {
+	books, err := filepath.Glob("../../examples/notebooks/*.ipynb")
+	if err != nil || len(books) == 0 {
+		t.Fatal(books, err)
+	}
+	for _, book := range books {
+		text, err := os.ReadFile(book)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read struct {
+			Cells []struct {
+				Outputs []any
+				Count   *int `json:"execution_count"`
+			}
+		}
+		if err := json.Unmarshal(text, &read); err != nil {
+			t.Fatal(err)
+		}
+		for i, cell := range read.Cells {
+			if len(cell.Outputs) > 0 || cell.Count != nil {
+				t.Errorf("%s: cell %d has an output: clear all of them", book, i+1)
+			}
+		}
+	}
+	t.Logf("%s", run(t, withExtras(t), append([]string{filepath.Join("testdata", "notebooks.py")}, books...)...))
 }

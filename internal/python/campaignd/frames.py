@@ -164,7 +164,7 @@ class _Reading:
         self.parameters = {p["name"]: p for p in defined["parameters"]}
         declared = [q for q in defined.get("quantities") or () if not q.get("from")]
         self.several = bool(defined.get("quantities"))
-        objective = defined["objective"]["name"]
+        self.objective = objective = defined["objective"]["name"]
         self.quantities = [q["name"] for q in declared] if self.several else [objective]
         self.by_index = "experiment" not in table.columns
 
@@ -256,7 +256,10 @@ class _Reading:
             q: JSON = {"name": name, "value": cell(row, column)}
             for kind in ("sd", "unit"):
                 given = f"{kind}_{name}" if f"{kind}_{name}" in row else kind
-                if given in row and not empty(row[given]) and (given != kind or not self.several):
+                # Of several quantities, plain sd and unit are those of the objective, as in exports.
+                if given == kind and self.several and name != self.objective:
+                    continue
+                if given in row and not empty(row[given]):
                     q[kind] = cell(row, given) if kind == "sd" else str(row[given])
             out.append(q)
         return out

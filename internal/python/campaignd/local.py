@@ -104,18 +104,22 @@ class Local(Client):
         """End the server, if it was started here. What is under way at an instrument goes on."""
         with self._starting:
             self._closed = True
-            server, self._server = self._server, None
-            if server and server.stdin:
-                server.stdin.close()
-                try:
-                    server.wait(30)
-                except subprocess.TimeoutExpired:
-                    server.kill()
-                    server.wait()
-            if self._words:
-                self._words.close()
-                self._words = None
+            self._end()
         atexit.unregister(self.close)
+
+    def _end(self) -> None:
+        """End the server that was started here: it does when its standard input does."""
+        server, self._server = self._server, None
+        if server and server.stdin:
+            server.stdin.close()
+            try:
+                server.wait(30)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+        if self._words:
+            self._words.close()
+            self._words = None
 
     def _unanswered(self) -> None:
         """Start the server anew where it has gone: killed, or ended by who had started it."""
@@ -126,7 +130,7 @@ class Local(Client):
                 return
             if self._server is None and _announced(self.folder):
                 return
-            self._server = None
+            self._end()
             try:
                 where = self._start(urllib.parse.urlsplit(self.url).netloc)
             except NotServed:
@@ -135,8 +139,8 @@ class Local(Client):
 
     def _start(self, address: str) -> str:
         """Start a server, or find the one that serves the folder already."""
-        words = tempfile.TemporaryFile()
         arguments = [program(), "serve", str(self.folder), "--listen", address, "--while-attended"]
+        words = tempfile.TemporaryFile()
         # A session of its own: interrupting a cell is none of the server's business.
         server = subprocess.Popen(
             arguments,
@@ -164,8 +168,10 @@ class Local(Client):
                 raise NotServed(f"{self.folder} is not served: {said}")
             time.sleep(0.05)
         server.kill()
-        server.wait()
-        raise NotServed(f"{self.folder} is not served after {STARTS_WITHIN} s: {_said(words)}")
+        _wait_in(server)
+        with words:
+            said = _said(words)
+        raise NotServed(f"{self.folder} is not served after {STARTS_WITHIN} s: {said}")
 
 
 def local(
