@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import doctest
 import importlib
+import importlib.util
 import io
 import os
 import pathlib
@@ -78,15 +79,13 @@ def page(path):
                     continue
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
-                exec(compile("\n" * (line - 1) + code, path, "exec"), {"__name__": "page"} if "foreign" in mark else names)
+                exec(compile("\n" * (line - 1) + code, path, "exec"), names)
             printed, ran = out.getvalue(), ran + 1
     assert ran, f"{path} has no Python"
     print(f"{path}: {ran} blocks")
 
 
 if __name__ == "__main__":
-    import importlib.util
-
     os.environ["MPLBACKEND"] = "Agg"
     if sys.argv[1:]:
         for each in sys.argv[1:]:
