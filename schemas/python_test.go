@@ -187,17 +187,29 @@ func (w *pythonWriter) class(c *pythonClass) {
 		if value != "" {
 			value = " = " + value
 		}
-		fmt.Fprintf(&w.b, "    %s: %s%s\n", name, strings.Join(union, " | "), value)
+		fmt.Fprintf(&w.b, "    %s: %s%s\n", name, pythonUnion(union, len(name)+len(value)), value)
 		w.doc(f.schema.Description)
 	}
 }
 
+// pythonUnion writes a union of types, on several lines where one would be too
+// long with the rest of it.
+func pythonUnion(of []string, rest int) string {
+	line := strings.Join(of, " | ")
+	if rest+len(line) <= 90 {
+		return line
+	}
+	return "(\n        " + strings.Join(of, "\n        | ") + "\n    )"
+}
+
 // keys writes the keys of the file as the keywords of a function.
 func (w *pythonWriter) keys(c *pythonClass) {
-	w.b.WriteString("\n\nclass Keys(TypedDict, total=False):\n    \"\"\"The keys of a campaign file as keywords; the seed is one of its own.\"\"\"\n\n")
+	w.b.WriteString("\n\nclass Keys(TypedDict, total=False):\n" +
+		"    \"\"\"The keys of a campaign file as keywords; the seed is one of its own.\"\"\"\n\n")
 	for _, f := range c.fields {
 		if f.key != "seed" {
-			fmt.Fprintf(&w.b, "    %s: %s | None\n", pythonKey(f.key), w.typeOf(f.schema))
+			union := append(strings.Split(w.typeOf(f.schema), " | "), "None")
+			fmt.Fprintf(&w.b, "    %s: %s\n", pythonKey(f.key), pythonUnion(union, len(f.key)))
 		}
 	}
 }

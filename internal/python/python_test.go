@@ -216,7 +216,7 @@ func run(t *testing.T, interpreter string, arguments ...string) []byte {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, interpreter, arguments...)
 	cmd.Env = append(cmd.Environ(), "PYTHONPATH="+here, "PYTHONDONTWRITEBYTECODE=1", "CAMPAIGND="+self, asProgram+"=1",
-		"XDG_STATE_HOME="+t.TempDir(), lock.Variable+"="+t.TempDir(), "MPLBACKEND=Agg", "TMPDIR="+t.TempDir())
+		"XDG_STATE_HOME="+t.TempDir(), lock.Variable+"="+t.TempDir(), "TMPDIR="+t.TempDir())
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%s: %v\n%s", strings.Join(arguments, " "), err, out)

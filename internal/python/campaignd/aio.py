@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
 from .campaign import Batch, Campaign, Experiment, Told, Value
 from .client import Client
-from .transport import JSON, Given_up, given_up
+from .transport import JSON, GivenUp, given_up
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -53,7 +53,7 @@ class _Waiting:
             given_up.set(event)
             try:
                 return call()
-            except Given_up:
+            except GivenUp:
                 raise asyncio.CancelledError from None
 
         loop = asyncio.get_running_loop()
@@ -72,9 +72,9 @@ class _Waiting:
 A = TypeVar("A", bound=_Waiting)
 
 
-def _of_client(method: Callable[Concatenate[Client, P], R]) -> Callable[
-    Concatenate[AsyncClient, P], Coroutine[Any, Any, R]
-]:
+def _of_client(
+    method: Callable[Concatenate[Client, P], R],
+) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, R]]:
     """A method of Client as a coroutine."""
 
     async def wait(self: AsyncClient, /, *args: P.args, **keys: P.kwargs) -> R:
@@ -84,9 +84,9 @@ def _of_client(method: Callable[Concatenate[Client, P], R]) -> Callable[
     return wait
 
 
-def _of_campaign(method: Callable[Concatenate[Campaign, P], R]) -> Callable[
-    Concatenate[AsyncCampaign, P], Coroutine[Any, Any, R]
-]:
+def _of_campaign(
+    method: Callable[Concatenate[Campaign, P], R],
+) -> Callable[Concatenate[AsyncCampaign, P], Coroutine[Any, Any, R]]:
     """A method of Campaign as a coroutine."""
 
     async def wait(self: AsyncCampaign, /, *args: P.args, **keys: P.kwargs) -> R:

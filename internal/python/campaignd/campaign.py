@@ -71,7 +71,9 @@ class Told(list[JSON]):
         told = [e.get("subject", "") for e in self]
         text = f"recorded: {', '.join(told) or 'nothing'}"
         text += f"; known already: {', '.join(self.known)}" if self.known else ""
-        return text + (f"; without a value, still open: {', '.join(self.open)}" if self.open else "")
+        return text + (
+            f"; without a value, still open: {', '.join(self.open)}" if self.open else ""
+        )
 
 
 class Campaign(Reading, Steering):
@@ -279,8 +281,12 @@ class Campaign(Reading, Steering):
             body["order"] = list(answer)
         else:
             body["estimates"] = _numbers(answer)
-        campaign, asked = (urllib.parse.quote(x, safe=s) for x, s in ((self.name, "@"), (question, "")))
-        return list(self.client._json("POST", f"/questions/{campaign}/{asked}", None, body)["recorded"])
+        campaign, asked = (
+            urllib.parse.quote(x, safe=s) for x, s in ((self.name, "@"), (question, ""))
+        )
+        return list(
+            self.client._json("POST", f"/questions/{campaign}/{asked}", None, body)["recorded"]
+        )
 
     def _experiment(self, x: JSON) -> Experiment:
         return Experiment(

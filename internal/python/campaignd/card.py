@@ -80,7 +80,9 @@ def _curve(status: JSON, defined: JSON, rows: Sequence[JSON]) -> str:
     else:
         name, goal = defined["objective"]["name"], defined["objective"].get("goal", "maximize")
         values = [
-            float(r[name]) for r in rows if isinstance(r.get(name), (int, float)) and not r["excluded"]
+            float(r[name])
+            for r in rows
+            if isinstance(r.get(name), (int, float)) and not r["excluded"]
         ]
         better = min if goal == "minimize" else max
         best = [better(values[: i + 1]) for i in range(len(values))]

@@ -91,8 +91,10 @@ class Client(Connection):
                         "subject": name,
                         "detail": f"the campaign {name} is there, and was not begun from this",
                         "remedies": [
-                            {"text": f'go on with it: client.campaign("{name}"), and amend it '
-                                     "where it is to change, or begin this one under another name"}
+                            {
+                                "text": f'go on with it: client.campaign("{name}"), and amend it '
+                                "where it is to change, or begin this one under another name"
+                            }
                         ],
                     },
                 ) from None
@@ -121,5 +123,3 @@ class Client(Connection):
     def version(self) -> str:
         """The version of the program that serves."""
         return str(self._json("GET", "/version")["version"])
-
-

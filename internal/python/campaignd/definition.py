@@ -1,14 +1,14 @@
 """A campaign file as a person writes it in Python, and what is wrong with one in their words.
 
-    >>> from campaignd import Definition, Maximize, Number
-    >>> Definition(
-    ...     name="electrolyte",
-    ...     parameters=[Number("ec", 0, 50, unit="wt%")],
-    ...     objective=Maximize("conductivity", unit="mS/cm"),
-    ...     budget={"experiments": 25},
-    ...     instrument="manual",
-    ... ).as_file()["objective"]
-    {'name': 'conductivity', 'goal': 'maximize', 'unit': 'mS/cm'}
+>>> from campaignd import Definition, Maximize, Number
+>>> Definition(
+...     name="electrolyte",
+...     parameters=[Number("ec", 0, 50, unit="wt%")],
+...     objective=Maximize("conductivity", unit="mS/cm"),
+...     budget={"experiments": 25},
+...     instrument="manual",
+... ).as_file()["objective"]
+{'name': 'conductivity', 'goal': 'maximize', 'unit': 'mS/cm'}
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class Categorical(Parameter):
     def __init__(
         self,
         name: str,
-        categories: Sequence[Category | Mapping[str, Any] | str] | Mapping[str, Mapping[str, float]],
+        categories: Sequence[Category | Mapping[str, Any] | str]
+        | Mapping[str, Mapping[str, float]],
         *,
         description: str | None = None,
     ) -> None:

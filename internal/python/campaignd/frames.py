@@ -171,7 +171,9 @@ class _Reading:
     def columns(self) -> list[str]:
         """What is wrong with the columns."""
         names = [str(c) for c in self.table.columns]
-        faults = [f'column "{n}" is there twice' for n in dict.fromkeys(names) if names.count(n) > 1]
+        faults = [
+            f'column "{n}" is there twice' for n in dict.fromkeys(names) if names.count(n) > 1
+        ]
         index = self.table.index
         if self.by_index and index.name != "experiment":
             named = [str(label) in self.recorded for label in index]
@@ -192,7 +194,8 @@ class _Reading:
             if name not in known and name not in others and not name.startswith("further_"):
                 text = unknown("the campaign", name, [*self.quantities, *known])
                 faults.append(
-                    f'column "{name}": ' + text.replace("keyword", "quantity")
+                    f'column "{name}": '
+                    + text.replace("keyword", "quantity")
                     + f'; further_{name} keeps it without a model, drop(columns="{name}") leaves it out'
                 )
         if not faults and not any(
@@ -219,7 +222,9 @@ class _Reading:
             why = row.get(reason)
             if why is not None and not empty(why) and why is not False:
                 if not isinstance(why, str):
-                    raise ValueError(f"column {reason}: {shown(why)} is no reason; write why, in words")
+                    raise ValueError(
+                        f"column {reason}: {shown(why)} is no reason; write why, in words"
+                    )
                 request[reason] = why
         values = self._values(row)
         if values and self.several:
@@ -240,8 +245,10 @@ class _Reading:
         if not values and not reasons:
             return None
         if len(reasons) > 1 or (reasons and values and (reasons != ["failed"] or not self.several)):
-            raise ValueError(f"columns {', '.join([*reasons, *(v['name'] for v in values)])}: "
-                             "either there is a result, or one reason why there is none")
+            raise ValueError(
+                f"columns {', '.join([*reasons, *(v['name'] for v in values)])}: "
+                "either there is a result, or one reason why there is none"
+            )
         return request
 
     def _values(self, row: Mapping[str, Any]) -> list[JSON]:
@@ -251,7 +258,9 @@ class _Reading:
             if column not in row or empty(row[column]):
                 for with_it in (f"sd_{name}",):
                     if with_it in row and not empty(row[with_it]):
-                        raise ValueError(f"column {with_it}: there is no {name} that it could be of")
+                        raise ValueError(
+                            f"column {with_it}: there is no {name} that it could be of"
+                        )
                 continue
             q: JSON = {"name": name, "value": cell(row, column)}
             for kind in ("sd", "unit"):
@@ -294,7 +303,8 @@ class _Reading:
 
     def known(self, request: JSON, faults: list[str], place: str) -> bool:
         """Whether the campaign has this result already; another result is a fault."""
-        there = self.recorded[request["experiment"]]
+        e = request["experiment"]
+        there = self.recorded[e]
         if there["status"] in ("requested", "dispatched", "started", "unresolved", "deferred"):
             return False
         if any(reason in request for reason in REASONS):
@@ -309,8 +319,8 @@ class _Reading:
             same, differs = not other, ", ".join(q["name"] for q in other)
         if not same:
             faults.append(
-                f"{place}, column {differs}: {request['experiment']} is {there['status']} already, with "
-                f"another result; campaign.correct(\"{request['experiment']}\", reason, …) changes it"
+                f"{place}, column {differs}: {e} is {there['status']} already, with another result; "
+                f'campaign.correct("{e}", reason, …) changes it'
             )
         return same
 
@@ -365,11 +375,18 @@ def empty(value: Any) -> bool:
 
 def shown(value: Any) -> str:
     """A cell as it is written in a message."""
-    return f'"{value}"' if isinstance(value, str) else f"{value:.6g}" if isinstance(value, float) else str(value)
+    return (
+        f'"{value}"'
+        if isinstance(value, str)
+        else f"{value:.6g}"
+        if isinstance(value, float)
+        else str(value)
+    )
 
 
 def html(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """A table for notebooks, escaped, with numbers to six digits."""
+
     def line(cells: Sequence[Any], tag: str) -> str:
         texts = (escaping.escape(x if isinstance(x, str) else shown(x)) for x in cells)
         return "<tr>" + "".join(f"<{tag}>{t}</{tag}>" for t in texts) + "</tr>"

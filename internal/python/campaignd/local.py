@@ -1,8 +1,8 @@
 """A server of one's own, that ends with the program that started it.
 
-    >>> with campaignd.local(folder) as lab:
-    ...     lab.version() != ""
-    True
+>>> with campaignd.local(folder) as lab:
+...     lab.version() != ""
+True
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class Local(Client):
                     # It may be about to announce itself.
                     if url or (url := _await(self.folder)):
                         return url
-                    said += "\nit does not say where: ask who started it for the address, and use Client(URL)"
+                    said += "; ask who started it for the address, and use Client(URL)"
                 raise NotServed(f"{self.folder} is not served: {said}")
             time.sleep(0.05)
         server.kill()

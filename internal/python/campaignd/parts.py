@@ -40,7 +40,9 @@ __all__ = ["Part", "part", "plain", "unknown"]
 
 def unknown(what: str, key: str, known: Sequence[str]) -> str:
     """Says that there is no such keyword, and which one was probably meant."""
-    close = difflib.get_close_matches(key, known, 1) or difflib.get_close_matches(key + "_", known, 1)
+    close = difflib.get_close_matches(key, known, 1) or difflib.get_close_matches(
+        key + "_", known, 1
+    )
     meant = f'did you mean "{close[0]}"?' if close else "there are " + ", ".join(known)
     return f'{what} has no keyword "{key}" ({meant})'
 

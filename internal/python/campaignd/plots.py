@@ -35,7 +35,11 @@ class Plots:
         for axes, (name, goal) in zip(panels, goals.items(), strict=True):
             n = [i + 1 for i, r in enumerate(rows) if _counts(r, name)]
             y = [r[name] for r in rows if _counts(r, name)]
-            sd = [r.get("sd" if len(goals) == 1 else f"sd_{name}") or 0 for r in rows if _counts(r, name)]
+            sd = [
+                r.get("sd" if len(goals) == 1 else f"sd_{name}") or 0
+                for r in rows
+                if _counts(r, name)
+            ]
             axes.errorbar(n, y, yerr=sd if any(sd) else None, fmt="o", ms=4, label="measured")
             lost = [i + 1 for i, r in enumerate(rows) if r["status"] in ("failed", "infeasible")]
             if lost and y:
@@ -49,17 +53,13 @@ class Plots:
         panels[-1].set_xlabel("experiment")
         return figure
 
-    def slices(
-        self, at: Mapping[str, float | str] | None = None, *, points: int = 41
-    ) -> Figure:
+    def slices(self, at: Mapping[str, float | str] | None = None, *, points: int = 41) -> Figure:
         """What the models expect along each parameter through a composition: by default the best by
         the model, or of a trade-off its compromise. The band is two standard deviations wide to
         either side; dotted is what the campaign could not ask for."""
         at = dict(at or self._middle())
         names, quantities = [p["name"] for p in self._parameters()], list(self._modelled(at))
-        figure, panels = _panels(
-            len(names) * len(quantities), columns=len(names), share=True
-        )
+        figure, panels = _panels(len(names) * len(quantities), columns=len(names), share=True)
         for i, parameter in enumerate(self._parameters()):
             along = _along(parameter, points)
             predicted = self._campaign.predict([{**at, parameter["name"]: x} for x in along])
@@ -101,26 +101,37 @@ class Plots:
         tradeoff = self._campaign.status().get("tradeoff")
         if not tradeoff or not tradeoff.get("members"):
             raise ValueError(
-                f"{self._campaign.name} has no front: " + (
-                    "there are no models yet" if tradeoff else "it seeks one value; see course()"
-                )
+                f"{self._campaign.name} has no front: "
+                + ("there are no models yet" if tradeoff else "it seeks one value; see course()")
             )
         names = [o["quantity"] for o in tradeoff["objectives"]]
         x, y = x or names[0], y or next(n for n in names if n != (x or names[0]))
         figure, (axes,) = _panels(1)
-        for key, label, color in (("others", "behind it", "0.6"), ("members", "on the front", "C0")):
+        for key, label, color in (
+            ("others", "behind it", "0.6"),
+            ("members", "on the front", "C0"),
+        ):
             members = tradeoff.get(key) or ()
             of = [{q["quantity"]: q for q in m["quantities"]} for m in members]
             axes.errorbar(
-                [q[x]["mean"] for q in of], [q[y]["mean"] for q in of],
-                xerr=[q[x]["sd"] for q in of], yerr=[q[y]["sd"] for q in of],
-                fmt="o", ms=4, lw=0.8, color=color, label=label,
+                [q[x]["mean"] for q in of],
+                [q[y]["mean"] for q in of],
+                xerr=[q[x]["sd"] for q in of],
+                yerr=[q[y]["sd"] for q in of],
+                fmt="o",
+                ms=4,
+                lw=0.8,
+                color=color,
+                label=label,
             )
             if key == "members":
                 for m, q in zip(members, of, strict=True):
                     axes.annotate(
-                        m["experiment"], (q[x]["mean"], q[y]["mean"]),
-                        xytext=(3, 3), textcoords="offset points", fontsize="small",
+                        m["experiment"],
+                        (q[x]["mean"], q[y]["mean"]),
+                        xytext=(3, 3),
+                        textcoords="offset points",
+                        fontsize="small",
                     )
         axes.set_xlabel(self._label(x))
         axes.set_ylabel(self._label(y))
@@ -191,9 +202,7 @@ class Plots:
         declared = {q["name"]: "" for q in d.get("quantities") or () if not q.get("record")}
         if aims or o.get("preference"):
             return declared | aims
-        return {o["name"]: o.get("goal", "maximize")} | {
-            q: "" for q in declared if q != o["name"]
-        }
+        return {o["name"]: o.get("goal", "maximize")} | {q: "" for q in declared if q != o["name"]}
 
     def _label(self, quantity: str) -> str:
         d = self._campaign.defined()

@@ -111,7 +111,11 @@ class Reading:
             row = {"experiment": m["experiment"], **self._in_order(m["parameters"])}
             for q in m["quantities"]:
                 name = q["quantity"]
-                row |= {name: q["mean"], f"{name}_sd": q["sd"], f"{name}_measured": q.get("measured")}
+                row |= {
+                    name: q["mean"],
+                    f"{name}_sd": q["sd"],
+                    f"{name}_measured": q.get("measured"),
+                }
             feasible = m.get("feasible", {}).get("probability")
             row |= {"on_front": m["on_front"], "feasible": feasible, "share": m["share"]}
             rows.append(row)
@@ -167,7 +171,9 @@ class Reading:
         said.order = [p["name"] for p in self.defined()["parameters"]]
         return said
 
-    def what_if(self, /, decision: str, *, definition: Source | None = None, **otherwise: Any) -> Imagined:
+    def what_if(
+        self, /, decision: str, *, definition: Source | None = None, **otherwise: Any
+    ) -> Imagined:
         """What would have been otherwise from a decision d12 on, with its caveats.
 
         `otherwise` is method=…, without=… (an expert), experiments=…, require=["viscosity <= 4"],

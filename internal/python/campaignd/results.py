@@ -80,17 +80,22 @@ class Explanation(Shown):
 
     def __repr__(self) -> str:
         d = self["decision"]
-        return f"{d['decision']}: {d.get('action', '')} {d.get('chosen', '')}. {self.reason}".strip()
+        return (
+            f"{d['decision']}: {d.get('action', '')} {d.get('chosen', '')}. {self.reason}".strip()
+        )
 
     def _html(self) -> str:
         d = self["decision"]
         policy = ", ".join(
-            f"{part} {d['policy'][part]}" for part in ("next", "trust", "handover", "duel")
+            f"{part} {d['policy'][part]}"
+            for part in ("next", "trust", "handover", "duel")
             if d.get("policy", {}).get(part, "none") not in ("none", "never")
         )
         text = f"<b>{escape(str(d['decision']))}</b> {escape(str(self.reason))}"
         text += f'<div style="{FAINT}">{escape(policy)}, {escape(str(self.get("time", "")))}</div>'
-        names = self.order or sorted({n for c in self.candidates for n in c.get("parameters") or ()})
+        names = self.order or sorted(
+            {n for c in self.candidates for n in c.get("parameters") or ()}
+        )
         rows = []
         for c in self.candidates:
             p = c.get("prediction") or {}
@@ -122,9 +127,10 @@ class Imagined(Shown):
     def _course(self) -> str:
         then, really = (self.get(k) or {} for k in ("next", "really_next"))
         said = [
-            f"{who} {x['experiment']} at " + ", ".join(
-                f"{n} {frames.shown(x['parameters'][n])}" for n in self._names()
-            ) for who, x in (("imagined", then), ("really", really)) if x.get("experiment")
+            f"{who} {x['experiment']} at "
+            + ", ".join(f"{n} {frames.shown(x['parameters'][n])}" for n in self._names())
+            for who, x in (("imagined", then), ("really", really))
+            if x.get("experiment")
         ]
         return "; ".join(said) or "it would have asked, or ended"
 
@@ -151,7 +157,9 @@ class Diagnosis(Shown):
         return str(self["verdict"])
 
     def __repr__(self) -> str:
-        found = [f"- {f['title']}: {f['text']} {f.get('next', '')}".rstrip() for f in self["findings"]]
+        found = [
+            f"- {f['title']}: {f['text']} {f.get('next', '')}".rstrip() for f in self["findings"]
+        ]
         return "\n".join([str(self["headline"]), *found])
 
     def _html(self) -> str:

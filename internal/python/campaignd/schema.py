@@ -305,9 +305,17 @@ class Duel(Part):
     (see Utility).
     """
 
-    mr_lpf: MrLpfDuel | Mapping[str, Any] | None = field(default=None, metadata={"key": "mr-lpf"})
+    mr_lpf: (
+        MrLpfDuel
+        | Mapping[str, Any]
+        | None
+    ) = field(default=None, metadata={"key": "mr-lpf"})
 
-    maxmin_lcb: MaxminLcbDuel | Mapping[str, Any] | None = field(default=None, metadata={"key": "maxmin-lcb"})
+    maxmin_lcb: (
+        MaxminLcbDuel
+        | Mapping[str, Any]
+        | None
+    ) = field(default=None, metadata={"key": "maxmin-lcb"})
 
     eubo: Mapping[str, Any] | None = None
 
@@ -931,7 +939,12 @@ class Policy(Part):
 
     trust: Trust | Mapping[str, Any] | str | None = None
 
-    handover: Handover | Mapping[str, Any] | Literal["never", "worth", "width", "choose", "outcomes"] | None = None
+    handover: (
+        Handover
+        | Mapping[str, Any]
+        | Literal["never", "worth", "width", "choose", "outcomes"]
+        | None
+    ) = None
 
     duel: Duel | Mapping[str, Any] | str | None = None
 

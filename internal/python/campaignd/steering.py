@@ -71,7 +71,9 @@ class Steering:
         """Take an exclusion back, by the identifier that its event has."""
         return self._record("allow", exclusion=exclusion, reason=reason or None)
 
-    def amend(self, source: Source | None = None, /, reason: str = "", **keys: Unpack[Keys]) -> list[JSON]:
+    def amend(
+        self, source: Source | None = None, /, reason: str = "", **keys: Unpack[Keys]
+    ) -> list[JSON]:
         """Make a campaign file that of the campaign, where it allows the changes."""
         given = defined(source, keys)
         query = {"reason": reason} if reason else None
@@ -182,7 +184,9 @@ class Steering:
     def read_file(self, file: str) -> bytes:
         """The bytes of a file f3, compared with the hash in the record."""
         listed = {f["id"]: f for f in self.client._pages(self._path + "/files", "files")}
-        content = self.client._send("GET", f"{self._path}/files/{urllib.parse.quote(file, safe='')}")
+        content = self.client._send(
+            "GET", f"{self._path}/files/{urllib.parse.quote(file, safe='')}"
+        )
         if "sha256:" + hashlib.sha256(content).hexdigest() != listed[file]["digest"]:
             raise ValueError(f"{file} is not what was attached")
         return content

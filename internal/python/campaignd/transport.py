@@ -94,7 +94,7 @@ class Problem(Exception):
         return self
 
 
-class Given_up(Exception):  # noqa: N801
+class GivenUp(Exception):
     """A wait that another thread has ended, for a task that was cancelled."""
 
 
@@ -110,7 +110,7 @@ def pause(seconds: float) -> None:
     if event is None:
         time.sleep(seconds)
     elif event.wait(seconds):
-        raise Given_up
+        raise GivenUp
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

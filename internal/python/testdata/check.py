@@ -40,16 +40,21 @@ def refused(code, call):
 
 # Faults come as data.
 faults = refused("invalid", lambda: client.begin("name: b\nbudget: {experiments: 0}\n")).faults
-assert all(f.line and f.message for f in faults) and any(f.field == "budget.experiments" for f in faults), faults
+assert all(f.line and f.message for f in faults) and any(
+    f.field == "budget.experiments" for f in faults
+), faults
 
 # A mapping with the file's keys is a file, and a table is any with a method that writes CSV.
-other = client.begin({
-    "name": "mapping",
-    "parameters": [{"name": "x", "min": 0, "max": 1}],
-    "objective": {"name": "flow", "unit": "mL/s", "goal": "maximize"},
-    "budget": {"experiments": 3},
-    "instrument": "manual",
-}, run=False)
+other = client.begin(
+    {
+        "name": "mapping",
+        "parameters": [{"name": "x", "min": 0, "max": 1}],
+        "objective": {"name": "flow", "unit": "mL/s", "goal": "maximize"},
+        "budget": {"experiments": 3},
+        "instrument": "manual",
+    },
+    run=False,
+)
 
 
 class Frame:
@@ -74,8 +79,13 @@ SIMULATED = {
         {"name": "ec", "min": 0.3, "max": 0.52, "unit": "kg/kg"},
         {"name": "dmc", "min": 0, "max": 1},
     ],
-    "quantities": [{"name": "conductivity", "unit": "mS/cm"}, {"name": "viscosity", "unit": "mPa·s"}],
-    "objective": {"tradeoff": [{"maximize": "conductivity", "worst": 6}, {"minimize": "viscosity"}]},
+    "quantities": [
+        {"name": "conductivity", "unit": "mS/cm"},
+        {"name": "viscosity", "unit": "mPa·s"},
+    ],
+    "objective": {
+        "tradeoff": [{"maximize": "conductivity", "worst": 6}, {"minimize": "viscosity"}]
+    },
     "constraints_on_outcomes": ["viscosity <= 5"],
     "initial": {"experiments": 3},
     "budget": {"experiments": 5},
@@ -89,22 +99,33 @@ for otherwise in (
     {"definition": {**SIMULATED, "constraints_on_outcomes": ["viscosity <= 4"]}},
 ):
     imagined = simulated.what_if("d1", experiments=1, **otherwise)
-    assert [j["by"] for j in imagined["judged"]] == ["today", "imagined"] and imagined["caveats"], imagined
-assert refused("not_possible", lambda: simulated.what_if("d1", maximize="colour")).faults[0].field == "objective"
+    assert [j["by"] for j in imagined["judged"]] == ["today", "imagined"] and imagined["caveats"], (
+        imagined
+    )
+assert (
+    refused("not_possible", lambda: simulated.what_if("d1", maximize="colour")).faults[0].field
+    == "objective"
+)
 
 # Several quantities, of which one is missing, and a formula of them.
-several = client.begin({
-    "name": "several",
-    "parameters": [{"name": "x", "min": 0, "max": 1}],
-    "quantities": [{"name": "flow", "unit": "mL/s"}, {"name": "loss", "unit": "mL/s"}],
-    "objective": {"maximize": "flow / (flow + loss)"},
-    "budget": {"experiments": 3},
-    "instrument": "manual",
-}, run=False)
+several = client.begin(
+    {
+        "name": "several",
+        "parameters": [{"name": "x", "min": 0, "max": 1}],
+        "quantities": [{"name": "flow", "unit": "mL/s"}, {"name": "loss", "unit": "mL/s"}],
+        "objective": {"maximize": "flow / (flow + loss)"},
+        "budget": {"experiments": 3},
+        "instrument": "manual",
+    },
+    run=False,
+)
 several.tell(parameters={"x": 0.5}, quantities={"flow": 3, "loss": 1})
 several.tell(parameters={"x": 0.6}, quantities={"flow": 2}, missing={"loss": "the balance was off"})
 several.correct("e2", "read from the log", quantities=[{"name": "loss", "value": 2}])
-assert [(r["flow"], r["loss"], r["flow/(flow + loss)"]) for r in several.experiments()] == [(3, 1, 0.75), (2, 2, 0.5)]
+assert [(r["flow"], r["loss"], r["flow/(flow + loss)"]) for r in several.experiments()] == [
+    (3, 1, 0.75),
+    (2, 2, 0.5),
+]
 assert refused("not_possible", lambda: several.tell(parameters={"x": 0.1}, value=1)).detail
 
 bench = client.begin(BENCH)
@@ -114,7 +135,9 @@ assert refused("no_campaign", lambda: client.campaign("nobody").status()).status
 # The loop, with the server restarted while ask waits for somebody's answer.
 first = bench.ask()
 assert set(first.parameters) == {"x", "salt"} and first == bench.ask(), first
-assert bench.tell(first, 1.5, sd=0.1, further={"pH": 7})[0]["type"] == "campaignd.experiment.measured"
+assert (
+    bench.tell(first, 1.5, sd=0.1, further={"pH": 7})[0]["type"] == "campaignd.experiment.measured"
+)
 assert refused("conflict", lambda: bench.tell(first, 1.6)).subject == first.id
 # Files are kept with the experiment, and come back as they were.
 kept = bench.attach(__file__, first, comment="this script")[0]["data"]
@@ -147,7 +170,9 @@ def follow():
 
 follower = threading.Thread(target=follow, daemon=True)
 follower.start()
-asked = threading.Thread(target=lambda: tell_test("ASKING"))  # the test restarts the server now, and answers
+asked = threading.Thread(
+    target=lambda: tell_test("ASKING")
+)  # the test restarts the server now, and answers
 asked.start()
 third = bench.ask()
 assert third is not None
@@ -167,12 +192,23 @@ assert [(r["experiment"], r["status"], r["flow"], r["further_pH"]) for r in rows
     ("e1", "measured", 1.5, 7),
     ("e2", "failed", None, None),
 ], rows
-assert all(not isinstance(cell, (dict, list)) for row in rows for cell in row.values()), "a row is not flat"
-assert [r["experiment"] for r in csv.DictReader(io.StringIO(bench.export()))] == [r["experiment"] for r in rows]
-assert {q["status"] for q in bench.questions()} == {"answered"} and bench.questions(status="asked") == []
+assert all(not isinstance(cell, (dict, list)) for row in rows for cell in row.values()), (
+    "a row is not flat"
+)
+assert [r["experiment"] for r in csv.DictReader(io.StringIO(bench.export()))] == [
+    r["experiment"] for r in rows
+]
+assert {q["status"] for q in bench.questions()} == {"answered"} and bench.questions(
+    status="asked"
+) == []
 assert bench.explain(third.id)["decision"]["decision"].startswith("d")
 assert bench.predict([{"x": 0.5, "salt": "LiFSI"}])[0], "no prediction"
-assert bench.status()["status"] == "completed" and {c["campaign"] for c in client.campaigns()} == {"bench", "mapping", "several", "simulated"}
+assert bench.status()["status"] == "completed" and {c["campaign"] for c in client.campaigns()} == {
+    "bench",
+    "mapping",
+    "several",
+    "simulated",
+}
 assert bench.definition() == BENCH and "<html" in bench.report()
 assert bench.import_csv("x,salt,flow\n0.25,LiPF6,3\n", preview=True)["rows"][0]["value"] == 3
 print("DONE", flush=True)

@@ -43,8 +43,15 @@ def docstrings():
                     instrument="manual",
                 )
                 test.globs.update(
-                    asyncio=asyncio, campaignd=campaignd, pandas=pandas, client=client, campaign=campaign,
-                    folder=folder + "/other", Number=Number, Categorical=Categorical, Maximize=Maximize,
+                    asyncio=asyncio,
+                    campaignd=campaignd,
+                    pandas=pandas,
+                    client=client,
+                    campaign=campaign,
+                    folder=folder + "/other",
+                    Number=Number,
+                    Categorical=Categorical,
+                    Maximize=Maximize,
                     AsyncClient=AsyncClient,
                 )
                 result = doctest.DocTestRunner(optionflags=FLAGS).run(test)
@@ -69,7 +76,9 @@ def page(path):
                 if printed is not None:
                     check = doctest.OutputChecker()
                     wanted = code.replace("…", "...")
-                    assert check.check_output(wanted, printed, FLAGS), f"{path}:{line}: it printed\n{printed}"
+                    assert check.check_output(wanted, printed, FLAGS), (
+                        f"{path}:{line}: it printed\n{printed}"
+                    )
                 continue
             printed = None
             if "foreign" in mark:

@@ -52,10 +52,14 @@ class Definitions(unittest.TestCase):
             for each in (node, *node.get("anyOf", ())):
                 for key, value in each.get("properties", {}).items():
                     of = classes[name]
-                    fields = {f.metadata.get("key", f.name) for f in of.__dataclass_fields__.values()}
+                    fields = {
+                        f.metadata.get("key", f.name) for f in of.__dataclass_fields__.values()
+                    }
                     self.assertIn(key, fields, name)
                     source = " ".join(inspect.getsource(of).split())
-                    self.assertIn(" ".join(value.get("description", "").split()), source, f"{name}.{key}")
+                    self.assertIn(
+                        " ".join(value.get("description", "").split()), source, f"{name}.{key}"
+                    )
 
         for name, node in whole["$defs"].items():
             plain = "".join(p[:1].upper() + p[1:] for p in name.split("_")[-1].split("-"))
@@ -133,13 +137,30 @@ class Campaigns(unittest.TestCase):
     def test_nothing_of_people_is_markup_in_a_notebook(self):
         lab = served(self)
         evil = "<script>alert(1)</script>"
-        c = lab.begin(**BENCH | {"objective": Maximize("flow", unit=evil), "description": evil,
-                                 "parameters": [Categorical("salt", [evil, "b"]), Number("x", 0, 1)]})
+        c = lab.begin(
+            **BENCH
+            | {
+                "objective": Maximize("flow", unit=evil),
+                "description": evil,
+                "parameters": [Categorical("salt", [evil, "b"]), Number("x", 0, 1)],
+            }
+        )
         for value in (1, 2, 3, 4, 5):
             c.tell(c.ask(), value)
         c.pause(evil)
-        shown = [x._repr_html_() for x in (c, c.explain("e5"), c.audit(), c.diagnose(), campaignd.Batch([campaignd.Experiment(evil, {evil: evil})]))]
-        self.assertTrue(any(evil.replace("<", "&lt;").replace(">", "&gt;") in s for s in shown), shown)
+        shown = [
+            x._repr_html_()
+            for x in (
+                c,
+                c.explain("e5"),
+                c.audit(),
+                c.diagnose(),
+                campaignd.Batch([campaignd.Experiment(evil, {evil: evil})]),
+            )
+        ]
+        self.assertTrue(
+            any(evil.replace("<", "&lt;").replace(">", "&gt;") in s for s in shown), shown
+        )
         for text in shown:
             self.assertNotIn("<script", text)
 
@@ -148,10 +169,16 @@ class Campaigns(unittest.TestCase):
         self.assertIn("no server answers", client.campaign("bench")._repr_html_())
 
     def test_a_tradeoff_has_a_front_in_place_of_a_best(self):
-        c = served(self).begin(**BENCH | {
-            "quantities": [{"name": "flow", "unit": "mL/s"}, {"name": "price", "from": "2*acid + 1"}],
-            "objective": Tradeoff(Maximize("flow"), Minimize("price")),
-        })
+        c = served(self).begin(
+            **BENCH
+            | {
+                "quantities": [
+                    {"name": "flow", "unit": "mL/s"},
+                    {"name": "price", "from": "2*acid + 1"},
+                ],
+                "objective": Tradeoff(Maximize("flow"), Minimize("price")),
+            }
+        )
         while (e := c.ask()) is not None:
             c.tell(e, quantities={"flow": 1 + e.parameters["x"]})
         self.assertIsNone(c.best().measured)
@@ -182,7 +209,9 @@ class Locals(unittest.TestCase):
         )
         for end in (lambda p: p.send_signal(signal.SIGKILL), lambda p: p.communicate(b"\n")):
             with subprocess.Popen(
-                [sys.executable, "-c", script, folder.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                [sys.executable, "-c", script, folder.name],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
             ) as python:
                 server = int(python.stdout.readline())
                 os.kill(server, 0)
@@ -213,7 +242,9 @@ class Locals(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         (pathlib.Path(folder.name) / "lab.yaml").write_text("acounts: {}\n", encoding="utf-8")
-        with self.assertRaisesRegex(campaignd.NotServed, r'lab.yaml:1.*unknown key "acounts"(?s:.)*accounts'):
+        with self.assertRaisesRegex(
+            campaignd.NotServed, r'lab.yaml:1.*unknown key "acounts"(?s:.)*accounts'
+        ):
             campaignd.local(folder.name)
 
     def test_interrupting_a_cell_leaves_the_server_alone(self):
@@ -240,7 +271,10 @@ def lives(pid):
 
 class Asyncio(unittest.TestCase):
     def test_each_method_has_its_coroutine(self):
-        for of, its in ((campaignd.Campaign, campaignd.AsyncCampaign), (campaignd.Client, campaignd.AsyncClient)):
+        for of, its in (
+            (campaignd.Campaign, campaignd.AsyncCampaign),
+            (campaignd.Client, campaignd.AsyncClient),
+        ):
             for name, method in inspect.getmembers(of, inspect.isfunction):
                 if not name.startswith("_"):
                     theirs = getattr(its, name, None)
@@ -265,7 +299,9 @@ class Asyncio(unittest.TestCase):
         async def all_of_them():
             async with campaignd.AsyncClient(lab) as client:
                 waiting = await client.begin(
-                    **BENCH | {"name": "waits", "initial": {"experiments": 2, "comparisons": 1}} | asks
+                    **BENCH
+                    | {"name": "waits", "initial": {"experiments": 2, "comparisons": 1}}
+                    | asks
                 )
                 held = asyncio.create_task(loop(waiting))
                 begun = [await client.begin(**BENCH | {"name": f"c{i}"}) for i in range(8)]
@@ -277,9 +313,11 @@ class Asyncio(unittest.TestCase):
 
         self.assertEqual(asyncio.run(all_of_them()), [6] * 8)
         # Whose task was cancelled asks no more.
-        waits(self, "a thread goes on", lambda: not any(
-            t.name.startswith("campaignd") for t in threading.enumerate()
-        ))
+        waits(
+            self,
+            "a thread goes on",
+            lambda: not any(t.name.startswith("campaignd") for t in threading.enumerate()),
+        )
 
     def test_events_are_followed(self):
         lab = served(self)

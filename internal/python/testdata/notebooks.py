@@ -17,7 +17,9 @@ for path in map(pathlib.Path, sys.argv[1:]):
         client.execute()
     outputs = [o for c in book.cells for o in c.get("outputs", ())]
     shown = [kind for o in outputs for kind in o.get("data", ())]
-    assert "text/html" in shown and "image/png" in shown, f"{path} shows neither a card nor a chart: {shown}"
+    assert "text/html" in shown and "image/png" in shown, (
+        f"{path} shows neither a card nor a chart: {shown}"
+    )
     loud = [o for o in outputs if o.get("name") == "stderr"]
     assert not loud, f"{path}: {loud}"
     print(f"{path.name}: {len(book.cells)} cells")

@@ -24,7 +24,10 @@ SEVERAL = dict(
     instrument="manual",
 )
 ONE = SEVERAL | dict(
-    name="one", quantities=None, constraints_on_outcomes=None, objective=Maximize("conductivity", unit="mS/cm")
+    name="one",
+    quantities=None,
+    constraints_on_outcomes=None,
+    objective=Maximize("conductivity", unit="mS/cm"),
 )
 
 
@@ -66,7 +69,9 @@ class Tables(unittest.TestCase):
         rows = c.frame()
         self.assertEqual(rows.loc["e1", "viscosity"], 3.1)
         self.assertEqual(rows["status"].to_list(), ["measured", "measured", "started", "measured"])
-        self.assertTrue(np.isnan(rows.loc["e2", "conductivity"]) and np.isnan(rows.loc["e4", "viscosity"]))
+        self.assertTrue(
+            np.isnan(rows.loc["e2", "conductivity"]) and np.isnan(rows.loc["e4", "viscosity"])
+        )
 
     def test_the_same_table_again_records_nothing(self):
         c = self.begin(**SEVERAL)
@@ -76,37 +81,72 @@ class Tables(unittest.TestCase):
         again = c.tell(table)
         self.assertEqual((list(again), again.known), ([], ["e1", "e2", "e3", "e4"]))
         self.assertEqual(outcomes(c), n)
-        self.refused(c, table.assign(viscosity=[3, 2, 4, 9]), "row 4, column viscosity", 'correct("e4"')
+        self.refused(
+            c, table.assign(viscosity=[3, 2, 4, 9]), "row 4, column viscosity", 'correct("e4"'
+        )
 
     def test_what_is_wrong_is_named_by_row_and_column_and_nothing_is_told(self):
         c = self.begin(**SEVERAL)
         good = c.ask(4).frame().assign(conductivity=[9.5, 8, 7, 6], viscosity=[3, 2, 4, 1.5])
-        self.refused(c, good.rename(columns={"viscosity": "viscosty"}), '"viscosty"', 'did you mean "viscosity"')
-        self.refused(c, good.assign(viscosity=[3, "about 2", 4, 1.5]), 'row 2, column viscosity: "about 2"')
+        self.refused(
+            c,
+            good.rename(columns={"viscosity": "viscosty"}),
+            '"viscosty"',
+            'did you mean "viscosity"',
+        )
+        self.refused(
+            c, good.assign(viscosity=[3, "about 2", 4, 1.5]), 'row 2, column viscosity: "about 2"'
+        )
         self.refused(c, good.assign(viscosity=[3, 2, "1,234", 1.5]), "row 3, column viscosity")
         self.refused(c, good.assign(viscosity=[3, 2, 4, np.inf]), "row 4, column viscosity")
         self.refused(c, good.reset_index(drop=True), 'no column "experiment"')
-        self.refused(c, good.rename(index={"e2": "e9"}), "row 2, column experiment: the campaign has no e9")
-        self.refused(c, good.reset_index().replace("e2", "e9"), "row 2, column experiment: the campaign has no e9")
+        self.refused(
+            c, good.rename(index={"e2": "e9"}), "row 2, column experiment: the campaign has no e9"
+        )
+        self.refused(
+            c,
+            good.reset_index().replace("e2", "e9"),
+            "row 2, column experiment: the campaign has no e9",
+        )
         self.refused(c, pd.concat([good, good]), "row 5, e1 is in row 1, too")
-        self.refused(c, good.set_axis(["e2", "e1", "e3", "e4"]), "row 1, column salt", "salt_actual")
+        self.refused(
+            c, good.set_axis(["e2", "e1", "e3", "e4"]), "row 1, column salt", "salt_actual"
+        )
         self.refused(c, good.assign(price=[1, 2, 3, 4]), '"price"')
         self.refused(c, good[["salt", "ec"]], "no column has a result")
-        self.refused(c, good.assign(infeasible=["it does not dissolve", "", "", ""]), "row 1, columns infeasible")
-        self.refused(c, good.assign(sd_viscosity=0.1, viscosity=[3, np.nan, 4, 1]), "row 2, column sd_viscosity")
+        self.refused(
+            c,
+            good.assign(infeasible=["it does not dissolve", "", "", ""]),
+            "row 1, columns infeasible",
+        )
+        self.refused(
+            c,
+            good.assign(sd_viscosity=0.1, viscosity=[3, np.nan, 4, 1]),
+            "row 2, column sd_viscosity",
+        )
         self.refused(c, good.assign(failed=[True, False, False, False]), "row 1, column failed")
 
     def test_failures_sds_and_what_was_really_made(self):
         c = self.begin(**SEVERAL)
-        table = c.ask(4).frame().assign(
-            conductivity=[9.5, 8, np.nan, 6], sd_conductivity=[0.1, np.nan, np.nan, 0.2], viscosity=2,
-            failed=[None, None, "the cell leaked", None], salt_actual=[0.5, np.nan, np.nan, np.nan], further_ph=[7, 6, 5, None],
+        table = (
+            c.ask(4)
+            .frame()
+            .assign(
+                conductivity=[9.5, 8, np.nan, 6],
+                sd_conductivity=[0.1, np.nan, np.nan, 0.2],
+                viscosity=2,
+                failed=[None, None, "the cell leaked", None],
+                salt_actual=[0.5, np.nan, np.nan, np.nan],
+                further_ph=[7, 6, 5, None],
+            )
         )
         asked = table["ec"]
         c.tell(table)
         rows = c.frame()
         self.assertEqual(rows.loc["e3", "status"], "failed")
-        self.assertEqual((rows.loc["e1", "salt_actual"], rows.loc["e1", "ec_actual"]), (0.5, asked["e1"]))
+        self.assertEqual(
+            (rows.loc["e1", "salt_actual"], rows.loc["e1", "ec_actual"]), (0.5, asked["e1"])
+        )
         self.assertEqual(rows.loc["e1", "sd"], 0.1)
         self.assertTrue(np.isnan(rows.loc["e2", "sd"]))
         self.assertEqual(rows.loc["e2", "further_ph"], 6)
@@ -124,11 +164,23 @@ class Tables(unittest.TestCase):
             c.tell(batch.frame().eval("conductivity = 5 + salt\nviscosity = 1 + ec/10"))
         grid = pd.DataFrame({"ec": [1, 2.5], "who": ["a", "b"], "salt": ["0,1", 0.2]}, index=[7, 8])
         out = c.predict(grid)
-        self.assertEqual(out.columns.to_list()[:7], [
-            "ec", "who", "salt", "conductivity_mean", "conductivity_sd", "viscosity_mean", "viscosity_sd"])
+        self.assertEqual(
+            out.columns.to_list()[:7],
+            [
+                "ec",
+                "who",
+                "salt",
+                "conductivity_mean",
+                "conductivity_sd",
+                "viscosity_mean",
+                "viscosity_sd",
+            ],
+        )
         self.assertEqual(out.index.to_list(), [7, 8])
         by_hand = c.predict([{"salt": 0.1, "ec": 1}, {"salt": 0.2, "ec": 2.5}])
-        self.assertEqual(out["viscosity_mean"].to_list(), [p["quantities"][1]["mean"] for p in by_hand])
+        self.assertEqual(
+            out["viscosity_mean"].to_list(), [p["quantities"][1]["mean"] for p in by_hand]
+        )
         self.assertEqual(out["feasible"].to_list(), [p["feasible"]["probability"] for p in by_hand])
         with self.assertRaisesRegex(TableRefused, "row 1, column salt"):
             c.predict(grid.assign(salt=[np.nan, 1]))
@@ -143,8 +195,12 @@ class Tables(unittest.TestCase):
         while batch := c.ask(4):
             c.tell(batch.frame().eval("conductivity = 5 + salt\nviscosity = 1 + ec/10"))
         course = c.plot.course().axes
-        self.assertEqual([a.get_ylabel() for a in course], ["conductivity (mS/cm)", "viscosity (mPa·s)", "price"])
-        self.assertEqual(course[0].lines[0].get_ydata().tolist(), c.frame()["conductivity"].to_list())
+        self.assertEqual(
+            [a.get_ylabel() for a in course], ["conductivity (mS/cm)", "viscosity (mPa·s)", "price"]
+        )
+        self.assertEqual(
+            course[0].lines[0].get_ydata().tolist(), c.frame()["conductivity"].to_list()
+        )
         slices = c.plot.slices(points=5).axes
         drawn = slices[0].lines[0]
         at = c.status()["tradeoff"]["compromise"]["parameters"]
@@ -152,7 +208,9 @@ class Tables(unittest.TestCase):
         self.assertEqual(list(drawn.get_ydata()), [p["quantities"][0]["mean"] for p in said])
         labels = c.plot.front().axes[0].texts
         self.assertEqual({t.get_text() for t in labels}, set(c.front().index))
-        self.assertEqual(c.plot.map("salt", "ec", "viscosity").axes[1].get_ylabel(), "viscosity (mPa·s)")
+        self.assertEqual(
+            c.plot.map("salt", "ec", "viscosity").axes[1].get_ylabel(), "viscosity (mPa·s)"
+        )
         self.assertEqual(len(c.plot.importance().axes[0].patches), 2)
         self.assertTrue(c.plot.calibration().axes)
         with self.assertRaisesRegex(ValueError, "none of the numeric parameters: salt, ec"):
