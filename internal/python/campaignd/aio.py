@@ -193,10 +193,15 @@ class AsyncCampaign(_Waiting):
 
     @overload
     async def tell(
-        self, experiment: Experiment | str | None = None, value: float | None = None, **how: Any
+        self,
+        experiment: Experiment | str | None = None,
+        value: float | str | None = None,
+        **how: Any,
     ) -> list[JSON]: ...
 
-    async def tell(self, experiment: Any = None, value: float | None = None, **how: Any) -> Any:
+    async def tell(
+        self, experiment: Any = None, value: float | str | None = None, **how: Any
+    ) -> Any:
         if value is None and not how:
             return await self._in_thread(lambda: self.campaign.tell(experiment))
         return await self._in_thread(lambda: self.campaign.tell(experiment, value, **how))

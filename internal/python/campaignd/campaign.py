@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 from . import frames
 from .reading import Reading
 from .steering import Steering, point, quantities_as_json
-from .transport import JSON, Problem, pause
+from .transport import JSON, SILENT, Problem, pause
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 Value = float | str
 """The value of a parameter: a number, or the name of a category."""
-
-SILENT = 5
-"""For how many seconds ask waits before it says for what."""
 
 
 @dataclass(frozen=True)
@@ -158,9 +155,9 @@ class Campaign(Reading, Steering):
     def tell(
         self,
         experiment: Experiment | str | None = None,
-        value: float | None = None,
+        value: float | str | None = None,
         *,
-        sd: float | None = None,
+        sd: float | str | None = None,
         unit: str | None = None,
         actual: Mapping[str, Value] | None = None,
         parameters: Mapping[str, Value] | None = None,
@@ -177,9 +174,9 @@ class Campaign(Reading, Steering):
     def tell(
         self,
         experiment: Experiment | str | DataFrame | None = None,
-        value: float | None = None,
+        value: float | str | None = None,
         *,
-        sd: float | None = None,
+        sd: float | str | None = None,
         unit: str | None = None,
         actual: Mapping[str, Value] | None = None,
         parameters: Mapping[str, Value] | None = None,
@@ -217,8 +214,8 @@ class Campaign(Reading, Steering):
         return self._record(
             "tell",
             experiment=_id(experiment),
-            value=None if value is None else float(value),
-            sd=None if sd is None else float(sd),
+            value=_number("value", value),
+            sd=_number("sd", sd),
             unit=unit,
             actual=point(actual),
             parameters=point(parameters),
@@ -309,6 +306,16 @@ def _id(experiment: Any) -> str | None:
         "tell takes an experiment, its identifier or a DataFrame, "
         f"and this is a {type(experiment).__name__}"
     )
+
+
+def _number(what: str, given: float | str | None) -> float | None:
+    """A number, of whatever library, or as a person writes it: "9,4"."""
+    if given is None:
+        return None
+    read = frames.number(given)
+    if read is None:
+        raise ValueError(f"{what}: {frames.shown(given)} is not a number")
+    return read
 
 
 def _numbers(given: Any) -> list[float | None]:

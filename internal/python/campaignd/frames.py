@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import html as escaping
 import math
 import re
@@ -134,7 +135,8 @@ def results(table: DataFrame, defined: JSON, recorded: Sequence[JSON]) -> Result
     if faults:
         raise TableRefused(faults)
     out, seen = Results(), dict[str, str]()
-    for place, row in _rows(table.reset_index() if reading.by_index else table):
+    table = reading.table.reset_index() if reading.by_index else reading.table
+    for place, row in _rows(table):
         try:
             experiment = reading.experiment(row)
             if experiment in seen:
@@ -163,6 +165,7 @@ class _Reading:
         self.recorded = {str(r["experiment"]): r for r in recorded if "experiment" in r}
         self.parameters = {p["name"]: p for p in defined["parameters"]}
         declared = [q for q in defined.get("quantities") or () if not q.get("from")]
+        self.computed = {q["name"] for q in defined.get("quantities") or () if q.get("from")}
         self.several = bool(defined.get("quantities"))
         self.objective = objective = defined["objective"]["name"]
         self.quantities = [q["name"] for q in declared] if self.several else [objective]
@@ -176,27 +179,33 @@ class _Reading:
         ]
         index = self.table.index
         if self.by_index and index.name != "experiment":
-            named = [str(label) in self.recorded for label in index]
-            if not named or not all(named):
+            if any(str(label) in self.recorded for label in index):
+                self.table = self.table.rename_axis("experiment")
+            else:
                 faults.append(
                     'no column "experiment", and the index names none: which experiment each row is '
                     "of must stand there, as ask(n).frame() has it; measurements of one's own are "
                     "taken over by import_csv"
                 )
-            else:
-                self.table.index = index.rename("experiment")
-        known = ["experiment", "unit", "sd", "replicate", *REASONS, *self.parameters]
-        known += [f"{p}_actual" for p in self.parameters]
-        known += [f"{kind}_{q}" for q in self.quantities for kind in ("sd", "unit")]
-        known += [*self.quantities, "value"]
-        others = ("status", "origin", "decision", "reason")
-        for name in map(str, self.table.columns):
-            if name not in known and name not in others and not name.startswith("further_"):
-                text = unknown("the campaign", name, [*self.quantities, *known])
+        # What stands in every row of the campaign may stand in a table, too: frame() filled in.
+        known = {"experiment", "unit", "sd", "replicate", *REASONS, *self.quantities, "value"}
+        known |= {f"{kind}_{q}" for q in self.quantities for kind in ("sd", "unit")}
+        known |= {*self.parameters, *(f"{p}_actual" for p in self.parameters)}
+        known |= {column for row in self.recorded.values() for column in row} - self.computed
+        for name in names:
+            if name in self.computed:
                 faults.append(
-                    f'column "{name}": '
-                    + text.replace("keyword", "quantity")
-                    + f'; further_{name} keeps it without a model, drop(columns="{name}") leaves it out'
+                    f'column "{name}": it follows from the composition, and is not told; '
+                    f'drop(columns="{name}") leaves it out'
+                )
+            elif name not in known and not name.startswith("further_"):
+                near = difflib.get_close_matches(name, [*self.quantities, *sorted(known)], 1)
+                meant = (
+                    f'did you mean "{near[0]}"?' if near else f"it has {listed(self.quantities)}"
+                )
+                faults.append(
+                    f'column "{name}": the campaign has no such quantity ({meant}); further_{name} '
+                    f'keeps it without a model, drop(columns="{name}") leaves it out'
                 )
         if not faults and not any(
             n in self.table.columns for n in (*self.quantities, "value", *REASONS)
@@ -371,6 +380,10 @@ def empty(value: Any) -> bool:
     if type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and math.isnan(value)
+
+
+def listed(names: Sequence[str]) -> str:
+    return ", ".join(names)
 
 
 def shown(value: Any) -> str:

@@ -44,7 +44,8 @@ class Bests:
 
     def __repr__(self) -> str:
         none = self.why or "none"
-        return f"measured: {self.measured or none}\nby the model: {self.by_model or none}"
+        measured = self.measured or (none if "front()" in none else "none yet")
+        return f"measured: {measured}\nby the model: {self.by_model or none}"
 
 
 class Shown(dict[str, Any]):

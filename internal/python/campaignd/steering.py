@@ -61,6 +61,8 @@ class Steering:
         >>> campaign.allow(excluded["data"]["exclusion"])[0]["type"]
         'campaignd.region.allowed'
         """
+        if not reason:
+            raise TypeError('say why, as in exclude({"ec": (40, None)}, "it gels"): it is recorded')
         region = where and {parameter: _side(side) for parameter, side in where.items()}
         subject = getattr(about, "id", about)
         return self._record(

@@ -7,6 +7,7 @@ import http.client
 import ipaddress
 import json
 import os
+import sys
 import threading
 import time
 import urllib.error
@@ -18,6 +19,9 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 JSON = dict[str, Any]
+
+SILENT = 5
+"""For how many seconds something is waited for before that is said."""
 
 
 @dataclass(frozen=True)
@@ -231,6 +235,7 @@ class Retry:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self.said = False
         self.again()
 
     def again(self) -> None:
@@ -249,8 +254,17 @@ class Retry:
             raise ConnectionError(f"no server answers at {url}: {error}") from error
         else:
             self.connection._unanswered()
+        self._say()
         pause(self.next)
         self.next = min(2 * self.next, 2)
+
+    def _say(self) -> None:
+        """Say that it takes long, once."""
+        if self.said or time.monotonic() - self.began < SILENT:
+            return
+        self.said = True
+        url, most = self.connection.url, self.connection.patience
+        print(f"no server answers at {url} yet; it is tried for {most:g} s", file=sys.stderr)
 
 
 def sent(stream: IO[bytes]) -> Iterator[tuple[int, JSON]]:

@@ -164,6 +164,14 @@ class Campaigns(unittest.TestCase):
         for text in shown:
             self.assertNotIn("<script", text)
 
+    def test_numbers_are_read_as_people_write_them(self):
+        c = served(self).begin(**BENCH)
+        c.tell(c.ask(), "9,4", sd="0.1")
+        self.assertEqual(c.best().measured.value, 9.4)
+        for text in ("1,234", "about 9", "nan"):
+            with self.assertRaisesRegex(ValueError, "value: .* is not a number"):
+                c.tell(c.ask(), text)
+
     def test_a_card_does_not_wait_for_a_server_that_is_away(self):
         client = campaignd.Client("http://127.0.0.1:9")
         self.assertIn("no server answers", client.campaign("bench")._repr_html_())

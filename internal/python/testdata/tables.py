@@ -109,6 +109,10 @@ class Tables(unittest.TestCase):
             "row 2, column experiment: the campaign has no e9",
         )
         self.refused(c, pd.concat([good, good]), "row 5, e1 is in row 1, too")
+        given = good.rename_axis(None)
+        no_such = "row 2, column experiment: the campaign has no e9"
+        self.refused(c, given.rename(index={"e2": "e9"}), no_such)
+        self.assertIsNone(given.index.name, "the table was changed")
         self.refused(
             c, good.set_axis(["e2", "e1", "e3", "e4"]), "row 1, column salt", "salt_actual"
         )
@@ -125,6 +129,14 @@ class Tables(unittest.TestCase):
             "row 2, column sd_viscosity",
         )
         self.refused(c, good.assign(failed=[True, False, False, False]), "row 1, column failed")
+
+    def test_what_the_campaign_says_of_itself_can_be_filled_in(self):
+        c = self.begin(**ONE)
+        c.ask(4)
+        whole = c.frame()
+        whole.loc[["e1", "e3"], "conductivity"] = [1.5, 2.5]
+        told = c.tell(whole)
+        self.assertEqual((len(told), told.open), (2, ["e2", "e4"]))
 
     def test_failures_sds_and_what_was_really_made(self):
         c = self.begin(**SEVERAL)
