@@ -11,6 +11,7 @@ import atexit
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -128,7 +129,7 @@ class Local(Client):
                 raise NotServed(f"{self.folder} is served no more: it was closed")
             if self._server and self._server.poll() is None:
                 return
-            if self._server is None and _announced(self.folder):
+            if self._server is None and _answering(self.folder):
                 return
             self._end()
             try:
@@ -138,7 +139,23 @@ class Local(Client):
             self.url = where
 
     def _start(self, address: str) -> str:
-        """Start a server, or find the one that serves the folder already."""
+        """Start a server, or find the one that serves the folder already. One that is just ending
+        is waited for."""
+        deadline = time.monotonic() + STARTS_WITHIN
+        while True:
+            try:
+                return self._try(address, deadline)
+            except NotServed as refused:
+                if "another process holds" not in str(refused):
+                    raise
+                if url := _await(self.folder):
+                    return url
+                if time.monotonic() > deadline:
+                    raise NotServed(
+                        f"{refused}; ask who started it for the address, and use Client(URL)"
+                    ) from None
+
+    def _try(self, address: str, deadline: float) -> str:
         arguments = [program(), "serve", str(self.folder), "--listen", address, "--while-attended"]
         words = tempfile.TemporaryFile()
         # A session of its own: interrupting a cell is none of the server's business.
@@ -149,29 +166,21 @@ class Local(Client):
             stderr=words,
             start_new_session=True,
         )
-        deadline = time.monotonic() + STARTS_WITHIN
-        while time.monotonic() < deadline:
-            ended = server.poll()
-            url = _announced(self.folder, None if ended is not None else server.pid)
-            if url and ended is None:
+        while server.poll() is None and time.monotonic() < deadline:
+            if url := _announced(self.folder, server.pid):
                 self._server, self._words = server, words
                 return url
-            if ended is not None:
-                _wait_in(server)
-                said = _said(words)
-                words.close()
-                if "another process holds" in said:
-                    # It may be about to announce itself.
-                    if url or (url := _await(self.folder)):
-                        return url
-                    said += "; ask who started it for the address, and use Client(URL)"
-                raise NotServed(f"{self.folder} is not served: {said}")
             time.sleep(0.05)
+        late = server.poll() is None
         server.kill()
-        _wait_in(server)
+        if server.stdin:
+            server.stdin.close()
+        server.wait()
         with words:
-            said = _said(words)
-        raise NotServed(f"{self.folder} is not served after {STARTS_WITHIN} s: {said}")
+            words.seek(0)
+            said = words.read().decode(errors="replace").strip().removeprefix("campaignd: ")
+        after = f" after {STARTS_WITHIN} s" if late else ""
+        raise NotServed(f"{self.folder} is not served{after}: {said}")
 
 
 def local(
@@ -186,43 +195,30 @@ def local(
 
 
 def _announced(folder: Path, pid: int | None = None) -> str | None:
-    """Where the folder is served, by a process that lives (by this one, where one is named)."""
+    """Where the folder is served, as the server wrote down: by this process, where one is named."""
     try:
         said = json.loads((folder / ".campaignd" / "serving.json").read_text(encoding="utf-8"))
         url, by = str(said["url"]), int(said["pid"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if pid is not None:
-        return url if by == pid else None
-    return url if _lives(by) else None
+    return url if pid in (None, by) else None
+
+
+def _answering(folder: Path) -> str | None:
+    """Where the folder is served by somebody who answers: who was killed leaves the note behind."""
+    url = _announced(folder)
+    parts = urllib.parse.urlsplit(url or "")
+    try:
+        with socket.create_connection((parts.hostname or "", parts.port or 443), 2):
+            return url
+    except OSError:
+        return None
 
 
 def _await(folder: Path) -> str | None:
-    for _ in range(40):
-        if url := _announced(folder):
+    """The same, where somebody may be about to write it down."""
+    for _ in range(60):
+        if url := _answering(folder):
             return url
         time.sleep(0.05)
     return None
-
-
-def _lives(pid: int) -> bool:
-    if os.name == "nt":
-        return True  # os.kill would end it; a server that is gone is noticed at the first request
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _wait_in(server: subprocess.Popen[bytes]) -> None:
-    if server.stdin:
-        server.stdin.close()
-    server.wait()
-
-
-def _said(words: IO[bytes]) -> str:
-    words.seek(0)
-    return words.read().decode(errors="replace").strip().removeprefix("campaignd: ")

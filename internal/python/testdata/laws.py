@@ -215,7 +215,10 @@ class Locals(unittest.TestCase):
             "import campaignd, sys; lab = campaignd.local(sys.argv[1]); "
             "print(lab._server.pid, flush=True); sys.stdin.readline()"
         )
-        for end in (lambda p: p.send_signal(signal.SIGKILL), lambda p: p.communicate(b"\n")):
+        for end in (
+            lambda python: python.send_signal(signal.SIGKILL),
+            lambda python: python.communicate(b"\n"),
+        ):
             with subprocess.Popen(
                 [sys.executable, "-c", script, folder.name],
                 stdin=subprocess.PIPE,
@@ -224,7 +227,10 @@ class Locals(unittest.TestCase):
                 server = int(python.stdout.readline())
                 os.kill(server, 0)
                 end(python)
-                waits(self, "the server lives on", lambda: not lives(server))
+                # The kernel is started again at once, and the server that was is just ending.
+                with campaignd.local(folder.name) as lab:
+                    self.assertTrue(lab.version())
+                waits(self, "the server lives on", lambda server=server: not lives(server))
 
     def test_a_folder_has_one_server_and_never_none(self):
         lab = served(self)
