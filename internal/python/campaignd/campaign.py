@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 import urllib.parse
@@ -230,15 +231,25 @@ class Campaign(Reading, Steering):
         )
 
     def _tell_rows(self, table: Any) -> Told:
-        """Tell the rows of a table in their order.
-
-        The API takes results one at a time: all that can be seen here is checked before the first
-        is told. Where the server refuses a row all the same, those before it are recorded, and the
-        same table can be told again once it is mended.
-        """
+        """Tell the rows of a table, all or none. What can be seen here is checked before."""
         rows = frames.results(table, self.defined(), self.experiments())
         recorded: list[JSON] = []
-        for row in rows.told:
+        if rows.told:
+            body = json.dumps([row.request for row in rows.told], allow_nan=False).encode()
+            try:
+                answer = self.client._json("POST", self._path + "/results", None, body)
+                recorded = list(answer["recorded"])
+            except Problem as problem:
+                if problem.status not in (404, 405) or problem.code == "no_campaign":
+                    raise frames.by_rows(problem, rows.told) from None
+                recorded = self._tell_each(rows.told)  # an earlier server takes one at a time
+        return Told(recorded, rows.known, rows.open)
+
+    def _tell_each(self, rows: Sequence[frames.Row]) -> list[JSON]:
+        """Tell one row after the other. Where one is refused, those before it are recorded, and the
+        same table can be told again once it is mended."""
+        recorded: list[JSON] = []
+        for row in rows:
             try:
                 recorded += self._record("tell", **row.request)
             except Problem as problem:
@@ -246,7 +257,7 @@ class Campaign(Reading, Steering):
                 done = f"; {', '.join(before)} before it are recorded" if before else ""
                 problem.args = (f"{row.place}: {problem}{done}",)
                 raise
-        return Told(recorded, rows.known, rows.open)
+        return recorded
 
     def answer(
         self,

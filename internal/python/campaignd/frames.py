@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from .extras import extra
 from .parts import unknown
-from .transport import JSON
+from .transport import JSON, Fault, Problem
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -119,6 +119,16 @@ class Results:
     told: list[Row] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
+
+
+def by_rows(problem: Problem, rows: Sequence[Row]) -> Problem:
+    """A refusal whose faults name the rows of the table in place of those that were sent."""
+    faults = []
+    for fault in problem.faults:
+        index = re.match(r"\[(\d+)\](.*)", fault.field)
+        place = rows[int(index[1])].place + index[2] if index else fault.field
+        faults.append(Fault(fault.message, place, 0, 0, fault.remedy))
+    return problem.at(faults)
 
 
 REASONS = ("failed", "infeasible", "again")
