@@ -246,7 +246,7 @@ func TestTables(t *testing.T) {
 
 // Law: the package is typed without exceptions.
 func TestTypes(t *testing.T) {
-	run(t, withExtras(t), "-m", "mypy", "--strict", "--cache-dir", t.TempDir(), "campaignd")
+	run(t, withExtras(t), "-m", "mypy", "--strict", "--cache-dir", t.TempDir(), "campaignd", "../../examples/python/loop.py")
 }
 
 // Law: the examples in docstrings and pages run, and print what stands there.

@@ -110,9 +110,9 @@ class Tables(unittest.TestCase):
         )
         self.refused(c, pd.concat([good, good]), "row 5, e1 is in row 1, too")
         given = good.rename_axis(None)
-        no_such = "row 2, column experiment: the campaign has no e9"
-        self.refused(c, given.rename(index={"e2": "e9"}), no_such)
-        self.assertIsNone(given.index.name, "the table was changed")
+        table = given.rename(index={"e2": "e9"})
+        self.refused(c, table, "row 2, column experiment: the campaign has no e9")
+        self.assertIsNone(table.index.name, "the table was changed")
         self.refused(
             c, good.set_axis(["e2", "e1", "e3", "e4"]), "row 1, column salt", "salt_actual"
         )
@@ -129,6 +129,13 @@ class Tables(unittest.TestCase):
             "row 2, column sd_viscosity",
         )
         self.refused(c, good.assign(failed=[True, False, False, False]), "row 1, column failed")
+
+    def test_plain_sd_is_that_of_the_objective_alone(self):
+        c = self.begin(**SEVERAL)
+        c.tell(c.ask(1).frame().assign(conductivity=9.5, viscosity=2, sd=0.1))
+        row = c.frame().loc["e1"]
+        self.assertEqual(row["sd"], 0.1)
+        self.assertTrue(pd.isna(row["sd_viscosity"]))
 
     def test_what_the_campaign_says_of_itself_can_be_filled_in(self):
         c = self.begin(**ONE)
@@ -197,6 +204,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(
             out["viscosity_mean"].to_list(), [p["quantities"][1]["mean"] for p in by_hand]
         )
+        self.assertEqual(out["viscosity_sd"].to_list(), [p["quantities"][1]["sd"] for p in by_hand])
         self.assertEqual(out["feasible"].to_list(), [p["feasible"]["probability"] for p in by_hand])
         with self.assertRaisesRegex(TableRefused, "row 1, column salt"):
             c.predict(grid.assign(salt=[np.nan, 1]))
