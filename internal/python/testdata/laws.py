@@ -1,6 +1,7 @@
 """What holds of the package with nothing but the standard library; python_test.go runs it."""
 
 import asyncio
+import http.server
 import inspect
 import json
 import os
@@ -12,6 +13,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.request
 
 import campaignd
 from campaignd import Categorical, Definition, Maximize, Minimize, Number, Problem, Tradeoff, schema
@@ -205,6 +207,48 @@ class Campaigns(unittest.TestCase):
         with self.assertRaises(Problem):
             c.audit(since="made up\n1\nAAAA\n")
         self.assertEqual(len(c.status()["excluded"]), 1)
+
+
+class Deaf(http.server.BaseHTTPRequestHandler):
+    """A way to a server on which the first answer to what is told gets lost."""
+
+    lost = 0
+
+    def _forward(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or None
+        request = urllib.request.Request(
+            self.server.upstream + self.path, body, dict(self.headers), method=self.command
+        )
+        with urllib.request.urlopen(request) as answer:
+            text = answer.read()
+        if self.path.endswith("/tell") and not Deaf.lost:
+            Deaf.lost += 1
+            self.close_connection = True
+            return
+        self.send_response(answer.status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    do_GET = do_POST = _forward  # noqa: N815
+
+    def log_message(self, *args):
+        pass
+
+
+class Repeats(unittest.TestCase):
+    def test_what_was_told_is_recorded_once_though_the_answer_got_lost(self):
+        lab = served(self)
+        c = lab.begin(**BENCH)
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Deaf) as way:
+            way.upstream = lab.url
+            threading.Thread(target=way.serve_forever, daemon=True).start()
+            through = campaignd.Client(f"http://127.0.0.1:{way.server_port}").campaign("bench")
+            recorded = through.tell(c.ask(), 1.5)
+            way.shutdown()
+        self.assertEqual(Deaf.lost, 1)
+        told = [e for e in c.events() if e["type"] == "campaignd.experiment.measured"]
+        self.assertEqual([e["id"] for e in told], [e["id"] for e in recorded])
 
 
 class Locals(unittest.TestCase):
