@@ -129,7 +129,8 @@ func TestClient(t *testing.T) {
 	defer func() { s.stop() }()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, interpreter, "-W", "error", filepath.Join("testdata", "check.py"), "http://"+s.address, here)
+	cmd := exec.CommandContext(ctx, interpreter, "-W", "error",
+		filepath.Join("testdata", "check.py"), "http://"+s.address, here)
 	cmd.Env = append(cmd.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -187,7 +188,8 @@ func TestLoop(t *testing.T) {
 	s := &served{t: t, folder: t.TempDir(), address: "127.0.0.1:0"}
 	s.start()
 	defer func() { s.stop() }()
-	script := "import runpy, campaignd, sys; campaignd.Client.__init__.__defaults__ = (sys.argv[1], None); runpy.run_path('../../examples/python/loop.py', run_name='__main__')"
+	script := "import runpy, campaignd, sys; campaignd.Client.__init__.__defaults__ = (sys.argv[1], None); " +
+		"runpy.run_path('../../examples/python/loop.py', run_name='__main__')"
 	cmd := exec.CommandContext(t.Context(), interpreter, "-c", script, "http://"+s.address)
 	cmd.Env = append(cmd.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
@@ -246,7 +248,8 @@ func TestTables(t *testing.T) {
 
 // Law: the package is typed without exceptions.
 func TestTypes(t *testing.T) {
-	run(t, withExtras(t), "-m", "mypy", "--strict", "--cache-dir", t.TempDir(), "campaignd", "../../examples/python/loop.py")
+	run(t, withExtras(t), "-m", "mypy", "--strict", "--cache-dir", t.TempDir(),
+		"campaignd", "../../examples/python/loop.py")
 }
 
 // Law: the examples in docstrings and pages run, and print what stands there.

@@ -49,6 +49,7 @@ class Plots:
                 best = [better(y[: i + 1]) for i in range(len(y))]
                 axes.step(n, best, where="post", color="C0", label="best so far")
             axes.set_ylabel(self._label(name))
+            axes.xaxis.get_major_locator().set_params(integer=True)
             axes.legend()
         panels[-1].set_xlabel("experiment")
         return figure
