@@ -45,7 +45,7 @@
 // them, answers.go keeps them until they are recorded, and contest.go reports
 // answers of others to the same question.
 //
-// campaigns.go, campaign.go (with the log in words and the forms of a
+// begin.go is where a campaign begins. campaigns.go, campaign.go (with the log in words and the forms of a
 // campaign), instruments.go, experiment.go, decision.go, whatif.go, results.go,
 // bring.go, files.go, region.go, define.go and sheet.go are the other pages; measured.go
 // holds the fields that every form for a result has. proof.go hands out proofs,
@@ -167,8 +167,10 @@ func (c *Console) Handler() http.Handler {
 	mux := &c.mux
 	mux.Handle("GET /static/", staticFiles())
 	mux.HandleFunc("GET /live", c.live)
-	mux.HandleFunc("GET /{$}", c.campaigns)
+	mux.HandleFunc("GET /{$}", c.first)
 	mux.HandleFunc("GET /campaigns", c.campaigns)
+	mux.HandleFunc("GET /begin", c.beginning)
+	mux.HandleFunc("POST /begin", c.beginExample)
 	mux.HandleFunc("GET /new", c.newCampaign)
 	mux.HandleFunc("POST /new", c.begin)
 	mux.HandleFunc("POST /validate", c.validate)

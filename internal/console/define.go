@@ -47,25 +47,6 @@ instrument: manual
 #   - {name: ada, web: {}}
 `
 
-// demoTemplate is a campaign that looks after itself: everything in it is
-// simulated. It shows a lab without instruments what a campaign does; the
-// latency lets people watch it.
-const demoTemplate = `name: demonstration
-description: A battery electrolyte, simulated. Nothing is made and no person is asked.
-
-parameters:
-  - {name: lipf6, unit: mol/kg, description: molality of the salt, min: 0.2, max: 2.1}
-  - {name: ec, unit: kg/kg, description: mass fraction of EC in the solvent, min: 0.30, max: 0.52}
-  - {name: dmc, description: share of DMC in the linear carbonates, min: 0, max: 1}
-
-objective: {name: conductivity, unit: mS/cm, goal: maximize, noise: 0.27}
-
-budget: {experiments: 25}
-
-instrument:
-  simulated: {task: electrolyte, noise: 0.27, latency: 2s}
-`
-
 // fileName is what faults call the text that was typed.
 const fileName = "the campaign file"
 
@@ -104,16 +85,12 @@ func (p *filePage) number() {
 	p.Source = strings.ReplaceAll(p.Source, "\r\n", "\n")
 }
 
-// newCampaign shows the form of a new campaign: the template, a demonstration
-// (?demonstration), or a copy of another campaign's file (?from=). Of a
-// campaign that the visitor may not see, the address gives the template, as of
-// one that does not exist.
+// newCampaign shows the form of a new campaign: the template, or a copy of
+// another campaign's file (?from=). Of a campaign that the visitor may not see,
+// the address gives the template, as of one that does not exist.
 func (c *Console) newCampaign(w http.ResponseWriter, r *http.Request) {
 	p := &filePage{shell: c.shellOf(r, "New campaign"), Source: fileTemplate}
 	p.CanDefine = p.Visitor.may(Define, "") == nil
-	if r.URL.Query().Has("demonstration") {
-		p.Source = demoTemplate
-	}
 	if from := r.URL.Query().Get("from"); from != "" { // a copy of another one's file
 		of, err := c.lab.Campaign(from)
 		if err == nil && p.Visitor.may(See, of.Name()) == nil {

@@ -16,38 +16,28 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Law: whoever comes to an empty folder is offered a campaign that begins as it stands,
-// and the file that is offered for one's own is sound, too.
+// Law: the file that is offered for one's own begins as it stands, and with the expert whom
+// it offers.
 func TestWhatIsOffered(t *testing.T) {
 	s := serve(t, time.Second)
-	if status, page := s.get("/campaigns"); status != http.StatusOK || !strings.Contains(page, `href="/new?demonstration"`) {
-		t.Fatalf("the empty folder offers no demonstration: %d", status)
+	_, page := s.get("/new")
+	_, rest, _ := strings.Cut(page, `wrap="off">`)
+	source, _, found := strings.Cut(rest, "</textarea>")
+	if !found {
+		t.Fatal("there is no text to begin from")
 	}
-	offered := false
-	for path, name := range map[string]string{"/new": "my-campaign", "/new?demonstration": "demonstration"} {
-		_, page := s.get(path)
-		_, rest, _ := strings.Cut(page, `wrap="off">`)
-		source, _, found := strings.Cut(rest, "</textarea>")
-		if !found {
-			t.Fatalf("%s has no text to begin from", path)
-		}
-		source = html.UnescapeString(source)
-		if c := s.begin(source); c.Name() != name {
-			t.Errorf("%s begins %s", path, c.Name())
-		}
-		expert := regexp.MustCompile(`(?m)^# (experts:$|  - )`) // what can be put in by removing the mark
-		whole := expert.ReplaceAllString(source, "$1")
-		if whole == source {
-			continue
-		}
-		whole = strings.Replace(whole, "name: "+name, "name: with-an-expert", 1)
-		if c := s.begin(whole); len(c.Defined().Experts) != 1 {
-			t.Errorf("with its expert %s begins with %+v", path, c.Defined().Experts)
-		}
-		offered = true
+	source = html.UnescapeString(source)
+	if c := s.begin(source); c.Name() != "my-campaign" {
+		t.Errorf("it begins %s", c.Name())
 	}
-	if !offered {
-		t.Error("no file says how an expert is put in")
+	expert := regexp.MustCompile(`(?m)^# (experts:$|  - )`) // what can be put in by removing the mark
+	whole := expert.ReplaceAllString(source, "$1")
+	if whole == source {
+		t.Fatal("the file does not say how an expert is put in")
+	}
+	whole = strings.Replace(whole, "name: my-campaign", "name: with-an-expert", 1)
+	if c := s.begin(whole); len(c.Defined().Experts) != 1 {
+		t.Errorf("with its expert it begins with %+v", c.Defined().Experts)
 	}
 	if status, _, text := s.post("/new", url.Values{"source": {"name: x"}}); status < 400 {
 		t.Errorf("a file without a parameter is taken: %d %s", status, text)
