@@ -4,11 +4,16 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/net/html"
+
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/examples"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -78,4 +83,116 @@ func (s *site) visit(path string) (int, string, string) {
 	}
 	status, header, text := s.do(r)
 	return status, header.Get("Location"), text
+}
+
+// Law: a table as a spreadsheet writes it becomes a campaign: what is guessed is shown with its
+// reason and can be changed, the file that follows is shown with the measurements, and the
+// campaign has them before it decides: its first suggestion is the model's. Sent twice it is one.
+func TestFromATable(t *testing.T) {
+	s := serve(t, time.Second)
+	const table = "\ufeffNr;Solvent;salt (mol/kg);EC (%);DMC (%);;conductivity (mS/cm);viscosity (mPa·s)\r\n" +
+		"1;A;0,8;30;70;;9,8;3,1\r\n2;A;1,0;40;60;;11,2;3,4\r\n3;B;1,2;50;50;;11,9;\r\n4;B;0,6;35;65;;8,2;3,9\r\n" +
+		"5;A;1,4;45;55;;12,1;4\r\n6;B;1,1;30;70;;12,6;3,6\r\n7;A;1,6;55;45;;10,3;5,8\r\n8;B;1,6;55;45;;;\r\n;;;;;;;\r\n"
+	look := func(form url.Values) (int, url.Values) {
+		t.Helper()
+		status, _, page := s.post("/begin/table", form)
+		action := "/begin/table"
+		if form.Get("do") == "write" && status == http.StatusOK {
+			action = "/new"
+		}
+		return status, fieldsOf(t, page, action)
+	}
+	_, form := look(url.Values{"table": {table}, "do": {"look"}})
+	for field, want := range map[string]string{
+		"role.0": "leave", "role.1": "category", "role.2": "number", "low.2": "0.6", "high.2": "1.6", "unit.2": "mol/kg",
+		"role.5": "maximize", "role.6": "quantity", "sum": "on", "name.2": "salt",
+	} {
+		if form.Get(field) != want {
+			t.Errorf("%s is guessed to be %q, and not %s", field, form.Get(field), want)
+		}
+	}
+	form.Set("role.6", "minimize")
+	form.Set("low.2", "0,5")
+	form.Set("high.2", "0,4")
+	form.Set("do", "write")
+	status, form := look(form)
+	if status != http.StatusUnprocessableEntity || form.Get("role.6") != "minimize" || form.Get("low.2") != "0,5" {
+		t.Fatalf("a range upside down: %d, %v", status, form)
+	}
+	form.Set("high.2", "1,8")
+	form.Set("called", "mine")
+	form.Set("do", "write")
+	if _, form = look(form); !strings.Contains(form.Get("source"), "tradeoff: [{maximize: conductivity}, {minimize: viscosity}]") ||
+		!strings.Contains(form.Get("source"), "min: 0.5, max: 1.8") || !strings.Contains(form.Get("source"), "equals: 100") {
+		t.Fatalf("the file is\n%s", form.Get("source"))
+	}
+	narrow := url.Values{}
+	for name, values := range form {
+		narrow[name] = values
+	}
+	narrow.Set("source", strings.Replace(form.Get("source"), "max: 1.8", "max: 1.5", 1))
+	if status, _, page := s.post("/new", narrow); status != http.StatusBadRequest || !strings.Contains(page, "<b>line 8</b>: salt = 1.6") {
+		t.Errorf("a file that does not take a row: %d\n%s", status, page)
+	}
+	for range 2 {
+		if location := s.sent("/new", form); location != "/campaigns/mine?said=begun" {
+			t.Fatalf("it leads to %s", location)
+		}
+	}
+	c, err := s.lab.Campaign("mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.until(c, "a suggestion", func(state *campaign.State) bool { return len(state.Experiments) > 7 })
+	c.Read(func(core *engine.Core) {
+		for i, x := range core.State().Experiments {
+			want := events.OriginImport
+			if i == 7 {
+				want = events.OriginPolicy
+			}
+			if x.Origin != want || len(core.State().Experiments) > 8 {
+				t.Errorf("experiment %d is from %s", i+1, x.Origin)
+			}
+		}
+	})
+	for what, form := range map[string]url.Values{
+		"a workbook": {"table": {"PK\x03\x04"}}, "nothing": {}, "ragged": {"table": {"a,b\n1,2\n1,2,3\n"}},
+	} {
+		if status, _, page := s.post("/begin/table", form); status != http.StatusBadRequest || !strings.Contains(page, `role="alert"`) {
+			t.Errorf("%s: %d", what, status)
+		}
+	}
+}
+
+// fieldsOf are the fields of a form as a browser would send it.
+func fieldsOf(t *testing.T, page, action string) url.Values {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := func(n *html.Node, name string) bool {
+		return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == name })
+	}
+	fields := make(url.Values)
+	for form := range root.Descendants() {
+		if form.Data != "form" || attribute(form, "action") != action {
+			continue
+		}
+		for n := range form.Descendants() {
+			name := attribute(n, "name")
+			switch {
+			case n.Data == "input" && attribute(n, "type") == "checkbox" && !has(n, "checked"):
+			case n.Data == "input" && name != "":
+				fields.Set(name, attribute(n, "value"))
+			case n.Data == "textarea" && n.FirstChild != nil:
+				fields.Set(name, n.FirstChild.Data)
+			case n.Data == "option" && has(n, "selected"):
+				fields.Set(attribute(n.Parent, "name"), attribute(n, "value"))
+			}
+		}
+		return fields
+	}
+	t.Fatalf("there is no form for %s in\n%s", action, page)
+	return nil
 }

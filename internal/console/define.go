@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
+	"github.com/campaignd/campaignd/internal/guess"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
@@ -64,6 +65,8 @@ type filePage struct {
 	Along     string
 	WithAlong bool
 	Measured  int
+	// Brought is the table whose rows are taken along; nil for none.
+	Brought *brought
 	// Reworded is set where the file that is shown is not the campaign's,
 	// Changes are what it would make of that.
 	Reworded bool
@@ -133,6 +136,16 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 		of.Read(func(core *engine.Core) { p.Measured = measuredIn(core) })
 	}
 	file, err := c.lab.Parse(fileName, []byte(source))
+	var table *guess.Guess
+	if before, brought, wrong := c.broughtOf(r); wrong == nil {
+		table, p.Brought = before, brought
+	} else if err == nil {
+		err = wrong
+	}
+	var rows []engine.Tell
+	if err == nil && table != nil {
+		rows, err = c.measuredBefore(p.Visitor, table, p.Brought, file)
+	}
 	if err == nil && text(r, "check") != "" {
 		p.Checked = true
 		p.Meaning = campaignfile.Explain(c.lab.Registry(), file.Definition)
@@ -145,7 +158,6 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = p.Visitor.mayDefine(&file.Definition, nil)
 	}
-	var rows []engine.Tell
 	if err == nil && p.WithAlong {
 		rows, err = c.along(r.Context(), p.Visitor, p.Along, file)
 	}

@@ -62,7 +62,7 @@ type regionSide struct {
 	Min, Max, Is            string // as typed
 }
 
-// hiddenField carries the region from the first step to the second.
+// hiddenField carries what one step of a form knows to the next.
 type hiddenField struct{ Name, Value string }
 
 // mostListed is how many measured experiments in a region are named; the others

@@ -34,6 +34,18 @@ type Row struct {
 	cells []sheetCell // as the header
 }
 
+// Line is the number of the row's line in the file, from 1.
+func (r Row) Line() int { return r.line }
+
+// Texts are the row's cells.
+func (r Row) Texts() []string {
+	texts := make([]string, len(r.cells))
+	for i, c := range r.cells {
+		texts[i] = c.text
+	}
+	return texts
+}
+
 // sheetCell is a text with the place it begins at.
 type sheetCell struct {
 	text   string
@@ -202,6 +214,15 @@ func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (
 	}
 	return s, nil
 }
+
+// ReadTexts reads a table before it is known what its columns mean.
+func ReadTexts(name string, in io.Reader) (*Sheet, error) {
+	all := Form{known: func(string, []string) bool { return true }}
+	return ReadSheet(new(definition.Campaign), name, in, all)
+}
+
+// DecimalComma reports whether a number of the table has a decimal comma for certain.
+func (s *Sheet) DecimalComma() bool { return s.comma }
 
 // Names are the names of columns, as the cells of a header say them.
 func Names(header []string) []string {

@@ -79,6 +79,8 @@ var matrix = []struct {
 	{"GET /questions", "", "", 200, loggedIn},
 	{"GET /begin", "", "", 200, loggedIn},
 	{"POST /begin", "", "example=none", 400, whoDefine},
+	{"GET /begin/table", "", "", 200, loggedIn},
+	{"POST /begin/table", "", "", 400, whoDefine},
 	{"GET /new", "", "", 200, loggedIn},
 	{"POST /new", "", "source=name:+x", 422, whoDefine},
 	{"POST /validate", "", "source=name:+x", 200, whoRun},

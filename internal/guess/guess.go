@@ -1,0 +1,496 @@
+// Package guess makes a campaign of a table that a person has: which columns were
+// varied, what was measured, in which ranges, and which way is better.
+//
+// It guesses, and says why in words; a person changes what is wrong ([Column.Role]
+// and the fields beside it), and [Guess.Source] writes the campaign file. The rows
+// themselves are read by internal/exchange, into a campaign of that file, under the
+// uses that [Guess.Uses] says: here nothing is recorded, and no cell is changed.
+//
+// It is a pure function of the table's text.
+package guess
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/campaignd/campaignd/internal/exchange"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plaintext"
+)
+
+// Role is what a column becomes in the campaign.
+type Role string
+
+// The roles.
+const (
+	Number   Role = "number"   // a parameter, anywhere in a range
+	Values   Role = "values"   // a parameter with the values of the table alone
+	Category Role = "category" // a parameter that names things
+	Maximize Role = "maximize" // a quantity of which more is better
+	Minimize Role = "minimize" // a quantity of which less is better
+	Quantity Role = "quantity" // a quantity that is kept, and not sought
+	Note     Role = "note"     // kept as a note on each experiment
+	Leave    Role = "leave"    // left out
+)
+
+// Roles lists them in the order in which a person is offered them.
+var Roles = []Role{Number, Values, Category, Maximize, Minimize, Quantity, Note, Leave}
+
+// Varied reports whether the column is a parameter.
+func (r Role) Varied() bool { return r == Number || r == Values || r == Category }
+
+// Measured reports whether the column is a quantity.
+func (r Role) Measured() bool { return r == Maximize || r == Minimize || r == Quantity }
+
+// Sought reports whether the column is a quantity that decides.
+func (r Role) Sought() bool { return r == Maximize || r == Minimize }
+
+const (
+	mostValues     = 20 // of a parameter that takes those of the table alone
+	mostCategories = 50
+	mostSought     = 4 // of a trade-off
+	// fewCategories is how many different texts may stand in a column that names
+	// things, for each row: where most rows have one of their own it names rows.
+	fewCategories = 0.6
+	// mostlyNumbers is the share of numbers from which a column counts as one of
+	// numbers, and what else stands in it as a mistake.
+	mostlyNumbers = 0.7
+)
+
+// Column is a column of the table, with what it is guessed to be.
+type Column struct {
+	// Heading is that of the table.
+	Heading string
+	// Role and Why: what it is taken for, and the reason, a sentence.
+	Role Role
+	Why  string
+	// Name and Unit are those in the campaign.
+	Name, Unit string
+	// Low and High bound a parameter that is a [Number], as a person types them.
+	Low, High string
+	// Found says what stands in it, in words.
+	Found string
+	// May are the roles that its cells allow.
+	May []Role
+
+	numbers  []float64 // its numbers, in the order of the rows
+	texts    []string  // its different texts, in the order of the rows
+	decimals int       // the most that one of its numbers has
+	empty    int       // cells without text
+}
+
+// Sum is a set of parameters whose values have the same sum in each row, as the parts of
+// a mixture do.
+type Sum struct {
+	// Columns are their places among the columns.
+	Columns []int
+	Total   float64
+	// Off counts the rows that miss it by little, as rounded parts do.
+	Off int
+	// Keep is set where it becomes a constraint of the campaign.
+	Keep bool
+}
+
+// Guess is a table with what is guessed of it.
+type Guess struct {
+	// Name is the campaign's, Origin what the table is called.
+	Name, Origin string
+	Columns      []Column
+	// Sum is that of a mixture; nil where there is none.
+	Sum *Sum
+	// Rows counts the rows, Budget the experiments that may follow them.
+	Rows, Budget int
+	// Remarks say what was left out of the table before anything was guessed.
+	Remarks []string
+
+	lines []row
+}
+
+// row is a line of the table.
+type row struct {
+	line  int
+	cells []string
+}
+
+// budget is how many experiments follow unless a person says otherwise.
+const budget = 20
+
+// Of guesses what a table may be to a campaign; name is what the table is called. The
+// error is a [exchange.Fault]: it is no such table.
+//
+// The table that is returned is the same, without empty columns and lines, and with a
+// heading over each column. Lines keep their numbers.
+func Of(name, table string) (*Guess, string, error) {
+	table, remarks, err := mend(table)
+	if err != nil {
+		return nil, "", err
+	}
+	sheet, err := exchange.ReadTexts(name, strings.NewReader(table))
+	if err != nil {
+		return nil, "", err
+	}
+	g := &Guess{Name: nameOf(name), Origin: plaintext.Line(name), Rows: len(sheet.Rows), Budget: budget, Remarks: remarks}
+	for _, r := range sheet.Rows {
+		g.lines = append(g.lines, row{r.Line(), r.Texts()})
+	}
+	for i, heading := range sheet.Columns {
+		g.Columns = append(g.Columns, g.look(i, heading, sheet.DecimalComma()))
+	}
+	g.assign()
+	g.sums()
+	return g, table, nil
+}
+
+// look reads the cells of a column: it says what stands in them, and not yet what that
+// is to a campaign.
+func (g *Guess) look(i int, heading string, comma bool) Column {
+	c := Column{Heading: heading}
+	var name string
+	name, c.Unit = exchange.Heading(plaintext.Line(heading))
+	c.Name = g.free(identifier(name), i)
+	wrong := 0
+	first := ""
+	for _, line := range g.lines {
+		text := line.cells[i]
+		if text == "" {
+			c.empty++
+			continue
+		}
+		if !slices.Contains(c.texts, text) {
+			c.texts = append(c.texts, text)
+		}
+		x, err := format.ReadNumberIn(text, comma)
+		if err != nil {
+			if wrong++; wrong == 1 {
+				first = fmt.Sprintf("line %d: %s", line.line, text)
+			}
+			continue
+		}
+		c.numbers = append(c.numbers, x)
+		c.decimals = max(c.decimals, decimals(x))
+	}
+	filled := len(g.lines) - c.empty
+	numeric := filled > 0 && float64(len(c.numbers)) >= mostlyNumbers*float64(filled)
+	if !numeric {
+		c.numbers = nil
+	}
+	switch {
+	case filled == 0:
+		c.Found = "nothing"
+	case numeric:
+		low, high := slices.Min(c.numbers), slices.Max(c.numbers)
+		c.Found = fmt.Sprintf("%s to %s", format.Setting(low), format.Setting(high))
+		if low == high {
+			c.Found = "always " + format.Setting(low)
+		}
+	case len(c.texts) <= 4, len(c.texts) <= 8 && len(strings.Join(c.texts, ", ")) <= 60:
+		c.Found = strings.Join(c.texts, ", ")
+	default:
+		c.Found = fmt.Sprintf("%s, … (%d different)", strings.Join(c.texts[:4], ", "), len(c.texts))
+	}
+	if numeric && wrong > 0 {
+		c.Found += fmt.Sprintf("; %s no number (%s)", format.Count(wrong, "cell"), first)
+	}
+	if c.empty > 0 && filled > 0 {
+		c.Found += "; " + format.Count(c.empty, "empty cell")
+	}
+	c.May = c.allowed(numeric)
+	if numeric {
+		c.Low, c.High = rangeOf(c.numbers, c.Unit)
+	}
+	return c
+}
+
+// allowed are the roles that the cells of a column allow.
+func (c *Column) allowed(numeric bool) (may []Role) {
+	if numeric {
+		if slices.Min(c.numbers) < slices.Max(c.numbers) {
+			may = append(may, Number)
+		}
+		if n := len(distinct(c.numbers)); n >= 2 && n <= mostValues {
+			may = append(may, Values)
+		}
+	}
+	if n := len(c.texts); n >= 2 && n <= mostCategories && !slices.ContainsFunc(c.texts, unseen) {
+		may = append(may, Category)
+	}
+	if numeric {
+		may = append(may, Maximize, Minimize, Quantity)
+	}
+	return append(may, Note, Leave)
+}
+
+// unseen reports whether a text holds something that no campaign file may.
+func unseen(text string) bool { return plaintext.Line(text) != text }
+
+// assign guesses the roles. What is not settled by the cells is settled by the heading,
+// and what is left by the place: people write what came of an experiment to the right of
+// what they did.
+func (g *Guess) assign() {
+	var open []int // columns of numbers that may be varied or measured
+	for i := range g.Columns {
+		c := &g.Columns[i]
+		switch {
+		case len(c.texts) == 0:
+			c.Role, c.Why = Leave, "It is empty."
+		case len(c.texts) == 1 && c.empty == 0 && g.Rows > 1:
+			c.Role, c.Why = Leave, "It is the same in all rows."
+		case c.numbers != nil && g.counts(c, i):
+			c.Role, c.Why = Leave, "It counts the rows."
+		case dates(c.texts):
+			c.Role, c.Why = Note, "It holds dates."
+		case naming.MatchString(words(c.Heading)) && (c.numbers == nil || whole(c.numbers)) && len(c.texts) >= g.Rows-c.empty:
+			c.Role, c.Why = Note, "It has another value in each row, and its heading names things: it tells rows apart."
+		case deviation.MatchString(words(c.Heading)) && c.numbers != nil:
+			c.Role, c.Why = Note, "Its heading reads as that of a standard deviation."
+		case c.numbers != nil:
+			open = append(open, i)
+		case slices.Contains(c.May, Category) && c.empty == 0 && float64(len(c.texts)) <= max(2, fewCategories*float64(g.Rows)):
+			c.Role, c.Why = Category, fmt.Sprintf("It has %d different texts.", len(c.texts))
+		default:
+			c.Role, c.Why = Note, "It holds text that hardly comes twice."
+		}
+	}
+	measured := slices.DeleteFunc(slices.Clone(open), func(i int) bool { return !g.measured(&g.Columns[i]) })
+	if len(measured) == 0 && len(open) > 0 {
+		last := open[len(open)-1]
+		g.Columns[last].Why = "It is the last column of numbers, where results mostly stand."
+		measured = []int{last}
+	}
+	sought := -1
+	for _, i := range measured {
+		if g.Columns[i].empty < g.Rows && (sought < 0 || !costs.MatchString(words(g.Columns[i].Heading))) {
+			sought = i
+			if !costs.MatchString(words(g.Columns[i].Heading)) {
+				break
+			}
+		}
+	}
+	for _, i := range open {
+		c := &g.Columns[i]
+		switch {
+		case !slices.Contains(measured, i):
+			c.vary()
+		case i == sought && lessIsBetter.MatchString(words(c.Heading)):
+			c.Role = Minimize
+			c.Why += " By its heading less of it is better."
+		case i == sought:
+			c.Role = Maximize
+			c.Why += " More of it is taken to be better."
+		default:
+			c.Role = Quantity
+			c.Why += " Another one is sought."
+		}
+	}
+}
+
+// vary makes a column of numbers a parameter.
+func (c *Column) vary() {
+	values := distinct(c.numbers)
+	switch {
+	case len(values) == 1:
+		c.Role, c.Why = Leave, "It is the same in all rows that have it."
+	case len(values) == 2 && values[0] == 0 && values[1] == 1:
+		c.Role, c.Why = Values, "It is 0 or 1."
+	default:
+		c.Role, c.Why = Number, "It has a number in each row, and its heading names no result."
+	}
+}
+
+// measured reports whether a column of numbers is what came of the experiments, and says
+// why.
+func (g *Guess) measured(c *Column) bool {
+	switch {
+	case c.empty > 0:
+		c.Why = "Some rows have no value: what was done is known of each, what came of it not always."
+	case results.MatchString(words(c.Heading)):
+		c.Why = "Its heading names a result."
+	default:
+		return false
+	}
+	return true
+}
+
+// unheaded is a column to which [mend] gave a heading.
+var unheaded = regexp.MustCompile(`^column \d+$`)
+
+// Words of headings, as [words] writes them.
+var (
+	naming       = regexp.MustCompile(`\b(id|nr|no|num|number|index|idx|sample|run|exp|experiment|trial|row|name|label|code|lot|batch|entry|probe|versuch|nummer|proben?)\b`)
+	deviation    = regexp.MustCompile(`\b(sd|std|stdev|stddev|sem|rsd|deviation|uncertainty|standardabweichung)\b`)
+	lessIsBetter = regexp.MustCompile(`\b(cost|costs|price|kosten|preis|loss|losses|error|fehler|impurity|impurities|byproduct|waste|viscosity|viskositaet|viskositat|roughness|resistance|resistivity|impedance|toxicity|degradation|defects?|duration|haze|overpotential|rmse|mse|emissions?|shrinkage|wear|friction)\b`)
+	costs        = regexp.MustCompile(`\b(cost|costs|price|kosten|preis|duration)\b`)
+	results      = regexp.MustCompile(`\b(yield|ausbeute|conversion|umsatz|selectivity|purity|reinheit|ee|conductivity|leitfaehigkeit|leitfahigkeit|kappa|capacity|kapazitat|efficiency|strength|festigkeit|hardness|modulus|toughness|activity|turnover|ton|tof|score|rating|quality|result|response|output|target|objective|measured|signal|absorbance|intensity|titer|titre|growth|viability|plqy|bandgap|density|stability|lifetime|` +
+		`cost|costs|price|kosten|preis|loss|losses|error|fehler|impurity|impurities|byproduct|waste|viscosity|viskositaet|viskositat|roughness|resistance|resistivity|impedance|toxicity|degradation|defects?|haze|overpotential|rmse|mse|emissions?|shrinkage|wear|friction)\b`)
+)
+
+// words writes a heading in lower case, without accents, its words apart.
+func words(heading string) string {
+	var b strings.Builder
+	before := 'A'
+	for _, r := range norm.NFD.String(heading) {
+		switch {
+		case unicode.Is(unicode.Mn, r):
+			continue
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			b.WriteByte(' ')
+		case unicode.IsUpper(r) && unicode.IsLower(before):
+			b.WriteByte(' ')
+			fallthrough
+		default:
+			b.WriteRune(unicode.ToLower(r))
+		}
+		before = r
+	}
+	return b.String()
+}
+
+// counts reports whether a column counts the rows: 1, 2, 3, or from 0. Without a heading
+// that says so it is the first one, of a table in which that is no chance.
+func (g *Guess) counts(c *Column, i int) bool {
+	said := naming.MatchString(words(c.Heading)) || unheaded.MatchString(c.Heading)
+	if len(c.numbers) != g.Rows || g.Rows < 3 || !said && (i > 0 || g.Rows < 6) {
+		return false
+	}
+	for i, x := range c.numbers {
+		if x != c.numbers[0]+float64(i) {
+			return false
+		}
+	}
+	return c.numbers[0] == 0 || c.numbers[0] == 1
+}
+
+func whole(numbers []float64) bool {
+	return !slices.ContainsFunc(numbers, func(x float64) bool { return x != math.Trunc(x) })
+}
+
+// date is a day, with or without a time, as people and programs write it.
+var date = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[./-]\d{1,2}[./-]\d{2,4})([T ].*)?$`)
+
+func dates(texts []string) bool {
+	return len(texts) > 0 && !slices.ContainsFunc(texts, func(t string) bool { return !date.MatchString(t) })
+}
+
+func distinct(numbers []float64) []float64 {
+	return slices.Compact(slices.Sorted(slices.Values(numbers)))
+}
+
+// decimals counts the decimals that a number is written with.
+func decimals(x float64) int {
+	_, after, _ := strings.Cut(format.Setting(x), ".")
+	if strings.Contains(after, "e") {
+		return 10
+	}
+	return len(after)
+}
+
+// rangeOf is the range of a parameter: that of its numbers, rounded outwards to a tenth
+// of the span's order of magnitude, and not beyond what a part or a percentage can be.
+func rangeOf(numbers []float64, unit string) (low, high string) {
+	least, most := slices.Min(numbers), slices.Max(numbers)
+	span := most - least
+	if !(span > 0) || math.IsInf(span, 0) {
+		return format.Setting(least), format.Setting(most)
+	}
+	exponent := int(math.Floor(math.Log10(span))) - 1
+	ends := [2]string{outwards(least, exponent, math.Floor), outwards(most, exponent, math.Ceil)}
+	if least >= 0 && most <= 1 && format.Setting(most) == "1" {
+		ends[1] = "1"
+	}
+	if unit == "%" && least >= 0 && most <= 100 && exceeds(ends[1], 100) {
+		ends[1] = "100"
+	}
+	return ends[0], ends[1]
+}
+
+// outwards rounds x by floor or ceiling to a multiple of a power of ten. What is a
+// multiple but for the last binary digits stays one.
+func outwards(x float64, exponent int, round func(float64) float64) string {
+	if exponent < -12 || exponent > 12 {
+		return format.Setting(x)
+	}
+	unit := math.Pow(10, math.Abs(float64(exponent)))
+	scaled := x * unit
+	if exponent > 0 {
+		scaled = x / unit
+	}
+	if near := math.Round(scaled); math.Abs(scaled-near) > 1e-9*max(1, math.Abs(near)) {
+		scaled = round(scaled)
+	} else {
+		scaled = near
+	}
+	if exponent > 0 {
+		scaled *= unit
+	} else {
+		scaled /= unit
+	}
+	if scaled == 0 {
+		scaled = 0 // no negative zero
+	}
+	return format.Setting(scaled)
+}
+
+func exceeds(text string, most float64) bool {
+	x, err := format.ReadNumber(text)
+	return err == nil && x > most
+}
+
+// notName is what the name of a parameter cannot hold.
+var notName = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// identifier makes a name for the campaign of a heading: letters, digits and underscores,
+// as formulas need them.
+func identifier(heading string) string {
+	var plain strings.Builder
+	for _, r := range norm.NFD.String(strings.NewReplacer("ß", "ss", "ä", "ae", "ö", "oe", "ü", "ue", "Ä", "Ae", "Ö", "Oe", "Ü", "Ue", "ø", "o", "Ø", "O", "æ", "ae", "µ", "u", "μ", "mu",
+		"α", "alpha", "β", "beta", "γ", "gamma", "δ", "delta", "Δ", "Delta", "ε", "epsilon", "η", "eta", "θ", "theta",
+		"κ", "kappa", "λ", "lambda", "ρ", "rho", "σ", "sigma", "τ", "tau", "φ", "phi", "ω", "omega", "°", "deg",
+		"%", "percent").Replace(heading)) {
+		if !unicode.Is(unicode.Mn, r) {
+			plain.WriteRune(r)
+		}
+	}
+	name := strings.Trim(notName.ReplaceAllString(plain.String(), "_"), "_")
+	if name != "" && name[0] >= '0' && name[0] <= '9' {
+		name = "x" + name
+	}
+	return name[:min(len(name), 40)]
+}
+
+// free makes a name one that no column before has.
+func (g *Guess) free(name string, i int) string {
+	if name == "" {
+		name = fmt.Sprintf("column_%d", i+1)
+	}
+	taken := func(name string) bool {
+		return slices.ContainsFunc(g.Columns, func(c Column) bool { return strings.EqualFold(c.Name, name) })
+	}
+	another := name
+	for n := 2; taken(another); n++ {
+		another = fmt.Sprintf("%s_%d", name, n)
+	}
+	return another
+}
+
+// notCampaign is what the name of a campaign cannot hold.
+var notCampaign = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// nameOf is a name for the campaign of a table.
+func nameOf(file string) string {
+	stem := strings.TrimSuffix(file, ".csv")
+	for _, ending := range []string{".CSV", ".tsv", ".txt"} {
+		stem = strings.TrimSuffix(stem, ending)
+	}
+	stem = stem[strings.LastIndexAny(stem, `/\`)+1:]
+	stem = strings.Trim(notCampaign.ReplaceAllString(stem, "-"), ".-_")
+	if stem == "" || stem == "the-table" {
+		return "my-campaign"
+	}
+	return strings.ToLower(stem[:min(len(stem), 60)])
+}
