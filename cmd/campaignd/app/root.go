@@ -136,6 +136,8 @@ a campaign of a server, by its name or its file.
 	group("prepare", a.simulateCommand(), a.validateCommand(), a.methodsCommand(), a.schemaCommand(),
 		a.instrumentCommand(),
 		a.methodCommand(), a.accountCommand(), a.versionCommand())
+	group("prepare", a.newCommand(), a.simulateCommand(), a.validateCommand(), a.methodsCommand(), a.schemaCommand(),
+		a.instrumentCommand(), a.accountCommand(), a.versionCommand())
 	root.SetHelpCommandGroupID("prepare")
 	root.SetCompletionCommandGroupID("prepare")
 	return root

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/guess"
+)
+
+// newColumn is a column in the document of `new --json`.
+type newColumn struct {
+	Heading string     `json:"heading"`
+	Role    guess.Role `json:"role"`
+	Name    string     `json:"name,omitempty"`
+	Unit    string     `json:"unit,omitempty"`
+	Found   string     `json:"found"`
+	Why     string     `json:"why"`
+}
+
+// newCommand is `campaignd new`: the campaign file that the pages would guess of a table.
+// The file goes to standard output and the reasons to standard error, so that the one can
+// be kept and the others read.
+func (a *app) newCommand() *cobra.Command {
+	var from, name string
+	cmd := &cobra.Command{
+		Use:   "new --from TABLE.csv",
+		Short: "Write a campaign file for a table of yours",
+		Long: `Write a campaign file for a table that you have: which of its columns were varied,
+in which ranges, what was measured, and which way is better. It is guessed from the
+headings and the cells; the reasons are printed, and how the rows are taken along. Read
+the file and change what is wrong. ` + "`campaignd serve`" + ` offers the same as a form, under
+New campaign.`,
+		Example: `  campaignd new --from rows.csv > my.yaml
+  campaignd import my.yaml rows.csv --note remark     # as the command says`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if from == "" {
+				return badInput("name a table, as in campaignd new --from rows.csv")
+			}
+			path, in, err := a.openTable(from)
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			text, err := io.ReadAll(in)
+			if err != nil {
+				return err
+			}
+			g, mended, err := guess.Of(path, string(text))
+			if err != nil {
+				return inputError{err}
+			}
+			g.Origin = filepath.Base(path)
+			if name != "" {
+				g.Name = name
+			}
+			if faults := g.Faults(); faults != nil {
+				return badInput("%s cannot become a campaign as it is: %s", path, faults[0].Text)
+			}
+			if a.json {
+				columns := make([]newColumn, len(g.Columns))
+				for i, c := range g.Columns {
+					columns[i] = newColumn{Heading: c.Heading, Role: c.Role, Found: c.Found, Why: c.Why}
+					if c.Role.Varied() || c.Role.Measured() {
+						columns[i].Name, columns[i].Unit = c.Name, c.Unit
+					}
+				}
+				return a.printJSON(struct {
+					Source  string      `json:"source"`
+					Columns []newColumn `json:"columns"`
+				}{g.Source(), columns})
+			}
+			a.print(g.Source())
+			for _, c := range g.Columns {
+				a.remark("%s: %s. %s", c.Heading, c.Role, c.Why)
+			}
+			if left := len(g.Left()); left > 0 || mended != strings.ReplaceAll(string(text), "\r\n", "\n") {
+				a.remark("Take the rows along in the browser (campaignd serve, New campaign), or remove what is empty in %s first.", path)
+				return nil
+			}
+			a.remark("Keep the file as my.yaml, and take the %s along with\n  %s", format.Count(g.Rows, "row"), importing(g, path))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "the `table`: a CSV file, or - for standard input")
+	cmd.Flags().StringVar(&name, "name", "", "the campaign's `name` (default: the table's)")
+	return cmd
+}
+
+// importing is the command that takes the rows of a table into a campaign of the guessed
+// file.
+func importing(g *guess.Guess, path string) string {
+	columns, notes, ignore := g.Uses()
+	command := "campaignd import my.yaml " + path
+	for _, c := range g.Columns {
+		if name, ok := columns[c.Heading]; ok && name != c.Heading {
+			command += fmt.Sprintf(" --column '%s'", quoted(c.Heading+"="+name))
+		}
+	}
+	if len(notes) > 0 {
+		command += fmt.Sprintf(" --note '%s'", quoted(strings.Join(notes, ",")))
+	}
+	if len(ignore) > 0 {
+		command += fmt.Sprintf(" --ignore '%s'", quoted(strings.Join(ignore, ",")))
+	}
+	if g.SumHolds() && g.Sum.Off > 0 {
+		command += " --anyway"
+	}
+	return command
+}
+
+// quoted is a text between the single quotes of a shell.
+func quoted(text string) string { return strings.ReplaceAll(text, "'", `'\''`) }
