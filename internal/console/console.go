@@ -45,7 +45,7 @@
 // them, answers.go keeps them until they are recorded, and contest.go reports
 // answers of others to the same question.
 //
-// begin.go is where a campaign begins, begin_table.go where it begins with a table. campaigns.go, campaign.go (with the log in words and the forms of a
+// docs.go shows the documentation. begin.go is where a campaign begins, begin_table.go where it begins with a table. campaigns.go, campaign.go (with the log in words and the forms of a
 // campaign), instruments.go, experiment.go, decision.go, whatif.go, results.go,
 // bring.go, files.go, region.go, define.go and sheet.go are the other pages; measured.go
 // holds the fields that every form for a result has. proof.go hands out proofs,
@@ -171,6 +171,8 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("GET /campaigns", c.campaigns)
 	mux.HandleFunc("GET /begin", c.beginning)
 	mux.HandleFunc("POST /begin", c.beginExample)
+	mux.HandleFunc("GET /docs", c.docs)
+	mux.HandleFunc("GET /docs/{page}", c.docsOf)
 	mux.HandleFunc("GET /begin/table", c.table)
 	mux.HandleFunc("POST /begin/table", c.looked)
 	mux.HandleFunc("GET /new", c.newCampaign)

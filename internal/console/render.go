@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/manual"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
@@ -56,11 +57,13 @@ var edition = func() string {
 // visitor's request. Each page is a clone: two pages may define the same part.
 var templates = func() map[string]*template.Template {
 	functions := template.FuncMap{
-		"edition": func() string { return edition },
-		"when":    when,
-		"age":     age,
-		"path":    url.PathEscape,
-		"count":   format.Count,
+		// Where a word is explained.
+		"explained": manual.Term,
+		"edition":   func() string { return edition },
+		"when":      when,
+		"age":       age,
+		"path":      url.PathEscape,
+		"count":     format.Count,
 		// What view says of a campaign.
 		"backtest": func() string { return view.BacktestMeaning },
 		"bymodel":  view.ByModel,

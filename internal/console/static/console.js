@@ -135,9 +135,11 @@
         place.append(" ", count);
       }
       seen.set(place.id, place.innerHTML);
-      if (watch === "*") soon(); // asked between the making of this page and the first word of the stream
     });
-    stream.addEventListener("open", () => { if (lost) { lost = false; $("#live-note").textContent = "Connected again."; soon(); } });
+    stream.addEventListener("open", () => {
+      if (lost) { lost = false; $("#live-note").textContent = "Connected again."; }
+      if (watch) soon(); // what has changed between the making of this page and the first word of the stream
+    });
     stream.addEventListener("error", () => { if (!lost) { lost = true; $("#live-note").textContent = "The connection is lost; the page tries again by itself."; } });
   }
 

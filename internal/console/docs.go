@@ -1,0 +1,48 @@
+package console
+
+import (
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/campaignd/campaignd/internal/manual"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// docsPage is the documentation: a page of it, what a search finds, or the list of pages.
+type docsPage struct {
+	*shell
+	Query string
+	Hits  []manual.Hit
+	Page  *manual.Page
+	Text  template.HTML // of the page
+	// Pages are for those who use the program, Others for those who change it.
+	Pages, Others []manual.Page
+}
+
+// docs serves the list of pages, or with ?q= what a search finds in all of them.
+func (c *Console) docs(w http.ResponseWriter, r *http.Request) {
+	p := &docsPage{shell: c.shellOf(r, "Docs")}
+	p.Query = strings.TrimSpace(r.URL.Query().Get("q"))
+	p.Hits = manual.Search(p.Query)
+	for _, page := range manual.Pages() {
+		if page.ForPeople() {
+			p.Pages = append(p.Pages, page)
+		} else {
+			p.Others = append(p.Others, page)
+		}
+	}
+	c.write(w, http.StatusOK, "docs", p)
+}
+
+// docsOf serves a page of the documentation.
+func (c *Console) docsOf(w http.ResponseWriter, r *http.Request) {
+	page := manual.Find(r.PathValue("page"))
+	if page == nil {
+		c.fail(w, r, problem.New(problem.NotFound, "the documentation has no page %q", r.PathValue("page")))
+		return
+	}
+	// The text is the program's own, and holds no markup but that of its Markdown.
+	p := &docsPage{shell: c.shellOf(r, page.Title), Page: page, Text: template.HTML(page.HTML)}
+	c.write(w, http.StatusOK, "docs", p)
+}
