@@ -45,7 +45,6 @@ type tablePage struct {
 	Guess       *guess.Guess // nil before there is a table
 	Columns     []tableColumn
 	Faults      []guess.Fault // of the choices
-	Left        int           // rows without a measurement
 }
 
 // tableColumn is a column with its number, and the roles that it may have.
@@ -110,7 +109,6 @@ func (c *Console) looked(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.Seen = seenTable(p.Table)
-	p.Left = len(p.Guess.Left())
 	p.Faults = p.Guess.Faults()
 	if text(r, "do") == "write" && p.Faults == nil {
 		file := &filePage{shell: c.shellOf(r, "New campaign"), Source: p.Guess.Source(), CanDefine: true}
@@ -188,7 +186,8 @@ func (c *Console) free(name string) string {
 // its file holds them: the server keeps nothing in between.
 type brought struct {
 	Origin      string
-	Rows, Left  int
+	Rows        int
+	Left        string   // rows without a measurement
 	Varied      []string // what the columns are to the campaign, in words
 	Measured    []string
 	Noted       []string
@@ -202,7 +201,7 @@ type brought struct {
 // broughtAlong writes a table with all that was chosen of it into a form.
 func broughtAlong(g *guess.Guess, table string) *brought {
 	b := &brought{
-		Origin: g.Origin, Rows: len(g.Taken()), Left: len(g.Left()), TableAsText: table,
+		Origin: g.Origin, Rows: len(g.Taken()), Left: g.LeftText(), TableAsText: table,
 	}
 	if g.SumHolds() && g.Sum.Keep {
 		b.OffSum = g.Sum.Off

@@ -2,7 +2,7 @@
 // varied, what was measured, in which ranges, and which way is better.
 //
 // It guesses, and says why in words; a person changes what is wrong ([Column.Role]
-// and the fields beside it), and [Guess.Source] writes the campaign file. The rows
+// and the fields after it), and [Guess.Source] writes the campaign file. The rows
 // themselves are read by internal/exchange, into a campaign of that file, under the
 // uses that [Guess.Uses] says: here nothing is recorded, and no cell is changed.
 //
@@ -307,10 +307,10 @@ func (c *Column) vary() {
 // why.
 func (g *Guess) measured(c *Column) bool {
 	switch {
-	case c.empty > 0:
-		c.Why = "Some rows have no value: what was done is known of each, what came of it not always."
 	case results.MatchString(words(c.Heading)):
 		c.Why = "Its heading names a result."
+	case c.empty > 0:
+		c.Why = "Some rows have no value: what was done is known of each, what came of it not always."
 	default:
 		return false
 	}

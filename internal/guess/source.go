@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/campaignd/campaignd/internal/exchange"
@@ -249,6 +250,28 @@ func (g *Guess) gave(r row) bool {
 		}
 	}
 	return false
+}
+
+// LeftText says which rows those are that stay behind: "2 rows (lines 4, 9)"; "" where none
+// does.
+func (g *Guess) LeftText() string {
+	const most = 8 // that are named
+	left := g.Left()
+	if len(left) == 0 {
+		return ""
+	}
+	names := make([]string, min(len(left), most))
+	for i := range names {
+		names[i] = strconv.Itoa(left[i])
+	}
+	if len(left) > most {
+		names = append(names, "…")
+	}
+	lines := "line"
+	if len(left) > 1 {
+		lines = "lines"
+	}
+	return fmt.Sprintf("%s (%s %s)", format.Count(len(left), "row"), lines, strings.Join(names, ", "))
 }
 
 // Left are the lines of the rows that have no value in any of the quantities.

@@ -133,8 +133,9 @@ a campaign of a server, by its name or its file.
 	group("look", a.eventsCommand(), a.replayCommand(), a.predictCommand(), a.diagnoseCommand(),
 		a.explainCommand(), a.whatIfCommand(), a.filesCommand(),
 		a.auditCommand(), a.checkpointCommand(), a.verifyCommand(), a.exportCommand(), a.reportCommand())
-	group("prepare", a.newCommand(), a.simulateCommand(), a.validateCommand(), a.methodsCommand(), a.schemaCommand(),
-		a.instrumentCommand(), a.methodCommand(), a.accountCommand(), a.versionCommand())
+	group("prepare", a.newCommand(), a.docsCommand(), a.simulateCommand(), a.validateCommand(),
+		a.methodsCommand(), a.schemaCommand(), a.instrumentCommand(), a.methodCommand(),
+		a.accountCommand(), a.versionCommand())
 	root.SetHelpCommandGroupID("prepare")
 	root.SetCompletionCommandGroupID("prepare")
 	return root
