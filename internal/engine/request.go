@@ -38,6 +38,8 @@ type Request struct {
 	Allow   *Allow                  `json:"allow,omitempty"`
 	Anchors *Anchors                `json:"anchors,omitempty"`
 	Import  []Tell                  `json:"import,omitempty"`
+	// Results are those of many experiments: what Tell is of each, all or none.
+	Results []Tell `json:"results,omitempty"`
 	// Attach and Withdraw are about a file.
 	Attach   *Attach   `json:"attach,omitempty"`
 	Withdraw *Withdraw `json:"withdraw,omitempty"`
@@ -60,6 +62,8 @@ func (r *Request) Check() error {
 		return r.Tell.check()
 	case r.Import != nil:
 		return checkRows(r.Import)
+	case r.Results != nil:
+		return checkRows(r.Results)
 	case r.Correct != nil:
 		return r.Correct.check()
 	case r.Resolve != nil:
@@ -81,8 +85,10 @@ func (r *Request) Received() {
 	if r.Tell != nil {
 		r.Tell.received()
 	}
-	for i := range r.Import {
-		r.Import[i].received()
+	for _, rows := range [][]Tell{r.Import, r.Results} {
+		for i := range rows {
+			rows[i].received()
+		}
 	}
 }
 
@@ -132,7 +138,9 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	case r.Tell != nil:
 		return c.tell(*r.Tell, events.OriginPerson, len(c.State().Experiments)+1)
 	case r.Import != nil:
-		return c.imports(r.Import, r.ImportOnce)
+		return c.imports(r.Import, r.ImportOnce, r.Actor)
+	case r.Results != nil:
+		return c.results(r.Results, r.Actor)
 	case r.Answer != nil:
 		return c.answer(r.Answer, r.Actor)
 	case r.Correct != nil:

@@ -377,22 +377,28 @@ func (c *Core) gaveTheSame(x *campaign.Experiment, row *Tell) bool {
 	return common
 }
 
-// checkRows says what is wrong with the first row that contradicts itself.
+// checkRows says what is wrong with the rows that contradict themselves, each of
+// them.
 func checkRows(rows []Tell) error {
 	if len(rows) == 0 {
 		return invalid("there is nothing to take over")
 	}
+	var faults problem.RowFaults
 	for i := range rows {
 		if err := rows[i].check(); err != nil {
-			return invalid("row %d: %w", i+1, err)
+			faults = append(faults, problem.RowFault{Row: i + 1, Err: err})
 		}
+	}
+	if faults != nil {
+		return faults
 	}
 	return nil
 }
 
-// imports records earlier measurements, and quantities that arrive of experiments
-// that rows name, all or none; with once, those that are not there yet.
-func (c *Core) imports(rows []Tell, once bool) ([]events.Payload, error) {
+// imports records earlier measurements, results of experiments that a person is
+// to make, and quantities that arrive of others that rows name, all or none; with
+// once, those that are not there yet.
+func (c *Core) imports(rows []Tell, once bool, actor string) ([]events.Payload, error) {
 	var payloads []events.Payload
 	var known []string
 	if once {
@@ -407,7 +413,19 @@ func (c *Core) imports(rows []Tell, once bool) ([]events.Payload, error) {
 	number := len(c.State().Experiments) + 1
 	before := make(map[string]int) // rows of a composition
 	said := make(map[arrival]definition.Quantity)
+	var after *Core // with the results of the rows before
 	for i, row := range rows {
+		if c.toMeasure(row.Experiment) {
+			if after == nil {
+				after = c.Clone()
+			}
+			p, err := after.tellRow(row, actor)
+			if err != nil {
+				return nil, fmt.Errorf("row %d: %w", i+1, err)
+			}
+			payloads = append(payloads, p...)
+			continue
+		}
 		if row.Experiment != "" {
 			p, err := c.arrivals(row, said)
 			if err != nil {

@@ -1,0 +1,42 @@
+package problem
+
+import (
+	"fmt"
+	"strings"
+)
+
+// RowFault is what is wrong with one of many things that were sent together.
+type RowFault struct {
+	// Row counts them from 1, as people do.
+	Row int
+	Err error
+}
+
+// RowFaults are what is wrong with the rows of a request, in their order, one at
+// least. All of them are said at once, so that they are mended at once.
+type RowFaults []RowFault
+
+// shownRows is how many faulty rows a message names.
+const shownRows = 20
+
+// Error names them: "row 3: e7 has a result already; row 5: …".
+func (f RowFaults) Error() string {
+	var texts []string
+	for _, fault := range f[:min(len(f), shownRows)] {
+		texts = append(texts, fmt.Sprintf("row %d: %v", fault.Row, fault.Err))
+	}
+	if more := len(f) - shownRows; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns what is wrong with each, the first first: its code and its
+// remedies are those of the whole.
+func (f RowFaults) Unwrap() []error {
+	all := make([]error, len(f))
+	for i, fault := range f {
+		all[i] = fault.Err
+	}
+	return all
+}
