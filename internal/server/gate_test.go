@@ -187,6 +187,7 @@ var mayDo = map[string]string{
 
 	"suggest":         "scientist admin here",
 	"tell":            "scientist admin here",
+	"results":         "scientist admin here",
 	"import":          "scientist admin here",
 	"correct":         "scientist admin here",
 	"exclude":         "scientist admin here",

@@ -70,8 +70,13 @@ func (a *API) requests() {
 	record(a, on("tell", "tell", "Tell the result of an experiment",
 		"Of one that was suggested, or of one's own, which counts against the budget."),
 		func(t *engine.Tell) engine.Request { return engine.Request{Tell: t} })
+	record(a, on("results", "results", "Tell the results of many experiments",
+		"What tell takes of each, in one batch: all are recorded, or none, and then faults names the rows by their index."),
+		func(rows *[]engine.Tell) engine.Request {
+			return engine.Request{Results: append([]engine.Tell{}, *rows...)} // nil would ask for nothing
+		})
 	record(a, on("import", "import", "Take over earlier measurements",
-		"All or none; they do not count against the budget. A row with an experiment adds quantities to one that has been measured; what it has already counts once."),
+		"All or none; they do not count against the budget. A row with an experiment brings its result where a person is to measure it, and adds quantities to one that has been measured; what it has already counts once."),
 		func(rows *[]engine.Tell) engine.Request {
 			return engine.Request{Import: append([]engine.Tell{}, *rows...)} // nil would ask for nothing
 		})

@@ -81,6 +81,7 @@ var needed = map[string]Need{
 	"anchor":          {Permission: accounts.Run, InCampaign: true},
 	"import-csv":      {Permission: accounts.Run, InCampaign: true},
 	"import":          {Permission: accounts.Run, InCampaign: true},
+	"results":         {Permission: accounts.Run, InCampaign: true},
 	"correct":         {Permission: accounts.Run, InCampaign: true, Act: ActOverride},
 	"exclude":         {Permission: accounts.Run, InCampaign: true},
 	"allow":           {Permission: accounts.Run, InCampaign: true},

@@ -131,6 +131,12 @@ func Of(err error) *Problem {
 			Ways:    r.Ways,
 		})
 	}
+	var sent problem.RowFaults
+	if errors.As(err, &sent) {
+		for _, f := range sent {
+			p.Faults = append(p.Faults, Fault{Field: fmt.Sprintf("[%d]", f.Row-1), Message: f.Err.Error()})
+		}
+	}
 	return p
 }
 
