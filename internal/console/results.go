@@ -1,11 +1,11 @@
 package console
 
 import (
-	"math"
 	"net/http"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -58,48 +58,6 @@ type lateField struct{ Name, Unit, Until, Value, Why string }
 // batch, empty where that does not follow.
 type amount struct{ Name, Unit, Value, Description, Amount string }
 
-// shareUnits are the units of mass fractions, with the part of the whole that
-// one unit is.
-var shareUnits = map[string]float64{
-	"kg/kg": 1, "g/g": 1, "%": 0.01, "wt%": 0.01, "wt.%": 0.01, "w%": 0.01, "mass %": 0.01,
-	"% (m/m)": 0.01, "g/kg": 0.001,
-}
-
-// sharesOfWhole returns the parameters that are shares of one whole, with the
-// part of the whole that one unit of each is: all parameters of a constraint by
-// which amounts, each counted once, sum up to 1 or 100 %. Other parameters are
-// no shares: a mass fraction of the solvent is not one of the batch.
-func sharesOfWhole(def *definition.Campaign) map[string]float64 {
-	for _, k := range def.Constraints {
-		if k.Equals == nil || len(k.Terms) < 2 {
-			continue
-		}
-		unit := 0.0
-		switch *k.Equals {
-		case 1:
-			unit = 1
-		case 100:
-			unit = 0.01
-		default:
-			continue
-		}
-		shares := make(map[string]float64)
-		for _, par := range def.Parameters {
-			if coefficient, in := k.Terms[par.Name]; in && coefficient == 1 {
-				if of, known := shareUnits[par.Unit]; par.Unit != "" &&
-					(!known || math.Abs(of-unit) > 1e-12) {
-					break
-				}
-				shares[par.Name] = unit
-			}
-		}
-		if len(shares) == len(k.Terms) {
-			return shares
-		}
-	}
-	return nil
-}
-
 // results serves the page.
 func (c *Console) results(w http.ResponseWriter, r *http.Request) {
 	if of := c.find(w, r, See); of != nil {
@@ -129,8 +87,8 @@ func (c *Console) showResults(
 		c.fail(w, r, err)
 		return
 	}
-	batch, err := format.ReadNumber(p.Batch)
-	if err != nil || batch <= 0 {
+	batch, err := exchange.BatchSize(p.Batch)
+	if err != nil {
 		batch = 0
 	}
 	p.CanTell = p.May(Run)
@@ -142,8 +100,7 @@ func (c *Console) showResults(
 		p.Objective, p.Unit = sought.Name, sought.Unit
 		p.Ended = s.Status.Ended()
 		for _, x := range standing.UnderWay {
-			byHand := def.ByHand() || x.Status == campaign.Requested
-			if x.Status != campaign.Unresolved && byHand {
+			if engine.ByHand(s, &x) {
 				p.To = append(p.To, measureOf(def, &x, log, batch))
 			}
 		}
@@ -218,24 +175,14 @@ func (p *resultsPage) own(s *campaign.State, typed bool) {
 }
 
 // measureOf returns an experiment to be measured, with what to weigh in where a
-// batch size is given (0: none). Amounts have one digit more than the batch's
-// size calls for.
+// batch size is given (0: none).
 func measureOf(
 	def *definition.Campaign, x *campaign.Experiment, log *view.Timeline, batch float64,
 ) toMeasure {
-	t := toMeasure{ID: x.ID, Replicate: x.Replicate}
-	shares := sharesOfWhole(def)
-	t.Shares = shares != nil
-	write := format.CompositionsToMake(def)
+	t := toMeasure{ID: x.ID, Replicate: x.Replicate, Shares: exchange.SharesOfWhole(def) != nil}
+	row := exchange.RowToMake(def, x, batch)
 	for k, par := range def.Parameters {
-		value, _ := write.Value(k, x.Parameters)
-		row := amount{Name: par.Name, Unit: par.Unit, Value: value, Description: par.Description}
-		if of, ok := shares[par.Name]; ok && batch > 0 {
-			if v, ok := x.Parameters[par.Name].Float(); ok {
-				row.Amount = format.Fixed(v*of*batch, format.DecimalsOver(batch)+1)
-			}
-		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, amount{par.Name, par.Unit, row.Values[k], par.Description, row.Amounts[k]})
 	}
 	if made, ok := log.Decision(x.Decision); ok {
 		t.Why = made.Reason

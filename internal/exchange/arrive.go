@@ -22,10 +22,10 @@ import (
 func (im *Import) named(row Row) (*campaign.Experiment, Faults) {
 	s := im.sheet
 	c := s.cell(row, columnExperiment)
-	if !im.def.Several() {
+	composed := im.composed(row)
+	if !im.def.Several() && (composed || !withoutCompositions(im.def, s.Header)) {
 		return nil, nil
 	}
-	composed := im.composed(row)
 	x := im.Core.State().Experiment(c.text)
 	switch {
 	case composed && (x == nil || im.failed(row) || !im.lacks(row, x)):
@@ -80,11 +80,16 @@ func (im *Import) arrivals(row Row, x *campaign.Experiment) (engine.Tell, Faults
 	said := false
 	for _, name := range im.measured() {
 		c := s.cell(row, name)
+		if c.text == "" {
+			continue
+		}
 		q, ok, wrong := im.quantity(row, name)
 		if faults = append(faults, wrong...); !ok || wrong != nil {
 			continue
 		}
-		definition.Default(&q.Unit, im.def.Quantity(name).Unit)
+		if declared := im.def.Quantity(name); declared != nil {
+			definition.Default(&q.Unit, declared.Unit)
+		}
 		said = true
 		switch there, err := im.Core.There(x.ID, q); {
 		case err != nil:
@@ -115,4 +120,6 @@ func (im *Import) arrivals(row Row, x *campaign.Experiment) (engine.Tell, Faults
 }
 
 // nothingNew reports whether a row about an experiment adds nothing to it.
-func nothingNew(t engine.Tell) bool { return t.Quantities == nil && t.Missing == nil }
+func nothingNew(t engine.Tell) bool {
+	return t.Quantities == nil && t.Missing == nil && t.Value == nil && t.Failed == ""
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -64,7 +65,10 @@ func Guess(column string, missing []string) string {
 // rename gives the columns of a header the names that the campaign has for
 // them. A name given for a column that the file lacks is a fault: most likely it
 // is mistyped.
-func (f Form) rename(file string, header []string) ([]string, error) {
+//
+// A heading that is a name of the campaign with the campaign's unit behind it, as
+// a run sheet and a chart have it, is that name: there is nothing to be guessed.
+func (f Form) rename(def *definition.Campaign, file string, header []string) ([]string, error) {
 	for column := range f.columns {
 		if !slices.Contains(header, column) {
 			return nil, faulty(file, 1, "there is no column %q; the columns are %s", column,
@@ -75,9 +79,27 @@ func (f Form) rename(file string, header []string) ([]string, error) {
 	for i, column := range header {
 		if name, ok := f.columns[column]; ok {
 			names[i] = name
+		} else if name := headed(def, column); name != "" && !slices.Contains(header, name) {
+			names[i] = name
 		}
 	}
 	return names, nil
+}
+
+// headed is the parameter or quantity of which a column is the heading; "" for
+// none.
+func headed(def *definition.Campaign, column string) string {
+	for _, par := range def.Parameters {
+		if par.Unit != "" && column == format.Heading(par.Name, par.Unit) {
+			return par.Name
+		}
+	}
+	for _, q := range Asked(def) {
+		if q.Unit != "" && column == format.Heading(q.Name, q.Unit) {
+			return q.Name
+		}
+	}
+	return ""
 }
 
 // checkHeader refuses columns that may not be there, or are not. All faults come

@@ -101,7 +101,7 @@ func (im *Import) known(name string, header []string) bool {
 	}
 	return slices.Contains(recordColumns, name) || strings.HasPrefix(name, furtherPrefix) &&
 		name != furtherPrefix || strings.HasPrefix(name, computedPrefix) ||
-		slices.Contains(im.Notes, name) || slices.Contains(im.Ignore, name)
+		slices.Contains(im.Notes, name) || slices.Contains(im.Ignore, name) || im.filledColumn(name, header)
 }
 
 // remedy says what to do about a column that is not known.
@@ -157,6 +157,9 @@ func (im *Import) Read(file string, in io.Reader) error {
 // same is taken over as such. The reason is in the words in which [Import.Left]
 // counts them.
 func (im *Import) skip(row Row) string {
+	if x, faults := im.waiting(row); x != nil && faults == nil && !im.says(row) {
+		return "without a result"
+	}
 	status := im.sheet.cell(row, columnStatus).text
 	if im.sheet.has(columnStatus) && status != string(campaign.Measured) && !im.failed(row) {
 		if status == "" {
@@ -197,14 +200,22 @@ func (im *Import) Left() string {
 // All faults of the row are collected, so that a person mends the file once.
 func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	s, def := im.sheet, im.def
-	if x, faults := im.named(row); x != nil || faults != nil {
-		if faults != nil {
-			return engine.Tell{}, faults
-		}
+	x, faults := im.waiting(row)
+	if x == nil && faults == nil {
+		x, faults = im.named(row)
+	}
+	switch {
+	case faults != nil:
+		return engine.Tell{}, faults
+	case x == nil:
+	case engine.ByHand(im.Core.State(), x):
+		return im.filled(row, x)
+	case x.Measurement == nil && im.ofSheet(s.Header):
+		return im.closed(row, x)
+	default:
 		return im.arrivals(row, x)
 	}
 	tell := engine.Tell{Anyway: im.Anyway}
-	var faults Faults
 	at := func(c sheetCell, err error) {
 		if err != nil {
 			faults = append(faults, s.fault(row, c, err))
@@ -227,6 +238,23 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	if tell.Value == nil && tell.Quantities == nil && faults == nil {
 		at(s.cell(row, def.Sought().Name), errors.New("the row has no value in any of the quantities"))
 	}
+	faults = append(faults, im.beside(row, &tell)...)
+	if c := s.cell(row, columnSimulated); c.text == "true" && !im.Anyway && !im.Registry.Simulates(def) {
+		at(c, fmt.Errorf("it was simulated, and this campaign measures; leave the row out, or %s",
+			im.Words.Anyway))
+	}
+	return tell, faults
+}
+
+// beside reads what a row says besides the quantities that the campaign measures:
+// further ones, and what is kept as notes.
+func (im *Import) beside(row Row, tell *engine.Tell) (faults Faults) {
+	s := im.sheet
+	at := func(c sheetCell, err error) {
+		if err != nil {
+			faults = append(faults, s.fault(row, c, err))
+		}
+	}
 	for _, name := range im.further {
 		c, deviation := s.cell(row, furtherPrefix+name), s.cell(row, furtherSDPrefix+name)
 		if c.text == "" {
@@ -245,17 +273,19 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 			tell.Notes = append(tell.Notes, column+": "+text)
 		}
 	}
-	if c := s.cell(row, columnSimulated); c.text == "true" && !im.Anyway && !im.Registry.Simulates(def) {
-		at(c, fmt.Errorf("it was simulated, and this campaign measures; leave the row out, or %s",
-			im.Words.Anyway))
+	if remark := s.cell(row, columnRemark).text; remark != "" && im.filledColumn(columnRemark, s.Header) {
+		tell.Notes = append(tell.Notes, remark)
 	}
-	return tell, faults
+	return faults
 }
 
 // values reads what a row says of the quantities that are measured. What is sought is
 // the result's value, unless a result names each of its quantities.
 func (im *Import) values(row Row, tell *engine.Tell) (faults Faults) {
 	for _, name := range im.measured() {
+		if tell.Experiment != "" && im.sheet.cell(row, name).text == "" {
+			continue // the engine says what a result lacks
+		}
 		q, ok, wrong := im.quantity(row, name)
 		faults = append(faults, wrong...)
 		switch {

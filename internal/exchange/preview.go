@@ -109,7 +109,7 @@ func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
 	if !im.def.Names() {
 		form.required = []string{im.def.Sought().Name}
 	}
-	form.arrives = im.def.Several()
+	form.arrives = true
 	form.remedy = im.remedy()
 	form.columns = im.Columns
 	s, err := ReadSheet(im.def, file, in, form)

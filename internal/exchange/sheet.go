@@ -175,7 +175,7 @@ func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (
 		return nil, unread(name, err)
 	}
 	columns := Names(header)
-	if header, err = form.rename(name, columns); err != nil {
+	if header, err = form.rename(def, name, columns); err != nil {
 		return nil, err
 	}
 	if err := checkHeader(def, name, header, form); err != nil {

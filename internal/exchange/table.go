@@ -136,6 +136,13 @@ const (
 	columnKeeps = "keeps_constraints"
 	// actualEnding follows the name of a parameter: what was made.
 	actualEnding = "_actual"
+	// Of a run sheet: whose it is, the well, what is to be weighed in of a
+	// parameter, why there is no result, and a remark.
+	columnCampaign = "campaign"
+	columnWell     = "well"
+	takePrefix     = "take_"
+	columnFailed   = "failed"
+	columnRemark   = "remark"
 )
 
 // recordColumns are those that tell of a row, and are no part of the
