@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/view"
@@ -65,6 +66,7 @@ type need struct {
 	Post   string // or a form without fields
 	Button string
 	Alarm  bool // something is wrong; else a person is merely awaited
+	Also   Link // another page that helps
 }
 
 // stateOf says where a campaign stands: its end first, then what keeps it from
@@ -330,39 +332,75 @@ func openNeeds(s *view.Campaign, base string) (needs []need) {
 		switch {
 		case x.Status == campaign.Unresolved:
 			text := fmt.Sprintf("The fate of %s is unknown: %s", x.ID, sentence(x.Cause))
-			needs = append(needs, need{text, at(x.ID), "", "Settle it", true})
+			needs = append(needs, need{Text: text, Link: at(x.ID), Button: "Settle it", Alarm: true})
 		case x.Stalled:
 			text := fmt.Sprintf("%s has been silent for long over %s.", x.Instrument, x.ID)
-			needs = append(needs, need{text, at(x.ID), "", "Look at it", true})
+			needs = append(needs, need{Text: text, Link: at(x.ID), Button: "Look at it", Alarm: true})
 		}
 	}
 	for _, x := range s.Doubtful {
 		text := fmt.Sprintf("%s is in doubt: %s", x.ID, sentence(x.Flag.Reason))
-		needs = append(needs, need{text, at(x.ID), "", "Judge it", true})
+		needs = append(needs, need{Text: text, Link: at(x.ID), Button: "Judge it", Alarm: true})
 	}
 	if s.Status.Ended() {
 		return needs
 	}
 	if def.ByHand() && s.Awaited != nil {
 		for _, text := range view.AwaitedTexts(s.Awaited, time.Now()) {
-			needs = append(needs, need{"Still to arrive: " + text + ".",
-				base + "/results?experiment=" + s.Awaited[0].Experiment, "", "Enter it", false})
+			needs = append(needs, need{Text: "Still to arrive: " + text + ".",
+				Link: base + "/results?experiment=" + s.Awaited[0].Experiment, Button: "Enter it"})
 		}
 	}
 	for _, q := range s.Questions {
 		if view.IsPerson(def, q.Expert) {
-			needs = append(needs, need{fmt.Sprintf("%s asks %s: %s", q.ID, q.Expert, headingOf(def, &q)),
-				"/questions/" + url.PathEscape(s.Definition.Name) + "/" + q.ID, "", "Answer", false})
+			needs = append(needs, need{Text: fmt.Sprintf("%s asks %s: %s", q.ID, q.Expert, headingOf(def, &q)),
+				Link: "/questions/" + url.PathEscape(s.Definition.Name) + "/" + q.ID, Button: "Answer"})
 		}
 	}
-	if def.ByHand() && s.Status != campaign.Paused {
-		for _, x := range s.UnderWay {
-			if x.Status != campaign.Unresolved {
-				text := x.ID + " is to be measured by hand."
-				needs = append(needs, need{text, base + "/results?experiment=" + x.ID, "",
-					"Enter the result", false})
-			}
+	return append(needs, toMeasureBy(s, base)...)
+}
+
+// toMeasureBy is what a campaign wants measured by hand: one thing, however many
+// experiments it is, since they are done together.
+func toMeasureBy(s *view.Campaign, base string) []need {
+	if !s.Definition.ByHand() || s.Status == campaign.Paused {
+		return nil
+	}
+	var waiting []string
+	for _, x := range s.UnderWay {
+		if x.Status != campaign.Unresolved {
+			waiting = append(waiting, x.ID)
 		}
 	}
-	return needs
+	switch len(waiting) {
+	case 0:
+		return nil
+	case 1:
+		return []need{{Text: waiting[0] + " is to be measured by hand.",
+			Link: base + "/results?experiment=" + waiting[0], Button: "Enter the result"}}
+	}
+	return []need{{Text: fmt.Sprintf("%d to measure by hand: %s.", len(waiting), ranges(waiting)),
+		Link: base + "/batch", Button: "Enter results", Also: Link{"Run sheet", base + "/sheet"}}}
+}
+
+// ranges writes experiments of the order of their numbers shortly: "e1 to e24,
+// e26".
+func ranges(ids []string) string {
+	var parts []string
+	for i := 0; i < len(ids); {
+		k := i
+		for k+1 < len(ids) && events.ExperimentNumber(ids[k+1]) == events.ExperimentNumber(ids[k])+1 {
+			k++
+		}
+		switch k - i {
+		case 0:
+			parts = append(parts, ids[i])
+		case 1:
+			parts = append(parts, ids[i], ids[k])
+		default:
+			parts = append(parts, ids[i]+" to "+ids[k])
+		}
+		i = k + 1
+	}
+	return strings.Join(parts, ", ")
 }

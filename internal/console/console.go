@@ -47,7 +47,8 @@
 //
 // docs.go shows the documentation. begin.go is where a campaign begins, begin_table.go where it begins with a table. campaigns.go, campaign.go (with the log in words and the forms of a
 // campaign), instruments.go, experiment.go, decision.go, whatif.go, results.go,
-// bring.go, files.go, region.go, define.go and sheet.go are the other pages; measured.go
+// bring.go, files.go, region.go, define.go and sheet.go are the other pages, and for many
+// experiments at once runsheet.go and batch.go; measured.go
 // holds the fields that every form for a result has. proof.go hands out proofs,
 // live.go is the stream of changes, figure.go and charts.go draw.
 //
@@ -99,6 +100,9 @@ type Options struct {
 	Reached func() []notify.Status
 	// Unsent, if set, says which systems do not take the lab's events now.
 	Unsent func() []string
+	// URL is the address at which people reach the server, as the lab's file says
+	// it; empty: that of each visitor's request.
+	URL string
 	// Undo is how long an answer can be taken back before it is recorded in the
 	// campaign. Default 6 s.
 	Undo time.Duration
@@ -195,6 +199,9 @@ func (c *Console) Handler() http.Handler {
 		"/charts":                   c.charts,
 		"/results":                  c.results,
 		"/bring":                    c.bring,
+		"/sheet":                    c.runSheet,
+		"/sheet.csv":                c.sheetTable,
+		"/batch":                    c.batch,
 		"/region":                   c.region,
 		"/definition":               c.definition,
 		"/export.csv":               c.exportTable,
@@ -209,6 +216,8 @@ func (c *Console) Handler() http.Handler {
 		mux.HandleFunc("GET /campaigns/{campaign}"+path, show)
 	}
 	mux.HandleFunc("POST /campaigns/{campaign}/bring", c.brought)
+	mux.HandleFunc("POST /campaigns/{campaign}/batch", c.recordBatch)
+	mux.HandleFunc("POST /campaigns/{campaign}/batch/check", c.checkBatch)
 	mux.HandleFunc("POST /campaigns/{campaign}/region", c.excludeRegion)
 	mux.HandleFunc("POST /campaigns/{campaign}/decisions/{decision}/whatif", c.askWhatIf)
 	mux.HandleFunc("POST /campaigns/{campaign}/whatif/{run}/cancel", c.cancelWhatIf)

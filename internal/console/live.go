@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -231,6 +232,11 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 		out.Flush() != nil {
 		return
 	}
+	if behind := c.behind(r, visitor); behind != "" {
+		if _, err := fmt.Fprintf(w, "event: changed\ndata: %s\n\n", behind); err != nil || out.Flush() != nil {
+			return
+		}
+	}
 	beat := time.NewTicker(alive)
 	defer beat.Stop()
 	for {
@@ -273,4 +279,18 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// behind is the campaign of a page that was made before the campaign's last event
+// and listens only now; "" for none. Without it what came in between would be shown
+// with the next change, and of a campaign that waits for people there is none.
+func (c *Console) behind(r *http.Request, visitor Visitor) string {
+	of, err := c.lab.Campaign(r.URL.Query().Get("campaign"))
+	if err != nil || visitor.may(See, of.Name()) != nil {
+		return ""
+	}
+	if at, err := strconv.ParseUint(r.URL.Query().Get("at"), 10, 64); err != nil || events.Sequence(at) >= of.Sequence() {
+		return ""
+	}
+	return of.Name()
 }

@@ -77,7 +77,33 @@ func (c *Console) openCount(v Visitor) (n int) {
 type queuePage struct {
 	*shell
 	Waiting []queued
-	Last    []answered
+	// ByHand is what campaigns want measured by hand, of the visitor who may enter
+	// results there: one thing for each campaign.
+	ByHand []handed
+	Last   []answered
+}
+
+// handed is what a campaign wants measured by hand.
+type handed struct {
+	Campaign, Path string
+	Needs          []need
+}
+
+// byHand is what waits to be measured by a visitor.
+func (c *Console) byHand(v Visitor) (list []handed) {
+	for _, each := range c.lab.Campaigns() {
+		if v.may(Run, each.Name()) != nil {
+			continue
+		}
+		s := each.Record().Stands()
+		if s.Definition == nil || s.Status.Ended() {
+			continue
+		}
+		if needs := toMeasureBy(&s, address(each)); needs != nil {
+			list = append(list, handed{each.Name(), address(each), needs})
+		}
+	}
+	return list
 }
 
 // queue serves the list of questions. ?next goes on to the first of them, as
@@ -100,6 +126,7 @@ func (c *Console) queue(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, to, http.StatusSeeOther)
 		return
 	}
+	p.ByHand = c.byHand(p.Visitor)
 	p.Last = c.lastAnswers(r.Context(), p.Visitor)
 	c.write(w, http.StatusOK, "queue", p)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/exchange"
@@ -122,6 +123,9 @@ type shell struct {
 	// Watch is the campaign whose changes concern the page: a name, "*" for
 	// all, "" for none.
 	Watch string
+	// At is the sequence of the campaign of the page's address when the page was
+	// begun: of what is recorded from then on the page has to hear.
+	At events.Sequence
 	// Said is what the last request did, in words.
 	Said string
 	// Failure is why a request was refused, Failed which one.
@@ -158,6 +162,9 @@ func (s *shell) WasTyped(action string) bool { return s.Failed == action && acti
 // looks at all campaigns, and therefore at little of each.
 func (c *Console) shellOf(r *http.Request, title string) *shell {
 	s := &shell{Title: title, Visitor: visitorOf(r.Context()), Version: c.options.Version}
+	if of, err := c.lab.Campaign(r.PathValue("campaign")); err == nil {
+		s.At = of.Sequence()
+	}
 	s.Said = saids[r.URL.Query().Get("said")]
 	s.Pending, s.News = c.pendingOf(s.Visitor), c.newsFor(s.Visitor)
 	s.Open = c.openCount(s.Visitor)
@@ -180,6 +187,7 @@ var saids = map[string]string{
 	"resolved":  "Settled.",
 	"corrected": "The correction is recorded.",
 	"told":      "The result is recorded.",
+	"toldall":   "The results are recorded.",
 	"attached":  "The file is kept.",
 	"withdrawn": "The file is taken out; that it was attached stays on the record.",
 	"brought":   "The measurements are taken over.",

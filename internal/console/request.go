@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net/http"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -56,11 +57,18 @@ func requested(r *http.Request, request engine.Request) engine.Request {
 }
 
 // alreadyRecorded reports whether the form of a request was sent before, and
-// what it asked for was recorded. It fails for another form under the same
+// what it asked for was recorded: see [recordedBefore].
+func alreadyRecorded(ctx context.Context, of *lab.Campaign, request engine.Request) (bool, error) {
+	stored, err := recordedBefore(ctx, of, request)
+	return stored != nil, err
+}
+
+// recordedBefore returns what the form of a request recorded when it was sent
+// before; nil where it did not. It fails for another form under the same
 // identifier: of a page that a person went back to and filled in differently.
 // It is asked before the form is judged: what was done once must not be refused
 // because it is done.
-func alreadyRecorded(ctx context.Context, of *lab.Campaign, request engine.Request) (bool, error) {
+func recordedBefore(ctx context.Context, of *lab.Campaign, request engine.Request) ([]events.Event, error) {
 	stored, err := of.Recorded(ctx, request)
 	if problem.CodeOf(err) == problem.NotPossible && err != nil {
 		err = problem.New(problem.NotPossible, "this page was sent before, with something else in it").
@@ -68,5 +76,5 @@ func alreadyRecorded(ctx context.Context, of *lab.Campaign, request engine.Reque
 				Text: "look at what stands here now, and send it once more if that is what you mean",
 			})
 	}
-	return stored != nil, err
+	return stored, err
 }

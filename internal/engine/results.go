@@ -45,7 +45,7 @@ func (c *Core) results(rows []Tell, actor string) ([]events.Payload, error) {
 
 // imagine folds what is about to be recorded in the batch of a person's request,
 // so that what follows in the batch is judged as after it. The core must be a
-// copy that nobody else has.
+// copy of the caller.
 func (c *Core) imagine(actor string, payloads []events.Payload) error {
 	batch, err := NewBatch(c.State(), c.last.Add(time.Microsecond), Envelope{Actor: actor}, payloads...)
 	if err == nil {

@@ -3,6 +3,7 @@ package exchange
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,7 +42,7 @@ func (im *Import) filledColumn(name string, header []string) bool {
 	return im.ofSheet(header) && strings.HasPrefix(name, takePrefix)
 }
 
-// waiting is the experiment whose result a row brings, as far as that can be told
+// waiting is the experiment whose result a row brings, as far as that is known
 // without a doubt; nil where the row is something else.
 func (im *Import) waiting(row Row) (*campaign.Experiment, Faults) {
 	s, state := im.sheet, im.Core.State()
@@ -106,8 +107,8 @@ func (im *Import) filled(row Row, x *campaign.Experiment) (engine.Tell, Faults) 
 	tell := engine.Tell{Experiment: x.ID, Anyway: im.Anyway, Failed: im.cause(row)}
 	var faults Faults
 	made := make(definition.Point)
+	maps.Copy(made, x.Parameters)
 	for _, par := range def.Parameters {
-		made[par.Name] = x.Parameters[par.Name]
 		if c := s.cell(row, par.Name+actualEnding); c.text != "" {
 			v, err := valueIn(def, par.Name, c.text, s.comma)
 			if err != nil {
@@ -118,7 +119,8 @@ func (im *Import) filled(row Row, x *campaign.Experiment) (engine.Tell, Faults) 
 	}
 	faults = append(faults, im.values(row, &tell)...)
 	tell.Missing = im.missing(row)
-	return tell, append(faults, im.beside(row, &tell)...)
+	faults = append(faults, im.extras(row, &tell)...)
+	return tell, faults
 }
 
 // closed says what a row of a run sheet adds to an experiment that has ended without a

@@ -238,7 +238,7 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	if tell.Value == nil && tell.Quantities == nil && faults == nil {
 		at(s.cell(row, def.Sought().Name), errors.New("the row has no value in any of the quantities"))
 	}
-	faults = append(faults, im.beside(row, &tell)...)
+	faults = append(faults, im.extras(row, &tell)...)
 	if c := s.cell(row, columnSimulated); c.text == "true" && !im.Anyway && !im.Registry.Simulates(def) {
 		at(c, fmt.Errorf("it was simulated, and this campaign measures; leave the row out, or %s",
 			im.Words.Anyway))
@@ -246,9 +246,9 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	return tell, faults
 }
 
-// beside reads what a row says besides the quantities that the campaign measures:
+// extras reads what a row says besides the quantities that the campaign measures:
 // further ones, and what is kept as notes.
-func (im *Import) beside(row Row, tell *engine.Tell) (faults Faults) {
+func (im *Import) extras(row Row, tell *engine.Tell) (faults Faults) {
 	s := im.sheet
 	at := func(c sheetCell, err error) {
 		if err != nil {

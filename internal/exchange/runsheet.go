@@ -62,7 +62,7 @@ type SheetOptions struct {
 }
 
 // RunSheetOf returns the run sheet of a campaign as it stands. What is wrong with
-// the options is an error for whoever gave them.
+// the options is an error of the caller.
 func RunSheetOf(s *campaign.State, o SheetOptions) (*RunSheet, error) {
 	def := s.Definition
 	sheet := &RunSheet{Definition: def, Shares: SharesOfWhole(def) != nil, Batch: o.Batch}

@@ -45,6 +45,9 @@ type Options struct {
 	// Confined refuses campaign files that name a program, a file or an
 	// address.
 	Confined bool
+	// URL is the address at which people reach the server; empty where the lab's
+	// file does not say it.
+	URL string
 }
 
 // Server serves a lab.

@@ -40,8 +40,10 @@ columns may be there:
                  and those that were excluded, are left out and counted; when and why they
                  were run is not taken over
 
-A row with the name of a measured experiment in the column experiment, and no composition
-or that one's, brings quantities of it that arrive later.
+A row with the name of an experiment in the column experiment, and no composition or that
+one's, brings its result where it waits to be measured by hand, as in a run sheet that was
+filled in (campaignd sheet --csv), and quantities that arrive later where it has been
+measured. These are results like those of ` + "`campaignd tell`" + `, and count against the budget.
 
 A column under another name is named with --column; of a further quantity the heading may
 name the unit. A column of your own is kept as a note with --note, and left out with --ignore. All
@@ -52,6 +54,7 @@ campaign file that has no store yet, the store is made.`,
   campaignd import last-year.csv --note sample,comment --ignore plate
   campaignd import last-year.csv --column "salt (mol/kg)=salt" --column "visc. (mPa s)=further_viscosity"
   campaignd import electrolyte.yaml capacities.csv   # experiment,capacity_100
+  campaignd import electrolyte.campaign filled-run-sheet.csv
   campaignd export old.campaign | campaignd import new.yaml -`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {

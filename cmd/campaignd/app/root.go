@@ -127,7 +127,7 @@ a campaign of a server, by its name or its file.
 		a.resolveCommand(),
 		a.amendCommand(),
 	)
-	group("hand", a.suggestCommand(), a.tellCommand(), a.correctCommand(), a.anchorCommand(),
+	group("hand", a.suggestCommand(), a.sheetCommand(), a.tellCommand(), a.correctCommand(), a.anchorCommand(),
 		a.excludeCommand(),
 		a.allowCommand(), a.noteCommand(), a.attachCommand(), a.withdrawCommand(), a.importCommand())
 	group("look", a.eventsCommand(), a.replayCommand(), a.predictCommand(), a.diagnoseCommand(),

@@ -336,6 +336,7 @@ func (a *app) served(
 		Version:  version(),
 		Log:      a.dated,
 		Confined: s.confined,
+		URL:      named.URL,
 		Reached:  open.notifier.Status,
 		Forwards: open.forwarder.Status,
 		Signer:   func() (note.Signer, error) { return signer("") },

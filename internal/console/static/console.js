@@ -80,7 +80,8 @@
   // the login, that is opened; what somebody has typed is not taken from them.
   const shape = (root) => $$("[data-live]", root).map((r) => r.id).concat($$("[data-shows]", root).map((e) => e.dataset.shows)).sort().join(" ");
   const moveOn = (url) => {
-    if (!$$("form input, form textarea, form select", $("#main")).some(typed)) {
+    const at = document.activeElement; // somebody is about to type
+    if (!at.matches("#main form input, #main form textarea") && !$$("form input, form textarea, form select", $("#main")).some(typed)) {
       if (url === location.href) location.reload();
       else location.replace(url);
       return;
@@ -119,7 +120,8 @@
     pendingFetch = setTimeout(refresh, Math.max(0, 300 - (Date.now() - lastFetch)));
   };
   if (window.EventSource && document.body.dataset.known) {
-    const stream = new EventSource("/live");
+    const at = document.body.dataset.at;
+    const stream = new EventSource("/live" + (at && watch !== "*" ? "?" + new URLSearchParams({ campaign: watch, at }) : ""));
     let lost = false;
     stream.addEventListener("changed", (e) => { if (watch === "*" || watch === e.data) soon(); });
     stream.addEventListener("open-count", (e) => {
@@ -227,6 +229,8 @@
     const menu = e.key === "Escape" && e.target.closest && e.target.closest("details[data-menu][open]");
     if (menu) { menu.open = false; $("summary", menu).focus(); }
   });
+  // Paper.
+  $$("[data-print]").forEach((b) => { b.hidden = false; b.addEventListener("click", () => print()); });
 
   // A form is sent once. The button that was pressed must still be among what is sent.
   document.addEventListener("submit", (e) => {

@@ -1,0 +1,117 @@
+package app
+
+import (
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/internal/exchange"
+	"github.com/campaignd/campaignd/internal/format"
+)
+
+// sheetCommand is `campaignd sheet`: the run sheet of what waits to be measured
+// by hand. It records nothing: what there is to do `suggest` has made.
+func (a *app) sheetCommand() *cobra.Command {
+	var o exchange.SheetOptions
+	var batch string
+	var table bool
+	cmd := &cobra.Command{
+		Use:   "sheet [TARGET]",
+		Short: "Write a run sheet of the experiments that wait to be measured by hand",
+		Long: `Write the experiments that wait to be measured by hand, in the digits in which they are
+set, as a table for the bench. --plate lays them out on the wells of a plate, --batch says
+what to weigh in, --sort puts what is alike one after the other.
+
+With --csv it is a table with empty columns for what is measured, why an experiment failed
+and remarks; filled in, wholly or in part, ` + "`campaignd import`" + ` takes it: its rows are the
+results of the experiments that they name.`,
+		Example: `  campaignd sheet coatings.campaign
+  campaignd sheet --plate 96 --down --first B1 --batch "10 g"
+  campaignd sheet --csv > sheet.csv
+  campaignd import coatings.campaign sheet.csv`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.Batch, err = exchange.BatchSize(batch); err != nil {
+				return badInput("--batch: %w", err)
+			}
+			_, s, err := a.openToRead(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			core, err := s.core(cmd.Context())
+			if err != nil {
+				return err
+			}
+			sheet, err := exchange.RunSheetOf(core.State(), o)
+			if err != nil {
+				return badInput("%w", err)
+			}
+			if o.Batch > 0 && !sheet.Shares {
+				return badInput("--batch: the parameters are no shares of one whole, so that nothing is to be weighed in by it")
+			}
+			switch {
+			case a.json:
+				return a.printJSON(sheet.Rows)
+			case table:
+				return sheet.Table().WriteCSV(a.stdout)
+			case len(sheet.Rows) == 0:
+				a.printf("Nothing waits to be measured by hand.\n")
+				return nil
+			}
+			return a.writeSheet(sheet)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&o.Wells, "plate", 0, "lay it out on a plate of so many `wells`: 6, 12, 24, 48, 96 or 384")
+	flags.BoolVar(&o.Down, "down", false, "fill the plate column after column")
+	flags.StringVar(&o.First, "first", "", "the first `well`, A1 by default")
+	flags.StringVar(&batch, "batch", "", "what to weigh in for a batch of that `mass`: \"10 g\"")
+	flags.StringVar(&o.Sort, "sort", "", "in the order of a `parameter`; by default of the experiments")
+	flags.BoolVar(&o.Falling, "falling", false, "in the opposite order")
+	flags.BoolVar(&table, "csv", false, "as a table to be filled in")
+	return cmd
+}
+
+// writeSheet writes a run sheet for people.
+func (a *app) writeSheet(sheet *exchange.RunSheet) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	line := func(cells []string) { tabulate(w, strings.Repeat("%s\t", len(cells))+"\n", texts(cells)...) }
+	head := []string{"experiment"}
+	if sheet.Plate != nil {
+		head = append(head, "well")
+	}
+	for _, par := range sheet.Definition.Parameters {
+		head = append(head, format.Heading(par.Name, par.Unit))
+	}
+	for k, par := range sheet.Definition.Parameters {
+		if sheet.Rows[0].Amounts[k] != "" {
+			head = append(head, "take "+par.Name+" (g)")
+		}
+	}
+	line(head)
+	for _, row := range sheet.Rows {
+		cells := []string{row.ID}
+		if sheet.Plate != nil {
+			cells = append(cells, sheet.Place(row))
+		}
+		cells = append(cells, row.Values...)
+		for _, amount := range row.Amounts {
+			if amount != "" {
+				cells = append(cells, amount)
+			}
+		}
+		line(cells)
+	}
+	return w.Flush()
+}
+
+// texts are cells as arguments.
+func texts(cells []string) []any {
+	all := make([]any, len(cells))
+	for i, cell := range cells {
+		all[i] = cell
+	}
+	return all
+}

@@ -1,0 +1,475 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/exchange"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// batchPage is the page on which many results are entered at once: a row for each
+// experiment that waits to be measured by hand, a column for each quantity.
+//
+// What is right is recorded, in one request; a row that is faulty or not whole
+// stays as it was typed, and says why. So a slip in one row holds up none of the
+// others, and none is recorded that a person did not mean: a row is one result,
+// and is taken as the single form would take it.
+type batchPage struct {
+	*shell
+	Path       string
+	Query      template.URL // which order the rows have, as the address of a run sheet
+	Quantities []batchQuantity
+	Rows       []batchRow
+	Plate      *exchange.Plate
+	// Options are those of the run sheet whose order the rows have.
+	Options  sheetOptions
+	Recorded string       // which results were recorded just now, "" for none
+	Stayed   int          // rows that something is typed into
+	Gone     []batchFault // of experiments that do not wait any more
+	CanTell  bool
+	Several  bool // a row can lack some of its quantities
+	Awaits   bool // some may come later
+	WithSD   bool // standard deviations are typed
+	// Expecting is set where the model expected something of a row.
+	Expecting bool
+	// Waits says why there is nothing to be entered, and Ways what can be done.
+	Waits string
+	Ways  []way
+}
+
+// batchQuantity is a column of the page.
+type batchQuantity struct {
+	Index      int
+	Name, Unit string
+}
+
+// batchRow is an experiment on the page, with what was typed of it.
+type batchRow struct {
+	ID, Since, Place, Line string
+	Expects                string
+	Cells                  []batchCell
+	Outcome, Why, Remark   string
+	verdict
+}
+
+// batchCell is a quantity of a row.
+type batchCell struct {
+	batchQuantity
+	Typed, SD  string
+	Wrong      bool
+	SDWrong    bool
+	Experiment string
+}
+
+// verdict is what is said of a row. State is empty where nothing was typed.
+type verdict struct {
+	State    string       `json:"state"`
+	Faults   []batchFault `json:"faults,omitempty"`
+	Surprise string       `json:"surprise,omitempty"`
+	tell     *engine.Tell // of a row that is right
+}
+
+// The states of a row.
+const (
+	rowReady  = "ready"  // it is right
+	rowOpen   = "open"   // something of it is still to be typed
+	rowFaulty = "faulty" // it cannot be recorded
+)
+
+// batchFault is what is wrong with a row; Field is empty where it is about the
+// row as a whole.
+type batchFault struct {
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+}
+
+// Names of the form's fields; those of a row end with its experiment, and those
+// of a quantity with its name behind that.
+const (
+	fieldRow      = "row"
+	prefixRowIs   = "v."
+	prefixRowSD   = "s."
+	prefixRowEnd  = "o."
+	prefixRowWhy  = "w."
+	prefixRowNote = "r."
+)
+
+// Ways in which a row can end without a value for each quantity.
+const (
+	endFailed     = "failed"
+	endInfeasible = "infeasible"
+	endAgain      = "again"
+	endMissing    = "missing" // what is empty has no value
+	endLater      = "later"   // everything comes later
+)
+
+// batch serves the page.
+func (c *Console) batch(w http.ResponseWriter, r *http.Request) {
+	if of := c.find(w, r, See); of != nil {
+		c.showBatch(w, r, of, http.StatusOK, nil, nil)
+	}
+}
+
+// recordBatch records the rows that are right, and shows the others again. A form
+// that is sent twice records once, and is answered as the first time.
+func (c *Console) recordBatch(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, Run)
+	if of == nil {
+		return
+	}
+	if err := r.ParseForm(); err != nil {
+		c.fail(w, r, problem.New(problem.Invalid, "the form cannot be read: %w", err))
+		return
+	}
+	stored, err := recordedBefore(r.Context(), of, requested(r, engine.Request{}))
+	if err == nil && stored == nil {
+		stored, err = c.tellRows(r, of)
+	}
+	if err != nil {
+		forgetRequest(r, err)
+		c.showBatch(w, r, of, statusOf(err), err, nil)
+		return
+	}
+	var taken []string
+	for _, e := range stored {
+		if id := events.CloudEventAttributes(e)["subject"]; events.ExperimentNumber(id) > 0 && !slices.Contains(taken, id) &&
+			slices.Contains(r.PostForm[fieldRow], id) {
+			taken = append(taken, id)
+		}
+	}
+	r.PostForm.Del(fieldRequest) // what stays is another request
+	c.showBatch(w, r, of, http.StatusOK, nil, taken)
+}
+
+// tellRows records the rows of a form that are right; none where no row is. Between
+// the look at a row and its record another person may have taken the same: then the
+// rows are looked at once more.
+func (c *Console) tellRows(r *http.Request, of *lab.Campaign) (stored []events.Event, err error) {
+	for range 2 {
+		var rows []engine.Tell
+		verdicts := judgedRows(r, of)
+		for _, id := range r.PostForm[fieldRow] {
+			if v := verdicts[id]; v.State == rowReady {
+				rows = append(rows, *v.tell)
+				delete(verdicts, id)
+			}
+		}
+		if rows == nil {
+			return nil, nil
+		}
+		stored, err = of.Submit(r.Context(), requested(r, engine.Request{Results: rows}))
+		if err == nil || problem.CodeOf(err) != problem.Conflict {
+			break
+		}
+	}
+	return stored, err
+}
+
+// judgedRows says of each row of a form what is to be said of it.
+func judgedRows(r *http.Request, of *lab.Campaign) map[string]verdict {
+	actor := visitorOf(r.Context()).Actor()
+	rows := make(map[string]verdict)
+	of.Read(func(core *engine.Core) {
+		for _, id := range r.PostForm[fieldRow] {
+			if _, twice := rows[id]; !twice {
+				rows[id] = judged(r, core, id, actor)
+			}
+		}
+	})
+	return rows
+}
+
+// judged says of a row of a form what is to be said of it: the numbers first, then
+// whether it is whole, and then what the engine says of it.
+func judged(r *http.Request, core *engine.Core, id, actor string) (v verdict) {
+	def := core.State().Definition
+	end, why, remark := text(r, prefixRowEnd+id), text(r, prefixRowWhy+id), text(r, prefixRowNote+id)
+	tell := &engine.Tell{Experiment: id}
+	typed := end != "" || remark != "" || why != ""
+	var empty []string
+	for _, q := range exchange.Asked(def) {
+		field := prefixRowIs + id + "." + q.Name
+		value, err := exchange.OptionalNumber(q.Name, text(r, field))
+		v.about(field, err)
+		sdField := prefixRowSD + id + "." + q.Name
+		sd, err := exchange.OptionalNumber("the standard deviation of "+q.Name, text(r, sdField))
+		v.about(sdField, err)
+		typed = typed || text(r, field)+text(r, sdField) != ""
+		switch {
+		case text(r, field) == "" && text(r, sdField) != "":
+			v.fault(field, "it has a standard deviation and no value")
+		case value == nil:
+			if !q.Later() {
+				empty = append(empty, q.Name)
+			}
+		case q.Name == def.Sought().Name && !def.Names() && !(def.Several() && end == endFailed):
+			tell.Value, tell.SD = value, sd
+		default:
+			tell.Quantities = append(tell.Quantities, definition.Quantity{Name: q.Name, Value: *value, Unit: q.Unit, SD: sd})
+		}
+	}
+	if remark != "" {
+		tell.Notes = []string{remark}
+	}
+	switch {
+	case !typed:
+		return v
+	case v.Faults != nil:
+		v.State = rowFaulty
+		return v
+	}
+	if end != "" && end != endLater && why == "" {
+		v.State = rowOpen
+		v.fault(prefixRowWhy+id, "say in a word or two why")
+		return v
+	}
+	switch end {
+	case "":
+		if why != "" {
+			v.fault(prefixRowEnd+id, "say what became of it: a reason is given, and it counts as measured")
+		}
+		if len(empty) > 0 {
+			v.fault("", "still without "+format.List(empty...))
+		}
+		if v.Faults != nil {
+			v.State = rowOpen
+			return v
+		}
+	case endMissing:
+		for _, name := range empty {
+			tell.Missing = append(tell.Missing, events.Missing{Name: name, Reason: why})
+		}
+	case endFailed:
+		tell.Failed = why
+	case endInfeasible:
+		tell.Infeasible = why
+	case endAgain:
+		tell.Again = why
+	case endLater:
+		tell.Later = true
+	default:
+		v.fault(prefixRowEnd+id, fmt.Sprintf("%q is not how an experiment ends", end))
+	}
+	if v.Faults == nil {
+		if _, err := core.Handle(engine.Request{Actor: actor, Tell: tell}); err != nil {
+			v.fault("", err.Error())
+		}
+	}
+	if v.State = rowReady; v.Faults != nil {
+		v.State = rowFaulty
+		return v
+	}
+	v.tell = tell
+	return v
+}
+
+// about adds what is wrong with a field, where something is. The message does not
+// name the quantity again: the column does.
+func (v *verdict) about(field string, err error) {
+	if err != nil {
+		_, name, _ := strings.Cut(strings.TrimPrefix(field, prefixRowIs), ".")
+		v.fault(field, strings.TrimPrefix(err.Error(), name+": "))
+	}
+}
+
+func (v *verdict) fault(field, message string) {
+	v.Faults = append(v.Faults, batchFault{field, message})
+}
+
+// farOff is how many standard deviations a value must be from what was expected for the
+// page to ask whether it is one: a slipped decimal point is further off, and of values that
+// are right one in some ten thousand.
+const farOff = 4
+
+// surprise says of a row that is right which of its values the model had not expected.
+func surprise(t *engine.Tell, def *definition.Campaign, made view.Decided) string {
+	expected := made.Outcomes
+	if expected == nil && made.Prediction != nil {
+		expected = []events.QuantityPrediction{{Quantity: def.Sought().Name, Prediction: *made.Prediction}}
+	}
+	values := t.Quantities
+	if t.Value != nil {
+		values = append([]definition.Quantity{def.Sought().Quantity(*t.Value, nil)}, values...)
+	}
+	for _, q := range expected {
+		for _, value := range values {
+			noise := 0.0
+			if declared := def.Quantity(q.Quantity); declared != nil && declared.Noise != nil {
+				noise = *declared.Noise
+			}
+			if sd := math.Hypot(q.SD, noise); value.Name == q.Quantity && sd > 0 && math.Abs(value.Value-q.Mean) > farOff*sd {
+				return fmt.Sprintf("is it %s? The model expects %s", format.Quantity(value.Value, value.Unit),
+					format.PlusMinus(q.Mean, q.SD, q.Unit))
+			}
+		}
+	}
+	return ""
+}
+
+// checkBatch says of each row that something is typed into what would be said of it: it
+// is asked while a person types, and records nothing.
+func (c *Console) checkBatch(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, Run)
+	if of == nil {
+		return
+	}
+	rows := make(map[string]verdict)
+	if r.ParseForm() == nil {
+		rows = judgedRows(r, of)
+		c.surprises(r.Context(), of, rows)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"rows": rows}) // the visitor may have gone
+}
+
+// surprises says of rows that are right which were not expected.
+func (c *Console) surprises(ctx context.Context, of *lab.Campaign, rows map[string]verdict) {
+	log, err := of.Timeline(ctx)
+	if err != nil {
+		return // it is a hint
+	}
+	of.Read(func(core *engine.Core) {
+		for id, v := range rows {
+			x := core.State().Experiment(id)
+			if v.State != rowReady || x == nil {
+				continue
+			}
+			if made, ok := log.Decision(x.Decision); ok {
+				v.Surprise = surprise(v.tell, core.State().Definition, made)
+				rows[id] = v
+			}
+		}
+	})
+}
+
+// showBatch shows the page: what waits, with what was typed and was not recorded, and
+// why not. taken are the experiments whose results were recorded just now; where nothing
+// stays, the visitor is sent on, so that reloading sends nothing twice.
+func (c *Console) showBatch(
+	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, taken []string,
+) {
+	p := &batchPage{shell: c.shellOf(r, "Results of "+of.Name()), Path: address(of)}
+	p.Campaign, p.Watch = of.Name(), of.Name()
+	p.CanTell = p.May(Run)
+	sheet, options, err := sheetOf(of, r.URL.Query())
+	p.Options, p.Query, p.Plate = options, template.URL(options.query().Encode()), sheet.Plate
+	if err != nil && refusal == nil {
+		refusal, status = err, statusOf(err)
+	}
+	log, err := of.Timeline(r.Context())
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	rows := judgedRows(r, of)
+	c.surprises(r.Context(), of, rows)
+	of.Read(func(core *engine.Core) { p.list(r.PostForm, core.State(), sheet, rows, log) })
+	for _, id := range r.PostForm[fieldRow] {
+		waits := slices.ContainsFunc(p.Rows, func(row batchRow) bool { return row.ID == id })
+		if v := rows[id]; v.State != "" && !waits && !slices.Contains(taken, id) {
+			p.Gone = append(p.Gone, batchFault{id, v.says()})
+		}
+	}
+	switch posted := r.Method == http.MethodPost && refusal == nil; {
+	case posted && p.Stayed == 0 && p.Gone == nil && taken != nil:
+		back := p.Path + "/batch"
+		if p.Query != "" {
+			back += "?" + string(p.Query)
+		}
+		redirect(w, r, back, "toldall")
+		return
+	case posted && p.Stayed == 0 && p.Gone == nil:
+		refusal = problem.New(problem.Invalid, "nothing is typed into the table")
+		status = statusOf(refusal)
+	case posted:
+		status = http.StatusUnprocessableEntity
+	}
+	if refusal != nil {
+		p.refused(refusal, of.Name(), "batch", r.PostForm)
+	}
+	if taken != nil {
+		p.Recorded = format.Count(len(taken), "result") + " recorded: " + format.List(taken...) + "."
+	}
+	if p.Rows == nil {
+		standing := of.Standing()
+		p.Waits = standing.WaitingFor
+		for _, remedy := range standing.Run.Remedies {
+			p.Ways = append(p.Ways, wayOf(remedy, of.Name()))
+		}
+	}
+	c.write(w, status, "batch", p)
+}
+
+// says is what is wrong with a row, in a line.
+func (v verdict) says() string {
+	texts := make([]string, len(v.Faults))
+	for i, f := range v.Faults {
+		texts[i] = f.Message
+	}
+	return strings.Join(texts, "; ")
+}
+
+// list writes the rows, in the order of a run sheet.
+func (p *batchPage) list(
+	form url.Values, s *campaign.State, sheet *exchange.RunSheet, rows map[string]verdict, log *view.Timeline,
+) {
+	def := s.Definition
+	asked := exchange.Asked(def)
+	p.Several, p.Awaits = len(asked) > 1, def.Awaits()
+	for i, q := range asked {
+		p.Quantities = append(p.Quantities, batchQuantity{i, q.Name, q.Unit})
+	}
+	write := format.CompositionsToMake(def)
+	for _, of := range sheet.Rows {
+		x := s.Experiment(of.ID)
+		row := batchRow{
+			ID: x.ID, Since: x.RequestedAt.UTC().Format(time.RFC3339), Line: write.LineWithUnits(x.Parameters), verdict: rows[x.ID],
+			Outcome: form.Get(prefixRowEnd + x.ID), Why: form.Get(prefixRowWhy + x.ID), Remark: form.Get(prefixRowNote + x.ID),
+		}
+		if sheet.Plate != nil {
+			row.Place = sheet.Place(of)
+		}
+		if made, ok := log.Decision(x.Decision); ok && made.Outcomes != nil {
+			row.Expects = format.List(view.Expects(made.Outcomes)...)
+		} else if ok && made.Prediction != nil {
+			row.Expects = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, made.Prediction.Unit)
+		}
+		p.Expecting = p.Expecting || row.Expects != ""
+		for _, q := range p.Quantities {
+			cell := batchCell{batchQuantity: q, Experiment: x.ID}
+			cell.Typed, cell.SD = form.Get(cell.Field()), form.Get(cell.FieldSD())
+			cell.Wrong, cell.SDWrong = row.wrong(cell.Field()), row.wrong(cell.FieldSD())
+			p.WithSD = p.WithSD || cell.SD != ""
+			row.Cells = append(row.Cells, cell)
+		}
+		if row.State != "" {
+			p.Stayed++
+		}
+		p.Rows = append(p.Rows, row)
+	}
+}
+
+// wrong reports whether a fault is about a field.
+func (v verdict) wrong(field string) bool {
+	return v.State == rowFaulty && slices.ContainsFunc(v.Faults, func(f batchFault) bool { return f.Field == field })
+}
+
+// Field and FieldSD are the names of a cell's fields.
+func (c batchCell) Field() string   { return prefixRowIs + c.Experiment + "." + c.Name }
+func (c batchCell) FieldSD() string { return prefixRowSD + c.Experiment + "." + c.Name }
