@@ -58,6 +58,11 @@ var requestKinds = map[string]func(*clerk, *engine.Request){
 	"Anchors":  func(c *clerk, r *engine.Request) { r.Anchors = c.anchors() },
 	"Attach":   func(c *clerk, r *engine.Request) { r.Attach = c.file() },
 	"Withdraw": func(c *clerk, r *engine.Request) { r.Withdraw = c.withdrawal() },
+	"Results": func(c *clerk, r *engine.Request) {
+		for range 1 + c.IntN(4) {
+			r.Results = append(r.Results, *c.result(c.IntN(4) > 0))
+		}
+	},
 	"Import": func(c *clerk, r *engine.Request) {
 		for range 1 + c.IntN(4) {
 			r.Import = append(r.Import, *c.result(false))

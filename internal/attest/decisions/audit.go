@@ -244,7 +244,9 @@ type auditor struct {
 
 	batch   events.Event   // the first event of the batch that the last event is in
 	opening events.Payload // of that event
-	clock   []dated        // of all batches
+	// reported is the experiment of which the batch has reported a result last.
+	reported string
+	clock    []dated // of all batches
 
 	// due is what the decision or event named by source led to and the log has
 	// yet to show, in the same batch.
@@ -356,6 +358,7 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 		a.batch, a.opening = a.event, payload
 		a.clock = append(a.clock, dated{place: a.found(in.subject(), ""), time: a.event.Time})
 	}
+	a.note(payload, member, called != nil)
 	a.checkEnvelope(in, member)
 	a.checkFact(in)
 	switch {
@@ -365,7 +368,7 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 		}
 		a.checkExpiry(payload)
 		return nil
-	case member:
+	case member && events.KindOf(payload) != events.KindExperimentDeferred: // which leads to something in any place
 		return nil
 	}
 	return a.checkDerived(ctx, in)

@@ -160,6 +160,10 @@ var members = map[events.Kind]func(*auditor, *identified) bool{
 	events.KindFileAttached:         member((*auditor).joinsFile),
 	events.KindExperimentUnresolved: member((*auditor).joinsUnresolved),
 	events.KindExperimentRequested:  member((*auditor).joinsRequested),
+	events.KindExperimentMeasured:   (*auditor).joinsResult,
+	events.KindExperimentFailed:     (*auditor).joinsResult,
+	events.KindExperimentInfeasible: (*auditor).joinsResult,
+	events.KindExperimentDeferred:   (*auditor).joinsResult,
 	events.KindExperimentResolved:   member((*auditor).joinsResolved),
 	events.KindExperimentCorrected:  (*auditor).joinsNotPerformed,
 	events.KindExperimentCancelled:  (*auditor).joinsNotPerformed,
@@ -199,8 +203,27 @@ func (a *auditor) joinsFile(in *identified, _ *events.FileAttached) bool {
 	return a.event.Actor == a.batch.Actor && in.author == byInstrument
 }
 
-// joinsArrived: it is a further quantity of one report.
+// joinsResult: a person reports the results of several experiments at once.
+func (a *auditor) joinsResult(in *identified) bool {
+	if in.author != byPerson || a.event.Actor != a.batch.Actor {
+		return false
+	}
+	switch p := a.opening.(type) {
+	case *events.ExperimentRequested:
+		return p.Origin == events.OriginPerson || p.Origin == events.OriginImport
+	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred,
+		*events.QuantityArrived:
+		return true
+	}
+	return false
+}
+
+// joinsArrived: it is a further quantity of one report, or of results that a person
+// reports at once.
 func (a *auditor) joinsArrived(in *identified, p *events.QuantityArrived) bool {
+	if a.joinsResult(in) {
+		return true
+	}
 	_, first := a.opening.(*events.QuantityArrived)
 	return first && in.author != byEngine && a.event.Actor == a.batch.Actor && a.opening.Subject() == p.Experiment
 }
@@ -211,10 +234,10 @@ func (a *auditor) joinsUnresolved(in *identified, _ *events.ExperimentUnresolved
 	return recovery && in.author == byEngine
 }
 
-// joinsRequested: it is a further row of an import.
-func (a *auditor) joinsRequested(_ *identified, p *events.ExperimentRequested) bool {
-	first, ok := a.opening.(*events.ExperimentRequested)
-	return ok && first.Origin == events.OriginImport && p.Origin == events.OriginImport
+// joinsRequested: it is a further row of an import, or an experiment of their own among
+// the results that a person reports at once.
+func (a *auditor) joinsRequested(in *identified, p *events.ExperimentRequested) bool {
+	return (p.Origin == events.OriginImport || p.Origin == events.OriginPerson) && a.joinsResult(in)
 }
 
 // joinsResolved: a person says the same of several experiments. Everything but
@@ -233,18 +256,24 @@ func (a *auditor) joinsNotPerformed(in *identified) bool {
 	return ok && calledOff && in.author == byPerson && first == reason
 }
 
-// tells reports whether the batch tells a result of an experiment, of several
+// tells reports whether the batch reports a result of an experiment, of several
 // the latest.
-func (a *auditor) tells(experiment string) bool {
-	switch a.opening.(type) {
+func (a *auditor) tells(experiment string) bool { return a.reported != "" && a.reported == experiment }
+
+// note keeps of which experiment the batch has reported a result last.
+func (a *auditor) note(payload events.Payload, member, called bool) {
+	if !member {
+		a.reported = ""
+	}
+	switch p := payload.(type) {
 	case *events.ExperimentRequested:
-		all := a.core.State().Experiments
-		return experiment == all[len(all)-1].ID
+		if !called { // what was put off is asked for once more, and is no result
+			a.reported = p.Experiment
+		}
 	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred,
 		*events.QuantityArrived:
-		return experiment == a.opening.Subject()
+		a.reported = payload.Subject()
 	}
-	return false
 }
 
 // notPerformed reports whether a payload is a person's word that an experiment
