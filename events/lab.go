@@ -10,6 +10,9 @@ import "strings"
 // LabStream is the stream of the lab's log that is about the log itself.
 const LabStream = "lab"
 
+// FilingStream is the stream of the lab's log in which campaigns are filed.
+const FilingStream = "filing"
+
 // storeStream begins the streams of the lab's log that are about a store.
 const storeStream = "store/"
 
@@ -31,6 +34,7 @@ const (
 	KindStoreReleased Kind = "store.released"
 	KindRunStarted    Kind = "run.started"
 	KindRunEnded      Kind = "run.ended"
+	KindCampaignFiled Kind = "campaign.filed"
 )
 
 // LabBegun is the first event of a lab's log.
@@ -88,6 +92,20 @@ type RunEnded struct {
 // Subject implements Payload.
 func (r RunEnded) Subject() string { return r.Campaign }
 
+// CampaignFiled says how a campaign is filed from here on: what helps people to
+// find it among others. The campaign knows nothing of it.
+type CampaignFiled struct {
+	// Store is the path of its store, with slashes, from the lab's folder on.
+	Store    string   `json:"store"`
+	Campaign string   `json:"campaign"`
+	Tags     []string `json:"tags,omitempty"`
+	// Archived keeps it out of the list of what people work on.
+	Archived bool `json:"archived,omitempty"`
+}
+
+// Subject implements Payload.
+func (c CampaignFiled) Subject() string { return c.Campaign }
+
 // Lab is the vocabulary of the lab itself.
 var Lab = NewVocabulary(
 	RowOf[LabBegun](KindLabBegun, 1),
@@ -95,4 +113,5 @@ var Lab = NewVocabulary(
 	RowOf[StoreReleased](KindStoreReleased, 1),
 	RowOf[RunStarted](KindRunStarted, 1),
 	RowOf[RunEnded](KindRunEnded, 1),
+	RowOf[CampaignFiled](KindCampaignFiled, 1),
 )

@@ -99,9 +99,10 @@ type Lab struct {
 	// people are answered.
 	slots chan struct{}
 
-	own    *lablog.Log
-	worker string    // a random word for this process, in that log
-	past   view.Past // campaigns as they were, for readers
+	own     *lablog.Log
+	filings *filings  // of that log
+	worker  string    // a random word for this process, in that log
+	past    view.Past // campaigns as they were, for readers
 
 	// defining is held while a campaign is begun: names stay different.
 	defining sync.Mutex
@@ -141,6 +142,7 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 			return nil, err
 		}
 	}
+	l.filings = &filings{own: l.own}
 	l.ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if err := l.takeOverStarted(); err != nil {
 		l.Close()
