@@ -1,9 +1,11 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,8 +14,10 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -33,6 +37,8 @@ type listed struct {
 	Spark       template.HTML
 	Needs       []need
 	Can         allowed
+	Filing      lab.Filing
+	CanFile     bool
 }
 
 // allowed is what may be done with a campaign, by its status and by the
@@ -96,13 +102,106 @@ func stateOf(s lab.Standing) state {
 type campaignsPage struct {
 	*shell
 	paged
+	listing
 	Rows             []listed
-	Query, Show      string
-	Filters          []filter
+	Filters, Tags    []filter
+	Sorts            []sorting
 	Troubles         []string // stores that cannot be opened
 	Unsent           []string // systems that do not take events
 	CanDefine        bool
-	Nothing, NoMatch bool // there is no campaign; none matches
+	Nothing, NoMatch bool   // there is no campaign; none matches
+	Here             string // the address of this part of the list, without its path
+}
+
+// listing is which part of the list is shown, and in which order: what its
+// address says.
+type listing struct {
+	Query, Show, Tag, Sort string
+	Turned                 bool // in the opposite order
+}
+
+// listingOf reads an address. An order that there is none of is that of the names.
+func listingOf(q url.Values) listing {
+	l := listing{Query: strings.TrimSpace(q.Get("q")), Show: q.Get("show"), Tag: q.Get("tag"),
+		Sort: q.Get("sort"), Turned: q.Get("turned") != ""}
+	if !slices.ContainsFunc(sorts, func(s sorting) bool { return s.Word == l.Sort }) {
+		l.Sort = ""
+	}
+	return l
+}
+
+// query is what an address says of it, and of the page. What is the default is left
+// out, so that one part has one address.
+func (l listing) query(page int) string {
+	q := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	set("q", l.Query)
+	set("show", l.Show)
+	set("tag", l.Tag)
+	set("sort", l.Sort)
+	if l.Turned {
+		q.Set("turned", "on")
+	}
+	if page > 1 {
+		q.Set("page", strconv.Itoa(page))
+	}
+	return q.Encode()
+}
+
+// at is the address of a page of it.
+func (l listing) at(page int) string {
+	if q := l.query(page); q != "" {
+		return "/campaigns?" + q
+	}
+	return "/campaigns"
+}
+
+// sorting is an order of the list, by the word in the address.
+type sorting struct{ Word, Text string }
+
+// sorts are the orders of the list.
+var sorts = []sorting{
+	{"", "name"}, {"state", "state"}, {"last", "last event"}, {"best", "best"}, {"experiments", "experiments"},
+}
+
+// order compares two campaigns as a word says: the newest, the best and the one with
+// the most first. Bests are compared among campaigns that seek the same in the same
+// unit; one without a best comes after them.
+func order(word string, a, b lab.Standing) int {
+	switch word {
+	case "state":
+		return cmp.Compare(stateOf(a).Text, stateOf(b).Text)
+	case "last":
+		return b.Last.Compare(a.Last)
+	case "experiments":
+		return cmp.Compare(b.Done, a.Done)
+	case "best":
+		x, y := a.Definition.Sought(), b.Definition.Sought()
+		if a.BestMeasured == nil || b.BestMeasured == nil {
+			return cmp.Compare(btoi(a.BestMeasured == nil), btoi(b.BestMeasured == nil))
+		}
+		by := cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Unit, y.Unit), cmp.Compare(string(x.Goal), string(y.Goal)))
+		if by != 0 {
+			return by
+		}
+		if x.Better(a.BestMeasured.Value, b.BestMeasured.Value) {
+			return -1
+		}
+		return btoi(x.Better(b.BestMeasured.Value, a.BestMeasured.Value))
+	}
+	return 0
+}
+
+// btoi is 1 for true.
+func btoi(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // paged is which part of a list a page shows: the items From to To of Total,
@@ -132,25 +231,6 @@ func pagedBy(each, total int, r *http.Request, link func(page int) string) (p pa
 	return p, first
 }
 
-// listedAt is the address of a part of the list, and of a page of that. What is
-// the default is left out, so that one part has one address.
-func listedAt(query, show string, page int) string {
-	q := url.Values{}
-	if query != "" {
-		q.Set("q", query)
-	}
-	if show != "" {
-		q.Set("show", show)
-	}
-	if page > 1 {
-		q.Set("page", strconv.Itoa(page))
-	}
-	if len(q) == 0 {
-		return "/campaigns"
-	}
-	return "/campaigns?" + q.Encode()
-}
-
 // filter is a link to a part of the list, with the number of campaigns in it.
 type filter struct {
 	Text, Link string
@@ -160,7 +240,8 @@ type filter struct {
 
 // shows are the parts of the list, by the word in the address.
 var shows = []struct{ word, text string }{
-	{"", "All"}, {"needs", "Waiting for a person"}, {"running", "Running"}, {"ended", "Ended"},
+	{"", "All"}, {"needs", "Waiting for a person"}, {"mine", "Mine to answer"}, {"running", "Running"}, {"ended", "Ended"},
+	{"archived", "Archived"},
 }
 
 // worthWaiting is how long a page waits for what models say: a second is the
@@ -173,15 +254,13 @@ func (c *Console) campaigns(w http.ResponseWriter, r *http.Request) {
 	c.showCampaigns(w, r)
 }
 
-// showCampaigns lists the campaigns: ?q= searches, ?show= keeps a part, ?page=
-// pages. Counts are of all that match, before the part is chosen. Choosing
-// looks at every campaign, and takes only what is at hand; models are asked for
-// the rows of one page.
+// showCampaigns lists the campaigns: ?q= searches, ?show= keeps a part, ?tag= those
+// with a tag, ?sort= orders, ?page= pages. Counts are of all that match, before the part is
+// chosen. Choosing looks at every campaign, and takes only what is at hand; models are asked
+// for the rows of one page.
 func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
-	p := campaignsPage{shell: c.shellOf(r, "Campaigns")}
+	p := campaignsPage{shell: c.shellOf(r, "Campaigns"), listing: listingOf(r.URL.Query()), Sorts: sorts}
 	p.Watch = "*"
-	p.Query = strings.TrimSpace(r.URL.Query().Get("q"))
-	p.Show = r.URL.Query().Get("show")
 	if p.Visitor.may(See, "") == nil { // stores are named like campaigns
 		p.Troubles = c.lab.Troubles()
 		if c.options.Unsent != nil {
@@ -190,9 +269,9 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 	}
 	p.CanDefine = p.Visitor.may(Define, "") == nil
 	all := c.chosen(&p)
-	link := func(page int) string { return listedAt(p.Query, p.Show, page) }
 	var first int
-	p.paged, first = pagedBy(perPage, len(all), r, link)
+	p.paged, first = pagedBy(perPage, len(all), r, p.at)
+	p.Here = p.query(1 + first/perPage)
 	// Only the rows of this page need their bests, which take models.
 	ctx, cancel := context.WithTimeout(r.Context(), worthWaiting)
 	defer cancel()
@@ -204,44 +283,83 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 	c.write(w, http.StatusOK, "campaigns", p)
 }
 
-// chosen returns the campaigns of the part that the page shows, and fills in
-// how many there are in each part. One without a definition has nothing to be
-// shown by.
+// chosen returns the campaigns of the part that the page shows, in its order, and fills in
+// how many there are in each part and of each tag. One without a definition has nothing to
+// be shown by.
 func (c *Console) chosen(p *campaignsPage) (chosen []*lab.Campaign) {
-	counts := make(map[string]int)
+	counts, tags := make(map[string]int), make(map[string]int)
+	standings := make(map[*lab.Campaign]lab.Standing)
 	p.Nothing = true
 	for _, each := range c.lab.Campaigns() {
 		if p.Visitor.may(See, each.Name()) != nil {
 			continue
 		}
 		p.Nothing = false
-		s := each.Standing()
-		if s.Definition == nil || !matches(p.Query, s) {
+		s, filing := each.Standing(), each.Filing()
+		if s.Definition == nil || !matches(p.Query, s, filing.Tags) {
 			continue
 		}
-		parts := partsOf(s, needsOf(each, s))
+		parts := partsOf(s, needsOf(each, s), filing, c.asked(p.Visitor, each, s))
+		in := slices.Contains(parts, p.Show)
+		for _, tag := range filing.Tags {
+			if in {
+				tags[tag]++
+			}
+		}
+		if p.Tag != "" && !slices.Contains(filing.Tags, p.Tag) {
+			continue
+		}
 		for _, part := range parts {
 			counts[part]++
 		}
-		if slices.Contains(parts, p.Show) {
-			chosen = append(chosen, each)
+		if in {
+			chosen, standings[each] = append(chosen, each), s
 		}
+	}
+	slices.SortStableFunc(chosen, func(a, b *lab.Campaign) int { return order(p.Sort, standings[a], standings[b]) })
+	if p.Turned {
+		slices.Reverse(chosen)
 	}
 	p.NoMatch = !p.Nothing && len(chosen) == 0
 	for _, s := range shows {
-		link := listedAt(p.Query, s.word, 1)
-		p.Filters = append(p.Filters, filter{s.text, link, counts[s.word], s.word == p.Show})
+		l := p.listing
+		l.Show = s.word
+		p.Filters = append(p.Filters, filter{s.text, l.at(1), counts[s.word], s.word == p.Show})
+	}
+	if p.Tag != "" && tags[p.Tag] == 0 {
+		tags[p.Tag] = 0 // the way back
+	}
+	for _, tag := range slices.Sorted(maps.Keys(tags)) {
+		l := p.listing
+		if l.Tag = tag; tag == p.Tag {
+			l.Tag = ""
+		}
+		p.Tags = append(p.Tags, filter{tag, l.at(1), tags[tag], tag == p.Tag})
 	}
 	return chosen
 }
 
+// asked reports whether a campaign has a question that the visitor may answer.
+func (c *Console) asked(v Visitor, of *lab.Campaign, s lab.Standing) bool {
+	return v.may(AnswerIt, of.Name()) == nil && slices.ContainsFunc(s.Questions, func(q campaign.Question) bool {
+		return v.answersAs(q.Expert, of.Name()) == nil
+	})
+}
+
 // partsOf returns the parts of the list that hold a campaign, of shows. The
-// first holds all; a campaign that waits for a person is in that part whether
-// it runs or has ended, since a measurement may be in doubt after the end.
-func partsOf(s lab.Standing, needs []need) []string {
+// first holds all but those in the archive, which are in none of the others; a campaign that
+// waits for a person is in that part whether it runs or has ended, since a measurement
+// may be in doubt after the end. One that runs again is not kept out of sight.
+func partsOf(s lab.Standing, needs []need, filing lab.Filing, asked bool) []string {
+	if filing.Archived && !s.Runs() {
+		return []string{"archived"}
+	}
 	parts := []string{""}
 	if len(needs) > 0 {
 		parts = append(parts, "needs")
+	}
+	if asked {
+		parts = append(parts, "mine")
 	}
 	if s.Status.Ended() {
 		return append(parts, "ended")
@@ -253,13 +371,13 @@ func partsOf(s lab.Standing, needs []need) []string {
 }
 
 // matches reports whether a campaign is found: every word stands in its name,
-// its description, its objective, its instrument or its status, in any case of
+// its description, its objective, its instrument, its status or a tag, in any case of
 // letters and as part of a word.
-func matches(query string, s lab.Standing) bool {
+func matches(query string, s lab.Standing, tags []string) bool {
 	def := s.Definition
-	text := strings.ToLower(strings.Join([]string{
+	text := strings.ToLower(strings.Join(append([]string{
 		s.Summary.Campaign, def.Description, def.Sought().Name, def.Driver().Name, string(s.Status),
-	}, " "))
+	}, tags...), " "))
 	for word := range strings.FieldsSeq(strings.ToLower(query)) {
 		if !strings.Contains(text, word) {
 			return false
@@ -276,6 +394,7 @@ func listedOf(c *lab.Campaign, may bool) listed {
 	row := listed{
 		Name: c.Name(), Path: address(c), Stands: &s.Campaign, State: stateOf(s),
 		Spark: sparkline(s.Values, s.Definition.Sought()), Needs: needsOf(c, s), Can: allowedIn(s, may),
+		Filing: c.Filing(), CanFile: may,
 	}
 	// What is needed has its button already.
 	row.Can.Run = row.Can.Run && !slices.ContainsFunc(row.Needs, need.runs)
@@ -403,4 +522,42 @@ func ranges(ids []string) string {
 		i = k + 1
 	}
 	return strings.Join(parts, ", ")
+}
+
+// fileCampaign files a campaign as a form says: tags with commas between them are added, others
+// removed, and it is put into the archive or taken out. It leads back to the part of the
+// list that the form stood in.
+func (c *Console) fileCampaign(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, Run)
+	if of == nil {
+		return
+	}
+	err := r.ParseForm()
+	if err != nil {
+		err = problem.New(problem.Invalid, "the form cannot be read: %w", err)
+	}
+	change := lab.FilingChange{Remove: r.PostForm["remove"]}
+	for _, tag := range strings.Split(text(r, "add"), ",") {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			change.Add = append(change.Add, tag)
+		}
+	}
+	said := "filed"
+	if word := text(r, "archive"); word != "" {
+		archive := word == "on"
+		change.Archive = &archive
+		if said = "shelved"; !archive {
+			said = "unshelved"
+		}
+	}
+	if err == nil {
+		err = of.File(r.Context(), change, requested(r, engine.Request{}))
+	}
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	back, _ := url.ParseQuery(r.PostForm.Get("list"))
+	page, _ := strconv.Atoi(back.Get("page"))
+	redirect(w, r, listingOf(back).at(page), said)
 }

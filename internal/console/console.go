@@ -216,6 +216,7 @@ func (c *Console) Handler() http.Handler {
 		mux.HandleFunc("GET /campaigns/{campaign}"+path, show)
 	}
 	mux.HandleFunc("POST /campaigns/{campaign}/bring", c.brought)
+	mux.HandleFunc("POST /campaigns/{campaign}/filing", c.fileCampaign)
 	mux.HandleFunc("POST /campaigns/{campaign}/batch", c.recordBatch)
 	mux.HandleFunc("POST /campaigns/{campaign}/batch/check", c.checkBatch)
 	mux.HandleFunc("POST /campaigns/{campaign}/region", c.excludeRegion)

@@ -31,10 +31,10 @@ import (
 // they become. It reopens the store, as a new process does ("open"), once without snapshots
 // ("fold-...") and once with those that the first lab has left ("kept-..."), and asks for each page
 // for the first time ("first/..."), again ("again/..."), and once the campaigns have left memory
-// ("rested/...").
+// ("rested/..."), and says how large the list and the page of a campaign are.
 func BenchmarkServed(b *testing.B) {
 	for _, shape := range []struct{ campaigns, experiments int }{
-		{20, 45}, {200, 45}, {2000, 45}, {1, 900}, {1, 2000},
+		{20, 45}, {200, 45}, {500, 45}, {2000, 45}, {1, 900}, {1, 1000}, {1, 2000},
 	} {
 		name := fmt.Sprintf("campaigns=%d/experiments=%d", shape.campaigns, shape.experiments)
 		b.Run(name, func(b *testing.B) { benchmarkServed(b, shape.campaigns, shape.experiments) })
@@ -150,6 +150,12 @@ func shown(b *testing.B, pages http.Handler, path string) {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	ada := console.Visitor{Name: "ada"}
 	pages.ServeHTTP(w, r.WithContext(console.WithVisitor(r.Context(), ada)))
+	switch path {
+	case "/campaigns":
+		b.ReportMetric(float64(w.Body.Len())/1000, "list-kB")
+	case "/campaigns/" + nth(0): // where there is one
+		b.ReportMetric(float64(w.Body.Len())/1000, "page-kB")
+	}
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "campaign-") {
 		b.Fatal(path, w.Code)
 	}

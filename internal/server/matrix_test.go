@@ -127,6 +127,7 @@ var matrix = []struct {
 	{"POST /campaigns/{campaign}/exclude", "", "", 400, whoRun},
 	{"POST /campaigns/{campaign}/region", "", "min.none=1", 400, whoRun},
 	{"POST /campaigns/{campaign}/bring", "", "", 400, whoRun},
+	{"POST /campaigns/{campaign}/filing", "", "add=urgent", 303, whoRun},
 	{"POST /campaigns/{campaign}/batch", "", "", 400, whoRun},
 	{"POST /campaigns/{campaign}/batch/check", "", "", 200, whoRun},
 	{"POST /campaigns/{campaign}/allow", "", "exclusion=x99", 404, whoRun},

@@ -28,7 +28,8 @@ type Campaign struct {
 	// Revision is what the models follow from.
 	Revision   engine.Revision
 	Definition *definition.Campaign
-	Began      time.Time
+	// Began is when it was defined, Last when its last event was recorded.
+	Began, Last time.Time
 
 	Done   int // experiments that have an outcome; comparisons made, where nothing is measured
 	Open   int // experiments under way
@@ -95,6 +96,7 @@ func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 		Revision:   core.Revision(),
 		Definition: def,
 		Began:      s.DefinedAt,
+		Last:       core.Last(),
 		Budget:     def.Budget.Experiments,
 		Asked:      s.AskedCount(),
 		Trust:      append([]campaign.Trust(nil), s.Trust...),

@@ -1,0 +1,153 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// namesIn are the campaigns that a list shows, in its order.
+func namesIn(page string) string {
+	var names []string
+	for _, m := range regexp.MustCompile(`<h2><a href="/campaigns/([a-z]+)">`).FindAllStringSubmatch(page, -1) {
+		names = append(names, m[1])
+	}
+	return strings.Join(names, " ")
+}
+
+// Law: the list is sorted as its address says, shows those with a tag, keeps the archive out of all other
+// parts, and says how many are in each; what a person files outlives the server, and who may not run a
+// campaign does not file it.
+func TestTheListIsSortedAndFiled(t *testing.T) {
+	private(t)
+	folder := t.TempDir()
+	s := open(t, folder, 0)
+	for name, value := range map[string]string{"alpha": "1", "beta": "3", "gamma": "2"} {
+		c := s.begin(byHand(name, "{experiments: 2}", "sobol"))
+		s.until(c, "asks", func(st *campaign.State) bool { return len(st.Experiments) > 0 })
+		s.sent("/campaigns/"+name+"/tell", url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "value": {value}})
+	}
+	list := func(query string) string {
+		t.Helper()
+		status, page := s.get("/campaigns" + query)
+		if status != http.StatusOK {
+			t.Fatal(query, status)
+		}
+		return page
+	}
+	for query, want := range map[string]string{
+		"": "alpha beta gamma", "?sort=best": "beta gamma alpha", "?sort=best&turned=on": "alpha gamma beta",
+		"?sort=nonsense": "alpha beta gamma", "?turned=on": "gamma beta alpha", "?show=mine": "",
+	} {
+		if got := namesIn(list(query)); got != want {
+			t.Errorf("%q lists %q, not %q", query, got, want)
+		}
+	}
+	if back := s.sent("/campaigns/beta/filing", url.Values{"add": {"polymers, urgent"}, "list": {"sort=best&page=2"}}); back != "/campaigns?page=2&sort=best&said=filed" {
+		t.Errorf("it leads back to %s", back)
+	}
+	s.sent("/campaigns/gamma/filing", url.Values{"add": {"polymers"}})
+	s.sent("/campaigns/gamma/filing", url.Values{"remove": {"none"}, "list": {"https://elsewhere.example"}})
+	if got := namesIn(list("?tag=polymers")); got != "beta gamma" {
+		t.Errorf("with the tag: %s", got)
+	}
+	if got := namesIn(list("?q=URGENT")); got != "beta" {
+		t.Errorf("found by its tag: %s", got)
+	}
+	if status, _, _ := s.post("/campaigns/alpha/filing", url.Values{"archive": {"on"}}); status != http.StatusConflict && status != http.StatusUnprocessableEntity {
+		t.Errorf("what runs is archived: %d", status)
+	}
+	s.sent("/campaigns/alpha/halt", nil)
+	s.sent("/campaigns/alpha/filing", url.Values{"archive": {"on"}})
+	s.close()
+	s = open(t, folder, 0)
+	t.Cleanup(func() { s.close() })
+	if got := namesIn(list("")); got != "beta gamma" {
+		t.Errorf("beside the archive: %s", got)
+	}
+	if got := namesIn(list("?show=archived")); got != "alpha" {
+		t.Errorf("in the archive: %s", got)
+	}
+	if page := list(""); !strings.Contains(page, `Archived <span class="hint">1</span>`) || !strings.Contains(page, `polymers <span class="hint">2</span>`) {
+		t.Error("the list does not count them")
+	}
+	s.sent("/campaigns/alpha/filing", url.Values{"archive": {"off"}})
+	if got := namesIn(list("")); got != "alpha beta gamma" {
+		t.Errorf("out of the archive: %s", got)
+	}
+}
+
+// Law: what is right in a table of results is recorded once, however often the form is sent; what is
+// faulty, not whole or not there any more is not, stays with what was typed, and says why.
+func TestATableOfResults(t *testing.T) {
+	s := serve(t, 0)
+	c := s.begin(strings.Replace(byHand("plate", "{experiments: 6}", "sobol"), "budget:", "parallel: 6\nbudget:", 1))
+	s.until(c, "asks for six", func(st *campaign.State) bool {
+		return len(st.Experiments) == 6 && st.Experiments[5].Status != campaign.Requested
+	})
+	const path = "/campaigns/plate/batch"
+	s.sent("/campaigns/plate/tell", url.Values{"experiment": {"e6"}, "outcome": {"measured"}, "value": {"9"}})
+	_, page := s.get(path)
+	form := s.hidden(page, path)
+	form["row"] = []string{"e1", "e2", "e3", "e4", "e5", "e6"}
+	form.Set("v.e1.flow", "1,25")
+	form.Set("s.e1.flow", "0.5")
+	form.Set("v.e2.flow", "1.2.3")
+	form.Set("v.e3.flow", "")
+	form.Set("o.e4", "failed")
+	form.Set("w.e4", "it leaked")
+	form.Set("o.e5", "failed")
+	form.Set("v.e6.flow", "4")
+	status, check := 0, ""
+	for range 2 {
+		status, _, check = s.post(path+"/check", form)
+		if status != http.StatusOK || !strings.Contains(check, `"e1":{"state":"ready"}`) || !strings.Contains(check, `"e5":{"state":"open"`) {
+			t.Errorf("the check: %d %s", status, check)
+		}
+	}
+	if n := len(s.events(c, "experiment.measured")); n != 1 {
+		t.Errorf("a check records: %d", n)
+	}
+	for sent := range 2 {
+		status, _, page = s.post(path, form)
+		for _, said := range []string{
+			"2 results recorded: e1 and e4.", `value="1.2.3" aria-invalid="true"`, "say in a word or two why", "has a result already", "2 rows",
+		} {
+			if !strings.Contains(page, said) {
+				t.Errorf("sent %d times, the page does not say %q", sent+1, said)
+			}
+		}
+		if status != http.StatusUnprocessableEntity || strings.Contains(page, `name="v.e1.flow"`) {
+			t.Errorf("sent %d times: %d", sent+1, status)
+		}
+	}
+	measured, failed := s.events(c, "experiment.measured"), s.events(c, "experiment.failed")
+	if len(measured) != 2 || len(failed) != 1 {
+		t.Errorf("%d are measured, %d failed", len(measured), len(failed))
+	}
+	c.Read(func(core *engine.Core) {
+		x := core.State().Experiment("e1")
+		if q := x.Measurement.Objective; q.Value != 1.25 || q.SD == nil || *q.SD != 0.5 {
+			t.Errorf("e1 gave %+v", q)
+		}
+		if x := core.State().Experiment("e6"); x.Measurement.Objective.Value != 9 {
+			t.Errorf("e6 gave %+v", x.Measurement.Objective)
+		}
+	})
+	_, page = s.get(path)
+	form = s.hidden(page, path)
+	form["row"] = []string{"e2"}
+	form.Set("v.e2.flow", "1.3")
+	if to := s.sent(path, form); to != path+"?said=toldall" {
+		t.Errorf("it leads to %s", to)
+	}
+	form = url.Values{"row": {"e3", "e5"}}
+	if status, _, page = s.post(path, form); status != http.StatusBadRequest || !strings.Contains(page, "Nothing is typed into the table") {
+		t.Errorf("an empty table: %d", status)
+	}
+}
