@@ -65,13 +65,16 @@ func sparkline(values []float64, sought definition.Objective) template.HTML {
 	d := newDrawing(w, h, "spark", fmt.Sprintf("%d measurements, from %s to %s at best", len(values),
 		format.Short(values[0]), format.Short(best[len(best)-1])))
 	line := make(plot.XYs, len(values))
+	var each plot.XYs // one path for all, since a list has fifty of these: a line without a length is a dot
 	for i, v := range values {
 		line[i].X = 3 + float64(i)/float64(len(values)-1)*(w-6)
 		line[i].Y = s.To(best[i], h-3, 3)
 		if len(values) <= 60 { // more would be a gray bar
-			d.Disc(figure.Role("each"), line[i].X, s.To(v, h-3, 3), 1.4)
+			at := plot.XY{X: line[i].X, Y: s.To(v, h-3, 3)}
+			each = append(each, at, at, plot.XY{X: at.X, Y: nan})
 		}
 	}
+	d.Path(figure.Role("each"), each)
 	d.Path(figure.Role("best"), line)
 	return d.SVG()
 }

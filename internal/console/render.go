@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/exchange"

@@ -24,13 +24,13 @@ func TestFormsAreIdentified(t *testing.T) {
 		t.Fatal(err)
 	}
 	not := regexp.MustCompile(`action="(` + strings.Join([]string{
-		`\{\{\.\}\}`,                 // to log out
-		`\{\{\.Post\}\}`,             // to run or resume, in parts that are kept up to date
-		`\{\{\.Path\}\}/(run|halt)`,  // what may be the case already
-		`\{\{\.Path\}\}/(undo|send)`, // of an answer that is not recorded yet
-		`\{\{\.Path\}\}/dismiss`,     // of what was read
+		`\{\{\.\}\}`,                       // to log out
+		`\{\{\.Post\}\}`,                   // to run or resume, in parts that are kept up to date
+		`\{\{\.Path\}\}/(run|halt|filing)`, // what may be the case already
+		`\{\{\.Path\}\}/(undo|send)`,       // of an answer that is not recorded yet
+		`\{\{\.Path\}\}/dismiss`,           // of what was read
 		`\{\{\.Path\}\}/whatif/[^"]*/cancel`,
-		`/begin/table`, // it records nothing
+		`/begin/table`,                                          // it records nothing
 		`/trail/verify`, `/(login|confirm|account|people)[^"]*`, // accounts have a log of their own
 	}, "|") + `)"`)
 	forms := 0

@@ -177,10 +177,27 @@
     const rank = $("[data-rank]");
     if (rank) list.unshift([`1 … ${$$(".side", rank).length}`, "Put that one next in the order, or take it out again"]);
     if ($("form[data-keep]")) list.unshift(["Enter ↓ ↑", "Go from row to row"]);
-    if (find()) list.push(["/", "Find"]);
-    return list.concat([["?", "Show these keys"]]);
+    if ($("form[data-batch]")) list.push(["Enter ↓ ↑", "Go from row to row; with Ctrl, Enter records"]);
+    list.push(["/", find() ? "Find" : "Find a campaign"]);
+    return list.concat(places().map(([key, link]) => ["g " + key, "Go to " + link.textContent.replace(/\s*\d+\s*open\s*$/, "").trim()]), [["?", "Show these keys"]]);
   };
+  // g and a letter lead to the pages of the head, and from those of a campaign to it and
+  // its results: g c the campaigns, g q the questions, g o the one that the page is about.
+  const places = () => {
+    const of = (key, selector) => { const link = $(selector); return link ? [[key, link]] : []; };
+    const taken = new Set(["c", "q", "n", "o"]);
+    const others = $$(".top nav a:not(.brand)").filter((a) => !a.matches('[href="/campaigns"], [href="/questions"]')).flatMap((a) => {
+      const key = a.textContent.trim()[0].toLowerCase();
+      if (taken.has(key)) return [];
+      taken.add(key);
+      return [[key, a]];
+    });
+    return [...of("c", '.top nav a:not(.brand)[href="/campaigns"]'), ...of("q", '.top nav a[href="/questions"]'),
+      ...of("n", 'main a[href="/new"]'), ...of("o", ".crumbs a"), ...others];
+  };
+  let going = 0; // until when a letter after g leads somewhere
   const help = () => {
+    const from = document.activeElement;
     const dialog = document.createElement("dialog"), heading = document.createElement("h2"), list = document.createElement("dl");
     heading.id = "keys-h";
     heading.textContent = "Keys of this page";
@@ -199,29 +216,44 @@
     close.type = "button";
     close.textContent = "Close";
     close.addEventListener("click", () => dialog.close());
-    dialog.addEventListener("close", () => dialog.remove());
+    dialog.addEventListener("close", () => { dialog.remove(); if (from && from !== document.body) from.focus(); });
     dialog.append(heading, list, close);
     document.body.append(dialog);
     dialog.showModal();
   };
   $("#keys").hidden = false;
   $("#keys").addEventListener("click", help);
-  document.documentElement.dataset.keys = "heard";
+  const heard = (key) => {
+    const rank = $("[data-rank]");
+    if (rank && /^[1-9]$/.test(key)) {
+      const side = $$(".side", rank).find((s) => s.id === "" && s.dataset.key === key);
+      if (side) pick(side);
+      return !!side;
+    }
+    if (Date.now() < going) {
+      going = 0;
+      const place = places().find(([letter]) => letter === key);
+      if (place) place[1].click();
+      return !!place;
+    }
+    if (key === "g") { going = Date.now() + 1500; return true; }
+    if (key === "?") { help(); return true; }
+    if (key === "/") {
+      if (find()) { find().focus(); find().select(); }
+      else if (places().length) location.assign("/campaigns#q");
+      return true;
+    }
+    const button = keyed().find((b) => b.dataset.key === key);
+    if (button) button.click();
+    return !!button;
+  };
   document.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || e.repeat || $("dialog[open]")) return;
     const typing = e.target.matches("input:not([type=checkbox]):not([type=radio]):not([type=range]), textarea, select, summary, [contenteditable]");
     if (typing || (e.key === "Enter" && e.target.closest("a, button"))) return;
-    const rank = $("[data-rank]");
-    if (rank && /^[1-9]$/.test(e.key)) {
-      const side = $$(".side", rank).find((s) => s.id === "" && s.dataset.key === e.key);
-      if (side) { pick(side); e.preventDefault(); }
-      return;
-    }
-    if (e.key === "?") { e.preventDefault(); help(); return; }
-    if (e.key === "/" && find()) { e.preventDefault(); find().focus(); find().select(); return; }
-    const button = keyed().find((b) => b.dataset.key === e.key);
-    if (button) { e.preventDefault(); button.click(); }
+    if (heard(e.key)) e.preventDefault();
   });
+  if (location.hash === "#q" && find()) find().focus();
 
   // A menu closes when one goes elsewhere.
   document.addEventListener("click", (e) => $$("details[data-menu][open]").forEach((menu) => { if (!menu.contains(e.target)) menu.open = false; }));
@@ -403,5 +435,12 @@
       const of = e.target.closest && e.target.closest("[data-linked] [data-x]");
       if (of) light(of.dataset.x, on);
     });
+  }
+
+  // From here on keys are heard, and so are those that came before, in their order, until one of
+  // them does something: what a person presses in vain they press again.
+  document.documentElement.dataset.keys = "heard";
+  for (const early of window.takeEarlyKeys ? window.takeEarlyKeys() : []) {
+    if (Date.now() - early.at < 5000 && heard(early.key) && !/^[1-9g]$/.test(early.key)) break;
   }
 })();
