@@ -151,3 +151,37 @@ func TestATableOfResults(t *testing.T) {
 		t.Errorf("an empty table: %d", status)
 	}
 }
+
+// Law: a row of several quantities that is not whole is no result: it waits for the rest, unless a
+// person says that there is none, and why.
+func TestARowThatIsNotWhole(t *testing.T) {
+	s := serve(t, 0)
+	c := s.begin("name: pair\nparameters: [{name: x, min: 0, max: 1}]\nquantities: [{name: gain, unit: dB}, {name: noise}]\n" +
+		"objective: {maximize: gain}\ninitial: {experiments: 3}\nparallel: 3\nbudget: {experiments: 3}\ninstrument: manual\npolicy: sobol\n")
+	s.until(c, "asks for three", func(st *campaign.State) bool { return len(st.Experiments) == 3 })
+	const path = "/campaigns/pair/batch"
+	_, page := s.get(path)
+	form := s.hidden(page, path)
+	form["row"] = []string{"e1", "e2", "e3"}
+	form.Set("v.e1.gain", "1")
+	form.Set("v.e1.noise", "2")
+	form.Set("v.e2.gain", "3")
+	form.Set("v.e3.gain", "4")
+	form.Set("o.e3", "missing")
+	form.Set("w.e3", "the probe broke")
+	_, _, page = s.post(path, form)
+	for _, said := range []string{"2 results recorded: e1 and e3.", "still without noise", `value="3"`} {
+		if !strings.Contains(page, said) {
+			t.Errorf("the page does not say %q", said)
+		}
+	}
+	c.Read(func(core *engine.Core) {
+		if x := core.State().Experiment("e2"); x.Measurement != nil {
+			t.Errorf("half a row is recorded: %+v", x.Measurement)
+		}
+		x := core.State().Experiment("e3")
+		if x.Measurement == nil || len(x.Measurement.Missing) != 1 || x.Measurement.Missing[0].Reason != "the probe broke" {
+			t.Errorf("e3 gave %+v", x.Measurement)
+		}
+	})
+}

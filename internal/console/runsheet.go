@@ -289,8 +289,8 @@ func plateOf(sheet *exchange.RunSheet, number int, path string) template.HTML {
 		}
 	}
 	var d strings.Builder
-	fmt.Fprintf(&d, `<svg class="plate" viewBox="0 0 %d %d" role="group" aria-label="Plate %d of %d wells, %s">`,
-		margin+p.Columns*well+2, margin+p.Rows*well+2, number, p.Wells(), format.Count(len(in), "experiment"))
+	fmt.Fprintf(&d, `<svg class="plate of%d" viewBox="0 0 %d %d" role="group" aria-label="Plate %d of %d wells, %s">`,
+		p.Wells(), margin+p.Columns*well+2, margin+p.Rows*well+2, number, p.Wells(), format.Count(len(in), "experiment"))
 	text := func(class string, x, y int, s string) {
 		fmt.Fprintf(&d, `<text class="%s" x="%d" y="%d" text-anchor="middle">%s</text>`, class, x, y, s)
 	}
