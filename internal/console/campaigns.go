@@ -502,30 +502,8 @@ func toMeasureBy(s *view.Campaign, base string) []need {
 		return []need{{Text: waiting[0] + " is to be measured by hand.",
 			Link: base + "/results?experiment=" + waiting[0], Button: "Enter the result"}}
 	}
-	return []need{{Text: fmt.Sprintf("%d to measure by hand: %s.", len(waiting), ranges(waiting)),
+	return []need{{Text: fmt.Sprintf("%d to measure by hand: %s.", len(waiting), events.ExperimentList(waiting)),
 		Link: base + "/batch", Button: "Enter results", Also: Link{"Run sheet", base + "/sheet"}}}
-}
-
-// ranges writes experiments of the order of their numbers shortly: "e1 to e24,
-// e26".
-func ranges(ids []string) string {
-	var parts []string
-	for i := 0; i < len(ids); {
-		k := i
-		for k+1 < len(ids) && events.ExperimentNumber(ids[k+1]) == events.ExperimentNumber(ids[k])+1 {
-			k++
-		}
-		switch k - i {
-		case 0:
-			parts = append(parts, ids[i])
-		case 1:
-			parts = append(parts, ids[i], ids[k])
-		default:
-			parts = append(parts, ids[i]+" to "+ids[k])
-		}
-		i = k + 1
-	}
-	return strings.Join(parts, ", ")
 }
 
 // fileCampaign files a campaign as a form says: tags with commas between them are added, others

@@ -185,3 +185,26 @@ func TestARowThatIsNotWhole(t *testing.T) {
 		}
 	})
 }
+
+// Law: what is on a plate stays in its wells while results come in.
+func TestAPlateStaysAsItWasFilled(t *testing.T) {
+	s := serve(t, 0)
+	c := s.begin(strings.Replace(byHand("plate", "{experiments: 6}", "sobol"), "budget:", "parallel: 3\nbudget:", 1))
+	s.until(c, "asks for three", func(st *campaign.State) bool { return len(st.Experiments) == 3 && st.Experiments[2].Status != campaign.Requested })
+	r, err := http.NewRequest(http.MethodGet, s.server.URL+"/campaigns/plate/sheet?wells=24", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, header, _ := s.do(r)
+	sheet := header.Get("Location")
+	s.sent("/campaigns/plate/tell", url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "value": {"9"}})
+	s.until(c, "asks for a fourth", func(st *campaign.State) bool { return len(st.Experiments) == 4 })
+	_, page := s.get(sheet)
+	if !strings.Contains(page, `aria-label="A2: e2"`) || strings.Contains(page, ": e1\"") || strings.Contains(page, ": e4\"") {
+		t.Errorf("%s shows another plate", sheet)
+	}
+	_, page = s.get(strings.Replace(sheet, "/sheet", "/batch", 1))
+	if !strings.Contains(page, `data-row="e2"`) || !strings.Contains(page, `data-well="A2"`) || strings.Contains(page, `data-row="e4"`) {
+		t.Error("the table of its results has another plate")
+	}
+}

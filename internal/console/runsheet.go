@@ -12,6 +12,7 @@ import (
 
 	"github.com/boombuler/barcode/qr"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
@@ -43,9 +44,9 @@ type runSheetPage struct {
 
 // sheetOptions are the options of a run sheet as they were typed.
 type sheetOptions struct {
-	Wells                int
-	Down, Falling, Plain bool
-	First, Batch, Sort   string
+	Wells                  int
+	Down, Falling, Plain   bool
+	First, Batch, Sort, Of string
 }
 
 // sheetHead is the heading of a parameter, with the address of the sheet in its
@@ -69,6 +70,7 @@ const (
 	sheetSort    = "sort"
 	sheetFalling = "falling"
 	sheetPlain   = "plain" // without codes
+	sheetOfThese = "of"    // the experiments that are laid out
 )
 
 // sheetOptionsOf reads what an address says of a run sheet.
@@ -76,10 +78,11 @@ func sheetOptionsOf(q url.Values) (o exchange.SheetOptions, typed sheetOptions, 
 	typed = sheetOptions{
 		Down: q.Get(sheetDown) != "", Falling: q.Get(sheetFalling) != "", Plain: q.Get(sheetPlain) != "",
 		First: strings.TrimSpace(q.Get(sheetFirst)), Batch: strings.TrimSpace(q.Get(sheetBatch)), Sort: q.Get(sheetSort),
+		Of: strings.TrimSpace(q.Get(sheetOfThese)),
 	}
 	typed.Wells, _ = strconv.Atoi(q.Get(sheetWells))
 	o = exchange.SheetOptions{
-		Wells: typed.Wells, Down: typed.Down, First: typed.First, Sort: typed.Sort, Falling: typed.Falling,
+		Wells: typed.Wells, Down: typed.Down, First: typed.First, Sort: typed.Sort, Falling: typed.Falling, Of: typed.Of,
 	}
 	o.Batch, err = exchange.BatchSize(typed.Batch)
 	return o, typed, err
@@ -107,6 +110,7 @@ func (o sheetOptions) query() url.Values {
 	set(sheetSort, o.Sort)
 	on(sheetFalling, o.Falling)
 	on(sheetPlain, o.Plain)
+	set(sheetOfThese, o.Of)
 	return q
 }
 
@@ -132,6 +136,12 @@ func (c *Console) runSheet(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	sheet, typed, err := sheetOf(of, r.URL.Query())
+	if err == nil && typed.Wells > 0 && typed.Of == "" && sheet.Rows != nil {
+		// What is on the plate is in its address from here on.
+		typed.Of = laidOut(sheet.Rows)
+		http.Redirect(w, r, address(of)+"/sheet?"+typed.query().Encode(), http.StatusSeeOther)
+		return
+	}
 	p := &runSheetPage{
 		shell: c.shellOf(r, "Run sheet of "+of.Name()), Path: address(of), Sheet: sheet, Options: typed,
 		Codes: !typed.Plain, Sizes: exchange.PlateSizes(),
@@ -146,6 +156,15 @@ func (c *Console) runSheet(w http.ResponseWriter, r *http.Request) {
 	p.Query = template.URL(typed.query().Encode())
 	p.fill(c.homeOf(r))
 	c.write(w, status, "sheet", p)
+}
+
+// laidOut names the experiments of a sheet, as its address does.
+func laidOut(rows []exchange.RunSheetRow) string {
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	return events.ExperimentList(ids)
 }
 
 // sheetTable sends the run sheet as a table, to be filled in and brought back.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
@@ -59,6 +60,10 @@ type SheetOptions struct {
 	// order around.
 	Sort    string
 	Falling bool
+	// Of names the experiments that are laid out, "e1-e24"; "" is those that wait. Those
+	// of them that have ended keep their wells and have no row: so a plate stays as
+	// it was filled while its results come in and further experiments are asked for.
+	Of string
 }
 
 // RunSheetOf returns the run sheet of a campaign as it stands. What is wrong with
@@ -66,10 +71,19 @@ type SheetOptions struct {
 func RunSheetOf(s *campaign.State, o SheetOptions) (*RunSheet, error) {
 	def := s.Definition
 	sheet := &RunSheet{Definition: def, Shares: SharesOfWhole(def) != nil, Batch: o.Batch}
-	var waiting []*campaign.Experiment
+	var waiting []*campaign.Experiment // or laid out with those that wait
 	for i := range s.Experiments {
-		if x := &s.Experiments[i]; engine.ByHand(s, x) {
+		if x := &s.Experiments[i]; o.Of == "" && engine.ByHand(s, x) {
 			waiting = append(waiting, x)
+		}
+	}
+	if o.Of != "" {
+		ids, err := events.ParseExperimentList(o.Of, len(s.Experiments))
+		if err != nil {
+			return nil, problem.New(problem.Invalid, "%w", err)
+		}
+		for _, id := range ids {
+			waiting = append(waiting, s.Experiment(id))
 		}
 	}
 	if err := arrange(def, waiting, o); err != nil {
@@ -87,6 +101,9 @@ func RunSheetOf(s *campaign.State, o SheetOptions) (*RunSheet, error) {
 		sheet.Plates = (first + len(waiting) + o.Wells - 1) / o.Wells
 	}
 	for i, x := range waiting {
+		if !engine.ByHand(s, x) {
+			continue
+		}
 		row := RowToMake(def, x, o.Batch)
 		if p := sheet.Plate; p != nil {
 			at := first + i

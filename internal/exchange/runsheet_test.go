@@ -224,13 +224,22 @@ func TestWells(t *testing.T) {
 			t.Errorf("%+v: %s, not %s", o, got, want)
 		}
 	}
-	for _, o := range []SheetOptions{{Wells: 7}, {Wells: 24, First: "E1"}, {Wells: 24, First: "A7"}, {Wells: 24, First: "1"}, {Sort: "x"}} {
+	value := 4.0
+	tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: "e1", Value: &value}}
+	if _, err := engine.Submit(t.Context(), log, core, tell, time.Unix(2, 0)); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := RunSheetOf(core.State(), SheetOptions{Wells: 24, Of: "e1-e20"})
+	if err != nil || len(kept.Rows) != 19 || kept.Rows[0].ID != "e2" || kept.Rows[0].Well != "A2" {
+		t.Errorf("once e1 has ended: %v, %+v", err, kept.Rows[0])
+	}
+	for _, o := range []SheetOptions{{Of: "e99"}, {Wells: 7}, {Wells: 24, First: "E1"}, {Wells: 24, First: "A7"}, {Wells: 24, First: "1"}, {Sort: "x"}} {
 		if _, err := RunSheetOf(core.State(), o); err == nil {
 			t.Errorf("%+v is a sheet", o)
 		}
 	}
 	sheet, err := RunSheetOf(core.State(), SheetOptions{Sort: "t"})
-	if err != nil || sheet.Rows[0].Values[2] != "25" || sheet.Rows[0].ID != "e2" || sheet.Rows[24].Values[2] != "60" {
+	if err != nil || sheet.Rows[0].Values[2] != "25" || sheet.Rows[0].ID != "e2" || sheet.Rows[23].Values[2] != "60" {
 		t.Errorf("by t: %v, %+v", err, sheet.Rows[0])
 	}
 }

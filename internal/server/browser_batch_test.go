@@ -81,12 +81,12 @@ func TestManyResultsAtOnce(t *testing.T) {
 	h := &hand{visitor: lives(t)}
 	h.define("plated", plated)
 	h.open("/campaigns")
-	h.sees("24 to measure by hand: e1 to e24.")
+	h.sees("24 to measure by hand: e1-e24.")
 	if n := ask[int](h.visitor, `document.querySelectorAll(".needs li").length`); n != 1 {
 		t.Errorf("24 experiments are %d things in the list", n)
 	}
 	h.open("/questions")
-	h.sees("24 to measure by hand: e1 to e24.")
+	h.sees("24 to measure by hand: e1-e24.")
 	h.barriers("/questions")
 	h.barriers("/campaigns/plated/sheet?wells=96&batch=10&sort=cure")
 	h.barriers("/campaigns/plated/batch?wells=96")

@@ -70,6 +70,8 @@ results of the experiments that they name.`,
 	flags.StringVar(&batch, "batch", "", "what to weigh in for a batch of that `mass`: \"10 g\"")
 	flags.StringVar(&o.Sort, "sort", "", "in the order of a `parameter`; by default of the experiments")
 	flags.BoolVar(&o.Falling, "falling", false, "in the opposite order")
+	flags.StringVar(&o.Of, "of", "",
+		"lay out these `experiments`, e1-e24; those that have ended keep their wells and have no row")
 	flags.BoolVar(&table, "csv", false, "as a table to be filled in")
 	return cmd
 }
