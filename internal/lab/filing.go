@@ -51,7 +51,8 @@ func tag(text string) (string, error) {
 	case utf8.RuneCountInString(t) > longestTag:
 		return "", problem.New(problem.Invalid, "the tag %q is longer than %d characters", t, longestTag)
 	case plaintext.Line(t) != t || strings.ContainsAny(t, ",;"):
-		return "", problem.New(problem.Invalid, "the tag %q holds a comma, a semicolon or a character that cannot be shown", plaintext.Line(t))
+		return "", problem.New(problem.Invalid, "the tag %q holds a comma, a semicolon or a character that cannot be shown",
+			plaintext.Line(t))
 	}
 	return t, nil
 }
