@@ -1,5 +1,6 @@
-// The theme that was chosen, before anything is drawn.
+// The theme that was chosen, and that there are scripts, before anything is drawn.
 (() => {
+  document.documentElement.dataset.script = "on";
   try {
     const theme = localStorage.getItem("theme");
     if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
