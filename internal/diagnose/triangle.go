@@ -78,6 +78,9 @@ func (f *Frame) Triangle(x []float64, components [3]int) (t Triangle, ok bool) {
 	return t, false
 }
 
+// Weight is the coefficient of a component in the sum.
+func (t Triangle) Weight(component int) float64 { return t.coef[component] }
+
 // At is the point of the unit cube of a mixture.
 func (t Triangle) At(shares [3]float64) []float64 {
 	at := slices.Clone(t.x)

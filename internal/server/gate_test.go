@@ -149,6 +149,12 @@ var mayDo = map[string]string{
 	"get-events":     "viewer expert scientist integrator auditor admin here",
 	"predict":        "viewer expert scientist integrator auditor admin here",
 
+	"get-course":        "viewer expert scientist integrator auditor admin here",
+	"get-best-believed": "viewer expert scientist integrator auditor admin here",
+	"get-slices":        "viewer expert scientist integrator auditor admin here",
+	"get-map":           "viewer expert scientist integrator auditor admin here",
+	"get-importance":    "viewer expert scientist integrator auditor admin here",
+
 	"list-experiments":  "viewer expert scientist integrator auditor admin here",
 	"list-asked":        "viewer expert scientist integrator auditor admin here",
 	"list-rows":         "viewer expert scientist integrator auditor admin here",

@@ -188,7 +188,18 @@ func (p *Predictor) Predict(ctx context.Context, point definition.Point) (Predic
 	if err != nil {
 		return Prediction{}, err
 	}
-	prediction := Prediction{Parameters: point, Outside: outsideBecause(sp, point)}
+	prediction, err := p.at(ctx, point, x)
+	if err != nil {
+		return Prediction{}, err
+	}
+	prediction.Outside = outsideBecause(sp, point)
+	return prediction, nil
+}
+
+// at is the prediction of a composition at the point of the unit cube that stands for
+// it. It does not say whether that could be suggested.
+func (p *Predictor) at(ctx context.Context, point definition.Point, x []float64) (Prediction, error) {
+	prediction := Prediction{Parameters: point}
 	if p.view.Objective != nil {
 		posterior := p.view.Objective.PredictAt(x)
 		prediction.Mean = &posterior.Mean

@@ -119,6 +119,7 @@ type API struct {
 	whatIf  *whatif.Runs
 	closing <-chan struct{}
 	audits  audits
+	surveys surveys
 	earlier earlierKeys
 	huma    huma.API
 	// keyed has the patterns of the operations that take an Idempotency-Key. It
@@ -186,6 +187,7 @@ func New(o Options) *API {
 	a.requests()
 	a.questions()
 	a.reading()
+	a.charts()
 	a.records()
 	a.attesting()
 	a.imagining()

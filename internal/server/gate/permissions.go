@@ -42,6 +42,12 @@ var needed = map[string]Need{
 	"get-events":     {Permission: accounts.See, InCampaign: true},
 	"predict":        {Permission: accounts.See, InCampaign: true},
 
+	"get-course":        {Permission: accounts.See, InCampaign: true},
+	"get-best-believed": {Permission: accounts.See, InCampaign: true},
+	"get-slices":        {Permission: accounts.See, InCampaign: true},
+	"get-map":           {Permission: accounts.See, InCampaign: true},
+	"get-importance":    {Permission: accounts.See, InCampaign: true},
+
 	"list-experiments":  {Permission: accounts.See, InCampaign: true},
 	"list-asked":        {Permission: accounts.See, InCampaign: true},
 	"list-rows":         {Permission: accounts.See, InCampaign: true},

@@ -1,0 +1,180 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
+	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/space"
+)
+
+// Course is how a campaign went, experiment by experiment, as charts draw it.
+type Course struct {
+	Campaign   string            `json:"campaign"`
+	Parameters []CourseParameter `json:"parameters"`
+	// Quantities are those of which experiments have values: what is sought first.
+	Quantities []CourseQuantity `json:"quantities"`
+	// Mixtures are the components of each mixture, by name.
+	Mixtures    [][]string         `json:"mixtures,omitempty"`
+	Experiments []CourseExperiment `json:"experiments"`
+	// CostUnit is that of their costs.
+	CostUnit string `json:"cost_unit,omitempty"`
+	// Asked counts the questions that were put to experts.
+	Asked int `json:"asked"`
+}
+
+// CourseParameter is a parameter of a course: its range, or what it can be.
+type CourseParameter struct {
+	Name       string    `json:"name"`
+	Unit       string    `json:"unit,omitempty"`
+	Low        *float64  `json:"low,omitempty"`
+	High       *float64  `json:"high,omitempty"`
+	Values     []float64 `json:"values,omitempty"`
+	Categories []string  `json:"categories,omitempty"`
+}
+
+// CourseQuantity is a quantity of a course. Goal is empty where it is not sought.
+type CourseQuantity struct {
+	Name string `json:"name"`
+	Unit string `json:"unit,omitempty"`
+	Goal string `json:"goal,omitempty"`
+}
+
+// CourseExperiment is an experiment of a course.
+type CourseExperiment struct {
+	ID     string                    `json:"id"`
+	Status campaign.ExperimentStatus `json:"status"`
+	Origin events.Origin             `json:"origin"`
+	// Parameters are what was made, or else what is asked for.
+	Parameters definition.Point `json:"parameters"`
+	// Values are the measured ones of the course's quantities, and Predicted those that
+	// were expected when it was chosen; null where there is none.
+	Values    []*float64           `json:"values"`
+	SDs       []*float64           `json:"sds,omitempty"`
+	Predicted []*events.Prediction `json:"predicted,omitempty"`
+	// Counts is false of what is left out of the models, or below the target of the
+	// fidelity: it does not count for the best so far.
+	Counts bool `json:"counts"`
+	// Why it was chosen, in a sentence.
+	Why      string   `json:"why,omitempty"`
+	Decision string   `json:"decision,omitempty"`
+	Cost     *float64 `json:"cost,omitempty"`
+	// Ended is when its outcome was recorded.
+	Ended *time.Time `json:"ended,omitempty"`
+}
+
+// CourseOf returns the course of a campaign.
+func CourseOf(s *campaign.State, sp *space.Space, log *Timeline) *Course {
+	def := s.Definition
+	c := &Course{
+		Campaign: def.Name, Mixtures: mixturesOf(def, diagnose.NewFrame(def, sp)), Quantities: courseQuantities(def),
+		Experiments: []CourseExperiment{}, CostUnit: def.Cost.Unit, Asked: s.AskedCount(),
+	}
+	for _, p := range def.Parameters {
+		out := CourseParameter{Name: p.Name, Unit: p.Unit, Low: p.Min, High: p.Max, Values: p.Values}
+		if len(p.Values) > 0 {
+			out.Low, out.High = whole(slices.Min(p.Values)), whole(slices.Max(p.Values))
+		}
+		for _, category := range p.Categories {
+			out.Categories = append(out.Categories, category.Name)
+		}
+		c.Parameters = append(c.Parameters, out)
+	}
+	for i := range s.Experiments {
+		c.Experiments = append(c.Experiments, c.experiment(s, &s.Experiments[i], log))
+	}
+	return c
+}
+
+// mixturesOf are the components of a campaign's mixtures, by their names.
+func mixturesOf(def *definition.Campaign, f *diagnose.Frame) (all [][]string) {
+	for _, components := range f.Mixtures() {
+		var names []string
+		for _, i := range components {
+			names = append(names, def.Parameters[i].Name)
+		}
+		all = append(all, names)
+	}
+	return all
+}
+
+// courseQuantities are what is sought, if it is one value, then all that is declared.
+func courseQuantities(def *definition.Campaign) (all []CourseQuantity) {
+	sought := def.Sought()
+	if def.Single() {
+		all = append(all, CourseQuantity{sought.Name, sought.Unit, sought.Goal})
+	}
+	goals := make(map[string]string) // only looked up
+	for _, a := range def.Tradeoff() {
+		goals[a.Name] = def.ObjectiveOf(a).Goal
+	}
+	for _, q := range def.Quantities {
+		if !def.Single() || q.Name != sought.Name {
+			all = append(all, CourseQuantity{q.Name, q.Unit, goals[q.Name]})
+		}
+	}
+	return all
+}
+
+// experiment returns one of the course.
+func (c *Course) experiment(s *campaign.State, x *campaign.Experiment, log *Timeline) CourseExperiment {
+	out := CourseExperiment{
+		ID: x.ID, Status: x.Status, Origin: x.Origin, Parameters: x.Parameters, Decision: x.Decision,
+		Counts: x.Status == campaign.Measured && s.Counts(x) && s.AtTarget(x),
+	}
+	if x.Measurement != nil {
+		out.Parameters = x.Measurement.Actual
+	}
+	decided, _ := log.Decision(x.Decision)
+	if out.Why = decided.Reason; x.Decision == "" {
+		_, out.Why = DecisionBehind(s, x.ID)
+	}
+	if x.Cause != "" {
+		out.Why = strings.TrimSpace(x.Cause + ". " + out.Why)
+	}
+	expected, anything := false, false
+	for k, q := range c.Quantities {
+		value, ok := s.Quantity(x, q.Name)
+		if k == 0 && s.Definition.Single() {
+			value, ok = s.Value(x)
+		}
+		v, sd := (*float64)(nil), (*float64)(nil)
+		if ok && x.Status == campaign.Measured {
+			v, sd = whole(value.Value), value.SD
+		}
+		predicted := expectedOf(decided, q.Name, k == 0 && s.Definition.Single())
+		expected, anything = expected || predicted != nil, anything || sd != nil
+		out.Values, out.SDs, out.Predicted = append(out.Values, v), append(out.SDs, sd), append(out.Predicted, predicted)
+	}
+	if !expected {
+		out.Predicted = nil
+	}
+	if !anything {
+		out.SDs = nil
+	}
+	if cost, ok := computed.Cost(s.Definition, x.Parameters, x.Measurement); ok && c.CostUnit != "" && !x.Status.CalledOff() {
+		out.Cost = &cost
+	}
+	if !x.EndedAt.IsZero() {
+		out.Ended = &x.EndedAt
+	}
+	return out
+}
+
+// expectedOf is what a decision expected of a quantity; nil for nothing.
+func expectedOf(d Decided, quantity string, sought bool) *events.Prediction {
+	for i := range d.Outcomes {
+		if d.Outcomes[i].Quantity == quantity {
+			return &d.Outcomes[i].Prediction
+		}
+	}
+	if sought {
+		return d.Prediction
+	}
+	return nil
+}
