@@ -3,6 +3,8 @@ package console
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/campaignd/campaignd/events"
@@ -16,7 +18,21 @@ import (
 type chartsPage struct {
 	*shell
 	Path   string
-	Groups []report.FigureGroup
+	Groups []figureGroup
+	// Measures is set where the campaign has courses and models of measurements to explore.
+	Measures bool
+}
+
+// figureGroup is a group of the report's figures. Interactive is set where the page has a
+// chart of the same that answers: with a script, that is shown instead.
+type figureGroup struct {
+	report.FigureGroup
+	Interactive bool
+}
+
+// interactive are the groups of the report of which the page has charts that answer.
+var interactive = []string{
+	"Course", "The models over a mixture of three", "The model over two parameters", "The model along each parameter",
 }
 
 // figureCache keeps the figures of the campaigns that were looked at last:
@@ -78,7 +94,13 @@ func (c *Console) charts(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, err)
 		return
 	}
-	p := chartsPage{shell: c.shellOf(r, "Charts of "+of.Name()), Path: address(of), Groups: groups}
+	p := chartsPage{
+		shell: c.shellOf(r, "Charts of "+of.Name()), Path: address(of), Measures: of.Defined().Measures() && len(groups) > 0,
+	}
+	for _, g := range groups {
+		along := strings.HasSuffix(g.Title, " along each parameter")
+		p.Groups = append(p.Groups, figureGroup{g, p.Measures && (along || slices.Contains(interactive, g.Title))})
+	}
 	p.in(of, pageCharts)
 	c.write(w, http.StatusOK, "charts", p)
 }

@@ -466,22 +466,5 @@ func redirect(w http.ResponseWriter, r *http.Request, path, said string) {
 	http.Redirect(w, r, path, http.StatusSeeOther)
 }
 
-// staticFiles serves the embedded files. Browsers keep those asked for by this
-// build's edition for ever; asked for otherwise, they follow the gate's rule
-// for all answers, and are not kept. The folder itself is not listed.
-func staticFiles() http.Handler {
-	files := http.FileServerFS(staticFolder)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/static/" {
-			http.NotFound(w, r)
-			return
-		}
-		if r.URL.Query().Get("v") == edition {
-			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-		}
-		files.ServeHTTP(w, r)
-	})
-}
-
 // address is the path of a campaign's page.
 func address(c *lab.Campaign) string { return "/campaigns/" + url.PathEscape(c.Name()) }
