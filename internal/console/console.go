@@ -179,6 +179,8 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("GET /docs/{page}", c.docsOf)
 	mux.HandleFunc("GET /begin/table", c.table)
 	mux.HandleFunc("POST /begin/table", c.looked)
+	mux.HandleFunc("GET /compare", c.compare)
+	mux.HandleFunc("GET /compare/data", c.compareData)
 	mux.HandleFunc("GET /new", c.newCampaign)
 	mux.HandleFunc("POST /new", c.begin)
 	mux.HandleFunc("POST /validate", c.validate)

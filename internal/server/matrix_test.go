@@ -83,6 +83,8 @@ var matrix = []struct {
 	{"POST /begin", "", "example=none", 400, whoDefine},
 	{"GET /begin/table", "", "", 200, loggedIn},
 	{"POST /begin/table", "", "", 400, whoDefine},
+	{"GET /compare", "", "", 200, loggedIn}, // of the campaigns that one sees
+	{"GET /compare/data", "/compare/data?c=bench", "", 200, whoSee},
 	{"GET /new", "", "", 200, loggedIn},
 	{"POST /new", "", "source=name:+x", 422, whoDefine},
 	{"POST /validate", "", "source=name:+x", 200, whoRun},

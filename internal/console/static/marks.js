@@ -93,11 +93,11 @@
 
   const drawing = (target) => {
     const svg = target.closest && target.closest("main svg");
-    if (!svg || svg.closest("[data-plot]")) return null; // those have cards of their own
-    return svg.ownerSVGElement || svg;
+    return svg && (svg.ownerSVGElement || svg);
   };
+  const answers = (target) => !!(target.closest && target.closest("[data-plot]")); // a chart that has cards of its own
   document.addEventListener("pointermove", (e) => {
-    if (e.pointerType === "touch") return;
+    if (e.pointerType === "touch" || answers(e.target)) return;
     const svg = drawing(e.target);
     if (!svg) { if (!card.contains(e.target)) hide(); return; }
     marksOf(svg);
@@ -106,7 +106,7 @@
   }, { passive: true });
   // A thumb first reads, and then follows the link in the card; a mouse follows at once.
   document.addEventListener("click", (e) => {
-    if (card.contains(e.target)) return;
+    if (card.contains(e.target) || answers(e.target)) return;
     const svg = drawing(e.target), touch = e.pointerType === "touch" || e.pointerType === "pen";
     if (!svg) { hide(); return; }
     marksOf(svg);
@@ -122,13 +122,14 @@
     if (to && !e.target.closest("a[href]") && !e.ctrlKey && !e.metaKey) location.assign(to);
   });
   document.addEventListener("focusin", (e) => {
+    if (answers(e.target)) return;
     const svg = drawing(e.target), link = e.target.closest && e.target.closest("svg a");
     if (!svg || !link || !link.matches(":focus-visible")) return;
     marksOf(svg);
     const mark = link.dataset.says ? link.querySelector("[data-says]") || link : null;
     if (mark) { const at = middle(mark); show(mark, at.x, at.y); }
   });
-  document.addEventListener("focusout", (e) => { if (drawing(e.target)) hide(); });
+  document.addEventListener("focusout", (e) => { if (drawing(e.target) && !answers(e.target)) hide(); });
   document.addEventListener("keydown", (e) => { if (e.key === "Escape") hide(); });
   addEventListener("scroll", hide, { passive: true, capture: true });
 })();

@@ -1,0 +1,399 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"math"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/internal/whatif"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// mostCompared is how many courses can be told apart in one chart.
+const mostCompared = 8
+
+// comparePage shows courses of campaigns, and imagined ones, over each other.
+type comparePage struct {
+	*shell
+	// Choices are the campaigns that could be compared, by what they seek.
+	Choices  []compareChoice
+	Imagined []string // what-if runs, kept in the form
+	Sought   string
+	Unit     string
+	Reach    string // the value of the table's column
+	Asked    string // that which was asked for
+	Curve    template.HTML
+	Rows     []compareRow
+	Pairs    []comparePair
+	Notes    []string
+	Data     string // the address of the data of the chart
+	Costs    bool
+}
+
+// compareChoice is a campaign that the visitor can choose.
+type compareChoice struct {
+	Name, Sought string
+	Chosen       bool
+}
+
+// compareRow is a course in the table.
+type compareRow struct {
+	Series                           int // from 1 on
+	Name, Link                       string
+	Experiments, Asked               int
+	Measured, ByModel, Reached, Cost string
+}
+
+// comparePair is a difference of two courses that share their first experiments.
+type comparePair struct {
+	Text  string
+	After []int
+	Cells []string
+}
+
+// compared is one of the courses.
+type compared struct {
+	name, link string
+	sought     definition.Objective
+	course     *view.Course
+	progress   view.Progress
+	byModel    string
+	imagined   bool
+}
+
+// soughtWords says what is sought, in its unit: courses are compared in it.
+func soughtWords(sought definition.Objective) string {
+	return sought.Goal + " " + format.HeadingOf(sought)
+}
+
+// fullName is the name by which a campaign is found: with its store where several have one
+// of that name.
+func (c *Console) fullName(of *lab.Campaign) string {
+	if found, err := c.lab.Campaign(of.Name()); err == nil && found == of {
+		return of.Name()
+	}
+	return of.Name() + "@" + strings.TrimSuffix(filepath.Base(of.Store()), filepath.Ext(of.Store()))
+}
+
+// seen returns a campaign that the visitor may see. What they may not see is not found.
+func (c *Console) seen(r *http.Request, name string) (*lab.Campaign, error) {
+	of, err := c.lab.Campaign(name)
+	if err == nil && visitorOf(r.Context()).may(See, of.Name()) != nil {
+		visitorOf(r.Context()).refused(See, of.Name())
+		err = problem.New(problem.NoCampaign, "there is no campaign %q here", name)
+	}
+	return of, err
+}
+
+// coursesOf reads the courses that an address asks for: ?c= names a campaign, ?w= a
+// what-if run as CAMPAIGN/RUN. The first one says what is compared.
+func (c *Console) coursesOf(r *http.Request) (all []compared, err error) {
+	query := r.URL.Query()
+	names, runs := query["c"], query["w"]
+	if len(names)+len(runs) > mostCompared {
+		return nil, problem.New(problem.Invalid, "at most %d courses can be told apart in one chart", mostCompared)
+	}
+	var found []*lab.Campaign
+	for _, name := range names {
+		of, err := c.seen(r, name)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, of)
+	}
+	wait, cancel := context.WithTimeout(r.Context(), worthWaiting)
+	defer cancel()
+	c.lab.Find(wait, found)
+	for _, of := range found {
+		if slices.ContainsFunc(all, func(x compared) bool { return x.name == c.fullName(of) }) {
+			continue
+		}
+		one, err := c.courseOf(r, of)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	for _, name := range runs {
+		one, err := c.imaginedCourse(r, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	for i := range all {
+		switch {
+		case all[i].sought.Name == "":
+			return nil, problem.New(problem.Invalid, "%s seeks no single value: it has no best so far to compare", all[i].name)
+		case soughtWords(all[i].sought) != soughtWords(all[0].sought):
+			return nil, problem.New(problem.Invalid, "they cannot be compared: %s seeks to %s, and %s to %s",
+				all[0].name, soughtWords(all[0].sought), all[i].name, soughtWords(all[i].sought))
+		}
+		all[i].progress = view.ProgressOf(all[i].course, all[i].sought)
+	}
+	return all, nil
+}
+
+// courseOf is that of a campaign.
+func (c *Console) courseOf(r *http.Request, of *lab.Campaign) (one compared, err error) {
+	log, err := of.Timeline(r.Context())
+	if err != nil {
+		return one, err
+	}
+	one = compared{name: c.fullName(of)}
+	one.link = "/campaigns/" + url.PathEscape(one.name)
+	standing := of.Standing()
+	of.Read(func(core *engine.Core) {
+		s := core.State()
+		if s.Definition == nil || !s.Definition.Measures() || !s.Definition.Single() {
+			return
+		}
+		one.sought = s.Definition.Sought()
+		one.course = view.CourseOf(s, core.Space(), log)
+	})
+	if best := standing.BestByModel; best != nil {
+		one.byModel = view.ByModel(best) + ", in " + best.Experiment
+	}
+	return one, nil
+}
+
+// imaginedCourse is that of a what-if run, given as CAMPAIGN/RUN.
+func (c *Console) imaginedCourse(r *http.Request, name string) (one compared, err error) {
+	i := strings.LastIndexByte(name, '/')
+	if i < 0 {
+		return one, problem.New(problem.Invalid, "%q is no what-if run: write CAMPAIGN/RUN", name)
+	}
+	of, err := c.seen(r, name[:i])
+	if err != nil {
+		return one, err
+	}
+	run, err := c.whatIf.Now(of.Name(), of.Store(), name[i+1:])
+	if err != nil {
+		return one, err
+	}
+	if run.Answer == nil {
+		return one, problem.New(problem.NotNow, "what %s would have been is not worked out", of.Name())
+	}
+	one = compared{
+		name: of.Name() + ", imagined: " + run.Words(), link: address(of) + "/whatif/" + run.ID, imagined: true,
+		course: courseOfAnswer(run.Answer),
+	}
+	if run.Answer.Definition.Single() {
+		one.sought = run.Answer.Definition.Sought()
+	}
+	return one, nil
+}
+
+// courseOfAnswer is an imagined course, from the first experiment on. It has no costs and
+// no times.
+func courseOfAnswer(a *whatif.Answer) *view.Course {
+	c := &view.Course{Campaign: a.Campaign}
+	for _, x := range slices.Concat(a.Before, a.Imagined) {
+		c.Experiments = append(c.Experiments, view.CourseExperiment{
+			ID: x.ID, Status: x.Status, Parameters: x.Parameters, Values: []*float64{x.Value},
+			Counts: x.Status == campaign.Measured && x.Value != nil && !x.Excluded && a.Definition.AtTarget(x.Parameters),
+		})
+	}
+	return c
+}
+
+// compare serves the page that compares courses.
+func (c *Console) compare(w http.ResponseWriter, r *http.Request) {
+	p := comparePage{shell: c.shellOf(r, "Compare campaigns")}
+	all, err := c.coursesOf(r)
+	status := http.StatusOK
+	if err != nil {
+		status = statusOf(err)
+		p.refused(err, "", "", r.URL.Query())
+		all = nil
+	}
+	query := r.URL.Query()
+	p.Imagined = query["w"]
+	for _, each := range c.lab.Campaigns() {
+		def := each.Defined()
+		if def == nil || p.Visitor.may(See, each.Name()) != nil || !def.Measures() || !def.Single() {
+			continue
+		}
+		name := c.fullName(each)
+		p.Choices = append(p.Choices, compareChoice{name, soughtWords(def.Sought()), slices.Contains(query["c"], name)})
+	}
+	slices.SortStableFunc(p.Choices, func(a, b compareChoice) int { return strings.Compare(a.Sought, b.Sought) })
+	if len(all) > 0 {
+		if err := p.fill(all, query); err != nil {
+			p.refused(err, "", "", query)
+			status = statusOf(err)
+		}
+	}
+	c.write(w, status, "compare", p)
+}
+
+// fill writes the comparison into the page.
+func (p *comparePage) fill(all []compared, query url.Values) error {
+	sought := all[0].sought
+	p.Sought, p.Unit = soughtWords(sought), sought.Unit
+	p.Data = "/compare/data?" + url.Values{"c": query["c"], "w": query["w"]}.Encode()
+	reach, err := reachOf(all, sought, query.Get("reach"))
+	if err != nil {
+		return err
+	}
+	p.Asked = query.Get("reach")
+	if !math.IsNaN(reach) {
+		p.Reach = format.Short(reach)
+	}
+	for i, x := range all {
+		row := compareRow{Series: i + 1, Name: x.name, Link: x.link, Experiments: len(x.course.Experiments), Asked: x.course.Asked, ByModel: x.byModel}
+		if n := len(x.progress.Best); n > 0 && !math.IsNaN(x.progress.Best[n-1]) {
+			row.Measured = format.ValueOf(sought, x.progress.Best[n-1])
+			row.Reached = "not yet"
+			if after := x.progress.Reaches(reach, sought); after > 0 {
+				row.Reached = fmt.Sprint(after)
+			}
+		}
+		if n := len(x.progress.Cost); n > 0 {
+			row.Cost, p.Costs = format.WithUnit(format.Short(x.progress.Cost[n-1]), x.course.CostUnit), true
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	p.Curve = comparison(all)
+	for _, other := range all[1:] {
+		p.pair(&all[0], &other)
+	}
+	return nil
+}
+
+// reachOf is the value of which the table says when it was reached: what is asked for, else
+// the worst of the courses' bests, which all have reached. NaN where there is none.
+func reachOf(all []compared, sought definition.Objective, asked string) (reach float64, err error) {
+	if asked = strings.TrimSpace(asked); asked != "" {
+		v, err := format.ReadNumber(asked)
+		if err != nil {
+			return 0, problem.New(problem.Invalid, "the value to be reached: %w", err)
+		}
+		return v, nil
+	}
+	reach = math.NaN()
+	for _, x := range all {
+		if n := len(x.progress.Best); n > 0 && (math.IsNaN(reach) || sought.Better(reach, x.progress.Best[n-1])) {
+			reach = x.progress.Best[n-1]
+		}
+	}
+	return reach, nil
+}
+
+// pair adds the differences of two courses, after the experiments that they share.
+func (p *comparePage) pair(a, b *compared) {
+	shared := view.SharedStart(a.course, b.course)
+	if shared < 2 {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s and %s do not begin with the same compositions: what differs between them "+
+			"comes from their starts, too.", a.name, b.name))
+		return
+	}
+	pair := comparePair{Text: fmt.Sprintf("%s less %s, which share their first %s", b.name, a.name, format.Count(shared, "experiment"))}
+	most := min(len(a.progress.Best), len(b.progress.Best))
+	step := max(1, int(math.Ceil(float64(most-shared)/8)))
+	for n := shared; n <= most; n += step {
+		pair.After = append(pair.After, n)
+	}
+	if last := pair.After[len(pair.After)-1]; last != most {
+		pair.After = append(pair.After, most)
+	}
+	for _, n := range pair.After {
+		pair.Cells = append(pair.Cells, figure.Typeset(format.Short(b.progress.Best[n-1]-a.progress.Best[n-1])))
+	}
+	p.Pairs = append(p.Pairs, pair)
+}
+
+// comparison draws the best so far of courses over each other.
+func comparison(all []compared) template.HTML {
+	var values []float64
+	n := 0
+	for _, x := range all {
+		n = max(n, len(x.progress.Best))
+		for _, v := range x.progress.Best {
+			if !math.IsNaN(v) {
+				values = append(values, v)
+			}
+		}
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	f := courseOf("The best so far of each campaign", all[0].sought, n, values, 320, 14, 26)
+	for i, x := range all {
+		f.steps(figure.Role(fmt.Sprintf("series series%d", i+1)), x.progress.Best)
+		for k, v := range x.progress.Value {
+			if !math.IsNaN(v) && v == x.progress.Best[k] && (k == 0 || x.progress.Best[k-1] != v) {
+				e := &x.course.Experiments[k]
+				dot(f.Canvas, figure.Role(fmt.Sprintf("series%d", i+1)), "", fmt.Sprintf("%s, %s: %s", x.name, e.ID,
+					format.ValueOf(x.sought, v)), f.X(float64(k+1)), f.Y(v))
+			}
+		}
+	}
+	return f.SVG()
+}
+
+// comparedData is a course as the chart of the page draws it.
+type comparedData struct {
+	Name     string         `json:"name"`
+	Link     string         `json:"link"`
+	Imagined bool           `json:"imagined,omitempty"`
+	Sought   string         `json:"sought"`
+	Unit     string         `json:"unit,omitempty"`
+	Points   []comparePoint `json:"points"`
+	CostUnit string         `json:"cost_unit,omitempty"`
+}
+
+// comparePoint is an experiment of it; null where there is none.
+type comparePoint struct {
+	ID    string   `json:"id"`
+	Value *float64 `json:"value"`
+	Best  *float64 `json:"best"`
+	Cost  *float64 `json:"cost,omitempty"`
+	Hours *float64 `json:"hours,omitempty"`
+}
+
+// compareData serves the data of the page's chart.
+func (c *Console) compareData(w http.ResponseWriter, r *http.Request) {
+	all, err := c.coursesOf(r)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	series := []comparedData{}
+	for _, x := range all {
+		one := comparedData{Name: x.name, Link: x.link, Imagined: x.imagined, Sought: x.sought.Name, Unit: x.sought.Unit, CostUnit: x.course.CostUnit}
+		number := func(values []float64, i int) *float64 {
+			if values == nil || math.IsNaN(values[i]) {
+				return nil
+			}
+			return &values[i]
+		}
+		for i, e := range x.course.Experiments {
+			one.Points = append(one.Points, comparePoint{
+				e.ID, number(x.progress.Value, i), number(x.progress.Best, i), number(x.progress.Cost, i), number(x.progress.Hours, i),
+			})
+		}
+		series = append(series, one)
+	}
+	text, err := json.Marshal(series)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // the visitor may have gone
+}
