@@ -457,7 +457,7 @@
       }
       const name = (a, k) => a.categories ? a.categories[k] : short(a.x[k], 4), columns = d3.range(0, n, map.x_axis.categories ? 1 : step(n));
       for (let j = 0; j < m; j += map.y_axis.categories ? 1 : step(m)) rows.push([`${map.y_axis.parameter} ${name(map.y_axis, j)}`, ...columns.map((i) => map.mean[at][j * n + i] === null ? "–" : around(map.mean[at][j * n + i], map.sd[at][j * n + i]))]);
-      return { caption: `${withUnit(l.name, l.unit)}; columns are ${withUnit(map.x_axis.parameter, map.x_axis.unit)}`, head: ["", ...columns.map((i) => name(map.x_axis, i))], rows };
+      return { caption: `${withUnit(l.name, l.unit)}; columns are ${withUnit(map.x_axis.parameter, map.x_axis.unit)}`, head: [`${map.x_axis.parameter}:`, ...columns.map((i) => name(map.x_axis, i))], rows };
     });
     const what = layers().flatMap((l, i) => l.kind === "feasible" ? [[`${i} mean`, l.name]] : l.certain ? [[`${i} mean`, l.name]] : [[`${i} mean`, `${l.name}, mean`], [`${i} sd`, `${l.name}, sd`]]);
     const controls = () => {

@@ -81,7 +81,7 @@
       card.append(document.createElement("br"), link);
     }
     card.hidden = false;
-    (document.querySelector("dialog[open]") || document.body).append(card);
+    (document.querySelector("dialog[open]") || document.getElementById("main") || document.body).append(card);
     place(x, y);
   };
   window.Card = { present, hide, has: (e) => card.contains(e), reach };

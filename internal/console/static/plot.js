@@ -90,7 +90,7 @@
         b.addEventListener("click", does);
         return b;
       };
-      this.reset = button("Reset", "Show all", () => this.scale(0));
+      this.reset = button("Reset", "Reset, to show all", () => this.scale(0));
       this.reset.disabled = true;
       this.box.after(node("div", { class: "plot-tools" }, button("+", "Zoom in", () => this.scale(1.6)), button("−", "Zoom out", () => this.scale(1 / 1.6)), this.reset));
     }
