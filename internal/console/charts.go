@@ -18,21 +18,18 @@ import (
 type chartsPage struct {
 	*shell
 	Path   string
-	Groups []figureGroup
-	// Measures is set where the campaign has courses and models of measurements to explore.
-	Measures bool
+	Groups []report.FigureGroup
+	// Explore is set where the page has charts that answer, in the place of some of the
+	// figures: where something is measured, and a browser runs scripts. Still is set where
+	// the figures alone are asked for.
+	Explore, Still bool
 }
 
-// figureGroup is a group of the report's figures. Interactive is set where the page has a
-// chart of the same that answers: with a script, that is shown instead.
-type figureGroup struct {
-	report.FigureGroup
-	Interactive bool
-}
-
-// interactive are the groups of the report of which the page has charts that answer.
-var interactive = []string{
-	"Course", "The models over a mixture of three", "The model over two parameters", "The model along each parameter",
+// explored are the groups of the report of which the page has charts that answer.
+func explored(g report.FigureGroup) bool {
+	return strings.HasSuffix(g.Title, " along each parameter") || slices.Contains([]string{
+		"Course", "The models over a mixture of three", "The model over two parameters", "The model along each parameter",
+	}, g.Title)
 }
 
 // figureCache keeps the figures of the campaigns that were looked at last:
@@ -79,7 +76,8 @@ func (f *figureCache) of(c *lab.Campaign) *drawnFigures {
 	return d
 }
 
-// charts serves the report's figures. ?top=, ?left= and ?right= choose the
+// charts serves charts that answer, with the rest of the report's figures; ?still all of
+// these, for browsers without scripts. ?top=, ?left= and ?right= choose the
 // components of a mixture that maps are drawn over; a name that it does not have
 // gives those that vary most.
 func (c *Console) charts(w http.ResponseWriter, r *http.Request) {
@@ -94,12 +92,10 @@ func (c *Console) charts(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, err)
 		return
 	}
-	p := chartsPage{
-		shell: c.shellOf(r, "Charts of "+of.Name()), Path: address(of), Measures: of.Defined().Measures() && len(groups) > 0,
-	}
-	for _, g := range groups {
-		along := strings.HasSuffix(g.Title, " along each parameter")
-		p.Groups = append(p.Groups, figureGroup{g, p.Measures && (along || slices.Contains(interactive, g.Title))})
+	p := chartsPage{shell: c.shellOf(r, "Charts of "+of.Name()), Path: address(of), Groups: groups}
+	p.Still = query.Has("still") || triangle != [3]string{}
+	if p.Explore = of.Defined().Measures() && len(groups) > 0 && !p.Still; p.Explore {
+		p.Groups = slices.DeleteFunc(slices.Clone(groups), explored)
 	}
 	p.in(of, pageCharts)
 	c.write(w, http.StatusOK, "charts", p)

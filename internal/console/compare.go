@@ -23,7 +23,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// mostCompared is how many courses can be told apart in one chart.
+// mostCompared is how many courses one chart has room for.
 const mostCompared = 8
 
 // comparePage shows courses of campaigns, and imagined ones, over each other.
@@ -105,7 +105,7 @@ func (c *Console) coursesOf(r *http.Request) (all []compared, err error) {
 	query := r.URL.Query()
 	names, runs := query["c"], query["w"]
 	if len(names)+len(runs) > mostCompared {
-		return nil, problem.New(problem.Invalid, "at most %d courses can be told apart in one chart", mostCompared)
+		return nil, problem.New(problem.Invalid, "a chart has room for %d courses", mostCompared)
 	}
 	var found []*lab.Campaign
 	for _, name := range names {

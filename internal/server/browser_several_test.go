@@ -98,8 +98,10 @@ func TestFrontOnAPhone(t *testing.T) {
 		t.Errorf("the figure says %q to those who do not see it", label)
 	}
 	v.onPhone("the front")
-	v.open("/campaigns/traded/charts")
+	v.open("/campaigns/traded/charts?still")
 	v.sees("Viscosity along each parameter")
+	v.onPhone("figures of a trade-off")
+	v.charts("traded")
 	v.onPhone("charts of a trade-off")
 	v.open("/campaigns/traded/decisions/d1")
 	v.sees("What was expected of it")

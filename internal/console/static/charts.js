@@ -544,7 +544,7 @@
     refresh();
   };
 
-  // The report's figures stand in where something fails: the page then is as without a script.
+  // Where nothing can be drawn, the report's figures are a link away.
   const begin = async () => {
     try { course = await json(`${api}/course`); } catch { document.documentElement.dataset.script = "failed"; return; }
     drawCourse();
