@@ -222,7 +222,7 @@ func (c *Console) compare(w http.ResponseWriter, r *http.Request) {
 		all = nil
 	}
 	query := r.URL.Query()
-	p.Imagined = query["w"]
+	p.Imagined, p.Asked = query["w"], query.Get("reach")
 	for _, each := range c.lab.Campaigns() {
 		def := each.Defined()
 		if def == nil || p.Visitor.may(See, each.Name()) != nil || !def.Measures() || !def.Single() {
@@ -250,7 +250,6 @@ func (p *comparePage) fill(all []compared, query url.Values) error {
 	if err != nil {
 		return err
 	}
-	p.Asked = query.Get("reach")
 	if !math.IsNaN(reach) {
 		p.Reach = format.Short(reach)
 	}

@@ -61,7 +61,7 @@ func (v *visitor) tellsThree(file string) {
 // suggested is the experiment that the campaign's page suggests.
 func (v *visitor) suggested() string {
 	v.t.Helper()
-	v.open("/campaigns/traded")
+	v.open("/campaigns/traded?tab=front")
 	v.sees("a suggestion, not the only answer")
 	return ask[string](v, `document.querySelector("#front tr.is-best th a").innerText`)
 }
@@ -101,7 +101,9 @@ func TestFrontOnAPhone(t *testing.T) {
 	v.open("/campaigns/traded/charts?still")
 	v.sees("Viscosity along each parameter")
 	v.onPhone("figures of a trade-off")
-	v.charts("traded")
+	v.open("/campaigns/traded/charts")
+	v.until("the charts are drawn", `document.querySelector("#explore").dataset.ready === "yes" && !!document.querySelector("#pairs [data-drawn]")`)
+	v.sees("There are no two parameters that can be varied.")
 	v.onPhone("charts of a trade-off")
 	v.open("/campaigns/traded/decisions/d1")
 	v.sees("What was expected of it")
