@@ -49,7 +49,9 @@ func TestChartsFollowTheLog(t *testing.T) {
 			t.Errorf("%s is another one, and nothing has happened", path)
 		}
 	}
-	var moved struct{ Here struct{ Parameters map[string]float64 } }
+	var moved struct {
+		Here struct{ Parameters map[string]float64 }
+	}
 	if err := json.Unmarshal([]byte(before[paths[1]]), &moved); err != nil || moved.Here.Parameters["x"] != 0.25 || moved.Here.Parameters["y"] != 0.5 {
 		t.Errorf("moved to %v, %v", moved, err)
 	}

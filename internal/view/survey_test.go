@@ -139,7 +139,10 @@ func TestSurveyOfAMixture(t *testing.T) {
 		func() error { _, err := s.Map(t.Context(), "ec", "water", nil, 9); return err },
 		func() error { _, err := s.Ternary(t.Context(), [3]string{"ec", "ec", "dmc"}, nil, 9); return err },
 		func() error { _, err := s.Move(at, "ec", "much"); return err },
-		func() error { _, err := s.Slices(t.Context(), definition.Point{"ec": definition.Number(1)}); return err },
+		func() error {
+			_, err := s.Slices(t.Context(), definition.Point{"ec": definition.Number(1)})
+			return err
+		},
 	} {
 		if err := wrong(); !errors.Is(err, problem.Invalid) {
 			t.Errorf("%v is no refusal of what was asked", err)
