@@ -19,7 +19,7 @@
 
   let course = null;
   const parameter = (name) => course.parameters.find((p) => p.name === name);
-  const valueText = (p, v) => p.categories ? String(v) : (short(Number(v), 5) + " " + (p.unit || "")).trim();
+  const valueText = (p, v) => p.categories ? String(v) : (short(Number(v)) + " " + (p.unit || "")).trim();
   const line = (point) => course.parameters.map((p) => `${p.name} ${valueText(p, point[p.name])}`).join(", ");
   // share is where a value lies in a parameter's range, from 0 to 1.
   const share = (p, v) => p.categories ? p.categories.indexOf(v) / Math.max(1, p.categories.length - 1) : (v - p.low) / (p.high - p.low || 1);
