@@ -80,6 +80,16 @@ func TestTables(t *testing.T) {
 			"additive,x,x,,score,sd\n0,1,2,5,6,0.1\n1,2,3,9,7,0.1\n1,4,1,7,9,0.2\n",
 			"additive values; x number 1..4; x_2 number 1..3; column_4 number 5..9; score maximize; sd note",
 		},
+		{
+			"rows that are not measured yet, one of them in two lines",
+			"x,y,yield,remark\n1,2,3,\n2,1,,\"to be\ndone\"\n3,3,4,\n2,2,5,\n4,4,,\n",
+			"x number 1..4; y number 1..4; yield maximize; remark note",
+		},
+		{
+			"parts of a mixture after another sum that nearly stays",
+			"a (%),b (%),c (%),x,y,result\n33.3,33.3,33.3,30,70,1\n50,30,20,40,60,2\n60,20,20,55,45,3\n",
+			"a number 33..60 %; b number 20..34 %; c number 20..34 %; x number 30..55; y number 45..70; result maximize; sum 100 of 2, 0 off",
+		},
 		{"tabs, as a spreadsheet copies them", "a\tb\tyield\n1,5\t2\t3\n2,5\t1\t4\n", "a number 1.5..2.5; b number 1..2; yield maximize"},
 	} {
 		g, _, err := guess.Of("the table", c.table)
@@ -111,6 +121,18 @@ func TestNoTables(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", table, err)
 		}
+	}
+}
+
+// Law: what is wrong with a row has the line of the person's table, whatever was left out before it.
+func TestLines(t *testing.T) {
+	table := "\n\nx,,yield,remark\n1,,3,\"in\ntwo\"\n,,,\n2,,4,\n3,,n.d.,\n4,,1,\n"
+	g, _, err := guess.Of("mine.csv", table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := take(t, g, table); err == nil || !strings.Contains(err.Error(), "mine.csv:8:") {
+		t.Errorf("the row in line 8 is refused with: %v", err)
 	}
 }
 
