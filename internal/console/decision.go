@@ -41,6 +41,7 @@ type decisionPage struct {
 	LookedBack             string
 	Story                  []view.Line
 	Time                   time.Time
+	By                     []explained // the parts of the policy that made it
 	Place                  place
 	Previous, Next         string
 	Otherwise              otherwise
@@ -152,6 +153,7 @@ func (p *decisionPage) fill(d *view.Decision) {
 		question, answer := view.TestWords(t)
 		p.Tests = append(p.Tests, testRow{t.Name, question, answer})
 	}
+	p.By = explainedPolicy(made.Policy)
 	p.Models = d.Models()
 	p.Attributed = d.AttributedTable()
 	shares := view.Shares(def, made)

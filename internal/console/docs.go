@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/manual"
 	"github.com/campaignd/campaignd/internal/problem"
 )
@@ -18,6 +19,24 @@ type docsPage struct {
 	Text  template.HTML // of the page
 	// Pages are for those who use the program, Others for those who change it.
 	Pages, Others []manual.Page
+}
+
+// explained is a name with the place in the documentation where it is explained.
+type explained struct{ Name, Link string }
+
+// explainedPolicy are the parts of the policy that made a decision: how it compares, or
+// what it takes next and, where experts bend that, how.
+func explainedPolicy(by events.PolicyRef) (parts []explained) {
+	names := []string{by.Next, by.Trust}
+	if by.Duel != "" {
+		names = []string{by.Duel}
+	}
+	for _, name := range names {
+		if name != "" && name != "none" {
+			parts = append(parts, explained{name, manual.Policy(name)})
+		}
+	}
+	return parts
 }
 
 // docs serves the list of pages, or with ?q= what a search finds in all of them.

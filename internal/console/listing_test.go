@@ -190,7 +190,9 @@ func TestARowThatIsNotWhole(t *testing.T) {
 func TestAPlateStaysAsItWasFilled(t *testing.T) {
 	s := serve(t, 0)
 	c := s.begin(strings.Replace(byHand("plate", "{experiments: 6}", "sobol"), "budget:", "parallel: 3\nbudget:", 1))
-	s.until(c, "asks for three", func(st *campaign.State) bool { return len(st.Experiments) == 3 && st.Experiments[2].Status != campaign.Requested })
+	s.until(c, "asks for three", func(st *campaign.State) bool {
+		return len(st.Experiments) == 3 && st.Experiments[2].Status != campaign.Requested
+	})
 	r, err := http.NewRequest(http.MethodGet, s.server.URL+"/campaigns/plate/sheet?wells=24", nil)
 	if err != nil {
 		t.Fatal(err)

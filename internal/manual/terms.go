@@ -10,9 +10,7 @@ import (
 var terms = map[string]string{
 	"states":      "words#states",
 	"best":        "words#best-measured-and-best-by-the-model",
-	"model":       "words#the-model",
 	"worth":       "words#the-worth-of-an-answer",
-	"policies":    "words#policies",
 	"quantities":  "quantities",
 	"simulated":   "words#simulated",
 	"backtest":    "words#backtest",
@@ -20,7 +18,6 @@ var terms = map[string]string{
 	"corrections": "corrections",
 	"methods":     "methods#which-one",
 	"initial":     "methods#the-initial-design",
-	"audit":       "operations#checkpoints",
 	"people":      "operations#accounts",
 	"rows":        "your-own-data",
 }
