@@ -35,6 +35,9 @@
     t.textContent = d.toDateString() === now.toDateString() ? clock : `${day} ${clock}`;
     t.title = `${day} ${clock}`;
   });
+  // What the server has sent, before times are written in the visitor's zone: a part is swapped
+  // only where it differs, and not from under a finger that is about to press something in it.
+  const seen = new Map($$("[data-live]").map((r) => [r.id, r.innerHTML]));
   localTimes(document);
 
   // Live: the server says which campaign has changed; the parts of the page that show it are
@@ -68,7 +71,6 @@
     }
     localTimes(old);
   };
-  const seen = new Map(regions().map((r) => [r.id, r.innerHTML]));
   const typed = (field) => {
     if (field.matches("[type=hidden], [type=range]")) return false; // a slider follows its number
     if (field.matches("select")) return field.selectedIndex !== Math.max(0, [...field.options].findIndex((o) => o.defaultSelected));
@@ -79,7 +81,16 @@
   // has something else now, such as the next question, the form of what is to be measured or
   // the login, that is opened; what somebody has typed is not taken from them.
   const shape = (root) => $$("[data-live]", root).map((r) => r.id).concat($$("[data-shows]", root).map((e) => e.dataset.shows)).sort().join(" ");
+  // Who has just followed a link or sent a form goes there: a page that is opened meanwhile would
+  // take its place. What comes of it may be a file, so that this page stays.
+  let left = 0;
+  addEventListener("beforeunload", () => { left = Date.now(); });
+  const leaving = () => Date.now() - left < 3000;
   const moveOn = (url) => {
+    if (leaving()) {
+      pendingFetch ||= setTimeout(refresh, 3000);
+      return;
+    }
     const at = document.activeElement; // somebody is about to type
     if (!at.matches("#main form input, #main form textarea") && !$$("form input, form textarea, form select", $("#main")).some(typed)) {
       if (url === location.href) location.reload();
