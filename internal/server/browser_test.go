@@ -515,6 +515,7 @@ func TestBrowser(t *testing.T) {
 	if !ask[bool](v, `!!window.still`) {
 		t.Error("the page was loaded again")
 	}
+	v.open("/campaigns/lost?tab=instruments")
 	v.sees("fate unknown") // of its instrument
 	v.barriers("/campaigns/lost")
 	v.barriers("/campaigns/lost/experiments/e1")
