@@ -29,7 +29,7 @@ type Program struct {
 type MethodAnswered struct {
 	// Decision is the one that it was asked for: the next one.
 	Decision string `json:"decision"`
-	// Seed is what it was told to draw its random numbers from.
+	// Seed is what it was to draw its random numbers from.
 	Seed uint64 `json:"seed,string"`
 	// Attempt counts the answers for this decision, from 1.
 	Attempt int     `json:"attempt"`

@@ -103,7 +103,7 @@ type Expert struct {
 }
 
 // Asked reports whether the expert is asked from outside, a person or a program:
-// they may be late, absent or wrong, and nobody knows their answers beforehand.
+// they may be late, absent or wrong, and their answers are not known beforehand.
 func (e *Expert) Asked() bool { return e.Person || e.Program }
 
 // expertFields are the fields of an Expert other than the channel.

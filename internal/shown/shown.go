@@ -73,8 +73,8 @@ type Experiment struct {
 	Quantities []definition.Quantity `json:"quantities,omitempty"`
 	Without    []string              `json:"without,omitempty"`
 	Excluded   bool                  `json:"excluded,omitempty"`
-	// InDoubt is set where the measurement contradicts what was expected, and
-	// nobody has settled it.
+	// InDoubt is set where the measurement contradicts what was expected, and that
+	// is not settled.
 	InDoubt bool `json:"in_doubt,omitempty"`
 	// Replicate counts runs of the same composition, from 1.
 	Replicate int `json:"replicate"`

@@ -210,6 +210,20 @@ func IsPerson(def *definition.Campaign, expert string) bool {
 	})
 }
 
+// ExpertName is what an expert is called where people read it: a program is
+// called one, so that it is not taken for a person.
+func ExpertName(def *definition.Campaign, name string) string {
+	if def == nil {
+		return name
+	}
+	for i := range def.Experts {
+		if def.Experts[i].Name == name && def.Experts[i].Program {
+			return name + " (a program)"
+		}
+	}
+	return name
+}
+
 // AnsweredByPerson reports whether a question was put to a person, and
 // answered. Answers that were given unasked do not count: they say nothing of
 // how soon a person answers.

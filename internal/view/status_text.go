@@ -99,6 +99,7 @@ func (st *Status) trusted(how How) (rows []Row) {
 		rows = append(rows, Row{"model", modelLine(d, how)})
 	}
 	for _, x := range st.Diagnosis.Experts {
+		x.Name = ExpertName(st.Definition, x.Name)
 		for _, pairs := range []*diagnose.Agreement{x.Labels, x.Choices} {
 			if pairs != nil {
 				rows = append(rows, rowf("expert", "%s: %s, right in %s",
@@ -165,7 +166,7 @@ func (st *Status) pending(how How, now time.Time) (rows []Row) {
 		q := &st.Questions[i]
 		question, lines := Asks(def, q)
 		rows = append(rows, rowf("asked", "%s to %s%s%s",
-			q.ID, q.Expert, question, Until(q.Expires, now)))
+			q.ID, ExpertName(def, q.Expert), question, Until(q.Expires, now)))
 		for _, line := range append(lines, how(AnswerTo(def, q))) {
 			rows = append(rows, Row{"", line})
 		}

@@ -17,7 +17,7 @@ import (
 func (s *Story) questionAsked(_ events.Event, p *events.QuestionAsked) Entry {
 	q := campaign.Question{Options: p.Options}
 	asked := forms[p.Form].asked(s, about{q.Points(), q.Outcomes()})
-	return Entry{Text: fmt.Sprintf("%s asks %s %s", p.Question, p.Expert, asked)}
+	return Entry{Text: fmt.Sprintf("%s asks %s %s", p.Question, ExpertName(s.def, p.Expert), asked)}
 }
 
 // The words for a label leave its composition out, which other forms name.
@@ -27,7 +27,7 @@ func (s *Story) questionAnswered(e events.Event, p *events.QuestionAnswered) Ent
 		text += " (" + s.line(p.Options[0]) + ")"
 	}
 	return Entry{
-		Who: p.Expert, Text: text,
+		Who: ExpertName(s.def, p.Expert), Text: text,
 		ToldBy: toldBy(e, p.Expert), Reason: p.Comment,
 		Routine: p.Volunteered,
 	}
@@ -36,13 +36,13 @@ func (s *Story) questionAnswered(e events.Event, p *events.QuestionAnswered) Ent
 // It is the latest word of the expert, and reads as such.
 func (s *Story) questionSuperseded(e events.Event, p *events.QuestionSuperseded) Entry {
 	text := "now " + forms[p.Form].does(s, p.Question, about{p.Options, p.Outcomes}, p.Answer)
-	return Entry{Who: p.Expert, Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Reason}
+	return Entry{Who: ExpertName(s.def, p.Expert), Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Reason}
 }
 
 // Such an answer was on its way when another one was recorded, which counts.
 func (s *Story) questionContested(e events.Event, p *events.QuestionContested) Entry {
 	text := forms[p.Form].does(s, p.Question, about{p.Options, p.Outcomes}, p.Answer) + ", not knowing of the answer that counts"
-	return Entry{Who: p.Expert, Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Comment}
+	return Entry{Who: ExpertName(s.def, p.Expert), Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Comment}
 }
 
 // It says what the campaign does, since no one is to blame or to act.

@@ -124,9 +124,6 @@ func (r *reviewer) Describe() humans.Description {
 // Close implements io.Closer.
 func (r *reviewer) Close() error { return r.client.Close() }
 
-// Client is the program itself, for the suites.
-func (r *reviewer) Client() *program.Client { return r.client }
-
 // question is a question as programs get it.
 type question struct {
 	ID          string                 `json:"id"`

@@ -113,7 +113,7 @@ func (m *Method) Propose(ctx context.Context, q methods.Question) (events.Method
 }
 
 // read reads a proposal. Fields that the protocol does not have are refused: a
-// mistyped one would be a decision that nobody meant.
+// mistyped one would be a decision that was not meant.
 func read(text json.RawMessage, into *events.MethodAnswered) error {
 	if len(text) == 0 || string(text) == "null" {
 		return errors.New(`its answer has no "proposal"`)
@@ -151,8 +151,8 @@ func read(text json.RawMessage, into *events.MethodAnswered) error {
 	return nil
 }
 
-// Client is the program itself, for the conformance suite.
-func (m *Method) Client() *program.Client { return m.client }
+// Kill ends the program as a crash would, for the conformance suite.
+func (m *Method) Kill() { m.client.KillRun() }
 
 // Close implements methods.Method.
 func (m *Method) Close() error { return m.client.Close() }

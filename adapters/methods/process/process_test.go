@@ -147,7 +147,7 @@ func open(t *testing.T, mode string, settings map[string]any) (*process.Method, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Client().Hurry()
+	m.Hurry()
 	t.Cleanup(func() { m.Close() })
 	return m, &said
 }

@@ -108,7 +108,7 @@ func (a *app) checkMethod(ctx context.Context, file string) error {
 
 // sampleViews are campaigns of a definition in which nothing took place: at its
 // beginning, with results, and with failures and experiments under way. Values
-// are of a bowl around the middle of the design, in nobody's unit.
+// are of a bowl around the middle of the design.
 func sampleViews(def definition.Campaign) ([]methodtest.View, error) {
 	sp, err := space.New(def)
 	if err != nil {
@@ -131,15 +131,14 @@ func sampleViews(def definition.Campaign) ([]methodtest.View, error) {
 		for _, coordinate := range u {
 			value += math.Pow(coordinate-0.5, 2)
 		}
-		m := &events.Measurement{Actual: points[i]}
-		if def.Several() {
-			for _, q := range def.Declared() {
-				m.Quantities = append(m.Quantities, definition.Quantity{Name: q.Name, Value: 1 + value, Unit: q.Unit})
-			}
-		} else {
-			m.Objective = def.Sought().Quantity(1+value, nil)
+		var measured []definition.Quantity
+		for _, q := range def.Declared() {
+			measured = append(measured, definition.Quantity{Name: q.Name, Value: 1 + value, Unit: q.Unit})
 		}
-		x.Measurement = m
+		x.Measurement = &events.Measurement{Actual: points[i], Objective: measured[0]}
+		if def.Several() {
+			x.Measurement = &events.Measurement{Actual: points[i], Quantities: measured}
+		}
 		return x
 	}
 	view := func(about string, statuses ...campaign.ExperimentStatus) (methodtest.View, error) {
