@@ -17,7 +17,9 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/labfile"
+	"github.com/campaignd/campaignd/internal/shown"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
 )
 
 var update = flag.Bool("update", false, "write the schemas")
@@ -87,6 +89,9 @@ func generate(t *testing.T) map[string][]byte {
 		addRow(strict, campaign, "Expert", channel.Name, channel.Settings())
 	}
 	addRules(strict, campaign)
+	// policy: {process: …} is short for policy: {next: {process: …}}.
+	program, _ := campaign.Definitions["Next"].Properties.Get(next.ProcessName)
+	campaign.Definitions["Policy"].Properties.Set(next.ProcessName, program)
 	campaign.ID = "urn:campaignd:schema:campaign"
 	campaign.Title = "campaignd campaign file"
 	references(campaign)
@@ -100,6 +105,10 @@ func generate(t *testing.T) map[string][]byte {
 	whole.ID = definitionURN
 	whole.Title = "campaignd definition of a campaign"
 	write("definition.json", whole)
+	view := tolerant.Reflect(shown.View{})
+	view.ID = "urn:campaignd:schema:view"
+	view.Title = "campaignd view of a campaign, as programs are shown it"
+	write("view.json", view)
 	tolerant.Mapper = byReference(tolerant.Mapper)
 	for _, info := range events.Kinds() {
 		schema := tolerant.ReflectFromType(reflect.TypeOf(info.New()).Elem())

@@ -4,7 +4,8 @@
 //   - campaign.json, the campaign file, short forms included;
 //   - lab.json, the lab file;
 //   - KIND.vN.json, the payload of each kind and version of event;
-//   - event.json, the CloudEvents envelope.
+//   - event.json, the CloudEvents envelope;
+//   - view.json, what programs are shown of a campaign.
 //
 // An editor with yaml-language-server completes and checks a campaign file that
 // begins with
@@ -43,6 +44,9 @@ func Lab() []byte { return read("lab.json") }
 // Envelope returns the schema of the CloudEvents form of an event: what
 // [events.MarshalCloudEvent] writes.
 func Envelope() []byte { return read("event.json") }
+
+// View returns the schema of what programs are shown of a campaign.
+func View() []byte { return read("view.json") }
 
 // Event returns the schema of a kind's payload; ok is false for a kind or
 // version that does not exist.

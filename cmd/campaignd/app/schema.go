@@ -18,11 +18,11 @@ func (a *app) schemaCommand() *cobra.Command {
 	var version int
 	var list bool
 	cmd := &cobra.Command{
-		Use:   "schema [campaign | lab | event | KIND]",
+		Use:   "schema [campaign | lab | event | view | KIND]",
 		Short: "Print the JSON Schema of the campaign file, of the lab file or of an event",
 		Long: `Print the JSON Schema of the campaign file (campaign, the default), of the lab
-file (lab), of the CloudEvents form of all events (event), or of the payload of a
-kind of event.`,
+file (lab), of the CloudEvents form of all events (event), of what programs are shown of
+a campaign (view), or of the payload of a kind of event.`,
 		Example: `  campaignd schema > campaign.schema.json
   campaignd schema experiment.measured
   campaignd schema --list`,
@@ -49,6 +49,8 @@ kind of event.`,
 				schema = schemas.Lab()
 			case "event":
 				schema = schemas.Envelope()
+			case "view":
+				schema = schemas.View()
 			default:
 				for _, info := range events.Kinds() {
 					if name == string(info.Kind) {
@@ -81,7 +83,7 @@ kind of event.`,
 // schemaNames are the documents that there is a schema of. The shell completes
 // them too.
 func schemaNames() []string {
-	names := []string{"campaign", "lab", "event"}
+	names := []string{"campaign", "lab", "event", "view"}
 	for _, info := range events.Kinds() {
 		names = append(names, string(info.Kind))
 	}
