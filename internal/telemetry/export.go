@@ -241,8 +241,10 @@ func value(v attribute.Value) *commonpb.AnyValue {
 		return list(v.AsFloat64Slice(), attribute.Float64Value)
 	case attribute.STRINGSLICE:
 		return list(v.AsStringSlice(), attribute.StringValue)
-	default:
-		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: v.Emit()}}
+	case attribute.STRING:
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: v.AsString()}}
+	default: // bytes, and lists of different things, of which campaignd has none
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: v.String()}}
 	}
 }
 

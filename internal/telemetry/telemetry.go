@@ -124,6 +124,7 @@ func Setup(ctx context.Context, version string) (shutdown func(context.Context) 
 		otel.SetMeterProvider(metering)
 	}
 	return once(func(ctx context.Context) error {
+		failures.stop()
 		if err := stopAll(ctx); err != nil {
 			failures.add(err)
 		}
@@ -189,17 +190,30 @@ func wantedSignal(signal string) (bool, error) {
 // failures collects OpenTelemetry's reports about itself, which by default go
 // to standard error, into the middle of a progress display.
 type failures struct {
-	mu    sync.Mutex
-	first error
-	count int
+	mu       sync.Mutex
+	first    error
+	count    int
+	stopping bool
 }
 
+// add counts a failure. An export of metrics that the end cuts off is none: the last
+// one, which follows it, has what it had.
 func (f *failures) add(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.stopping && errors.Is(err, context.Canceled) {
+		return
+	}
 	if f.count++; f.first == nil {
 		f.first = err
 	}
+}
+
+// stop says that the export is being stopped.
+func (f *failures) stop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stopping = true
 }
 
 // err returns the first failure with the number of all, or nil.
