@@ -250,7 +250,7 @@ type State struct {
 	// Proposals are what the campaign's method has answered when it was asked for
 	// the next decision, where it is a program, in order.
 	Proposals []events.MethodAnswered `json:"proposals,omitempty"`
-	Notes []Note    `json:"notes,omitempty"`
+	Notes     []Note                  `json:"notes,omitempty"`
 	// Files in order: Files[i].ID is events.FileID(i+1).
 	Files []File `json:"files,omitempty"`
 	// Failure is the cause of the last fit, if it failed.

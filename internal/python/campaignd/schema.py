@@ -387,11 +387,18 @@ class Expert(Part):
     person: bool | None = None
     """Person says that a person answers, not a simulation. It follows from the channel."""
 
+    program: bool | None = None
+    """Program says that a program of the user's answers, neither a person nor a simulation of
+    campaignd's own. It follows from the channel.
+    """
+
     simulated: SimulatedExpert | Mapping[str, Any] | None = None
 
     terminal: Mapping[str, Any] | None = None
 
     web: Mapping[str, Any] | None = None
+
+    process: ProcessExpert | Mapping[str, Any] | None = None
 
     lab: Mapping[str, Any] | str | None = None
     """The expert is the one of this name in lab.yaml. Further keys here hold in place of those
@@ -770,6 +777,8 @@ class Next(Part):
 
     eiuu: Mapping[str, Any] | None = None
 
+    process: ProcessNext | Mapping[str, Any] | None = None
+
 
 @part(kw_only=True)
 class Objective(Part):
@@ -948,6 +957,8 @@ class Policy(Part):
 
     duel: Duel | Mapping[str, Any] | str | None = None
 
+    process: ProcessNext | Mapping[str, Any] | None = None
+
 
 @part(kw_only=True)
 class Preference(Part):
@@ -955,6 +966,40 @@ class Preference(Part):
 
     over: Sequence[str]
     """Over are the declared quantities that are compared."""
+
+
+@part(kw_only=True)
+class ProcessExpert(Part):
+    """Settings of a program in an expert's place (docs/process-method.md). In a campaign file
+    a bare list stands for the command.
+    """
+
+    command: Sequence[str]
+    """Command is the program and its arguments. A relative path with a slash is relative to
+    the campaign file.
+    """
+
+    dir: str | None = None
+    """Dir is the working directory. Default: the folder of the campaign file."""
+
+    env: Mapping[str, str] | None = None
+    """Env holds further environment variables."""
+
+    environment: Sequence[str] | None = None
+    """Environment names variables of campaignd's own environment that the program gets besides
+    the harmless ones (PATH, HOME, LANG, PYTHONPATH, …): what it needs of the shell's
+    secrets is named here, and never recorded.
+    """
+
+    reply_within: str | None = None
+    """ReplyWithin is how long the program may take to answer; AnswerWithin of the expert ends
+    a question as well. Default "1m".
+    """
+
+    settings: Mapping[str, Any] | None = None
+    """Settings are passed to the program with the handshake, in which it can give a schema of
+    them.
+    """
 
 
 @part(kw_only=True)
@@ -987,6 +1032,43 @@ class ProcessInstrument(Part):
 
     settings: Mapping[str, Any] | None = None
     """Settings are passed to the program with the handshake."""
+
+
+@part(kw_only=True)
+class ProcessNext(Part):
+    """Settings of a program that proposes what to measure next (docs/process-method.md). In a
+    campaign file a bare list stands for the command.
+    """
+
+    command: Sequence[str]
+    """Command is the program and its arguments. A relative path with a slash is relative to
+    the campaign file.
+    """
+
+    dir: str | None = None
+    """Dir is the working directory. Default: the folder of the campaign file."""
+
+    env: Mapping[str, str] | None = None
+    """Env holds further environment variables."""
+
+    environment: Sequence[str] | None = None
+    """Environment names variables of campaignd's own environment that the program gets besides
+    the harmless ones (PATH, HOME, LANG, PYTHONPATH, …): what it needs of the shell's
+    secrets is named here, and never recorded.
+    """
+
+    reply_within: str | None = None
+    """ReplyWithin is how long the program may take to propose. Default "1m"."""
+
+    attempts: int | None = None
+    """Attempts is how often it is asked for a decision at most, before the campaign chooses by
+    itself. Default 3.
+    """
+
+    settings: Mapping[str, Any] | None = None
+    """Settings are passed to the program with the handshake, in which it can give a schema of
+    them.
+    """
 
 
 @part(kw_only=True)
