@@ -30,7 +30,6 @@ var may = []struct {
 	{"internal/num", nil},
 	{"examples", nil},
 	{"docs", nil},
-	{".", nil},
 	{"internal/manual", []string{"docs"}},
 	{"internal/units", nil},
 	{"internal/formula", []string{"internal/num", "internal/units"}},
@@ -86,11 +85,11 @@ var may = []struct {
 	{"internal/server/api", []string{"events", "internal/server/send", "schemas", "internal/whatif", "projections/campaign.", "adapters/humans.", "internal/accounts", "internal/attest", "internal/campaignfile", "internal/diagnose", "internal/exchange", "internal/control", "internal/engine", "internal/forward", "internal/lab", "internal/problem", "internal/registry", "internal/report", "internal/server/gate", "internal/server/problems", "internal/view"}},
 	{"internal/console", []string{"events", "projections/outcome.", "internal/server/send", "internal/accounts", "internal/notify", "internal/server/gate", "internal/server/problems", "internal/attest", "internal/whatif", "projections/campaign.", "projections/space.", "adapters/humans.", "internal/campaignfile", "internal/control", "internal/engine", "internal/figure", "internal/format", "internal/lab", "internal/plaintext", "internal/problem", "internal/report", "internal/exchange", "internal/view", "internal/wholefile", "internal/yamledit", "internal/yamltree", "internal/plot", "examples.", "internal/guess", "internal/manual"}},
 	{"internal/server", []string{"events/definition", "internal/accounts", "internal/console", "internal/format", "internal/forward", "internal/lab", "internal/notify", "internal/problem", "internal/whatif"}},
-	{"internal/study", nil},
+	{"internal/study", []string{""}},
 	{"internal/testinstrument", []string{"events", "adapters"}},
-	{"internal/chaos", nil},
-	{"internal/killtest", nil},
-	{"cmd", nil},
+	{"internal/chaos", []string{""}},
+	{"internal/killtest", []string{""}},
+	{"cmd", []string{""}},
 }
 
 // Law: imports point one way (test files excepted: a test may stand on the

@@ -21,7 +21,6 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
-	"github.com/campaignd/campaignd"
 	"github.com/campaignd/campaignd/docs"
 )
 
@@ -52,18 +51,15 @@ type Section struct {
 // Path is the section's address.
 func (s Section) Path() string { return Root + "/" + s.Page + "#" + s.Anchor }
 
-// readme is the page that is made of the README.
-const readme = "readme"
-
 // order are the pages for those who use the program, in the order of a reader; all others
 // follow by their names.
 var order = []string{
-	readme, "words", "your-own-data", "methods", "quantities", "corrections", "operations", "process-instrument",
+	"words", "your-own-data", "methods", "quantities", "corrections", "operations", "process-instrument",
 }
 
 // Pages returns all pages. They are made once, when they are first asked for.
 var Pages = sync.OnceValue(func() []Page {
-	sources := map[string][]byte{readme: campaignd.Readme}
+	sources := map[string][]byte{}
 	names, err := fs.Glob(docs.Files, "*.md")
 	if err != nil {
 		panic(err) // the pattern is sound
@@ -124,7 +120,7 @@ func pageOf(name string, source []byte, pages map[string][]byte) Page {
 		}
 		switch n := n.(type) {
 		case *ast.Link:
-			if to, ok := leads(name, string(n.Destination), pages); ok {
+			if to, ok := leads(string(n.Destination), pages); ok {
 				n.Destination = []byte(to)
 			} else {
 				leave = append(leave, n)
@@ -173,21 +169,13 @@ var scrolling = strings.NewReplacer(
 
 // leads says where a link of a page leads in the program: to a page of the documentation,
 // within the page, or to an address elsewhere; false for a file that is not shown.
-func leads(from, to string, pages map[string][]byte) (string, bool) {
+func leads(to string, pages map[string][]byte) (string, bool) {
 	if strings.HasPrefix(to, "#") || strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
 		return to, true
 	}
 	file, anchor, found := strings.Cut(to, "#")
-	folder := "docs"
-	if from == readme {
-		folder = "."
-	}
-	file = path.Join(folder, file)
-	name := strings.TrimSuffix(path.Base(file), ".md")
-	switch {
-	case file == "README.md":
-		name = readme
-	case path.Dir(file) != "docs" || !strings.HasSuffix(file, ".md") || pages[name] == nil:
+	name, isPage := strings.CutSuffix(path.Clean(file), ".md")
+	if !isPage || pages[name] == nil {
 		return "", false
 	}
 	if found {

@@ -232,8 +232,8 @@
     document.body.append(dialog);
     dialog.showModal();
   };
-  $("#keys").hidden = false;
-  $("#keys").addEventListener("click", help);
+  $("#show-keys").hidden = false;
+  $("#show-keys").addEventListener("click", help);
   const heard = (key) => {
     const rank = $("[data-rank]");
     if (rank && /^[1-9]$/.test(key)) {
