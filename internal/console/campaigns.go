@@ -34,11 +34,15 @@ type listed struct {
 	Stands      *view.Campaign
 	State       state
 	Composition string
-	Spark       template.HTML
-	Needs       []need
-	Can         allowed
-	Filing      lab.Filing
-	CanFile     bool
+	// GoBy is why that experiment is the one to go by, where several quantities are
+	// sought, GoByID which it is. Unknown is why there is none, though something was
+	// measured.
+	GoBy, GoByID, Unknown string
+	Spark                 template.HTML
+	Needs                 []need
+	Can                   allowed
+	Filing                lab.Filing
+	CanFile               bool
 }
 
 // allowed is what may be done with a campaign, by its status and by the
@@ -404,9 +408,20 @@ func listedOf(c *lab.Campaign, may bool) listed {
 	row.Can.Run = row.Can.Run && !slices.ContainsFunc(row.Needs, need.runs)
 	row.Can.Pause = row.Can.Pause && s.Runs()
 	write := format.CompositionsOf(s.Definition)
-	if _, leading := s.Leading(); leading != nil {
+	id, leading := s.Leading()
+	if leading != nil {
 		row.Composition = write.LineWithUnits(leading)
-	} else if len(s.Preferred) > 0 {
+	}
+	switch {
+	case s.Definition.Single():
+	case leading != nil && s.Definition.Tradeoff() != nil:
+		row.GoBy, row.GoByID = "suggested compromise", id
+	case leading != nil:
+		row.GoBy, row.GoByID = "preferred so far", id
+	case len(s.Values) > 0:
+		row.Unknown = s.NoModel
+	}
+	if leading == nil && len(s.Preferred) > 0 {
 		row.Composition = write.LineWithUnits(s.Preferred[0].Parameters)
 	}
 	return row

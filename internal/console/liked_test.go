@@ -14,7 +14,7 @@ import (
 
 // Law: the page of what an expert prefers lists what was measured in the order of the
 // campaign's ranking, names the first, and draws no course of a single quantity, which
-// is not what is sought.
+// is not what is sought; the list of campaigns names the first, too.
 func TestPreferencePage(t *testing.T) {
 	source, err := os.ReadFile("../../examples/formulation.yaml")
 	if err != nil {
@@ -50,5 +50,8 @@ func TestPreferencePage(t *testing.T) {
 		if strings.Contains(page, wrong) {
 			t.Errorf("the page says %q", wrong)
 		}
+	}
+	if _, list := s.get("/campaigns"); !strings.Contains(list, "preferred so far") || strings.Contains(list, "nothing measured") {
+		t.Error("the list does not say which is preferred")
 	}
 }

@@ -10,11 +10,8 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import shutil
 import socket
 import subprocess
-import sys
-import sysconfig
 import tempfile
 import threading
 import time
@@ -24,7 +21,7 @@ from types import TracebackType
 from typing import IO
 
 from .client import Client
-from .extras import ExtraNeeded
+from .program import program
 
 STARTS_WITHIN = 60
 """For how many seconds a server may open the stores of its folder."""
@@ -32,27 +29,6 @@ STARTS_WITHIN = 60
 
 class NotServed(RuntimeError):
     """The folder is not served, with the words of the program that refused."""
-
-
-def program() -> str:
-    """The campaignd to run: what CAMPAIGND names, else the one beside this Python, else on PATH."""
-    named = os.environ.get("CAMPAIGND")
-    if named:
-        if not Path(named).is_file():
-            raise ExtraNeeded(f"CAMPAIGND names {named}, and there is no such file")
-        return named
-    name = "campaignd.exe" if os.name == "nt" else "campaignd"
-    for folder in (sysconfig.get_path("scripts"), str(Path(sys.executable).parent)):
-        beside = Path(folder) / name
-        if beside.is_file():
-            return str(beside)
-    found = shutil.which(name)
-    if not found:
-        raise ExtraNeeded(
-            "there is no program campaignd: install it (docs/notebook.md says how), put it on PATH, "
-            "or name it in the environment's CAMPAIGND"
-        )
-    return found
 
 
 class Local(Client):
