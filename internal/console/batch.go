@@ -365,7 +365,8 @@ func (c *Console) showBatch(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, taken []string,
 ) {
 	p := &batchPage{shell: c.shellOf(r, "Results of "+of.Name()), Path: address(of)}
-	p.Campaign, p.Watch = of.Name(), of.Name()
+	p.in(of, pageResults)
+	p.Watch = of.Name()
 	p.CanTell = p.May(Run)
 	sheet, options, err := sheetOf(of, r.URL.Query())
 	p.Options, p.Query, p.Plate = options, template.URL(options.query().Encode()), sheet.Plate

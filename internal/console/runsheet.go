@@ -146,7 +146,8 @@ func (c *Console) runSheet(w http.ResponseWriter, r *http.Request) {
 		shell: c.shellOf(r, "Run sheet of "+of.Name()), Path: address(of), Sheet: sheet, Options: typed,
 		Codes: !typed.Plain, Sizes: exchange.PlateSizes(),
 	}
-	p.Campaign, p.Watch = of.Name(), of.Name()
+	p.in(of, pageResults)
+	p.Watch = of.Name()
 	p.CanTell = p.May(Run)
 	status := http.StatusOK
 	if err != nil {
