@@ -292,7 +292,7 @@ func codeOf(address, title string) template.HTML {
 	}
 	side := size + 2*quiet
 	return template.HTML(fmt.Sprintf(
-		`<svg class="code" viewBox="0 0 %d %d" role="img" aria-label="%s" shape-rendering="crispEdges">`+
+		`<svg class="scan" viewBox="0 0 %d %d" role="img" aria-label="%s" shape-rendering="crispEdges">`+
 			`<path fill="#fff" d="M0 0h%dv%dh-%dz"/><path fill="#000" d="%s"/></svg>`,
 		side, side, template.HTMLEscapeString(title), side, side, side, d.String()))
 }

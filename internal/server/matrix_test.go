@@ -87,6 +87,8 @@ var matrix = []struct {
 	{"GET /compare/data", "/compare/data?c=bench", "", 200, whoSee},
 	{"GET /new", "", "", 200, loggedIn},
 	{"POST /new", "", "source=name:+x", 422, whoDefine},
+	{"GET /new/schema.json", "", "", 200, loggedIn},
+	{"POST /edit", "", "source=name:+x&path=%5B%22name%22%5D&value=1", 200, whoRun},
 	{"POST /validate", "", "source=name:+x", 200, whoRun},
 
 	{"GET /questions/{campaign}/{question}", "", "", 200, whoSee},

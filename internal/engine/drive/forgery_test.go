@@ -72,6 +72,8 @@ var free = []struct {
 	{`question\.contested`, `answer(/label)?`, "an answer that does not count"},
 	{`question\.contested`, `exclude`, "a person's wish that was not followed"},
 	{`question\.(answered|superseded|contested)`, `(took|shown(/.*)?)`, "what a channel says of what it showed, and when"},
+	{`file\.attached`, `\.actor for`, "whose file it is: a person may attach one to any experiment"},
+	{`experiment\.requested`, `own parameters/.*`, "what a person ran of their own accord: no one else knows"},
 	{`experiment\.cancelled`, `\.actor for`, "whose word it is: a person may call off what is not handed out, too"},
 	{`(model|measurements|decision|experiment)\..*`, `\.trace span`, "where the campaign has no trace, that of a process which has one"},
 	{`campaign\.amended`, `changes.*`, "held to the definitions by `campaignd audit`, which knows the campaign file"},
@@ -116,7 +118,9 @@ func forgeries(t *testing.T, all []events.Event) []forgery {
 			switch {
 			case strings.HasPrefix(e.Actor, "person:") && actor == "person:mallory":
 				path = ".actor name"
-			case strings.HasPrefix(e.Actor, "expert:") && actor == "person:mallory", actor == "person:mallory" && (e.Kind == events.KindNoteAdded || e.Kind == events.KindExperimentCancelled):
+			case strings.HasPrefix(e.Actor, "expert:") && actor == "person:mallory",
+				actor == "person:mallory" && (e.Kind == events.KindNoteAdded ||
+					e.Kind == events.KindExperimentCancelled || e.Kind == events.KindFileAttached):
 				path = ".actor for"
 			}
 			envelope(path, actor, func(e *events.Event) { e.Actor = actor })
@@ -153,6 +157,10 @@ func forgeries(t *testing.T, all []events.Event) []forgery {
 		if err := json.Unmarshal(e.Data, &data); err != nil {
 			t.Fatal(err)
 		}
+		payload, err := events.Decode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
 		walk("", data, func(path, what string, whole any) {
 			text, err := json.Marshal(whole)
 			if err != nil {
@@ -164,6 +172,10 @@ func forgeries(t *testing.T, all []events.Event) []forgery {
 				if again, err := json.Marshal(p); err == nil && what == "removed" && bytes.Equal(again, e.Data) {
 					return // it reads the same
 				}
+			}
+			if asked, ok := payload.(*events.ExperimentRequested); ok && asked.Origin == events.OriginPerson &&
+				strings.HasPrefix(path, "parameters/") {
+				path = "own " + path
 			}
 			list = append(list, forgery{i, path, what, forged})
 		})
