@@ -192,10 +192,15 @@ func (a *auditor) joinsWord(_ *identified, p *events.MeasurementFlagged) bool {
 }
 
 // joinsNote: it remarks on what an instrument said or on which one it is, or is
-// a person's remark on the result that they tell or import with it. By another
+// a person's remark on a result that they report or import with it, or reported
+// before: of a row that is known already, remarks may be all that is new. By another
 // author it is a batch of its own, recorded in the same microsecond.
 func (a *auditor) joinsNote(in *identified, p *events.NoteAdded) bool {
-	return a.event.Actor == a.batch.Actor && (in.author != byPerson || a.tells(p.About))
+	if a.event.Actor != a.batch.Actor {
+		return false
+	}
+	return in.author != byPerson || a.tells(p.About) ||
+		events.ExperimentNumber(p.About) > 0 && a.joinsResult(in)
 }
 
 // joinsFile: it came with what an instrument said.
@@ -214,6 +219,8 @@ func (a *auditor) joinsResult(in *identified) bool {
 	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred,
 		*events.QuantityArrived:
 		return true
+	case *events.NoteAdded: // of a row that is known already
+		return events.ExperimentNumber(p.About) > 0
 	}
 	return false
 }
