@@ -47,12 +47,16 @@ func made(t *testing.T, programs ...platform) *release {
 		}
 	}
 	// The real entry, which the wheel's test runs.
-	entry, err := os.ReadFile("../python/campaignd/__main__.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "internal/python/campaignd/__main__.py"), entry, 0o600); err != nil {
-		t.Fatal(err)
+	// What finds and starts the program is the real thing.
+	for _, name := range []string{"__main__.py", "program.py", "extras.py"} {
+		text, err := os.ReadFile("../python/campaignd/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(dir, "internal/python/campaignd", name)
+		if err := os.WriteFile(to, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	r := &release{out: t.TempDir(), work: t.TempDir(), source: source{
 		dir: dir, commit: "1f2e3d", at: time.Unix(1_700_000_000, 0).UTC(), version: "0.3.0-dev+1f2e3d4c5b6a"}}
