@@ -13,7 +13,7 @@ inferred; MixedSingleTaskGP where there are categories. `settings: {acquisition:
 
 searched from 8 restarts of 256 samples; where a value or a category is to be chosen, by
 optimize_acqf_mixed_alternating. Of a list the compositions that were not tried yet are compared, all of them.
-It needs two results to begin with.
+Before there are two results, any composition is as good as another.
 
 With `settings: {seed: N}` the generator is seeded once, as a script would, and an audit does not have it answer again.
 """
@@ -29,6 +29,7 @@ from botorch.acquisition.logei import qLogNoisyExpectedImprovement
 from botorch.fit import fit_gpytorch_mll
 from botorch.models import MixedSingleTaskGP, SingleTaskGP
 from botorch.optim import optimize_acqf, optimize_acqf_discrete, optimize_acqf_mixed_alternating
+from botorch.utils.sampling import get_polytope_samples
 from gpytorch.mlls import ExactMarginalLogLikelihood
 
 RESTARTS, SAMPLES = 8, 256
@@ -92,6 +93,15 @@ class Space:
                 point[p["name"]] = min(max(p["min"] + x[i] * (p["max"] - p["min"]), p["min"]), p["max"])
         return point
 
+    def anywhere(self):
+        if self.rows:
+            return list(self.rows.values())[int(torch.randint(len(self.rows), (1,)))]
+        x = self.bounds[0] + torch.rand(self.bounds.shape[1], dtype=torch.double) * (self.bounds[1] - self.bounds[0])
+        if self.equalities:
+            seed = int(torch.randint(2**31, (1,)))
+            x = get_polytope_samples(1, self.bounds, equality_constraints=self.equalities, seed=seed)[0]
+        return self.decode(x.tolist())
+
     def model(self, x, y, noise):
         variance = None if not noise else torch.full_like(y, noise**2)
         if self.categories:
@@ -137,7 +147,7 @@ def propose(view, kind):
     space, objective = Space(view), view["objective"]
     results = [x for x in view["experiments"] if "value" in x]
     if len(results) < 2:
-        raise ValueError("BoTorch needs two results to begin with; set initial: {experiments: …}")
+        return {"parameters": space.anywhere(), "reason": f"anywhere, with {len(results)} results"}
     x, y, model, mean = space.posterior([r["made"] for r in results], [r["value"] for r in results], objective)
     acquisition = space.acquisition(kind, x, y, model, mean, objective.get("noise"))
     pending = [space.encode(e["parameters"]) for e in view["under_way"]]

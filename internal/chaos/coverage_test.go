@@ -211,11 +211,22 @@ func enumerate(path string, t reflect.Type, paths map[string]bool) {
 
 // exempt are the paths that no request can have that is fulfilled, and why. Each is tried.
 var exempt = map[string]string{
-	"pause.occurrences":          "it is for the engine to say how often something went wrong",
-	"pause.device":               "it is for the engine to say that a device is lost",
-	"import.experiment":          "an experiment of the campaign is told, not imported",
-	"import.parameters left out": "a measurement is one of a composition",
-	"import.again":               "an experiment that did not take place has no measurement to import",
+	"answer.program":                        "a person answers, and no program",
+	"answer.program.at":                     "a person answers, and no program",
+	"answer.program.deterministic":          "a person answers, and no program",
+	"answer.program.deterministic left out": "a person answers, and no program",
+	"answer.program.files":                  "a person answers, and no program",
+	"answer.program.files left out":         "a person answers, and no program",
+	"answer.program.format":                 "a person answers, and no program",
+	"answer.program.name":                   "a person answers, and no program",
+	"answer.program.version":                "a person answers, and no program",
+	"answer.program.version left out":       "a person answers, and no program",
+	"answer.program.view":                   "a person answers, and no program",
+	"pause.occurrences":                     "it is for the engine to say how often something went wrong",
+	"pause.device":                          "it is for the engine to say that a device is lost",
+	"import.experiment":                     "an experiment of the campaign is told, not imported",
+	"import.parameters left out":            "a measurement is one of a composition",
+	"import.again":                          "an experiment that did not take place has no measurement to import",
 }
 
 // unamendable are the parts of a definition that no amendment changes, and why.

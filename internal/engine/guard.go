@@ -63,6 +63,9 @@ func (c *Core) guard(r Request) error {
 	if parts > 1 {
 		return notPossible("the request asks for %d things at once", parts)
 	}
+	if r.Answer != nil && r.Answer.Program != nil {
+		return notPossible("a person answers, and no program: it is for its channel to say which one did")
+	}
 	if r.Amend != nil {
 		return c.guardAmendment(r.Amend)
 	}
