@@ -101,40 +101,45 @@ func (p *Plot) boxes() (boxes []Box) {
 // padX moves the sides in until all that is drawn around points, and the labels,
 // fits between them.
 func (p *Plot) padX(c Canvas) Canvas {
-	boxes := p.boxes()
-	low, from := c.Min.X, Box{}
-	for _, b := range boxes {
-		if x := c.x(b.X) + b.Min.X; b.Size().X > 0 && b.X >= 0 && x < low {
-			low, from = x, b
-		}
-	}
-	high, to := c.Max.X, Box{X: 1}
-	for _, b := range append(boxes, p.X.boxesLying()...) {
-		if x := c.x(b.X) + b.Max.X; b.Size().X > 0 && b.X <= 1 && x > high {
-			high, to = x, b
-		}
-	}
-	c.Min.X, c.Max.X = fit(c.Min.X-from.Min.X, c.Max.X-to.Max.X, from.X, to.X)
+	lying := func(b Box) extent { return extent{b.X, b.Min.X, b.Max.X, b.Size().X} }
+	c.Min.X, c.Max.X = padded(c.Min.X, c.Max.X, p.boxes(), p.X.boxesLying(), c.x, lying)
 	return c
 }
 
 // padY is the same for the lower and the upper edge.
 func (p *Plot) padY(c Canvas) Canvas {
-	boxes := p.boxes()
-	low, from := c.Min.Y, Box{}
-	for _, b := range boxes {
-		if y := c.y(b.Y) + b.Min.Y; b.Size().Y > 0 && b.Y >= 0 && y < low {
-			low, from = y, b
-		}
-	}
-	high, to := c.Max.Y, Box{Y: 1}
-	for _, b := range append(boxes, p.Y.boxesStanding()...) {
-		if y := c.y(b.Y) + b.Max.Y; b.Size().Y > 0 && b.Y <= 1 && y > high {
-			high, to = y, b
-		}
-	}
-	c.Min.Y, c.Max.Y = fit(c.Min.Y-from.Min.Y, c.Max.Y-to.Max.Y, from.Y, to.Y)
+	standing := func(b Box) extent { return extent{b.Y, b.Min.Y, b.Max.Y, b.Size().Y} }
+	c.Min.Y, c.Max.Y = padded(c.Min.Y, c.Max.Y, p.boxes(), p.Y.boxesStanding(), c.y, standing)
 	return c
+}
+
+// extent is a box in one direction: the share of the axis at which it lies, and how
+// far it reaches to both sides of that.
+type extent struct {
+	share             float64
+	least, most, size Length
+}
+
+// padded returns the ends of one direction, moved in until the boxes around points
+// fit, and the labels at the greater end. at is where a share of the axis lies.
+func padded(
+	low, high Length, around, labels []Box, at func(float64) Length, along func(Box) extent,
+) (from, to Length) {
+	first, last := low, high
+	lowest, highest := extent{}, extent{share: 1}
+	for _, box := range around {
+		b := along(box)
+		if v := at(b.share) + b.least; b.size > 0 && b.share >= 0 && v < first {
+			first, lowest = v, b
+		}
+	}
+	for _, box := range append(around, labels...) {
+		b := along(box)
+		if v := at(b.share) + b.most; b.size > 0 && b.share <= 1 && v > last {
+			last, highest = v, b
+		}
+	}
+	return fit(low-lowest.least, high-highest.most, lowest.share, highest.share)
 }
 
 // fit returns the ends of an axis on which the share l lies at low, and the share
