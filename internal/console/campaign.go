@@ -209,7 +209,7 @@ func (c *Console) now(r *http.Request, p *campaignPage, of *lab.Campaign, log *v
 	p.Can = allowedIn(standing, p.May(Run))
 	best := of.Foregone()
 	of.Read(func(core *engine.Core) {
-		p.choose(r, core.State(), nil)
+		p.Tab = tabShown(core.State(), r.URL.Query().Get("tab"), nil)
 		p.Bar = barIn(core.State(), p.Path, p.Tab)
 		p.fill(r, core, &standing.Campaign, log)
 		p.Backtest = view.Backtest(core, best)
@@ -217,13 +217,6 @@ func (c *Console) now(r *http.Request, p *campaignPage, of *lab.Campaign, log *v
 			p.Devices = devicesOf(core.State(), log, standing)
 		}
 	})
-}
-
-// choose takes over which part of the page is asked for, of those that there are.
-func (p *campaignPage) choose(r *http.Request, s *campaign.State, with url.Values) {
-	p.Bar = partsIn(s, p.Path, "", with)
-	p.Tab = partShown(p.Bar, r.URL.Query().Get("tab"))
-	p.Bar = partsIn(s, p.Path, p.Tab, with)
 }
 
 // then fills in where the campaign stood just before the experiment that
@@ -250,7 +243,9 @@ func (p *campaignPage) then(r *http.Request, of *lab.Campaign, log *view.Timelin
 		len(log.Lines))
 	p.PastTime = log.Lines[until-1].Time
 	log.Lines = log.Lines[:until]
-	p.choose(r, core.State(), url.Values{"at": {strconv.Itoa(p.At)}})
+	at := url.Values{"at": {strconv.Itoa(p.At)}}
+	p.Tab = tabShown(core.State(), r.URL.Query().Get("tab"), at)
+	p.Bar = partsIn(core.State(), p.Path, p.Tab, at)
 	p.fill(r, core, &stood, log)
 	p.Backtest = view.Backtest(core, of.Foregone())
 	return nil

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/url"
+	"slices"
 
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -97,13 +98,12 @@ func partsIn(s *campaign.State, path, current string, with url.Values) (bar []ta
 	return bar
 }
 
-// partShown is the part that an address asks for: the first one where it asks for none
+// tabShown is the part that an address asks for: the first one where it asks for none
 // that there is.
-func partShown(parts []tab, asked string) string {
-	for _, t := range parts {
-		if t.Name == asked {
-			return asked
-		}
+func tabShown(s *campaign.State, asked string, with url.Values) string {
+	parts := partsIn(s, "", asked, with)
+	if slices.ContainsFunc(parts, func(t tab) bool { return t.Current }) {
+		return asked
 	}
 	return tabExperiments
 }
