@@ -2,6 +2,7 @@ package drive_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -91,6 +92,48 @@ func TestFailedAllTheSame(t *testing.T) {
 	err := ask(engine.Request{Tell: &engine.Tell{Parameters: at(1, 0.35, 0.5), Failed: "it leaked", Quantities: both(9, 3)[:1]}})
 	if err == nil || !strings.Contains(err.Error(), "declares no quantities") {
 		t.Errorf("it is not refused: %v", err)
+	}
+}
+
+// Law: of many results that come together, a row may say nothing of an experiment that has been
+// measured but remarks: the audit takes them for a part of the request, wherever the row stands.
+func TestRemarksOnKnownResults(t *testing.T) {
+	def := electrolyte(t, 4, 20, unaided, func(def *definition.Campaign) {
+		def.Policy.Next = next.Sobol{}.Choice()
+		def.Initial.Experiments = ptr(0)
+		def.Quantities = []definition.QuantityDef{{Name: "conductivity", Unit: "mS/cm"}, {Name: "viscosity", Unit: "mPa·s"}}
+		def.Instrument = definition.Instrument{Driver: manual.Choose(manual.Settings{})}
+	})
+	log, core, ask := asked(t, def)
+	row := func(lipf6, conductivity float64, notes ...string) engine.Tell {
+		return engine.Tell{
+			Parameters: at(lipf6, 0.4, 0.5), Notes: notes,
+			Quantities: []definition.Quantity{quantity("conductivity", conductivity), quantity("viscosity", 3)},
+		}
+	}
+	remarks := func(id string, notes ...string) engine.Tell {
+		return engine.Tell{Experiment: id, Quantities: []definition.Quantity{}, Notes: notes}
+	}
+	for i, rows := range [][]engine.Tell{
+		{row(1, 9), row(1.2, 8, "warm"), row(0.6, 7)},
+		{row(1.4, 6), remarks("e1", "cloudy")},
+		{row(1.5, 5, "warm"), remarks("e2", "cloudy"), row(0.7, 4)},
+		{remarks("e1", "cloudy still"), remarks("e2", "cloudy still"), row(0.75, 4)},
+		{row(0.8, 3), remarks("e1", "clear again"), remarks("e2", "clear again", "and cold")},
+	} {
+		if err := ask(engine.Request{ID: fmt.Sprintf("table%d", i), Results: rows}); err != nil {
+			t.Fatal(err)
+		}
+		coherent(t, log, core)
+	}
+	notes := 0
+	for _, e := range history(t, log) {
+		if e.Kind == events.KindNoteAdded {
+			notes++
+		}
+	}
+	if notes != 9 {
+		t.Errorf("of 9 remarks %d are recorded", notes)
 	}
 }
 

@@ -497,8 +497,11 @@ func TestUnrecordableRequests(t *testing.T) {
 		"infinitely made":        {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: definition.Point{"lipf6": definition.Number(math.Inf(1))}, Value: new(1.0)}}, "no result"},
 		"two things at once":     {engine.Request{Actor: "person:eve", Note: note, Pause: new(events.CampaignPaused)}, "at once"},
 		"a batch too large":      {engine.Request{Actor: "person:eve", Import: rows}, "cannot be recorded"},
-		"half a definition":      {engine.Request{Actor: "person:eve", Amend: &events.CampaignAmended{Definition: incomplete}}, "/initial/labels"},
-		"an absurd definition":   {engine.Request{Actor: "person:eve", Amend: &events.CampaignAmended{Definition: absurd}}, "budget"},
+		"an answer of a program": {engine.Request{Actor: "person:eve", Answer: &engine.Answer{
+			Question: "q1", Reply: humans.Reply{Program: &events.Program{Name: "oracle"}},
+		}}, "no program"},
+		"half a definition":    {engine.Request{Actor: "person:eve", Amend: &events.CampaignAmended{Definition: incomplete}}, "/initial/labels"},
+		"an absurd definition": {engine.Request{Actor: "person:eve", Amend: &events.CampaignAmended{Definition: absurd}}, "budget"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := engine.Submit(t.Context(), log, core, c.request, time.Now())
