@@ -196,9 +196,17 @@ func (v *visitor) next() {
 	v.until("the next page is there", `!window.before && document.readyState === "complete"`)
 }
 
-// press presses a button that leads to another page.
+// press presses a button that leads to another page, once nothing on the page moves it any
+// more: what is drawn between aiming and pressing would take it from under the pointer.
 func (v *visitor) press(selector string) {
 	v.t.Helper()
+	quoted, _ := json.Marshal(selector)
+	v.until(selector+" is at rest", `(async () => {
+		const at = () => JSON.stringify(document.querySelector(`+string(quoted)+`)?.getBoundingClientRect());
+		const was = at();
+		await new Promise((later) => setTimeout(later, 50));
+		return was !== undefined && at() === was;
+	})()`)
 	v.do("press "+selector, chromedp.Evaluate[chromedp.Void](mark), chromedp.Click(css(selector)))
 	v.next()
 }
@@ -229,6 +237,7 @@ func (v *visitor) define(name, source string) {
 	v.t.Helper()
 	v.open("/new")
 	v.do("write the file", chromedp.SetValue(css("#source"), source))
+	v.until("the form is drawn", `document.querySelector("#fields .entry")`)
 	v.press(`form button.primary`)
 	v.sees(name)
 }
