@@ -59,12 +59,13 @@ var edition = func() string {
 var templates = func() map[string]*template.Template {
 	functions := template.FuncMap{
 		// Where a word is explained.
-		"explained": manual.Term,
-		"edition":   func() string { return edition },
-		"when":      when,
-		"age":       age,
-		"path":      url.PathEscape,
-		"count":     format.Count,
+		"explained":     manual.Term,
+		"explainedKeys": manual.Keys,
+		"edition":       func() string { return edition },
+		"when":          when,
+		"age":           age,
+		"path":          url.PathEscape,
+		"count":         format.Count,
 		// What view says of a campaign.
 		"backtest": func() string { return view.BacktestMeaning },
 		"bymodel":  view.ByModel,

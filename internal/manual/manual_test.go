@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/manual"
 	"github.com/campaignd/campaignd/internal/view"
 )
@@ -55,6 +56,18 @@ func TestPages(t *testing.T) {
 	for _, word := range used(t) {
 		if address := manual.Term(word); !ids[address] {
 			t.Errorf("%s is explained at %s, which is not there", word, address)
+		}
+	}
+	top, err := campaignfile.Schema(builtin.Registry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, address := range manual.Keys() {
+		if !ids[address] {
+			t.Errorf("%s is explained at %s, which is not there", key, address)
+		}
+		if !strings.Contains(string(top), `"`+key+`"`) {
+			t.Errorf("%s is explained, and no campaign file has it", key)
 		}
 	}
 	for _, m := range view.Methods(builtin.Registry()) {

@@ -22,6 +22,37 @@ var terms = map[string]string{
 	"rows":        "your-own-data",
 }
 
+// keys says where the docs treat what a campaign file says under a key. Of the others the
+// form has all that there is to say.
+var keys = map[string]string{
+	"parameters":              "your-own-data",
+	"constraints":             "your-own-data",
+	"candidates":              "your-own-data#a-list-to-compare",
+	"excluded":                "corrections",
+	"objective":               "quantities",
+	"quantities":              "quantities",
+	"constraints_on_outcomes": "quantities",
+	"reference":               "quantities",
+	"model":                   "words#the-model",
+	"initial":                 "methods#the-initial-design",
+	"policy":                  "methods#which-one",
+	"cost":                    "quantities#what-an-experiment-costs",
+	"fidelity":                "quantities#cheaper-experiments",
+	"budget":                  "quantities#what-an-experiment-costs",
+	"instrument":              "process-instrument",
+	"experts":                 "methods#several-experts",
+	"lab":                     "operations#one-file-for-the-lab",
+}
+
+// Keys are the addresses at which the keys of a campaign file are explained, by key.
+func Keys() map[string]string {
+	all := make(map[string]string, len(keys))
+	for key, at := range keys {
+		all[key] = Root + "/" + at
+	}
+	return all
+}
+
 // Term is the address at which a word is explained; it panics for one that is not in the
 // table, as a template that misspells it.
 func Term(word string) string {
