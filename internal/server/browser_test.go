@@ -201,11 +201,10 @@ func (v *visitor) next() {
 func (v *visitor) press(selector string) {
 	v.t.Helper()
 	quoted, _ := json.Marshal(selector)
-	v.until(selector+" is at rest", `(async () => {
-		const at = () => JSON.stringify(document.querySelector(`+string(quoted)+`)?.getBoundingClientRect());
-		const was = at();
-		await new Promise((later) => setTimeout(later, 50));
-		return was !== undefined && at() === was;
+	v.until(selector+" is at rest", `(() => {
+		const was = window.stood, at = JSON.stringify(document.querySelector(`+string(quoted)+`)?.getBoundingClientRect());
+		window.stood = at;
+		return at !== undefined && at === was;
 	})()`)
 	v.do("press "+selector, chromedp.Evaluate[chromedp.Void](mark), chromedp.Click(css(selector)))
 	v.next()
@@ -237,7 +236,7 @@ func (v *visitor) define(name, source string) {
 	v.t.Helper()
 	v.open("/new")
 	v.do("write the file", chromedp.SetValue(css("#source"), source))
-	v.until("the form is drawn", `document.querySelector("#fields .entry")`)
+	v.until("the form is drawn", `!!document.querySelector("#fields .entry")`)
 	v.press(`form button.primary`)
 	v.sees(name)
 }
