@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -59,13 +60,16 @@ var edition = func() string {
 var templates = func() map[string]*template.Template {
 	functions := template.FuncMap{
 		// Where a word is explained.
-		"explained":     manual.Term,
-		"explainedKeys": manual.Keys,
-		"edition":       func() string { return edition },
-		"when":          when,
-		"age":           age,
-		"path":          url.PathEscape,
-		"count":         format.Count,
+		"explained": manual.Term,
+		"explainedKeys": func() (string, error) {
+			text, err := json.Marshal(manual.Keys())
+			return string(text), err
+		},
+		"edition": func() string { return edition },
+		"when":    when,
+		"age":     age,
+		"path":    url.PathEscape,
+		"count":   format.Count,
 		// What view says of a campaign.
 		"backtest": func() string { return view.BacktestMeaning },
 		"bymodel":  view.ByModel,

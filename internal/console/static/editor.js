@@ -140,7 +140,7 @@
   const idOf = (path) => "f-" + path.join("-").replace(/[^\w-]/g, "_");
   const labelled = (path, name, s) => make("label", { for: idOf(path) }, name, make("small", {}, gist(s.description)));
   // Where the docs treat a key of the file, beside it.
-  const explained = JSON.parse(document.getElementById("keys-explained").textContent);
+  const explained = JSON.parse(holder.dataset.explained);
   const more = (path, name) => path.length === 1 && name in explained
     ? make("a", { class: "more-docs", href: explained[name], target: "_blank" }, "docs", make("span", { class: "visually-hidden" }, " on " + name)) : null;
   const removal = (path, name) => make("button", { type: "button", class: "quiet drop", "aria-label": "Remove " + name, title: "Remove " + name, onclick: () => change(path, undefined, true) }, "✕");
