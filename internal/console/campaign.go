@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/report"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -91,6 +92,7 @@ type tables struct {
 	Columns     []string
 	Experiments []experimentRow
 	Objective   string
+	PredictedOf string   // the quantity that predictions are of; empty where there is one
 	Quantities  []string // columns of further declared quantities
 	Duels       []duelRow
 	Notes       []noteRow
@@ -295,6 +297,36 @@ func (p *campaignPage) fill(r *http.Request, core *engine.Core, s *view.Campaign
 // UnderFirst are the experiments under way that the summary names.
 func (p *campaignPage) UnderFirst() []underWay { return p.Under[:min(len(p.Under), mostUnder)] }
 
+// Summed is the figure of a trade-off that stands in the summary: its first two objectives
+// against each other, or how far the front has come where the page shows all pairs below.
+// Nil for none.
+func (p *campaignPage) Summed() *report.Figure {
+	if p.Found.Front == nil {
+		return nil
+	}
+	all := p.Found.Front.Figures
+	switch {
+	case len(all) == 0:
+		return nil
+	case p.Tab != tabFront:
+		return &all[0]
+	case all[len(all)-1].ID == report.HypervolumeID:
+		return &all[len(all)-1]
+	}
+	return nil
+}
+
+// Below are the figures of the front that the summary does not show.
+func (p *campaignPage) Below() (figures []report.Figure) {
+	summed := p.Summed()
+	for _, f := range p.Found.Front.Figures {
+		if summed == nil || f.ID != summed.ID {
+			figures = append(figures, f)
+		}
+	}
+	return figures
+}
+
 // UnderMore counts the others.
 func (p *campaignPage) UnderMore() int { return len(p.Under) - len(p.UnderFirst()) }
 
@@ -356,6 +388,9 @@ func (t *tables) list(s *campaign.State, log *view.Timeline) {
 	t.Objective = format.HeadingOf(s.Definition.Sought())
 	for _, par := range s.Definition.Parameters {
 		t.Columns = append(t.Columns, format.Heading(par.Name, par.Unit))
+	}
+	if s.Definition.Several() {
+		t.PredictedOf = s.Definition.Sought().Name
 	}
 	for _, q := range shownQuantities(s.Definition) {
 		t.Quantities = append(t.Quantities, format.Heading(q.Name, q.Unit))

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,6 +25,21 @@ type chartsPage struct {
 	// the figures alone are asked for.
 	Explore, Still bool
 }
+
+// Jumps lead to the parts of the page: a link for each, in their order.
+func (p *chartsPage) Jumps() (links []jump) {
+	if p.Explore {
+		links = append(links, jump{"course", "Course"}, jump{"model", "One composition"}, jump{"map", "Map"},
+			jump{"slices", "Along each parameter"}, jump{"importance", "Importance"}, jump{"pairs", "Any two"})
+	}
+	for i, g := range p.Groups {
+		links = append(links, jump{fmt.Sprintf("part-%d", i), g.Title})
+	}
+	return links
+}
+
+// jump is a link to a part of a page, by the identifier of its element.
+type jump struct{ ID, Text string }
 
 // explored are the groups of the report of which the page has charts that answer.
 func explored(g report.FigureGroup) bool {
@@ -92,7 +108,7 @@ func (c *Console) charts(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, err)
 		return
 	}
-	p := chartsPage{shell: c.shellOf(r, "Charts of "+of.Name()), Path: address(of), Groups: groups}
+	p := &chartsPage{shell: c.shellOf(r, "Charts of "+of.Name()), Path: address(of), Groups: groups}
 	p.Still = query.Has("still") || triangle != [3]string{}
 	if p.Explore = of.Defined().Measures() && len(groups) > 0 && !p.Still; p.Explore {
 		p.Groups = slices.DeleteFunc(slices.Clone(groups), explored)

@@ -138,9 +138,9 @@ func (c *Console) coursesOf(r *http.Request) (all []compared, err error) {
 	for i := range all {
 		switch {
 		case all[i].sought.Name == "":
-			return nil, problem.New(problem.Invalid, "%s seeks no single value: it has no best so far to compare", all[i].name)
+			return nil, problem.New(problem.Invalid, "there is no best so far to compare in %s: it seeks no single value", all[i].name)
 		case soughtWords(all[i].sought) != soughtWords(all[0].sought):
-			return nil, problem.New(problem.Invalid, "they cannot be compared: %s seeks to %s, and %s to %s",
+			return nil, problem.New(problem.Invalid, "%s seeks to %s, and %s to %s",
 				all[0].name, soughtWords(all[0].sought), all[i].name, soughtWords(all[i].sought))
 		}
 		all[i].progress = view.ProgressOf(all[i].course, all[i].sought)
@@ -216,12 +216,12 @@ func (c *Console) compare(w http.ResponseWriter, r *http.Request) {
 	p := comparePage{shell: c.shellOf(r, "Compare campaigns")}
 	all, err := c.coursesOf(r)
 	status := http.StatusOK
+	query := r.URL.Query()
 	if err != nil {
 		status = statusOf(err)
-		p.refused(err, "", "", r.URL.Query())
+		p.refuse(err, query)
 		all = nil
 	}
-	query := r.URL.Query()
 	p.Imagined, p.Asked = query["w"], query.Get("reach")
 	for _, each := range c.lab.Campaigns() {
 		def := each.Defined()
@@ -234,11 +234,24 @@ func (c *Console) compare(w http.ResponseWriter, r *http.Request) {
 	slices.SortStableFunc(p.Choices, func(a, b compareChoice) int { return strings.Compare(a.Sought, b.Sought) })
 	if len(all) > 0 {
 		if err := p.fill(all, query); err != nil {
-			p.refused(err, "", "", query)
+			p.refuse(err, query)
 			status = statusOf(err)
 		}
 	}
 	c.write(w, status, "compare", p)
+}
+
+// refuse says why there is no comparison. The name of a campaign keeps its letters, also at
+// the beginning of a sentence.
+func (p *comparePage) refuse(err error, query url.Values) {
+	first := ""
+	for _, name := range query["c"] {
+		if strings.HasPrefix(problem.FromError(err).Message, name+" ") {
+			first = name
+		}
+	}
+	p.refused(err, first, "", query)
+	p.Failure.Title = "These cannot be compared"
 }
 
 // fill writes the comparison into the page.

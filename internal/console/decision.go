@@ -129,7 +129,7 @@ func (c *Console) showDecision(
 func (p *decisionPage) fill(d *view.Decision) {
 	made, def := d.Decision, d.Definition
 	p.What = sentence(view.ActionText(made))
-	p.Reason = made.Reason
+	p.Reason = view.Compared(made.Reason)
 	p.Time = d.Time
 	for _, row := range d.Facts() {
 		switch row.Name {

@@ -22,6 +22,7 @@ type experimentPage struct {
 	*shell
 	campaign.Experiment
 	Path, Class            string
+	Previous, Next         string // the experiments before and after it; empty for none
 	Rows                   []cardRow
 	Made                   bool // what was made is not what was asked for
 	Facts                  []view.Row
@@ -78,6 +79,7 @@ func (c *Console) showExperiment(
 		if x := core.State().Experiment(id); x != nil {
 			found = true
 			p.fill(core, best, x, log)
+			p.among(core.State())
 		}
 	})
 	showTables(of, p.Files)
@@ -100,6 +102,17 @@ func (c *Console) showExperiment(
 	}
 	slices.Reverse(p.Lines)
 	c.write(w, status, "experiment", p)
+}
+
+// among says which experiments stand before and after it, in the order of requests.
+func (p *experimentPage) among(s *campaign.State) {
+	at := slices.IndexFunc(s.Experiments, func(x campaign.Experiment) bool { return x.ID == p.ID })
+	if at > 0 {
+		p.Previous = s.Experiments[at-1].ID
+	}
+	if at < len(s.Experiments)-1 {
+		p.Next = s.Experiments[at+1].ID
+	}
 }
 
 // fill takes what is shown from the core. best is the experiment to highlight.

@@ -279,6 +279,9 @@ func failureOf(err error, campaign string) *failure {
 	}
 	known := problem.FromError(err)
 	f := &failure{Title: "That did not work: " + known.Code.Error(), Text: sentence(known.Message)}
+	if campaign != "" && strings.HasPrefix(known.Message, campaign) {
+		f.Text = stop(known.Message) // a name keeps its letters
+	}
 	for _, r := range known.Remedies {
 		f.Ways = append(f.Ways, wayOf(r, campaign))
 	}

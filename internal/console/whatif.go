@@ -316,7 +316,7 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 	p.Caveats, p.Ended = a.Caveats(), a.Ended
 	p.Objective = format.HeadingOf(sought)
 	sideOf := func(head string, d *events.DecisionMade) side {
-		return side{head, sentence(view.ActionText(d)), d.Reason, view.Policy(d.Policy)}
+		return side{head, sentence(view.ActionText(d)), view.Compared(d.Reason), view.Policy(d.Policy)}
 	}
 	p.Sides = append(p.Sides, sideOf("Really, in "+a.From, a.Decided))
 	if a.Suggested != nil {

@@ -250,9 +250,8 @@ func (h *history) figureWorth() (Figure, bool) {
 	if lines == nil {
 		return Figure{}, false
 	}
-	c := h.target.Chart(780, 260, "experiments requested", "worth of one answer, in measurements")
+	c := h.target.Chart(380, 290, "experiments requested", "worth of one answer, in measurements")
 	end := h.axisOfExperiments(c)
-	c.X.Tick.Marker = figure.Ticks{Want: 12, Whole: true}
 	c.Across(0, figure.Muted, 0.9, 3, 3)
 	// The axis reaches to half a measurement, so that worth next to nothing
 	// looks it.
@@ -293,7 +292,7 @@ func (h *history) figureWorth() (Figure, bool) {
 	}
 	figure.Limits(&c.Y, 0.05, values...)
 	c.Y.Tick.Marker = figure.Ticks{Want: 5}
-	f := Figure{ID: "worth", Title: "What their answers are worth", Wide: true,
+	f := Figure{ID: "worth", Title: "What their answers are worth",
 		SVG: c.SVG("Worth of an expert's answers over time")}
 	f.Caption = "How much one answer tells of the objective where nothing is known of it yet, against one measurement, " +
 		"as each decision knew it. Below zero: answers that go against what is measured are turned over, and tell as much."

@@ -174,6 +174,9 @@ func memberText(m *outcome.Member, write format.Compositions) string {
 	return text + "\n" + write.LineWithUnits(m.Parameters)
 }
 
+// HypervolumeID is the identifier of the figure that [HypervolumeFigure] draws.
+const HypervolumeID = "hypervolume"
+
 // HypervolumeFigure draws how much the front has covered after each experiment, in
 // percent of what it covers today, for any page; ok is false where it covers
 // nothing. It computes nothing.
@@ -198,7 +201,7 @@ func HypervolumeFigure(t *outcome.Front, target figure.Page) (f Figure, ok bool)
 	c.Line(xys(at, means), figure.Green, 2)
 	c.Discs(xys(at, means), figure.Green, crowded(2.6, len(at)))
 	return Figure{
-		ID: "hypervolume", Title: "How far the front has come",
+		ID: HypervolumeID, Title: "How far the front has come",
 		SVG: c.SVG(fmt.Sprintf("How much the front covers after each experiment, in percent of today: %s %% after %s, 100 %% after %s",
 			format.Fixed(means[0], 0), t.Curve[0].Experiment, t.Curve[len(t.Curve)-1].Experiment)),
 		Caption: "What was measured covers so much (the hypervolume of its posterior means), by today's models and against " +

@@ -62,9 +62,10 @@ func Requirements(def *definition.Campaign) (texts []string) {
 	return texts
 }
 
-// Compared writes the comparison of a constraint with the signs of print.
-func Compared(require string) string {
-	return strings.NewReplacer("<=", "≤", ">=", "≥").Replace(require)
+// Compared writes the comparisons of a constraint, or of a reason that names one, with the
+// signs of print.
+func Compared(text string) string {
+	return strings.NewReplacer("<=", "≤", ">=", "≥").Replace(text)
 }
 
 // Sought says what a campaign of several quantities seeks: "maximize conductivity

@@ -23,7 +23,7 @@ func (s *Story) trustAdjusted(_ events.Event, p *events.TrustAdjusted) Entry {
 }
 
 func (s *Story) decisionMade(_ events.Event, p *events.DecisionMade) Entry {
-	return Entry{Text: p.Decision, Reason: p.Reason}
+	return Entry{Text: p.Decision, Reason: Compared(p.Reason)}
 }
 
 // Model names a model: "the belief of ada".

@@ -93,7 +93,7 @@ func (t *Timeline) Take(e events.Event, payload events.Payload) Line {
 	t.Lines = append(t.Lines, line)
 	switch p := payload.(type) {
 	case *events.DecisionMade:
-		d := Decided{Reason: p.Reason, Review: p.Review}
+		d := Decided{Reason: Compared(p.Reason), Review: p.Review}
 		if chosen := p.Candidate(p.Chosen); chosen != nil {
 			d.Prediction, d.Outcomes, d.Feasible = chosen.Prediction, chosen.Outcomes, chosen.Feasible
 		}

@@ -559,6 +559,7 @@
     } catch (failed) {
       for (const name of ["map", "slices", "importance"]) document.getElementById(name).hidden = true;
       document.getElementById("model").hidden = true;
+      for (const jump of document.querySelectorAll("#jump a")) jump.hidden = document.getElementById(jump.hash.slice(1)).hidden;
     }
     root.dataset.ready = "yes";
   };
