@@ -127,6 +127,19 @@ func reasonIn(text string) reason {
 	return reason{strings.TrimRight(gist, ",;:. ") + " …", text}
 }
 
+// reasonFor begins the reason of an experiment with what tells it from those of others,
+// where that is known: most begin with the same words.
+func reasonFor(x *campaign.Experiment, log *view.Timeline, whole reason) reason {
+	made, decided := log.Decision(x.Decision)
+	switch {
+	case decided && made.Gist != "":
+		return reason{made.Gist, made.Reason}
+	case !decided && x.Origin == events.OriginInitial:
+		return reason{Gist: "initial design"}
+	}
+	return whole
+}
+
 // duelRow is a comparison in the table of a campaign that measures nothing.
 type duelRow struct {
 	campaign.Question
@@ -468,7 +481,9 @@ func experimentRowOf(
 	if x.Cause != "" {
 		why = strings.TrimSpace(sentence(x.Cause) + " " + why)
 	}
-	row.Why = reasonIn(why)
+	if row.Why = reasonIn(why); x.Cause == "" {
+		row.Why = reasonFor(x, log, row.Why)
+	}
 	return row
 }
 

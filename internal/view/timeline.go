@@ -49,6 +49,8 @@ func (l Line) Words() string {
 // Decided is what a list of experiments shows of the decision behind one.
 type Decided struct {
 	Reason string
+	// Gist is the reason in a few words, what tells it from others first; it may be empty.
+	Gist string
 	// Prediction is that of the chosen candidate, nil without a model.
 	Prediction *events.Prediction
 	// Outcomes and Feasible are what was expected of several quantities there, and
@@ -93,7 +95,7 @@ func (t *Timeline) Take(e events.Event, payload events.Payload) Line {
 	t.Lines = append(t.Lines, line)
 	switch p := payload.(type) {
 	case *events.DecisionMade:
-		d := Decided{Reason: Compared(p.Reason), Review: p.Review}
+		d := Decided{Reason: Compared(p.Reason), Gist: gistOf(p), Review: p.Review}
 		if chosen := p.Candidate(p.Chosen); chosen != nil {
 			d.Prediction, d.Outcomes, d.Feasible = chosen.Prediction, chosen.Outcomes, chosen.Feasible
 		}
