@@ -143,12 +143,11 @@ func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 		if d.Lag, err = lagOf(ctx, def, v.Campaign, m); err != nil {
 			return Diagnosis{}, fmt.Errorf("diagnose: %w", err)
 		}
-		slices, err := Slices(def, v.Space, m, m.Observations[best].Point)
-		if err != nil {
+		var slices []Slice
+		if slices, d.Parameters, err = learned(v, m, best); err != nil {
 			return Diagnosis{}, fmt.Errorf("diagnose: %w", err)
 		}
 		d.Slices = append(d.Slices, slices...)
-		d.Parameters = parametersOf(frame, m, d.Slices)
 		r.needed = 2 * (frame.free() + 1)
 		if d.LeaveOneOut != nil && d.Fit.Compositions >= r.needed {
 			e, err := explain(ctx, def, m, d.LeaveOneOut)

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
@@ -36,6 +37,27 @@ const (
 	ReadingFixed     = "cannot be varied"
 	ReadingFidelity  = "how much an experiment tells"
 )
+
+// Learned says what the model m of a quantity has learned about each parameter, along
+// slices through the best composition of the campaign: for the objective's model that is
+// [Diagnosis.Parameters]. It is nil where nothing was measured, and fails where the best
+// composition is not in the space.
+func Learned(v policies.View, m *objective.Model) ([]Parameter, error) {
+	if v.Objective == nil || len(v.Objective.Observations) == 0 {
+		return nil, nil
+	}
+	_, parameters, err := learned(v, m, bestOf(v))
+	return parameters, err
+}
+
+// learned is that, with the slices, through an observation of the objective's model.
+func learned(v policies.View, m *objective.Model, best int) ([]Slice, []Parameter, error) {
+	along, err := Slices(v.Campaign.Definition, v.Space, m, v.Objective.Observations[best].Point)
+	if err != nil {
+		return nil, nil, err
+	}
+	return along, parametersOf(NewFrame(v.Campaign.Definition, v.Space), m, along), nil
+}
 
 // parametersOf reads the lengthscales and the effects along the slices. A
 // kernel of lengthscale ℓ models a straight line on ranges far below ℓ: for

@@ -153,21 +153,38 @@ func (h *history) intervalSVG(lower, share, upper float64) template.HTML {
 	return c.SVG()
 }
 
+// figuresLeaveOneOut draws the checks of all modelled quantities: what is sought first.
+func (h *history) figuresLeaveOneOut() (figures []Figure) {
+	d := &h.diagnosis
+	add := func(id, name, unit string, check *diagnose.LeaveOneOut, outliers []diagnose.Outlier) {
+		if check == nil {
+			return
+		}
+		f := h.figureLeaveOneOut(name, unit, check, outliers)
+		if f.ID = id; len(d.Quantities) > 0 {
+			f.Title = "Leave-one-out of " + name
+		}
+		figures = append(figures, f)
+	}
+	add("leave-one-out", h.sought.Name, h.sought.Unit, d.LeaveOneOut, d.Outliers)
+	for i, q := range d.Quantities {
+		add(fmt.Sprintf("leave-one-out-%d", i+2), q.Quantity, q.Unit, q.LeaveOneOut, nil)
+	}
+	return figures
+}
+
 // figureLeaveOneOut draws predicted against measured: each composition as the
-// model predicts it from all others. ok is false where there are too few.
+// model of a quantity predicts it from all others.
 //
 // With more than 300 compositions points have no tooltips: those are most of the
 // bytes of a figure, and the points lie too close to be pointed at.
-func (h *history) figureLeaveOneOut() (Figure, bool) {
-	check := h.diagnosis.LeaveOneOut
-	if check == nil {
-		return Figure{}, false
-	}
-	o := h.sought
-	c := h.target.Chart(380, 320, format.Heading("measured "+o.Name, o.Unit),
-		format.Heading("predicted from the others", o.Unit))
+func (h *history) figureLeaveOneOut(
+	name, unit string, check *diagnose.LeaveOneOut, contradicting []diagnose.Outlier,
+) Figure {
+	c := h.target.Chart(380, 320, format.Heading("measured "+name, unit),
+		format.Heading("predicted from the others", unit))
 	odd := map[string]bool{} // only looked up: its order draws nothing
-	for _, x := range h.diagnosis.Outliers {
+	for _, x := range contradicting {
 		odd[x.Experiment] = true
 	}
 	var values, bars []float64
@@ -203,9 +220,8 @@ func (h *history) figureLeaveOneOut() (Figure, bool) {
 	c.Discs(points, figure.Blue, crowded(3, len(check.Rows)))
 	c.Points(outliers, contradicts)
 	f := Figure{
-		ID:    "leave-one-out",
 		Title: "Leave-one-out: predicted against measured",
-		SVG:   c.SVG("Leave-one-out predictions against measurements"),
+		SVG:   c.SVG("Leave-one-out predictions against measurements of " + name),
 	}
 	if outliers != nil {
 		f.Legend = []Symbol{{Symbol: h.target.Glyph(contradicts, "contradicts all others"), Text: "contradicts all others"}}
@@ -216,14 +232,14 @@ func (h *history) figureLeaveOneOut() (Figure, bool) {
 	}
 	if check.R2 == nil {
 		f.Caption += ". All measured values are equal: R² is not defined."
-		return f, true
+		return f
 	}
 	f.Caption += fmt.Sprintf(". R² = %s (1 is perfect, 0 no better than the mean).",
 		figure.Typeset(format.Significant(*check.R2, 2)))
 	if r := check.RankCorrelation; r != nil {
 		f.Caption += fmt.Sprintf(" Rank correlation %s.", figure.Typeset(format.Significant(*r, 2)))
 	}
-	return f, true
+	return f
 }
 
 // figureCalibration draws how often intervals hold the measured value against
@@ -267,6 +283,9 @@ func (h *history) figureCalibration() (Figure, bool) {
 		ID:    "calibration",
 		Title: "Calibration: does it know how far off it is?",
 		SVG:   c.SVG("Calibration of the leave-one-out intervals"),
+	}
+	if len(h.diagnosis.Quantities) > 0 {
+		f.Title = "Calibration for " + h.sought.Name + ": does it know how far off it is?"
 	}
 	var said []string
 	for _, level := range check.Coverage {

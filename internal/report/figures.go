@@ -72,7 +72,7 @@ func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, 
 	for _, q := range d.Others {
 		add(sentenceOf(q.Name)+" along each parameter", "", q.Figures...)
 	}
-	add("How far the model can be trusted", d.NoModel, append(one(d.LeaveOneOut), one(d.Calibration)...)...)
+	add("How far the model can be trusted", d.NoModel, append(d.LeaveOneOut, one(d.Calibration)...)...)
 	return groups, nil
 }
 

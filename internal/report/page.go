@@ -76,7 +76,7 @@ type pageData struct {
 	Slices       []Figure
 	SliceCaption string
 	Trust        trustworthiness
-	LeaveOneOut  *Figure
+	LeaveOneOut  []Figure
 	Calibration  *Figure
 
 	SlicesInPairs bool // Slices stands in rows of two, else of three
@@ -247,9 +247,7 @@ func (h *history) figures(ctx context.Context, d *pageData) (err error) {
 	if d.Others, err = h.slicesOfOthers(); err != nil {
 		return err
 	}
-	if f, ok := h.figureLeaveOneOut(); ok {
-		d.LeaveOneOut = &f
-	}
+	d.LeaveOneOut = h.figuresLeaveOneOut()
 	if f, ok := h.figureCalibration(); ok {
 		d.Calibration = &f
 	}

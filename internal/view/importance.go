@@ -34,6 +34,18 @@ type Effect struct {
 	Total *float64 `json:"total"`
 	Low   *float64 `json:"low,omitempty"`
 	High  *float64 `json:"high,omitempty"`
+	// Learned is what the model of a single quantity has learned about the parameter, as a
+	// diagnosis says it.
+	Learned *Learned `json:"learned,omitempty"`
+}
+
+// Learned is what a model has learned about a parameter: in words, and the greatest
+// difference of the mean along the slice through the best composition, ± its standard
+// deviation, in the quantity's unit; nil where the parameter cannot be varied.
+type Learned struct {
+	Reading  string   `json:"reading"`
+	Change   *float64 `json:"change,omitempty"`
+	ChangeSD *float64 `json:"change_sd,omitempty"`
 }
 
 // What importance is worked out from.
@@ -88,7 +100,28 @@ func (s *Survey) Importance(ctx context.Context) (*Importance, error) {
 			out.Shares[l] = append(out.Shares[l], share)
 		}
 	}
+	if err := s.learned(out); err != nil {
+		return nil, err
+	}
 	return out, s.doubt(ctx, out)
+}
+
+// learned adds what the models of single quantities have learned about each parameter.
+func (s *Survey) learned(out *Importance) error {
+	for l, layer := range s.layers {
+		model := s.modelOf(layer)
+		if model == nil {
+			continue
+		}
+		parameters, err := diagnose.Learned(s.predictor.view, model)
+		if err != nil {
+			return err
+		}
+		for i, p := range parameters {
+			out.Shares[l][i].Learned = &Learned{p.Reading, p.Effect, p.EffectSD}
+		}
+	}
+	return nil
 }
 
 // plan are the points at which models are evaluated for importance: base points over

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study/studytest"
@@ -175,6 +176,9 @@ func TestImportance(t *testing.T) {
 		if !(*e.Low <= *e.Total && *e.Total <= *e.High && *e.Low >= 0 && *e.High <= 1) {
 			t.Errorf("%s: %v is not between %v and %v", first.Parameters[i], *e.Total, *e.Low, *e.High)
 		}
+	}
+	if of[0].Learned.Reading != diagnose.ReadingBends || of[1].Learned.Reading != diagnose.ReadingNone {
+		t.Errorf("of the conductivity is said: lipf6 %+v, ec %+v", of[0].Learned, of[1].Learned)
 	}
 	if last := first.Shares[2]; last[0].Total == nil || last[0].Low != nil {
 		t.Errorf("of the constraints: %+v", last)

@@ -489,24 +489,21 @@
     const of = section("importance");
     let answer;
     try { answer = await json(`${api}/importance`); } catch (failed) { gone(of, failed.message); return; }
-    let l = 0;
     const list = node("div", { class: "shares" });
     of.box.replaceWith(list);
     of.box = list;
-    const order = () => answer.parameters.map((name, i) => [name, answer.shares[l][i]]).filter(([, s]) => s.total !== null).sort((a, b) => b[1].total - a[1].total);
+    const order = (l) => answer.parameters.map((name, i) => [name, answer.shares[l][i]]).filter(([, s]) => s.total !== null).sort((a, b) => b[1].total - a[1].total);
     const percent = (v) => `${(100 * v).toFixed(v < 0.0995 ? 1 : 0)} %`;
     const words = (s) => percent(s.total) + (s.low === undefined ? "" : `, ${percent(s.low)} to ${percent(s.high)}`);
-    const refresh = () => {
-      list.replaceChildren(...order().map(([name, s]) => {
+    const learned = (l, s) => !s.learned ? "" : s.learned.reading + (s.learned.change === undefined ? "" : ` (${around(s.learned.change, s.learned.change_sd, answer.layers[l].unit)})`);
+    answer.layers.forEach((layer, l) => {
+      list.append(node("div", {}, answer.layers.length > 1 ? node("h3", { text: layer.name }) : "", ...order(l).map(([name, s]) => {
         const svg = node("svg:svg", { class: "share", viewBox: "0 0 200 18", preserveAspectRatio: "none", "aria-hidden": "true" }, node("svg:rect", { class: "track", x: 0, y: 4, width: 200, height: 10 }), node("svg:rect", { class: "part", x: 0, y: 4, width: 200 * Math.min(1, s.total), height: 10 }));
         if (s.low !== undefined) svg.append(node("svg:line", { class: "doubt", x1: 200 * s.low, x2: 200 * s.high, y1: 9, y2: 9 }));
-        return node("div", {}, node("span", { text: name }), svg, node("span", { class: "n", text: words(s) }));
-      }));
-      fill();
-    };
-    const fill = tableIn(of.details, () => ({ caption: `Importance for ${answer.layers[l].name}`, head: ["parameter", "part of what varies", "from", "to"], rows: order().map(([name, s]) => [name, percent(s.total), s.low === undefined ? "–" : percent(s.low), s.high === undefined ? "–" : percent(s.high)]) }));
-    if (answer.layers.length > 1) of.controls.append(select("of", answer.layers.map((x, i) => [i, x.name]), 0, (v) => { l = Number(v); refresh(); }).whole);
-    refresh();
+        return node("div", { class: "of" }, node("span", { text: name }), svg, node("span", { class: "n", text: words(s) }), node("span", { class: "hint", text: learned(l, s) }));
+      })));
+    });
+    tableIn(of.details, () => ({ caption: "Importance of the parameters", head: ["of", "parameter", "part of what varies", "from", "to", "what was learned"], rows: answer.layers.flatMap((layer, l) => order(l).map(([name, s]) => [layer.name, name, percent(s.total), s.low === undefined ? "–" : percent(s.low), s.high === undefined ? "–" : percent(s.high), learned(l, s)])) }));
   };
 
   const drawPairs = () => {
