@@ -34,6 +34,8 @@ type comparePage struct {
 	Imagined []string // what-if runs, kept in the form
 	Sought   string
 	Unit     string
+	Front    bool   // fronts are compared, not a best value
+	Beyond   string // what they are measured beyond
 	Reach    string // the value of the table's column
 	Asked    string // that which was asked for
 	Curve    template.HTML
@@ -69,15 +71,31 @@ type comparePair struct {
 type compared struct {
 	name, link string
 	sought     definition.Objective
+	seeks      string               // what is sought, in words; empty where no course has a best so far
+	def        *definition.Campaign // of a trade-off
+	traded     [][]float64          // of each experiment, see [view.Traded]
 	course     *view.Course
 	progress   view.Progress
 	byModel    string
 	imagined   bool
+	beyond     []definition.Quantity // what fronts are measured beyond
 }
 
-// soughtWords says what is sought, in its unit: courses are compared in it.
-func soughtWords(sought definition.Objective) string {
-	return sought.Goal + " " + format.HeadingOf(sought)
+// seekWords says what a campaign seeks, in its units: courses are compared in it. Empty
+// where it has no best so far.
+func seekWords(def *definition.Campaign) string {
+	switch {
+	case def == nil || !def.Measures():
+		return ""
+	case def.Single():
+		return def.Sought().Goal + " " + format.HeadingOf(def.Sought())
+	}
+	var all []string
+	for _, a := range def.Tradeoff() {
+		o := def.ObjectiveOf(a)
+		all = append(all, o.Goal+" "+format.HeadingOf(o))
+	}
+	return strings.Join(all, ", ")
 }
 
 // fullName is the name by which a campaign is found: with its store where several have one
@@ -137,15 +155,37 @@ func (c *Console) coursesOf(r *http.Request) (all []compared, err error) {
 	}
 	for i := range all {
 		switch {
-		case all[i].sought.Name == "":
-			return nil, problem.New(problem.Invalid, "there is no best so far to compare in %s: it seeks no single value", all[i].name)
-		case soughtWords(all[i].sought) != soughtWords(all[0].sought):
+		case all[i].seeks == "":
+			return nil, problem.New(problem.Invalid, "there is no best so far to compare in %s: it seeks what an expert prefers", all[i].name)
+		case all[i].seeks != all[0].seeks:
 			return nil, problem.New(problem.Invalid, "%s seeks to %s, and %s to %s",
-				all[0].name, soughtWords(all[0].sought), all[i].name, soughtWords(all[i].sought))
+				all[0].name, all[0].seeks, all[i].name, all[i].seeks)
 		}
 		all[i].progress = view.ProgressOf(all[i].course, all[i].sought)
 	}
+	if len(all) > 0 && all[0].def != nil {
+		coverings(all)
+	}
 	return all, nil
+}
+
+// coverings makes the progress of trade-offs that of their fronts. What added to a front
+// has its value there.
+func coverings(all []compared) {
+	var traded [][][]float64
+	for _, x := range all {
+		traded = append(traded, x.traded)
+	}
+	covered, beyond := view.Coverings(all[0].def, traded)
+	for i := range all {
+		p := &all[i].progress
+		p.Best, p.Value, all[i].beyond = covered[i], make([]float64, len(covered[i])), beyond
+		for n, v := range p.Best {
+			if p.Value[n] = v; n > 0 && p.Best[n-1] == v || v == 0 {
+				p.Value[n] = nan
+			}
+		}
+	}
 }
 
 // courseOf is that of a campaign.
@@ -159,12 +199,22 @@ func (c *Console) courseOf(r *http.Request, of *lab.Campaign) (one compared, err
 	standing := of.Standing()
 	of.Read(func(core *engine.Core) {
 		s := core.State()
-		if s.Definition == nil || !s.Definition.Measures() || !s.Definition.Single() {
+		if one.seeks = seekWords(s.Definition); one.seeks == "" {
 			return
 		}
 		one.sought = s.Definition.Sought()
 		one.course = view.CourseOf(s, core.Space(), log)
+		if s.Definition.Single() {
+			return
+		}
+		one.sought, one.def = view.Covered, s.Definition
+		for i := range s.Experiments {
+			one.traded = append(one.traded, view.Traded(s, &s.Experiments[i]))
+		}
 	})
+	if id, _ := standing.Leading(); one.def != nil {
+		one.byModel = id
+	}
 	if best := standing.BestByModel; best != nil {
 		one.byModel = view.ByModel(best) + ", in " + best.Experiment
 	}
@@ -192,8 +242,13 @@ func (c *Console) imaginedCourse(r *http.Request, name string) (one compared, er
 		name: of.Name() + ", imagined: " + run.Words(), link: address(of) + "/whatif/" + run.ID, imagined: true,
 		course: courseOfAnswer(run.Answer),
 	}
-	if run.Answer.Definition.Single() {
-		one.sought = run.Answer.Definition.Sought()
+	def := run.Answer.Definition
+	if one.seeks, one.sought = seekWords(def), def.Sought(); def.Tradeoff() == nil {
+		return one, nil
+	}
+	one.sought, one.def = view.Covered, def
+	for _, x := range slices.Concat(run.Answer.Before, run.Answer.Imagined) {
+		one.traded = append(one.traded, tradedIn(def, x))
 	}
 	return one, nil
 }
@@ -211,6 +266,22 @@ func courseOfAnswer(a *whatif.Answer) *view.Course {
 	return c
 }
 
+// tradedIn are the values of a trade-off that an imagined experiment gave; nil where it
+// counts for nothing.
+func tradedIn(def *definition.Campaign, x whatif.Experiment) []float64 {
+	kept := x.Keeps == "" || x.Keeps == campaign.KeepsAll
+	if x.Status != campaign.Measured || x.Excluded || !kept || !def.AtTarget(x.Parameters) {
+		return nil
+	}
+	return view.TradedOf(def, func(name string) (definition.Quantity, bool) {
+		i := slices.IndexFunc(x.Quantities, func(q definition.Quantity) bool { return q.Name == name })
+		if i < 0 {
+			return definition.Quantity{}, false
+		}
+		return x.Quantities[i], true
+	})
+}
+
 // compare serves the page that compares courses.
 func (c *Console) compare(w http.ResponseWriter, r *http.Request) {
 	p := comparePage{shell: c.shellOf(r, "Compare campaigns")}
@@ -225,11 +296,12 @@ func (c *Console) compare(w http.ResponseWriter, r *http.Request) {
 	p.Imagined, p.Asked = query["w"], query.Get("reach")
 	for _, each := range c.lab.Campaigns() {
 		def := each.Defined()
-		if def == nil || p.Visitor.may(See, each.Name()) != nil || !def.Measures() || !def.Single() {
+		seeks := seekWords(def)
+		if seeks == "" || p.Visitor.may(See, each.Name()) != nil {
 			continue
 		}
 		name := c.fullName(each)
-		p.Choices = append(p.Choices, compareChoice{name, soughtWords(def.Sought()), slices.Contains(query["c"], name)})
+		p.Choices = append(p.Choices, compareChoice{name, seeks, slices.Contains(query["c"], name)})
 	}
 	slices.SortStableFunc(p.Choices, func(a, b compareChoice) int { return strings.Compare(a.Sought, b.Sought) })
 	if len(all) > 0 {
@@ -257,7 +329,12 @@ func (p *comparePage) refuse(err error, query url.Values) {
 // fill writes the comparison into the page.
 func (p *comparePage) fill(all []compared, query url.Values) error {
 	sought := all[0].sought
-	p.Sought, p.Unit = soughtWords(sought), sought.Unit
+	p.Sought, p.Unit, p.Front = all[0].seeks, sought.Unit, all[0].def != nil
+	var beyond []string
+	for _, q := range all[0].beyond {
+		beyond = append(beyond, q.Name+" "+format.WithUnit(figure.Typeset(format.Rounded(q.Value, 3)), q.Unit))
+	}
+	p.Beyond = strings.Join(beyond, ", ")
 	p.Data = "/compare/data?" + url.Values{"c": query["c"], "w": query["w"]}.Encode()
 	reach, err := reachOf(all, sought, query.Get("reach"))
 	if err != nil {
@@ -282,6 +359,10 @@ func (p *comparePage) fill(all []compared, query url.Values) error {
 	}
 	p.Curve = comparison(all)
 	for _, other := range all[1:] {
+		if p.Front && !slices.Equal(view.Requirements(all[0].def), view.Requirements(other.def)) {
+			p.Notes = append(p.Notes, fmt.Sprintf("%s and %s require different things of outcomes: what breaks a constraint of "+
+				"its own campaign counts for nothing.", all[0].name, other.name))
+		}
 		p.pair(&all[0], &other)
 	}
 	return nil
@@ -335,7 +416,7 @@ func comparison(all []compared) template.HTML {
 	n := 0
 	for _, x := range all {
 		n = max(n, len(x.progress.Best))
-		for _, v := range x.progress.Best {
+		for _, v := range slices.Concat(x.progress.Best, x.progress.Value) {
 			if !math.IsNaN(v) {
 				values = append(values, v)
 			}
@@ -348,11 +429,16 @@ func comparison(all []compared) template.HTML {
 	for i, x := range all {
 		f.steps(figure.Role(fmt.Sprintf("series series%d", i+1)), x.progress.Best)
 		for k, v := range x.progress.Value {
-			if !math.IsNaN(v) && v == x.progress.Best[k] && (k == 0 || x.progress.Best[k-1] != v) {
-				e := &x.course.Experiments[k]
-				dot(f.Canvas, figure.Role(fmt.Sprintf("series%d", i+1)), "", fmt.Sprintf("%s, %s: %s", x.name, e.ID,
-					format.ValueOf(x.sought, v)), f.X(float64(k+1)), f.Y(v))
+			if math.IsNaN(v) {
+				continue
 			}
+			role := fmt.Sprintf("series%d", i+1)
+			if v != x.progress.Best[k] || k > 0 && x.progress.Best[k-1] == v { // not the best so far
+				role += " faint"
+			}
+			e := &x.course.Experiments[k]
+			dot(f.Canvas, figure.Role(role), "", fmt.Sprintf("%s, %s: %s", x.name, e.ID, format.ValueOf(x.sought, v)),
+				f.X(float64(k+1)), f.Y(v))
 		}
 	}
 	return f.SVG()

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -68,6 +69,25 @@ func TestCompare(t *testing.T) {
 	}
 	says("/compare?c=one&w=one/"+run, 200, "one, imagined: ", "less one, which share their first")
 	says("/compare?c=one&w=one", 400, "is no what-if run")
+
+	const trades = "quantities: [{name: conductivity, unit: mS/cm}, {name: viscosity, unit: mPa·s}]\n" +
+		"objective: {tradeoff: [{maximize: conductivity, worst: 1}, {minimize: viscosity}]}"
+	front := s.begin(compares("front", "random", trades))
+	s.until(front, "ends", ends)
+	s.until(s.begin(compares("second", "sobol", trades)), "ends", ends)
+	says("/compare?c=front&c=second", 200, "hypervolume (%)", "beyond conductivity 1 mS/cm, viscosity",
+		"second less front, which share their first 4 experiments", "suggested compromise")
+	says("/compare?c=front&c=one", 400, "These cannot be compared",
+		"front seeks to maximize conductivity (mS/cm), minimize viscosity (mPa·s), and one to maximize conductivity (mS/cm)")
+	location = s.sent("/campaigns/front/decisions/d1/whatif", url.Values{"method": {"random"}, "experiments": {"2"}})
+	if page := s.imagined(location); !strings.Contains(page, "/compare?c=front&amp;w=front/") {
+		t.Error("a what-if of a trade-off does not lead to the comparison")
+	}
+	run = location[strings.LastIndex(location, "/")+1:]
+	imagined := says("/compare/data?c=front&w=front/"+run, 200, "front, imagined: ")
+	if _, course, _ := strings.Cut(imagined, "front, imagined: "); !regexp.MustCompile(`"best":[1-9]`).MatchString(course) {
+		t.Errorf("the imagined front covers nothing: %s", imagined)
+	}
 
 	s.visitor.May = func(_, campaign string) error {
 		if campaign == "two" {

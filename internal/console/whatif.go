@@ -248,6 +248,7 @@ type imaginedPage struct {
 	Sides       []side
 	Rows        []versusRow
 	Curve       template.HTML
+	Front       bool // fronts of both courses can be compared
 	Verdict     string
 	Verdicts    []whatif.Verdict // where there are several quantities
 	Changes     []string
@@ -333,7 +334,7 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 		return
 	}
 	if p.Verdicts = a.Verdicts(); p.Verdicts != nil {
-		p.Quantities = a.Columns()
+		p.Quantities, p.Front = a.Columns(), a.Definition.Tradeoff() != nil
 	} else {
 		p.Curve = imagined(a)
 	}

@@ -102,51 +102,31 @@ func (s *Standing) curve(distinct [][]int, d *drawn) []Covered {
 	for i, c := range distinct {
 		first[c[0]] = i
 	}
-	means := covering{reference: s.Reference}
-	draws := make([]covering, min(banded, len(d.scores)))
+	means := pareto.Covering{Reference: s.Reference}
+	draws := make([]pareto.Covering, min(banded, len(d.scores)))
 	for i := range draws {
-		draws[i].reference = s.Reference
+		draws[i].Reference = s.Reference
 	}
 	curve := make([]Covered, len(s.Measured))
 	volumes := make([]float64, len(draws))
 	for i, m := range s.Measured {
 		if at, ok := first[i]; ok {
 			if s.Feasible[i] >= ratherFeasible {
-				means.add(s.Scores[i])
+				means.Add(s.Scores[i])
 			}
 			for j := range draws {
 				if d.kept[j][at] {
-					draws[j].add(d.scores[j][at])
+					draws[j].Add(d.scores[j][at])
 				}
 			}
 		}
 		for j := range draws {
-			volumes[j] = draws[j].volume
+			volumes[j] = draws[j].Volume
 		}
 		slices.Sort(volumes)
-		curve[i] = Covered{m.Experiment, means.volume, quantile(volumes, 0.1), quantile(volumes, 0.9)}
+		curve[i] = Covered{m.Experiment, means.Volume, quantile(volumes, 0.1), quantile(volumes, 0.9)}
 	}
 	return curve
-}
-
-// covering is what points cover beyond a reference, as they are added.
-type covering struct {
-	reference []float64
-	front     [][]float64
-	volume    float64
-}
-
-func (c *covering) add(point []float64) {
-	if slices.ContainsFunc(c.front, func(f []float64) bool { return pareto.Dominates(f, point) }) {
-		return // most points are: it is seen at once
-	}
-	gain := pareto.Improvement(point, c.front, c.reference)
-	if gain == 0 {
-		return
-	}
-	c.volume += gain
-	c.front = slices.DeleteFunc(c.front, func(f []float64) bool { return pareto.Dominates(point, f) })
-	c.front = append(c.front, point)
 }
 
 // quantile is that of sorted values, linear between them.

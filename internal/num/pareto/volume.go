@@ -74,6 +74,29 @@ func Improvement(point []float64, others [][]float64, reference []float64) float
 	return max(box-Hypervolume(clipped, reference), 0)
 }
 
+// Covering is what points cover beyond a reference, as they are added one by one.
+type Covering struct {
+	Reference []float64
+	// Volume is the hypervolume of those that were added.
+	Volume float64
+
+	front [][]float64
+}
+
+// Add adds a point.
+func (c *Covering) Add(point []float64) {
+	if slices.ContainsFunc(c.front, func(f []float64) bool { return Dominates(f, point) }) {
+		return // most points are: it is seen at once
+	}
+	gain := Improvement(point, c.front, c.Reference)
+	if gain == 0 {
+		return
+	}
+	c.Volume += gain
+	c.front = slices.DeleteFunc(c.front, func(f []float64) bool { return Dominates(point, f) })
+	c.front = append(c.front, point)
+}
+
 // Shares returns the share of the hypervolume that each point alone holds: what
 // would be lost without it. It is 0 for points that are covered, equal ones
 // among them; and everywhere, where the hypervolume is 0.
