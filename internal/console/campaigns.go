@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // perPage is how many campaigns a page lists: each row may wait for models, and
@@ -38,11 +39,14 @@ type listed struct {
 	// sought, GoByID which it is. Unknown is why there is none, though something was
 	// measured.
 	GoBy, GoByID, Unknown string
-	Spark                 template.HTML
-	Needs                 []need
-	Can                   allowed
-	Filing                lab.Filing
-	CanFile               bool
+	// Expects is what is expected of it, of a trade-off; SparkOf says what Spark is of, where
+	// that is not the best so far of what is sought.
+	Expects, SparkOf string
+	Spark            template.HTML
+	Needs            []need
+	Can              allowed
+	Filing           lab.Filing
+	CanFile          bool
 }
 
 // allowed is what may be done with a campaign, by its status and by the
@@ -421,10 +425,39 @@ func listedOf(c *lab.Campaign, may bool) listed {
 	case len(s.Values) > 0:
 		row.Unknown = s.NoModel
 	}
+	if s.Definition.Tradeoff() != nil {
+		row.SparkOf = "measured " + s.Definition.Sought().Name
+	}
+	if t := s.Tradeoff; t != nil {
+		row.Spark, row.SparkOf = sparkline(coveredIn(t), view.Covered), "covered by the front"
+		if m := t.Member(id); m != nil {
+			row.Expects = expectedIn(m)
+		}
+	}
 	if leading == nil && len(s.Preferred) > 0 {
 		row.Composition = write.LineWithUnits(s.Preferred[0].Parameters)
 	}
 	return row
+}
+
+// coveredIn is how much a front has covered after each experiment, in percent of today.
+func coveredIn(t *outcome.Front) (percent []float64) {
+	if !(t.Hypervolume > 0) {
+		return nil
+	}
+	for _, after := range t.Curve {
+		percent = append(percent, 100*after.Hypervolume/t.Hypervolume)
+	}
+	return percent
+}
+
+// expectedIn is what is expected of a composition, in a line.
+func expectedIn(m *outcome.Member) string {
+	var texts []string
+	for _, q := range believed(m) {
+		texts = append(texts, q.Name+" "+q.Text)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // runs reports whether what is needed is that the campaign is run.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -208,5 +209,25 @@ func TestAPlateStaysAsItWasFilled(t *testing.T) {
 	_, page = s.get(strings.Replace(sheet, "/sheet", "/batch", 1))
 	if !strings.Contains(page, `data-row="e2"`) || !strings.Contains(page, `data-well="A2"`) || strings.Contains(page, `data-row="e4"`) {
 		t.Error("the table of its results has another plate")
+	}
+}
+
+// Law: the list says what is expected of a trade-off's compromise, and what its small curve
+// is of: how much the front covers, once the models are there.
+func TestListSaysWhatATradeoffIsWorth(t *testing.T) {
+	s := serve(t, 0)
+	front := s.begin(compares("front", "random", "quantities: [{name: conductivity, unit: mS/cm}, {name: viscosity, unit: mPa·s}]\n"+
+		"objective: {tradeoff: [{maximize: conductivity}, {minimize: viscosity}]}"))
+	s.until(front, "ends", func(st *campaign.State) bool { return st.Status.Ended() })
+	page := ""
+	for range 200 { // the list does not wait for models
+		if _, page = s.get("/campaigns"); strings.Contains(page, "suggested compromise") {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	said := regexp.MustCompile(`<b>e\d</b>: conductivity [\d.]+ ± [\d.]+ mS/cm, viscosity [\d.]+ ± [\d.]+ mPa·s`)
+	if !said.MatchString(page) || !strings.Contains(page, "covered by the front") || !strings.Contains(page, "to 100.0 at best") {
+		t.Errorf("the list says: %s", page)
 	}
 }
