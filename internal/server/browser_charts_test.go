@@ -92,7 +92,7 @@ func (v *visitor) charts(name string) {
 // Law: charts answer a hand. A mark near the pointer, or under a thumb, has a card that says what was
 // measured there; keys go from mark to mark and zoom; the map has the axes that are chosen; who drags a
 // slice sees what the API predicts of that composition; courses that share their starts are compared
-// in pairs. Nothing of it breaks the pages' policy, no letter is smaller than 11 pixels on a phone, and
+// in pairs; a chart is saved as it stands, with all that its stylesheet says. Nothing of it breaks the pages' policy, no letter is smaller than 11 pixels on a phone, and
 // axe knows no barrier.
 func TestCharts(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
@@ -161,6 +161,22 @@ func TestCharts(t *testing.T) {
 		return at.dmc < 0.05 || at.dmc > 0.95 ? 99 : Math.abs((await r.json()).predictions[0].mean - Number(e.dataset.mean)); })()`, chromedp.EvalAwaitPromise)
 	if !(differ < 1e-9) || math.IsNaN(differ) {
 		t.Errorf("what is said of the dragged composition is %v from its prediction", differ)
+	}
+
+	saved := ask[string](v, `(async () => {
+		let file = null, named = "";
+		const link = HTMLAnchorElement.prototype, click = link.click, url = URL.createObjectURL;
+		URL.createObjectURL = (blob) => { file = blob; return url.call(URL, blob); };
+		link.click = function () { named = this.download; };
+		[...document.querySelectorAll("#map .plot-tools button")].find(b => b.textContent === "Save SVG").click();
+		link.click = click; URL.createObjectURL = url;
+		const page = new DOMParser().parseFromString(await file.text(), "image/svg+xml"), svg = page.documentElement;
+		const bare = [...svg.querySelectorAll("path")].filter(p => !/^(none|rgba?[(]|url)/.test(p.getAttribute("fill")));
+		return [named, svg.namespaceURI, svg.querySelectorAll("text").length > 5, svg.querySelectorAll("path").length > 5, bare.length,
+			page.querySelectorAll("[class], [style], script, parsererror").length].join(" ");
+	})()`, chromedp.EvalAwaitPromise)
+	if want := "one-map-viscosity-over-ec-and-lipf6.svg http://www.w3.org/2000/svg true true 0 0"; saved != want {
+		t.Errorf("the saved map is %q, want %q", saved, want)
 	}
 
 	for _, name := range []string{"course", "map", "slices", "importance", "pairs"} {

@@ -28,6 +28,46 @@
   };
   const withUnit = (name, unit) => unit ? `${name} (${unit})` : name;
 
+  // A drawing as a file: what the stylesheet says is written into its elements, in colors that
+  // every program reads.
+  const looks = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "paint-order", "font-family", "font-size", "font-weight", "text-anchor"];
+  const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const plain = (color) => {
+    if (!/^(ok|color)/.test(color)) return color;
+    pixel.canvas.width = 1; // forgets what was drawn
+    pixel.fillStyle = color;
+    pixel.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = pixel.getImageData(0, 0, 1, 1).data;
+    return `rgba(${r}, ${g}, ${b}, ${a / 255})`;
+  };
+  const written = (svg, label) => {
+    const copy = svg.cloneNode(true), from = [svg, ...svg.querySelectorAll("*")], box = svg.getBoundingClientRect();
+    [copy, ...copy.querySelectorAll("*")].forEach((e, i) => {
+      const style = getComputedStyle(from[i]);
+      for (const look of looks) {
+        const value = style.getPropertyValue(look);
+        if (value && value !== "normal") e.setAttribute(look, look === "fill" || look === "stroke" ? plain(value) : value);
+      }
+      for (const name of ["class", "tabindex", "role", "aria-roledescription", "data-says", "data-x"]) e.removeAttribute(name);
+      if (e.localName === "a") e.removeAttribute("href");
+    });
+    const view = copy.getAttribute("viewBox") || `0 0 ${box.width} ${box.height}`, [x, y, width, height] = view.split(/[ ,]+/);
+    for (const [name, value] of Object.entries({ xmlns: SVG, viewBox: view, width: box.width, height: box.height })) copy.setAttribute(name, value);
+    copy.prepend(node("svg:title", { text: label }), node("svg:rect", { x, y, width, height, fill: plain(getComputedStyle(document.body).backgroundColor) }));
+    return new XMLSerializer().serializeToString(copy);
+  };
+  // saver is a button that saves what a drawing shows now.
+  const saver = (svg, label) => {
+    const button = node("button", { type: "button", class: "quiet", "aria-label": `Save SVG: ${label()}`, text: "Save SVG" });
+    button.addEventListener("click", () => {
+      const page = location.pathname.match(/^\/campaigns\/([^/]+)/), words = label().toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "");
+      const link = node("a", { href: URL.createObjectURL(new Blob([written(svg(), label())], { type: "image/svg+xml" })), download: `${page ? decodeURIComponent(page[1]) : "compare"}-${words}.svg` });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    });
+    return button;
+  };
+
   // A parameter's categories stand at 0, 1, …
   class Plot {
     // box holds the chart; label is what it shows, in words; zoom the axes that zoom: "x", "xy" or "".
@@ -41,7 +81,10 @@
       box.replaceChildren(this.svg, this.live);
       box.dataset.plot = "on";
       this.clip = "clip-" + (Plot.count = (Plot.count || 0) + 1);
+      this.tools = node("div", { class: "plot-tools" });
+      box.after(this.tools);
       if (zoom) this.zoomed();
+      this.tools.append(saver(() => this.svg, () => this.svg.getAttribute("aria-label")));
       this.pointed();
       this.keyed();
       new ResizeObserver(() => this.draw()).observe(box);
@@ -92,7 +135,7 @@
       };
       this.reset = button("Reset", "Reset, to show all", () => this.scale(0));
       this.reset.disabled = true;
-      this.box.after(node("div", { class: "plot-tools" }, button("+", "Zoom in", () => this.scale(1.6)), button("−", "Zoom out", () => this.scale(1 / 1.6)), this.reset));
+      this.tools.append(button("+", "Zoom in", () => this.scale(1.6)), button("−", "Zoom out", () => this.scale(1 / 1.6)), this.reset);
     }
     scale(by) {
       by ? this.selection.call(this.zoom.scaleBy, by) : this.selection.call(this.zoom.transform, d3.zoomIdentity);
@@ -309,5 +352,10 @@
     field.addEventListener("change", () => change(field.value));
     return { field, whole: node("span", { class: "choice" }, node("label", { for: id, text: name }), field) };
   };
+  // Drawings of the server can be saved, too.
+  for (const svg of document.querySelectorAll("#figures figure .report > svg")) {
+    const figure = svg.closest("figure"), title = figure.querySelector("h3");
+    figure.append(node("div", { class: "plot-tools" }, saver(() => svg, () => title ? title.textContent : document.title)));
+  }
   window.Charts = { Plot, node, short, around, withUnit, spanOf, tableIn, json, select };
 })();
