@@ -89,11 +89,12 @@ type drawings struct {
 type tables struct {
 	paged
 	Last        []view.Line // events
-	Columns     []string
+	Order, All  string      // in which order they are, and the address of all on one page
+	Columns     []column    // of parameters
 	Experiments []experimentRow
-	Objective   string
+	Objective   column
 	PredictedOf string   // the quantity that predictions are of; empty where there is one
-	Quantities  []string // columns of further declared quantities
+	Quantities  []column // of further declared quantities
 	Duels       []duelRow
 	Notes       []noteRow
 	Exclusions  []exclusionRow
@@ -177,7 +178,7 @@ func (c *Console) campaign(w http.ResponseWriter, r *http.Request) {
 // showCampaign shows a campaign, and why a request on its page was refused: the
 // form keeps what was typed. ?tab= chooses the part that is shown below the summary,
 // ?at= shows the campaign as it was at an experiment, ?x= and ?y= choose the scatter's
-// axes, ?page= the page of the table, ?all lists all. What makes no sense is as if it
+// axes, ?page= the page of the table, ?sort= its order, ?all lists all. What makes no sense is as if it
 // were not there: an address is easily cut off, and is no form.
 func (c *Console) showCampaign(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
@@ -398,15 +399,8 @@ func (d *drawings) draw(s *campaign.State, bests engine.Bests) {
 // that something was excluded once explains what was not measured then.
 func (t *tables) list(s *campaign.State, log *view.Timeline) {
 	t.Last = log.Last(lastEvents)
-	t.Objective = format.HeadingOf(s.Definition.Sought())
-	for _, par := range s.Definition.Parameters {
-		t.Columns = append(t.Columns, format.Heading(par.Name, par.Unit))
-	}
 	if s.Definition.Several() {
 		t.PredictedOf = s.Definition.Sought().Name
-	}
-	for _, q := range shownQuantities(s.Definition) {
-		t.Quantities = append(t.Quantities, format.Heading(q.Name, q.Unit))
 	}
 	for _, n := range slices.Backward(s.Notes) {
 		t.Notes = append(t.Notes, noteRow{n, events.ActorName(n.Actor)})
@@ -417,6 +411,11 @@ func (t *tables) list(s *campaign.State, log *view.Timeline) {
 // page chooses which of so many rows are listed, the newest first: all of them where that
 // is asked for. The rows are those before, counted from the oldest, down to first.
 func (t *tables) page(r *http.Request, total int) (before, first int) {
+	query := r.URL.Query()
+	query.Del("said")
+	query.Del("page")
+	query.Set("all", "")
+	t.All = "?" + query.Encode()
 	each := mostRows
 	if r.URL.Query().Has("all") {
 		each = max(total, 1)
@@ -433,6 +432,7 @@ func (t *tables) page(r *http.Request, total int) (before, first int) {
 
 // duels lists the comparisons, the newest first.
 func (t *tables) duels(r *http.Request, s *campaign.State) {
+	t.Order = "the newest first"
 	before, first := t.page(r, len(s.Questions))
 	for _, q := range slices.Backward(s.Questions[first:before]) {
 		row := duelRow{q, stop(view.Answer(s.Definition, &q))}
@@ -443,7 +443,7 @@ func (t *tables) duels(r *http.Request, s *campaign.State) {
 	}
 }
 
-// experiments lists the experiments, the newest first. One is highlighted, the
+// experiments lists the experiments, the newest first or as ?sort= says. One is highlighted, the
 // composition to go by; which ones are best, by the model and as measured, is said in
 // words, since they may be two.
 func (t *tables) experiments(
@@ -451,8 +451,18 @@ func (t *tables) experiments(
 ) {
 	leading, _ := bests.Leading()
 	write := format.CompositionsOf(s.Definition)
-	before, first := t.page(r, len(s.Experiments))
-	for i := before - 1; i >= first; i-- {
+	t.Objective, t.Quantities, t.Columns = columnsOf(s)
+	columns := []*column{&t.Objective}
+	for i := range t.Quantities {
+		columns = append(columns, &t.Quantities[i])
+	}
+	for i := range t.Columns {
+		columns = append(columns, &t.Columns[i])
+	}
+	var order []int
+	order, t.Order = sorted(r, s, columns...)
+	before, first := t.page(r, len(order))
+	for _, i := range order[len(order)-before : len(order)-first] {
 		row := experimentRowOf(s, &s.Experiments[i], write, log)
 		row.Class = classOf(&s.Experiments[i], leading)
 		row.Best = bestOf(bests, row.ID)

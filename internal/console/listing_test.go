@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -229,5 +230,40 @@ func TestListSaysWhatATradeoffIsWorth(t *testing.T) {
 	said := regexp.MustCompile(`<b>e\d</b>: conductivity [\d.]+ ± [\d.]+ mS/cm, viscosity [\d.]+ ± [\d.]+ mPa·s`)
 	if !said.MatchString(page) || !strings.Contains(page, "covered by the front") || !strings.Contains(page, "to 100.0 at best") {
 		t.Errorf("the list says: %s", page)
+	}
+}
+
+// Law: the table of experiments is sorted by the column that its address names, what has no
+// value last in either direction, with the heading leading to the other one; what names no
+// column leaves the newest first.
+func TestExperimentsAreSorted(t *testing.T) {
+	s := serve(t, time.Hour)
+	bench := s.begin(byHand("bench", "{experiments: 4}", "sobol"))
+	for i, value := range []string{"7", "9", "8"} {
+		id := fmt.Sprintf("e%d", i+1)
+		s.until(bench, "asks for "+id, func(st *campaign.State) bool { return st.Experiment(id) != nil })
+		s.sent("/campaigns/bench/tell", url.Values{"experiment": {id}, "outcome": {"measured"}, "value": {value}})
+	}
+	s.until(bench, "asks for the last", func(st *campaign.State) bool { return st.Experiment("e4") != nil })
+	sought := ""
+	bench.Read(func(core *engine.Core) { sought = core.State().Definition.Sought().Name })
+	for query, want := range map[string]string{
+		"":                    "e4 e3 e2 e1",
+		"?sort=no-such":       "e4 e3 e2 e1",
+		"?sort=" + sought:     "e1 e3 e2 e4",
+		"?sort=-" + sought:    "e2 e3 e1 e4",
+		"?all&sort=" + sought: "e1 e3 e2 e4",
+	} {
+		_, page := s.get("/campaigns/bench" + query)
+		var ids []string
+		for _, m := range regexp.MustCompile(`<tr data-x="(e\d)"`).FindAllStringSubmatch(page, -1) {
+			ids = append(ids, m[1])
+		}
+		if got := strings.Join(ids, " "); got != want {
+			t.Errorf("%q lists %s, want %s", query, got, want)
+		}
+		if turned := `aria-sort="ascending"><a href="?sort=-` + sought + `"`; (query == "?sort="+sought) != strings.Contains(page, turned) {
+			t.Errorf("%q does not lead to the other direction alone", query)
+		}
 	}
 }
