@@ -2,6 +2,8 @@ package view
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/format"
@@ -40,35 +42,40 @@ var ruled = map[string]string{
 }
 
 // gistOf says in a few words what tells a decision to measure from others: what settled
-// it, then what was expected of it alone. Empty where neither is known; the reason is then
-// all there is.
+// it where that is unusual, what was expected of it alone, then what was looked for. Empty
+// where neither rule nor acquisition is known; the reason is then all there is.
 func gistOf(d *events.DecisionMade) string {
-	gist, known := ruled[d.Rule]
-	if !known {
-		gist = acquired[d.Policy.Next]
+	settled, wanted := ruled[d.Rule], acquired[d.Policy.Next]
+	if settled != "" {
+		wanted = ""
+	} else if wanted == "" {
+		return ""
 	}
-	chosen := d.Candidate(d.Chosen)
-	if gist == "" || chosen == nil {
-		return gist
+	parts := []string{settled}
+	if c := d.Candidate(d.Chosen); c != nil {
+		if d.Rule == policies.RuleAnswers && c.Informed != nil && c.Prediction != nil {
+			by := answered(c.Informed.Mean-c.Prediction.Mean, c.Prediction.SD)
+			if parts = append(parts, by); by == "" {
+				wanted += " with answers"
+			}
+		}
+		if f := c.Feasible; f != nil && f.Probability < 0.995 { // else it is as good as certain
+			parts = append(parts, "feasible P "+format.Fixed(f.Probability, 2))
+		}
 	}
-	if d.Rule == policies.RuleAnswers && chosen.Informed != nil && chosen.Prediction != nil {
-		gist += answered(chosen.Informed.Mean-chosen.Prediction.Mean, chosen.Prediction.SD)
-	}
-	if f := chosen.Feasible; f != nil && f.Probability < 0.995 { // else it is as good as certain
-		gist += ", feasible P " + format.Fixed(f.Probability, 2)
-	}
-	return gist
+	parts = slices.DeleteFunc(append(parts, wanted), func(part string) bool { return part == "" })
+	return strings.Join(parts, ", ")
 }
 
-// answered says by how much experts' answers change what is expected, where that is worth
-// a word: sd is how well it was known without them.
+// answered says by how much experts' answers change what is expected; empty where that is
+// not worth a word: sd is how well it was known without them.
 func answered(by, sd float64) string {
 	if math.Abs(by) < 0.1*sd {
-		return " with answers"
+		return ""
 	}
 	sign := "+"
 	if by < 0 {
 		sign = "−"
 	}
-	return ", answers " + sign + format.Significant(math.Abs(by), 2)
+	return "answers " + sign + format.Significant(math.Abs(by), 2)
 }
