@@ -84,6 +84,7 @@ func TestCompare(t *testing.T) {
 		t.Error("a what-if of a trade-off does not lead to the comparison")
 	}
 	run = location[strings.LastIndex(location, "/")+1:]
+	says("/compare?c=front&w=front/"+run, 200, "front, imagined: ", "less front, which share their first")
 	imagined := says("/compare/data?c=front&w=front/"+run, 200, "front, imagined: ")
 	if _, course, _ := strings.Cut(imagined, "front, imagined: "); !regexp.MustCompile(`"best":[1-9]`).MatchString(course) {
 		t.Errorf("the imagined front covers nothing: %s", imagined)

@@ -239,10 +239,14 @@ func TestListSaysWhatATradeoffIsWorth(t *testing.T) {
 func TestExperimentsAreSorted(t *testing.T) {
 	s := serve(t, time.Hour)
 	bench := s.begin(byHand("bench", "{experiments: 4}", "sobol"))
-	for i, value := range []string{"7", "9", "8"} {
+	for i, value := range []string{"7", "", "8"} {
 		id := fmt.Sprintf("e%d", i+1)
 		s.until(bench, "asks for "+id, func(st *campaign.State) bool { return st.Experiment(id) != nil })
-		s.sent("/campaigns/bench/tell", url.Values{"experiment": {id}, "outcome": {"measured"}, "value": {value}})
+		outcome := "measured"
+		if value == "" {
+			outcome = "failed"
+		}
+		s.sent("/campaigns/bench/tell", url.Values{"experiment": {id}, "outcome": {outcome}, "value": {value}, "why": {"it leaked"}})
 	}
 	s.until(bench, "asks for the last", func(st *campaign.State) bool { return st.Experiment("e4") != nil })
 	sought := ""
@@ -250,9 +254,9 @@ func TestExperimentsAreSorted(t *testing.T) {
 	for query, want := range map[string]string{
 		"":                    "e4 e3 e2 e1",
 		"?sort=no-such":       "e4 e3 e2 e1",
-		"?sort=" + sought:     "e1 e3 e2 e4",
-		"?sort=-" + sought:    "e2 e3 e1 e4",
-		"?all&sort=" + sought: "e1 e3 e2 e4",
+		"?sort=" + sought:     "e1 e3 e4 e2",
+		"?sort=-" + sought:    "e3 e1 e4 e2",
+		"?all&sort=" + sought: "e1 e3 e4 e2",
 	} {
 		_, page := s.get("/campaigns/bench" + query)
 		var ids []string

@@ -86,14 +86,7 @@ func sorted(r *http.Request, s *campaign.State, columns ...*column) (order []int
 
 // before compares two values for a table: none comes last, whatever the direction.
 func before(a, b float64, down bool) int {
-	switch {
-	case math.IsNaN(a) && math.IsNaN(b):
-		return 0
-	case math.IsNaN(a):
-		return 1
-	case math.IsNaN(b):
-		return -1
-	case down:
+	if down || math.IsNaN(a) || math.IsNaN(b) { // none is less than all numbers
 		return cmp.Compare(b, a)
 	}
 	return cmp.Compare(a, b)

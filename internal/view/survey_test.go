@@ -180,6 +180,11 @@ func TestImportance(t *testing.T) {
 	if of[0].Learned.Reading != diagnose.ReadingBends || of[1].Learned.Reading != diagnose.ReadingNone {
 		t.Errorf("of the conductivity is said: lipf6 %+v, ec %+v", of[0].Learned, of[1].Learned)
 	}
+	for i, e := range of[1:] {
+		if !(*of[0].Learned.Change > *e.Learned.Change) {
+			t.Errorf("%s changes the conductivity by %v, lipf6 by %v", first.Parameters[i+1], *e.Learned.Change, *of[0].Learned.Change)
+		}
+	}
 	if last := first.Shares[2]; last[0].Total == nil || last[0].Low != nil {
 		t.Errorf("of the constraints: %+v", last)
 	}
