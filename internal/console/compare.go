@@ -156,7 +156,8 @@ func (c *Console) coursesOf(r *http.Request) (all []compared, err error) {
 	for i := range all {
 		switch {
 		case all[i].seeks == "":
-			return nil, problem.New(problem.Invalid, "there is no best so far to compare in %s: it seeks what an expert prefers", all[i].name)
+			return nil, problem.New(problem.Invalid,
+				"there is no best so far to compare in %s: it seeks what an expert prefers", all[i].name)
 		case all[i].seeks != all[0].seeks:
 			return nil, problem.New(problem.Invalid, "%s seeks to %s, and %s to %s",
 				all[0].name, all[0].seeks, all[i].name, all[i].seeks)

@@ -73,7 +73,9 @@ func sorted(r *http.Request, s *campaign.State, columns ...*column) (order []int
 			if c.Sorted, ask, said = "ascending", "-"+name, "the least "+name+" first"; down {
 				c.Sorted, ask, said = "descending", name, "the greatest "+name+" first"
 			}
-			slices.SortStableFunc(order, func(a, b int) int { return before(c.of(&s.Experiments[a]), c.of(&s.Experiments[b]), down) })
+			slices.SortStableFunc(order, func(a, b int) int {
+				return before(c.of(&s.Experiments[a]), c.of(&s.Experiments[b]), down)
+			})
 		}
 		query := r.URL.Query()
 		query.Del("said")

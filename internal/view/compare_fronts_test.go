@@ -12,7 +12,9 @@ import (
 // together; what counts for nothing changes nothing. The areas are worked out by hand.
 func TestCoveringsOfCourses(t *testing.T) {
 	zero, ten := 0.0, 10.0
-	def := &definition.Campaign{Quantities: []definition.QuantityDef{{Name: "yield", Unit: "%"}, {Name: "cost", Unit: "EUR"}}}
+	def := &definition.Campaign{
+		Quantities: []definition.QuantityDef{{Name: "yield", Unit: "%"}, {Name: "cost", Unit: "EUR"}},
+	}
 	def.Objective.Tradeoff = []definition.Aim{
 		{Name: "yield", Goal: definition.Maximize, Worst: &zero}, {Name: "cost", Goal: definition.Minimize, Worst: &ten},
 	}

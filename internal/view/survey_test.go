@@ -182,7 +182,8 @@ func TestImportance(t *testing.T) {
 	}
 	for i, e := range of[1:] {
 		if !(*of[0].Learned.Change > *e.Learned.Change) {
-			t.Errorf("%s changes the conductivity by %v, lipf6 by %v", first.Parameters[i+1], *e.Learned.Change, *of[0].Learned.Change)
+			t.Errorf("%s changes the conductivity by %v, lipf6 by %v",
+				first.Parameters[i+1], *e.Learned.Change, *of[0].Learned.Change)
 		}
 	}
 	if last := first.Shares[2]; last[0].Total == nil || last[0].Low != nil {
