@@ -321,13 +321,12 @@ func (c *Core) bestMeasured() *Best {
 	}
 	var best *Best
 	for x, value := range s.Results() {
-		b := &Best{
-			Parameters: x.Measurement.Actual, Value: value.Value, SD: value.SD, Unit: sought.Unit,
-			Experiment: x.ID, Further: x.Measurement.Further, Keeps: s.Keeps(x),
-		}
-		if best == nil || b.Keeps.Before(best.Keeps) ||
-			b.Keeps == best.Keeps && sought.Better(b.Value, best.Value) {
-			best = b
+		judged := s.Judge(x)
+		if best == nil || judged.Before(campaign.Judged{Value: best.Value, Keeps: best.Keeps}, sought) {
+			best = &Best{
+				Parameters: x.Measurement.Actual, Value: value.Value, SD: value.SD, Unit: sought.Unit,
+				Experiment: x.ID, Further: x.Measurement.Further, Keeps: judged.Keeps,
+			}
 		}
 	}
 	return best

@@ -261,14 +261,12 @@ func (c *Course) keep(def *definition.Campaign, s *campaign.State, of []Experime
 // best is the best measured value, of those that keep the constraints where some do,
 // as the campaign's status has it.
 func (c *Course) best(def *definition.Campaign, s *campaign.State, of []Experiment) {
-	var value float64
-	var keeps campaign.Keeps
-	for x, v := range s.Results() {
-		k := s.Keeps(x)
-		if i := placeOf(of, x.ID); i >= 0 && (c.Found == nil || k.Before(keeps) ||
-			k == keeps && def.Sought().Better(v.Value, value)) {
+	var best campaign.Judged
+	for x := range s.Results() {
+		judged := s.Judge(x)
+		if i := placeOf(of, x.ID); i >= 0 && (c.Found == nil || judged.Before(best, def.Sought())) {
 			found := of[i]
-			c.Found, value, keeps = &found, v.Value, k
+			c.Found, best = &found, judged
 		}
 	}
 }

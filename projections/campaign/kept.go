@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
@@ -26,6 +27,78 @@ const (
 func (k Keeps) Before(other Keeps) bool {
 	rank := map[Keeps]int{KeepsAll: 0, KeepsUnknown: 1, KeepsNot: 2}
 	return rank[k] < rank[other]
+}
+
+// Judged is a measured value with all that the best measured is told by.
+type Judged struct {
+	Value float64 // NaN of what has none, or does not count (see [State.Results])
+	Keeps Keeps
+}
+
+// Before reports whether a value comes before another as the best measured: what keeps
+// the constraints on outcomes before all else, and then the better value. What does not
+// count comes last.
+func (j Judged) Before(other Judged, sought definition.Objective) bool {
+	switch {
+	case math.IsNaN(j.Value) || math.IsNaN(other.Value):
+		return !math.IsNaN(j.Value)
+	case j.Keeps != other.Keeps:
+		return j.Keeps.Before(other.Keeps)
+	}
+	return sought.Better(j.Value, other.Value)
+}
+
+// BestSoFar returns the place of the best measured of the values up to each, the first
+// of equals. It is −1 as long as nothing counts but what breaks a constraint on outcomes:
+// that is no best. What is known to keep all of them takes the place of what is only not
+// known to break one, so that with it the best can become worse.
+func BestSoFar(values []Judged, sought definition.Objective) []int {
+	places, best := make([]int, len(values)), -1
+	for i, v := range values {
+		if !math.IsNaN(v.Value) && v.Keeps != KeepsNot && (best < 0 || v.Before(values[best], sought)) {
+			best = i
+		}
+		places[i] = best
+	}
+	return places
+}
+
+// ValuesAt are the values at places, NaN at −1: with those of [BestSoFar] the line of the
+// best so far.
+func ValuesAt(places []int, values []Judged) []float64 {
+	line := make([]float64, len(places))
+	for i, at := range places {
+		line[i] = math.NaN()
+		if at >= 0 {
+			line[i] = values[at].Value
+		}
+	}
+	return line
+}
+
+// Judge returns the value of what is sought that an experiment gave as the best so far
+// takes it.
+func (s *State) Judge(x *Experiment) Judged {
+	j := Judged{math.NaN(), s.Keeps(x)}
+	if value, ok := s.Value(x); ok && s.Counts(x) && s.AtTarget(x) {
+		j.Value = value.Value
+	}
+	return j
+}
+
+// Judged are those of all experiments, in order of request.
+func (s *State) Judged() []Judged {
+	all := make([]Judged, len(s.Experiments))
+	for i := range s.Experiments {
+		all[i] = s.Judge(&s.Experiments[i])
+	}
+	return all
+}
+
+// Breaks reports whether what an experiment measured is known to break a constraint on
+// outcomes.
+func (s *State) Breaks(x *Experiment) bool {
+	return x.Status == Measured && s.Keeps(x) == KeepsNot
 }
 
 // Keeps says whether what an experiment measured keeps the constraints on outcomes,
