@@ -82,6 +82,10 @@ type drawings struct {
 	Parallel template.HTML
 	Axes     []string
 	X, Y     int
+	// Bounded says of the curve which measurements it leaves out, under constraints on
+	// outcomes. Breaks is set where a composition is drawn that breaks one.
+	Bounded string
+	Breaks  bool
 }
 
 // tables are the lists of a campaign's page. Experiments is filled where the
@@ -106,6 +110,7 @@ type experimentRow struct {
 	Class, Predicted, Measured string
 	Why                        reason
 	Best                       string // in which way it is the best
+	Breaks                     bool   // a constraint on outcomes, as measured
 	Cells, Quantities          []string
 }
 
@@ -376,6 +381,7 @@ func axesOf(query url.Values) (d drawings) {
 func (d *drawings) curve(s *campaign.State) {
 	if s.Definition.Single() {
 		d.Curve = convergence(s)
+		d.Bounded = boundedCurve(s)
 	}
 }
 
@@ -392,6 +398,7 @@ func (d *drawings) draw(s *campaign.State, bests engine.Bests) {
 		d.Scatter = scatter(s, d.X, d.Y, bests)
 	}
 	d.Parallel = parallel(s, bests)
+	d.Breaks = slices.ContainsFunc(drawn(s), s.Breaks)
 }
 
 // list lists the last events, the notes and the exclusions, and names the
@@ -464,7 +471,7 @@ func (t *tables) experiments(
 	before, first := t.page(r, len(order))
 	for _, i := range order[len(order)-before : len(order)-first] {
 		row := experimentRowOf(s, &s.Experiments[i], write, log)
-		row.Class = classOf(&s.Experiments[i], leading)
+		row.Class = classOf(s, &s.Experiments[i], leading)
 		row.Best = bestOf(bests, row.ID)
 		t.Experiments = append(t.Experiments, row)
 	}
@@ -475,7 +482,7 @@ func (t *tables) experiments(
 func experimentRowOf(
 	s *campaign.State, x *campaign.Experiment, write format.Compositions, log *view.Timeline,
 ) experimentRow {
-	row := experimentRow{Experiment: *x}
+	row := experimentRow{Experiment: *x, Breaks: s.Breaks(x)}
 	for k := range s.Definition.Parameters {
 		text, _ := write.Value(k, x.Parameters)
 		row.Cells = append(row.Cells, text)

@@ -441,12 +441,12 @@ func listedOf(c *lab.Campaign, may bool) listed {
 }
 
 // coveredIn is how much a front has covered after each experiment, in percent of today.
-func coveredIn(t *outcome.Front) (percent []float64) {
+func coveredIn(t *outcome.Front) (percent []campaign.Judged) {
 	if !(t.Hypervolume > 0) {
 		return nil
 	}
 	for _, after := range t.Curve {
-		percent = append(percent, 100*after.Hypervolume/t.Hypervolume)
+		percent = append(percent, campaign.Judged{Value: 100 * after.Hypervolume / t.Hypervolume, Keeps: campaign.KeepsAll})
 	}
 	return percent
 }

@@ -44,6 +44,7 @@ type comparePage struct {
 	Notes    []string
 	Data     string // the address of the data of the chart
 	Costs    bool
+	Bounded  bool // a course has constraints on outcomes
 }
 
 // compareChoice is a campaign that the visitor can choose.
@@ -180,11 +181,15 @@ func coverings(all []compared) {
 	covered, beyond := view.Coverings(all[0].def, traded)
 	for i := range all {
 		p := &all[i].progress
-		p.Best, p.Value, all[i].beyond = covered[i], make([]float64, len(covered[i])), beyond
+		p.Best, all[i].beyond = covered[i], beyond
+		p.Values, p.From, p.Breaking = make([]campaign.Judged, len(p.Best)), make([]int, len(p.Best)), 0
+		last := -1
 		for n, v := range p.Best {
-			if p.Value[n] = v; n > 0 && p.Best[n-1] == v || v == 0 {
-				p.Value[n] = nan
+			p.Values[n].Value = nan
+			if v > 0 && (n == 0 || p.Best[n-1] != v) {
+				p.Values[n], last = campaign.Judged{Value: v, Keeps: campaign.KeepsAll}, n
 			}
+			p.From[n] = last
 		}
 	}
 }
@@ -261,7 +266,7 @@ func courseOfAnswer(a *whatif.Answer) *view.Course {
 	for _, x := range slices.Concat(a.Before, a.Imagined) {
 		c.Experiments = append(c.Experiments, view.CourseExperiment{
 			ID: x.ID, Status: x.Status, Parameters: x.Parameters, Values: []*float64{x.Value},
-			Counts: x.Status == campaign.Measured && x.Value != nil && !x.Excluded && a.Definition.AtTarget(x.Parameters),
+			Counts: !math.IsNaN(x.Judged(a.Definition).Value), Keeps: x.Keeps,
 		})
 	}
 	return c
@@ -352,6 +357,13 @@ func (p *comparePage) fill(all []compared, query url.Values) error {
 			if after := x.progress.Reaches(reach, sought); after > 0 {
 				row.Reached = fmt.Sprint(after)
 			}
+		} else if x.progress.Breaking > 0 {
+			row.Measured = "nothing keeps the constraints"
+		}
+		p.Bounded = p.Bounded || slices.ContainsFunc(x.progress.Values, func(v campaign.Judged) bool { return v.Keeps != "" })
+		if n := x.progress.Breaking; n > 0 {
+			p.Notes = append(p.Notes, fmt.Sprintf("%s: what %d of its experiments measured breaks a constraint on "+
+				"outcomes, and is no part of its line.", x.name, n))
 		}
 		if n := len(x.progress.Cost); n > 0 {
 			row.Cost, p.Costs = format.WithUnit(format.Short(x.progress.Cost[n-1]), x.course.CostUnit), true
@@ -406,7 +418,11 @@ func (p *comparePage) pair(a, b *compared) {
 		pair.After = append(pair.After, most)
 	}
 	for _, n := range pair.After {
-		pair.Cells = append(pair.Cells, figure.Typeset(format.Short(b.progress.Best[n-1]-a.progress.Best[n-1])))
+		text := "–" // one of them has no best yet
+		if less := b.progress.Best[n-1] - a.progress.Best[n-1]; !math.IsNaN(less) {
+			text = figure.Typeset(format.Short(less))
+		}
+		pair.Cells = append(pair.Cells, text)
 	}
 	p.Pairs = append(p.Pairs, pair)
 }
@@ -417,9 +433,9 @@ func comparison(all []compared) template.HTML {
 	n := 0
 	for _, x := range all {
 		n = max(n, len(x.progress.Best))
-		for _, v := range slices.Concat(x.progress.Best, x.progress.Value) {
-			if !math.IsNaN(v) {
-				values = append(values, v)
+		for _, v := range x.progress.Values {
+			if !math.IsNaN(v.Value) {
+				values = append(values, v.Value)
 			}
 		}
 	}
@@ -429,12 +445,13 @@ func comparison(all []compared) template.HTML {
 	f := courseOf("The best so far of each campaign", all[0].sought, n, values, 320, 14, 26)
 	for i, x := range all {
 		f.steps(figure.Role(fmt.Sprintf("series series%d", i+1)), x.progress.Best)
-		for k, v := range x.progress.Value {
+		for k, judged := range x.progress.Values {
+			v := judged.Value
 			if math.IsNaN(v) {
 				continue
 			}
 			role := fmt.Sprintf("series%d", i+1)
-			if v != x.progress.Best[k] || k > 0 && x.progress.Best[k-1] == v { // not the best so far
+			if x.progress.From[k] != k { // not the best so far
 				role += " faint"
 			}
 			e := &x.course.Experiments[k]
@@ -458,7 +475,9 @@ type comparedData struct {
 
 // comparePoint is an experiment of it; null where there is none.
 type comparePoint struct {
-	ID    string   `json:"id"`
+	ID string `json:"id"`
+	// Leads is set where it is the best so far itself.
+	Leads bool     `json:"leads,omitempty"`
 	Value *float64 `json:"value"`
 	Best  *float64 `json:"best"`
 	Cost  *float64 `json:"cost,omitempty"`
@@ -482,9 +501,14 @@ func (c *Console) compareData(w http.ResponseWriter, r *http.Request) {
 			return &values[i]
 		}
 		for i, e := range x.course.Experiments {
-			one.Points = append(one.Points, comparePoint{
-				e.ID, number(x.progress.Value, i), number(x.progress.Best, i), number(x.progress.Cost, i), number(x.progress.Hours, i),
-			})
+			point := comparePoint{
+				ID: e.ID, Leads: x.progress.From[i] == i, Best: number(x.progress.Best, i),
+				Cost: number(x.progress.Cost, i), Hours: number(x.progress.Hours, i),
+			}
+			if v := x.progress.Values[i].Value; !math.IsNaN(v) {
+				point.Value = &v
+			}
+			one.Points = append(one.Points, point)
 		}
 		series = append(series, one)
 	}

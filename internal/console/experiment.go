@@ -124,7 +124,7 @@ func (p *experimentPage) fill(
 	s := core.State()
 	def := s.Definition
 	p.Experiment = *x
-	p.Class = classOf(x, best)
+	p.Class = classOf(s, x, best)
 	sought := def.Sought()
 	p.Objective, p.Unit = sought.Name, sought.Unit
 	p.Instrument = instrumentName(def, x)

@@ -33,6 +33,8 @@ func dot(d *figure.Canvas, standing figure.Role, id, title string, x, y float64)
 	switch kind, _, _ := strings.Cut(string(standing), " "); kind {
 	case "failed":
 		shape = figure.CrossDot
+	case "breaks":
+		shape = figure.BarredDot
 	case "open":
 		shape = figure.DiamondDot
 	case "imagined":
@@ -53,17 +55,30 @@ func measuredValues(s *campaign.State) (values []float64) {
 	return values
 }
 
+// nothingKeeps is said where the best so far has no line.
+const nothingKeeps = "none of which keeps the constraints on outcomes"
+
 // sparkline draws how the best so far has gone, and a point for each value. It
 // is empty for fewer than two, which have no course.
-func sparkline(values []float64, sought definition.Objective) template.HTML {
-	if len(values) < 2 {
+func sparkline(judged []campaign.Judged, sought definition.Objective) template.HTML {
+	if len(judged) < 2 {
 		return ""
 	}
 	const w, h = 120, 28 // as the stylesheet has it
-	best := figure.BestSoFar(values, sought)
+	from := campaign.BestSoFar(judged, sought)
+	best := campaign.ValuesAt(from, judged)
+	values := make([]float64, len(judged))
+	for i, j := range judged {
+		values[i] = j.Value
+	}
 	s := figure.SpanOf(0.08, values...)
-	d := newDrawing(w, h, "spark", fmt.Sprintf("%d measurements, from %s to %s at best", len(values),
-		format.Short(values[0]), format.Short(best[len(best)-1])))
+	title := fmt.Sprintf("%d measurements, ", len(values))
+	if begins := slices.IndexFunc(from, func(at int) bool { return at >= 0 }); begins >= 0 {
+		title += fmt.Sprintf("from %s to %s at best", format.Short(best[begins]), format.Short(best[len(best)-1]))
+	} else {
+		title += nothingKeeps
+	}
+	d := newDrawing(w, h, "spark", title)
 	line := make(plot.XYs, len(values))
 	var each plot.XYs // one path for all, since a list has fifty of these: a line without a length is a dot
 	for i, v := range values {
@@ -155,47 +170,66 @@ func (f *frame) steps(role figure.Role, best []float64) (end float64) {
 // convergence draws every measurement and the best so far. It is the small
 // figure of the campaign's page; internal/report draws the large one with the
 // model. It is empty where nothing was measured. Values that are left out of
-// the models are shown and do not count for the best; failures stand at the
-// lower edge, since they have no value.
+// the models, and what breaks a constraint on outcomes, are shown and do not count for
+// the best; failures stand at the lower edge, since they have no value.
 func convergence(s *campaign.State) template.HTML {
 	sought := s.Definition.Sought()
 	n := len(s.Experiments)
 	values := make([]float64, n)
-	counted := make([]float64, n)
 	any := false
 	for i := range s.Experiments {
-		values[i], counted[i] = nan, nan
-		x := &s.Experiments[i]
-		if value, ok := s.Value(x); ok {
-			values[i] = value.Value
-			any = true
-			if !x.Excluded && s.AtTarget(x) {
-				counted[i] = values[i]
-			}
-		}
+		values[i] = valueOf(s, &s.Experiments[i])
+		any = any || !math.IsNaN(values[i])
 	}
 	if !any {
 		return ""
 	}
 	title := "Every measurement of " + format.HeadingOf(sought) + ", and the best so far"
 	f := courseOf(title, sought, n, values, 268, 14, 26)
-	f.steps("best", figure.BestSoFar(counted, sought))
+	judged := s.Judged()
+	f.steps("best", campaign.ValuesAt(campaign.BestSoFar(judged, sought), judged))
 	for i := range s.Experiments {
 		e := &s.Experiments[i]
 		at := f.X(float64(i + 1))
 		switch {
 		case !math.IsNaN(values[i]):
-			standing := figure.Role("done")
-			if e.Excluded {
+			standing, title := figure.Role("done"), e.ID+": "+format.ValueOf(sought, values[i])
+			switch {
+			case e.Excluded:
 				standing = "left-out"
+			case s.Breaks(e):
+				standing, title = "breaks", title+", breaks a constraint on outcomes"
 			}
-			title := e.ID + ": " + format.ValueOf(sought, values[i])
 			dot(f.Canvas, standing, e.ID, title, at, f.Y(values[i]))
 		case e.Status == campaign.Failed || e.Status == campaign.Infeasible:
 			dot(f.Canvas, "failed", e.ID, e.ID+": "+string(e.Status), at, f.bottom-2)
 		}
 	}
 	return f.SVG()
+}
+
+// boundedCurve says which measurements the best so far leaves out; "" where there are no
+// constraints on outcomes.
+func boundedCurve(s *campaign.State) string {
+	if len(s.Definition.ConstraintsOnOutcomes) == 0 {
+		return ""
+	}
+	judged := s.Judged()
+	from := campaign.BestSoFar(judged, s.Definition.Sought())
+	counts := func(j campaign.Judged) bool { return !math.IsNaN(j.Value) }
+	first, begins := slices.IndexFunc(judged, counts), slices.IndexFunc(from, func(at int) bool { return at >= 0 })
+	text := "What is barred breaks a constraint on outcomes and is no part of the line"
+	switch {
+	case first < 0:
+		return ""
+	case begins < 0:
+		return text + ", which there is not yet: nothing that was measured keeps them."
+	case begins > first:
+		return text + fmt.Sprintf(", which begins with %s, the first that is not known to break one.", s.Experiments[begins].ID)
+	case !slices.ContainsFunc(judged, func(j campaign.Judged) bool { return counts(j) && j.Keeps == campaign.KeepsNot }):
+		return ""
+	}
+	return text + "."
 }
 
 // scale draws what is expected on the scale of what was measured: a tick for
@@ -328,7 +362,7 @@ func bestOf(bests engine.Bests, id string) string {
 
 // classOf returns the class by which an experiment is drawn; best is the
 // experiment to highlight, whatever else it is.
-func classOf(x *campaign.Experiment, best string) string {
+func classOf(s *campaign.State, x *campaign.Experiment, best string) string {
 	switch {
 	case best == x.ID:
 		return "is-best"
@@ -338,6 +372,8 @@ func classOf(x *campaign.Experiment, best string) string {
 		return "open"
 	case x.Excluded:
 		return "left-out"
+	case s.Breaks(x):
+		return "breaks"
 	}
 	return "done"
 }
@@ -405,7 +441,7 @@ func scatter(s *campaign.State, i, j int, bests engine.Bests) template.HTML {
 	toneOf := tonesOf(s, bests)
 	write := format.CompositionsOf(def)
 	for _, e := range all {
-		standing := toned(classOf(e, best), toneOf(e))
+		standing := toned(classOf(s, e, best), toneOf(e))
 		dot(f.Canvas, standing, e.ID, e.ID+": "+write.Line(e.Parameters),
 			f.X(positionOf(px, e.Parameters[px.Name])), f.Y(positionOf(py, e.Parameters[py.Name])))
 	}
@@ -413,7 +449,7 @@ func scatter(s *campaign.State, i, j int, bests engine.Bests) template.HTML {
 }
 
 // tonesOf returns in which tone an experiment is drawn: by what was measured of
-// what is sought; of a trade-off, whether it is on the front; of what an expert
+// what is sought, and none where that breaks a constraint on outcomes; of a trade-off, whether it is on the front; of what an expert
 // prefers by its place in their order.
 func tonesOf(s *campaign.State, bests engine.Bests) func(x *campaign.Experiment) int {
 	if t := bests.Tradeoff; t != nil {
@@ -427,8 +463,19 @@ func tonesOf(s *campaign.State, bests engine.Bests) func(x *campaign.Experiment)
 	if bests.Ranking != nil {
 		return func(x *campaign.Experiment) int { return rankTone(bests.Ranking, x.ID) }
 	}
-	values := figure.SpanOf(0, measuredValues(s)...)
-	return func(x *campaign.Experiment) int { return tone(valueOf(s, x), values, s.Definition.Sought()) }
+	var kept []float64
+	for x, value := range s.Results() {
+		if !s.Breaks(x) {
+			kept = append(kept, value.Value)
+		}
+	}
+	values := figure.SpanOf(0, kept...)
+	return func(x *campaign.Experiment) int {
+		if s.Breaks(x) { // it is no better for its value
+			return 0
+		}
+		return tone(valueOf(s, x), values, s.Definition.Sought())
+	}
 }
 
 // toned is the role of a class in one of the tones.
@@ -538,7 +585,7 @@ func parallel(s *campaign.State, bests engine.Bests) template.HTML {
 				title += ", " + format.ValueOf(o, v.Value)
 			}
 		}
-		standing := toned("thread "+classOf(e, best), toneOf(e))
+		standing := toned("thread "+classOf(s, e, best), toneOf(e))
 		d.Group(standing, e.ID, title, func() { d.Path(figure.Role(""), line) })
 	}
 	return d.SVG()

@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/whatif"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // otherwise is the what-if form on a decision's page, with the runs that were
@@ -249,6 +250,7 @@ type imaginedPage struct {
 	Rows        []versusRow
 	Curve       template.HTML
 	Front       bool // fronts of both courses can be compared
+	Bounded     bool // there are constraints on outcomes
 	Verdict     string
 	Verdicts    []whatif.Verdict // where there are several quantities
 	Changes     []string
@@ -335,8 +337,9 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 	}
 	if p.Verdicts = a.Verdicts(); p.Verdicts != nil {
 		p.Quantities, p.Front = a.Columns(), a.Definition.Tradeoff() != nil
-	} else {
-		p.Curve = imagined(a)
+	}
+	if a.Definition.Single() && len(a.Judged) < 2 { // else the courses do not seek the same
+		p.Curve, p.Bounded = imagined(a), len(a.Definition.ConstraintsOnOutcomes) > 0
 	}
 	if n, really, other := a.Bests(); p.Verdicts == nil && really != nil && other != nil {
 		p.Verdict = fmt.Sprintf("Best after %s: really %s (%s), imagined %s (%s%s).",
@@ -399,8 +402,8 @@ func (p *imaginedPage) versus(a *whatif.Answer) {
 func imagined(a *whatif.Answer) template.HTML {
 	sought := a.Definition.Sought()
 	ended := a.RealOutcomes()
-	really, reallyCounted := valuesOf(a.Definition, a.Before, ended)
-	other, otherCounted := valuesOf(a.Definition, a.Before, a.Imagined)
+	really, bestReally := valuesOf(a.Definition, a.Before, ended)
+	other, bestImagined := valuesOf(a.Definition, a.Before, a.Imagined)
 	title := fmt.Sprintf("%s: what was measured, and what is imagined from %s on",
 		format.HeadingOf(sought), a.From)
 	f := courseOf(title, sought, max(len(really), len(other)), slices.Concat(really, other), 290, 74, 34)
@@ -408,22 +411,23 @@ func imagined(a *whatif.Answer) template.HTML {
 	f.Line(figure.Role("fork"), fork, f.top-8, fork, f.bottom)
 	f.Text(tick, "middle", fork, f.top-11, a.From)
 
-	bestImagined := figure.BestSoFar(otherCounted, sought)
 	for i := range len(a.Before) - 1 { // there it is what was
 		bestImagined[i] = nan
 	}
-	one := f.steps("best", figure.BestSoFar(reallyCounted, sought))
+	one := f.steps("best", bestReally)
 	two := f.steps("best imagined", bestImagined)
 	dots := func(standing figure.Role, key, what string, list []whatif.Experiment, from int) {
 		for i, e := range list {
 			at := f.X(float64(from + i + 1))
 			switch {
 			case e.Value != nil:
-				drawn := standing
-				if e.Excluded {
+				drawn, title := standing, e.ID+what+": "+format.ValueOf(sought, *e.Value)
+				switch {
+				case e.Excluded:
 					drawn = "left-out"
+				case e.Breaks():
+					drawn, title = "breaks "+standing, title+", breaks a constraint on outcomes"
 				}
-				title := e.ID + what + ": " + format.ValueOf(sought, *e.Value)
 				dot(f.Canvas, drawn, key+e.ID, title, at, f.Y(*e.Value))
 			case !e.Status.Open():
 				dot(f.Canvas, "failed", key+e.ID, e.ID+what+": "+string(e.Status), at, f.bottom-2)
@@ -450,18 +454,16 @@ func imagined(a *whatif.Answer) template.HTML {
 	return f.SVG()
 }
 
-// valuesOf returns the values of experiments, and those among them that count;
-// both are NaN where there is none, so that they keep their places.
-func valuesOf(def *definition.Campaign, lists ...[]whatif.Experiment) (values, counted []float64) {
+// valuesOf returns the values of experiments, and the best of them so far, of those that
+// keep the constraints of today; NaN where there is none, so that they keep their places.
+func valuesOf(def *definition.Campaign, lists ...[]whatif.Experiment) (values, best []float64) {
+	var judged []campaign.Judged
 	for _, x := range slices.Concat(lists...) {
-		v, counts := nan, nan
+		v := nan
 		if x.Value != nil {
 			v = *x.Value
-			if !x.Excluded && def.AtTarget(x.Parameters) {
-				counts = v
-			}
 		}
-		values, counted = append(values, v), append(counted, counts)
+		values, judged = append(values, v), append(judged, x.Judged(def))
 	}
-	return values, counted
+	return values, campaign.ValuesAt(campaign.BestSoFar(judged, def.Sought()), judged)
 }

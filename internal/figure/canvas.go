@@ -162,6 +162,7 @@ const (
 	CrossDot
 	DiamondDot
 	SquareDot
+	BarredDot
 )
 
 // Dot is the mark of an experiment.
@@ -177,6 +178,9 @@ func (c *Canvas) Dot(r Role, s Shape, id, title string, x, y float64) {
 			c.element("path", Role(""), "", "d", "M"+at+"m0 -5l5 5l-5 5l-5 -5z")
 		case SquareDot:
 			c.Rect(Role(""), x-4, y-4, 8, 8)
+		case BarredDot:
+			c.Disc(Role(""), x, y, 4)
+			c.element("path", Role(""), "", "d", "M"+at+"m-4 4l8 -8")
 		}
 	})
 }

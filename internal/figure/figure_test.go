@@ -15,7 +15,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/plot"
 )
@@ -196,19 +195,12 @@ func TestSpotLeads(t *testing.T) {
 	}
 }
 
-// The best so far by hand: what does not count leaves it, and better is what the
-// goal says; its stairs hold a value until the next.
-func TestBestSoFar(t *testing.T) {
+// The stairs of values hold one until the next; what is none is left out, at the beginning
+// and between.
+func TestSteps(t *testing.T) {
 	nan := math.NaN()
-	values := []float64{nan, 5, 4, nan, 7}
-	for goal, want := range map[string]string{
-		definition.Maximize: "[NaN 5 5 5 7] [{2 5} {3 5} {3 5} {4 5} {4 5} {5 5} {5 7}]",
-		definition.Minimize: "[NaN 5 4 4 4] [{2 5} {3 5} {3 4} {4 4} {4 4} {5 4} {5 4}]",
-	} {
-		best := figure.BestSoFar(values, definition.Objective{Goal: goal})
-		if got := fmt.Sprint(best, figure.Steps(best)); got != want {
-			t.Errorf("%s: %s, want %s", goal, got, want)
-		}
+	if got, want := fmt.Sprint(figure.Steps([]float64{nan, 5, 5, nan, 7})), "[{2 5} {3 5} {3 5} {5 5} {5 7}]"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

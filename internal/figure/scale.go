@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plot"
 )
@@ -47,20 +46,6 @@ func Limits(axis *plot.Axis, margin float64, values ...float64) {
 // drawn outside.
 func (s Span) To(v, from, to float64) float64 {
 	return from + (v-s.Low)/(s.High-s.Low)*(to-from)
-}
-
-// BestSoFar is the best of the values up to each; NaN, which does not count, up
-// to the first that does.
-func BestSoFar(values []float64, sought definition.Objective) []float64 {
-	best := make([]float64, len(values))
-	soFar := math.NaN()
-	for i, v := range values {
-		if math.IsNaN(soFar) || sought.Better(v, soFar) {
-			soFar = v
-		}
-		best[i] = soFar
-	}
-	return best
 }
 
 // Steps are the stairs of values at 1, 2, …: a value holds until the next one.

@@ -28,34 +28,55 @@ type result struct {
 type convergence struct {
 	results []result
 	// best has, for each number of experiments, the best value measured so far;
-	// NaN before the first. Excluded measurements do not count.
+	// NaN before the first (see [campaign.BestSoFar]).
 	best []float64
 	// posterior is the best posterior mean after each fit.
 	posterior []progress
+	// bounded is set where there are constraints on outcomes.
+	bounded bool
 }
 
-// converge computes the course. Only measurements that count enter the best so
-// far; all that have a value are drawn. Its results are in the order of
-// requests, which is that of experiments' numbers; with several under way it is
-// not the order in which they ended.
+// converge computes the course. Only measurements that count, and are not known to break a
+// constraint on outcomes, enter the best so far; all that have a value are drawn. Its
+// results are in the order of requests, which is that of experiments' numbers; with several
+// under way it is not the order in which they ended.
 func (h *history) converge() convergence {
-	c := convergence{posterior: h.progress}
-	var counted []float64
+	c := convergence{posterior: h.progress, bounded: len(h.def.ConstraintsOnOutcomes) > 0}
 	for i := range h.state.Experiments {
 		x := &h.state.Experiments[i]
 		r := result{number: i + 1, class: h.class(x), value: math.NaN(), experiment: x}
-		counts := math.NaN()
 		if value, ok := h.state.Value(x); ok {
 			r.value = value.Value
-			if !x.Excluded && h.state.AtTarget(x) {
-				counts = r.value
-			}
 		}
 		c.results = append(c.results, r)
-		counted = append(counted, counts)
 	}
-	c.best = figure.BestSoFar(counted, h.sought)
+	judged := h.state.Judged()
+	c.best = campaign.ValuesAt(campaign.BestSoFar(judged, h.sought), judged)
 	return c
+}
+
+// spans are the fits between gaps of the curve of the posterior.
+func (c *convergence) spans() (all [][]progress) {
+	for i, p := range c.posterior {
+		switch {
+		case p.doubtful:
+		case i == 0 || c.posterior[i-1].doubtful:
+			all = append(all, []progress{p})
+		default:
+			all[len(all)-1] = append(all[len(all)-1], p)
+		}
+	}
+	return all
+}
+
+// believed is the end of the curve of the posterior; ok is false where it does not come to
+// the last fit.
+func (c *convergence) believed() (p progress, ok bool) {
+	if n := len(c.posterior); n > 0 {
+		p = c.posterior[n-1]
+		ok = !p.doubtful
+	}
+	return p, ok
 }
 
 // manyPoints is the number above which points are drawn under the curves. It was
@@ -80,14 +101,14 @@ func (h *history) figureConvergence() (Figure, bool) {
 	}
 	c := h.target.Chart(780, 340, "experiment, in order of request", format.HeadingOf(h.sought))
 	n := len(course.results)
-	var means, lower, upper, at []float64
-	for _, p := range course.posterior {
-		at, means = append(at, float64(p.experiments)), append(means, p.mean)
-		lower, upper = append(lower, p.mean-p.sd), append(upper, p.mean+p.sd)
+	spans := course.spans()
+	limits := slices.Clone(values)
+	for _, p := range slices.Concat(spans...) {
+		limits = append(limits, p.mean-p.sd, p.mean+p.sd)
 	}
 	// The limits cover the band as well as the points, so that none of it is cut
 	// off.
-	figure.Limits(&c.Y, 0.06, slices.Concat(values, lower, upper)...)
+	figure.Limits(&c.Y, 0.06, limits...)
 	// A campaign of one experiment is not drawn as wide as one of a hundred.
 	c.X.Min, c.X.Max = 0.5, max(float64(n)+0.5, 3.5)
 	c.X.Tick.Marker = figure.Ticks{Want: 12, Whole: true}
@@ -97,12 +118,22 @@ func (h *history) figureConvergence() (Figure, bool) {
 	if design := leading(course.results); design > 0 && design < n {
 		c.Shade(0.5, float64(design)+0.5)
 	}
-	c.Band(at, lower, upper, figure.Faded(figure.Green, 0.14))
+	for _, span := range spans {
+		var at, lower, upper []float64
+		for _, p := range span {
+			at, lower, upper = append(at, float64(p.experiments)), append(lower, p.mean-p.sd), append(upper, p.mean+p.sd)
+		}
+		c.Band(at, lower, upper, figure.Faded(figure.Green, 0.14))
+	}
 	curves := func() {
 		c.Line(figure.Steps(course.best), figure.Ink, 1.5)
-		c.Line(xys(at, means), figure.Green, 2)
-		if n := len(at); n > 0 { // visible even where it is the only point
-			c.Discs(plot.XYs{{X: at[n-1], Y: means[n-1]}}, figure.Green, 2.6)
+		for _, span := range spans {
+			var means plot.XYs
+			for _, p := range span {
+				means = append(means, plot.XY{X: float64(p.experiments), Y: p.mean})
+			}
+			c.Line(means, figure.Green, 2)
+			c.Discs(means[len(means)-1:], figure.Green, 2.6) // visible even where it is the only point
 		}
 	}
 	// A few points lie on the curves, which they explain; a crowd would hide
@@ -114,10 +145,10 @@ func (h *history) figureConvergence() (Figure, bool) {
 	if n > manyPoints {
 		curves()
 	}
-	last := course.best[n-1]
-	c.End(last, "best measured\n"+h.value(last), figure.Ink)
-	if len(course.posterior) > 0 {
-		p := course.posterior[len(course.posterior)-1]
+	if last := course.best[n-1]; !math.IsNaN(last) {
+		c.End(last, "best measured\n"+h.value(last), figure.Ink)
+	}
+	if p, ok := course.believed(); ok {
 		m, s := format.MeanSD(p.mean, p.sd)
 		c.End(p.mean, fmt.Sprintf("best posterior\nmean %s ± %s", figure.Typeset(m), s), figure.Green)
 	}
@@ -167,10 +198,22 @@ func (h *history) convergenceCaption(course convergence, values int) string {
 		steps = strings.ToUpper(word[:1]) + word[1:]
 	}
 	caption := "Each symbol is one experiment. " + steps +
-		": the best value measured so far, noise included. "
+		": the best value measured so far, noise included"
+	none := !slices.ContainsFunc(course.best, func(v float64) bool { return !math.IsNaN(v) })
+	switch {
+	case course.bounded && none:
+		caption += "; there is none, since nothing that was measured keeps the constraints on outcomes. "
+	case course.bounded:
+		caption += ", of what keeps the constraints on outcomes as far as is known; it begins with the first that does. "
+	default:
+		caption += ". "
+	}
 	if len(course.posterior) > 0 {
 		caption += "Green: the posterior mean ± 1 sd of the model, without noise, " +
 			"at the composition that was best by posterior mean at the time."
+		if course.bounded {
+			caption += " It is of those that keep the constraints with their confidence, and missing where none did."
+		}
 		if values > everyFit {
 			caption += fmt.Sprintf(" It is drawn for every fit up to %d measurements, "+
 				"then for every tenth part more.",

@@ -13,6 +13,9 @@ type Believed struct {
 	SD          float64 `json:"sd"`
 	// Experiment is the one that measured that composition.
 	Experiment string `json:"experiment"`
+	// Doubtful is set where no measured composition kept the constraints on outcomes with
+	// their confidence then: this is the one that most probably did, and no best.
+	Doubtful bool `json:"doubtful,omitempty"`
 }
 
 // BestBelieved returns the best composition by the model after each fit, as the figure
@@ -25,7 +28,7 @@ func BestBelieved(ctx context.Context, in Input) ([]Believed, error) {
 	}
 	all := []Believed{}
 	for _, p := range h.progress {
-		all = append(all, Believed{p.experiments, p.mean, p.sd, p.experiment})
+		all = append(all, Believed{p.experiments, p.mean, p.sd, p.experiment, p.doubtful})
 	}
 	return all, nil
 }

@@ -274,7 +274,7 @@ func (h *history) gain() (number, bool) {
 		return number{}, false
 	}
 	before, after := course.best[n-1], course.best[len(course.best)-1]
-	if math.IsNaN(before) || before == after {
+	if math.IsNaN(before) || !h.sought.Better(after, before) {
 		return number{}, false
 	}
 	text := format.Fixed(after-before, h.places)

@@ -20,6 +20,7 @@ const (
 	classAided
 	classPerson
 	classImport
+	classBreaks
 	classExcluded
 	classFailed
 	classes
@@ -32,13 +33,14 @@ var classNames = [classes]string{
 	classAided:    "chosen with the expert",
 	classPerson:   "run by a person",
 	classImport:   "imported",
+	classBreaks:   "breaks a constraint on outcomes",
 	classExcluded: "left out of the models",
 	classFailed:   "failed, no value",
 }
 
 // classOf returns the class of an experiment by its origin and the name of the
 // candidate that its decision chose. chosen is empty where no decision led to
-// it. Failure and exclusion are not its business: see [history.class].
+// it. Failure, exclusion and constraints are not its business: see [history.class].
 func classOf(origin events.Origin, chosen string) class {
 	switch origin {
 	case events.OriginInitial:
@@ -69,6 +71,8 @@ func (k class) glyph(radius plot.Length) plot.GlyphStyle {
 		square := figure.Hollow(figure.Sky, 1.15*radius, 1.4)
 		square.Shape = figure.Solid{Corners: 4, Turn: math.Pi / 4, Edge: figure.Sky, Width: 1.4}
 		return square
+	case classBreaks:
+		return figure.Hollow(figure.Red, radius, 1.6)
 	case classExcluded:
 		return plot.GlyphStyle{Color: figure.Gray, Radius: radius, Shape: figure.StruckOut{}}
 	case classFailed:

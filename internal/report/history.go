@@ -115,6 +115,9 @@ type progress struct {
 	experiments int     // number of the last experiment measured by then
 	mean, sd    float64 // posterior at the best measured composition
 	experiment  string  // that composition's
+	// doubtful is set where no composition kept the constraints on outcomes with their
+	// confidence: this one most probably did, and the curve has a gap.
+	doubtful bool
 }
 
 // correction is one of a measurement, or of the outcome itself; exactly one of
@@ -189,7 +192,7 @@ func read(ctx context.Context, in Input) (*history, error) {
 			return nil, err
 		}
 		if h.model != nil && len(h.model.Observations) > 0 {
-			h.note(h.model, measured.last)
+			h.note(v, measured.last)
 		}
 	}
 	return h, nil
@@ -352,14 +355,16 @@ func (h *history) prediction(x *campaign.Experiment) (p *events.Prediction, nois
 	return c.Prediction, noise
 }
 
-// class returns how an experiment is drawn. Failure and exclusion outrank its
-// origin: a reader must not take such a point for a result.
+// class returns how an experiment is drawn. Failure, exclusion and a constraint on outcomes
+// that it breaks outrank its origin: a reader must not take such a point for a result.
 func (h *history) class(x *campaign.Experiment) class {
 	switch {
 	case x.Status == campaign.Failed:
 		return classFailed
 	case x.Excluded:
 		return classExcluded
+	case h.state.Breaks(x):
+		return classBreaks
 	}
 	if d := h.decision(x.Decision); d != nil {
 		if d.Rule == policies.RulePinpointed {
@@ -404,30 +409,51 @@ func (h *history) follow(ctx context.Context, payload events.Payload, m *measure
 			note(p.Experiment)
 		}
 	case *events.ModelFitted:
-		if p.Model != events.ModelObjective || m.n > everyFit && m.n*10 < m.evaluated*11 {
+		switch {
+		case p.Model == events.ModelObjective && (m.n <= everyFit || m.n*10 >= m.evaluated*11):
+		case p.Model == events.ModelQuantity && m.n == m.evaluated: // the objective's fit came first
+		default:
 			return
 		}
-		model, err := h.core.Objective().Model(ctx)
-		if err != nil || model == nil || len(model.Observations) == 0 {
+		v := policies.View{Campaign: h.state, Space: h.core.Space()}
+		var err error
+		v.Objective, err = h.core.Objective().Model(ctx)
+		if err != nil || v.Objective == nil || len(v.Objective.Observations) == 0 {
 			return
+		}
+		if v.Outcomes, err = h.core.Outcomes().Models(ctx); err != nil {
+			return // the context's, which the loop that reads on notices
 		}
 		m.evaluated = m.n
-		h.note(model, m.last)
+		h.note(v, m.last)
 	}
 }
 
-// note adds a point to the progress, in place of one at the same experiment.
-func (h *history) note(model *objective.Model, experiments int) {
-	i, mean := model.Best()
-	if i < 0 {
-		return // nothing was measured at the target
+// note adds a point to the progress, in place of one at the same experiment. It is what
+// the campaign's summary says of the best by the model then; of a trade-off, and of what an
+// expert prefers, the best posterior mean of the first quantity.
+func (h *history) note(v policies.View, experiments int) {
+	var point progress
+	if v.Campaign.Definition.Single() {
+		best, err := outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		if err != nil || best == nil {
+			return // a quantity has no model yet, or nothing was measured at the target
+		}
+		point = progress{
+			mean: best.Value.Mean, sd: best.Value.SD, doubtful: !best.Confident,
+			experiment: v.Objective.Observations[best.Index].Experiment,
+		}
+	} else {
+		i, mean := v.Objective.Best()
+		if i < 0 {
+			return
+		}
+		point = progress{
+			mean: mean, sd: v.Objective.PredictAt(v.Objective.X[i]).SD,
+			experiment: v.Objective.Observations[i].Experiment,
+		}
 	}
-	point := progress{
-		experiments: experiments,
-		mean:        mean,
-		sd:          model.PredictAt(model.X[i]).SD,
-		experiment:  model.Observations[i].Experiment,
-	}
+	point.experiments = experiments
 	if n := len(h.progress); n > 0 && h.progress[n-1].experiments == experiments {
 		h.progress[n-1] = point
 		return

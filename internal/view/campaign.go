@@ -65,7 +65,7 @@ type Campaign struct {
 	// Awaited are the quantities that experiments which have ended are still to
 	// give.
 	Awaited []campaign.Awaited
-	Values  []float64 // what was measured, in order
+	Values  []campaign.Judged // what was measured and counts, in order
 	// Valueless are the measured experiments that lack a value of what is asked of them;
 	// nil where none does.
 	Valueless *campaign.Valueless
@@ -114,8 +114,8 @@ func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 	for i := range s.Experiments {
 		c.count(&s.Experiments[i])
 	}
-	for _, value := range s.Results() {
-		c.Values = append(c.Values, value.Value)
+	for x := range s.Results() {
+		c.Values = append(c.Values, s.Judge(x))
 	}
 	for i := range s.Questions {
 		c.ask(&s.Questions[i])

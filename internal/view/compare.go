@@ -10,8 +10,15 @@ import (
 
 // Progress is how far a course had come after each experiment.
 type Progress struct {
-	// Value is what counts of each experiment, Best the best so far; NaN for none.
-	Value, Best []float64
+	// Best is the best measured value so far, of those that keep the constraints on outcomes
+	// as far as is known (see [campaign.BestSoFar]); NaN for none.
+	Best []float64
+	// Values are what was measured, as the best so far takes them. Breaking counts those that
+	// count and break a constraint.
+	Values   []campaign.Judged
+	Breaking int
+	// From is the place of the best one up to each experiment, −1 for none.
+	From []int
 	// Cost is what was spent by then, nil where courses have no cost; one that is not
 	// known counts as none.
 	Cost []float64
@@ -22,19 +29,17 @@ type Progress struct {
 
 // ProgressOf follows a course in its first quantity, which is what is sought.
 func ProgressOf(c *Course, sought definition.Objective) (p Progress) {
-	best, spent := math.NaN(), 0.0
+	p.Values = c.judged(0)
+	p.From = campaign.BestSoFar(p.Values, sought)
+	p.Best = campaign.ValuesAt(p.From, p.Values)
+	spent := 0.0
 	var begun *CourseExperiment
 	last := 0.0
 	for i := range c.Experiments {
 		x := &c.Experiments[i]
-		value := math.NaN()
-		if x.Counts && len(x.Values) > 0 && x.Values[0] != nil {
-			value = *x.Values[0]
-			if math.IsNaN(best) || sought.Better(value, best) {
-				best = value
-			}
+		if v := p.Values[i]; !math.IsNaN(v.Value) && v.Keeps == campaign.KeepsNot {
+			p.Breaking++
 		}
-		p.Value, p.Best = append(p.Value, value), append(p.Best, best)
 		if x.Cost != nil {
 			spent += *x.Cost
 		}

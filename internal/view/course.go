@@ -1,6 +1,7 @@
 package view
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -57,6 +58,13 @@ type CourseExperiment struct {
 	Values    []*float64           `json:"values"`
 	SDs       []*float64           `json:"sds,omitempty"`
 	Predicted []*events.Prediction `json:"predicted,omitempty"`
+	// Best are the best values so far of the quantities that are sought, once this one is
+	// there: of those that keep the constraints on outcomes, as far as is known. Null where
+	// there is none yet. Absent where nothing is sought.
+	Best []*float64 `json:"best,omitempty"`
+	// Keeps says whether what was measured keeps the constraints on outcomes; absent where
+	// there are none, or nothing was measured.
+	Keeps campaign.Keeps `json:"keeps_constraints,omitempty"`
 	// Counts is false of what is left out of the models, or below the target of the
 	// fidelity: it does not count for the best so far.
 	Counts bool `json:"counts"`
@@ -88,7 +96,40 @@ func CourseOf(s *campaign.State, sp *space.Space, log *Timeline) *Course {
 	for i := range s.Experiments {
 		c.Experiments = append(c.Experiments, c.experiment(s, &s.Experiments[i], log))
 	}
+	c.follow()
 	return c
+}
+
+// follow sets the best values so far.
+func (c *Course) follow() {
+	for k, q := range c.Quantities {
+		if q.Goal == "" {
+			continue
+		}
+		values := c.judged(k)
+		for i, v := range campaign.ValuesAt(campaign.BestSoFar(values, definition.Objective{Goal: q.Goal}), values) {
+			x := &c.Experiments[i]
+			if x.Best == nil {
+				x.Best = make([]*float64, len(c.Quantities))
+			}
+			if !math.IsNaN(v) {
+				x.Best[k] = &v
+			}
+		}
+	}
+}
+
+// judged are the values of a quantity as the best so far takes them.
+func (c *Course) judged(k int) []campaign.Judged {
+	all := make([]campaign.Judged, len(c.Experiments))
+	for i := range c.Experiments {
+		x := &c.Experiments[i]
+		all[i] = campaign.Judged{Value: math.NaN(), Keeps: x.Keeps}
+		if x.Counts && k < len(x.Values) && x.Values[k] != nil {
+			all[i].Value = *x.Values[k]
+		}
+	}
+	return all
 }
 
 // mixturesOf are the components of a campaign's mixtures, by their names.
@@ -129,6 +170,9 @@ func (c *Course) experiment(s *campaign.State, x *campaign.Experiment, log *Time
 	}
 	if x.Measurement != nil {
 		out.Parameters = x.Measurement.Actual
+	}
+	if x.Status == campaign.Measured {
+		out.Keeps = s.Keeps(x)
 	}
 	decided, _ := log.Decision(x.Decision)
 	if out.Why = decided.Reason; x.Decision == "" {

@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -86,6 +87,18 @@ type Experiment struct {
 	// Was is the real experiment whose result was taken from the log.
 	Was string `json:"was,omitempty"`
 }
+
+// Judged is its value as the best so far takes it, by the definition of today.
+func (x *Experiment) Judged(def *definition.Campaign) campaign.Judged {
+	j := campaign.Judged{Value: math.NaN(), Keeps: x.Keeps}
+	if x.Status == campaign.Measured && x.Value != nil && !x.Excluded && def.AtTarget(x.Parameters) {
+		j.Value = *x.Value
+	}
+	return j
+}
+
+// Breaks reports whether it is known to break a constraint on outcomes of today.
+func (x *Experiment) Breaks() bool { return x.Keeps == campaign.KeepsNot }
 
 // Answer is what came of a question.
 type Answer struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -79,21 +80,17 @@ func (a *Answer) Caveats() []string {
 }
 
 // Best is the best result among experiments, nil where there is none, as of a
-// trade-off; results that were excluded do not count, nor those that are not at
-// the target.
+// trade-off. What counts, and what comes first, is as in [campaign.Judged].
 func Best(def *definition.Campaign, lists ...[]Experiment) (best *Experiment) {
 	if !def.Single() {
 		return nil
 	}
-	sought := def.Sought()
+	var first campaign.Judged
 	for _, list := range lists {
 		for i := range list {
-			x := &list[i]
-			if x.Value == nil || x.Excluded || !def.AtTarget(x.Parameters) {
-				continue
-			}
-			if best == nil || sought.Better(*x.Value, *best.Value) {
-				best = x
+			judged := list[i].Judged(def)
+			if !math.IsNaN(judged.Value) && (best == nil || judged.Before(first, def.Sought())) {
+				best, first = &list[i], judged
 			}
 		}
 	}

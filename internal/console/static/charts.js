@@ -40,23 +40,22 @@
     });
     if (!x.values.some((v) => v !== null)) lines.unshift(x.status);
     const first = `${x.id}: ${lines.shift() || x.status}`;
+    if (x.keeps_constraints === "no") lines.push("breaks a constraint on outcomes");
     return [first, ...lines, line(x.parameters), cut(x.why || ""), x.cost === undefined ? "" : `cost ${short(x.cost)} ${course.cost_unit || ""}`].filter(Boolean).join("\n");
   };
   const classOf = (x) => {
     if (x.status === "failed" || x.status === "infeasible") return ["failed", "cross"];
     if (x.status !== "measured") return ["open", "diamond"];
     if (!x.counts) return ["left-out", ""];
+    if (x.keeps_constraints === "no") return ["breaks", "barred"];
     if (x.origin === "initial" || x.origin === "import") return ["design", "square"];
     return ["done", ""];
   };
   const markOf = (x, more) => { const [role, shape] = classOf(x); return { id: x.id, to: page(x.id), says: says(x), role, shape, ...more }; };
   const shown = () => course.experiments.map((x, k) => [x, k + 1]).filter(([x]) => x.status !== "cancelled" && x.status !== "deferred");
-  // bestSoFar of a quantity after each experiment; none where it is not sought.
-  const bestSoFar = (k) => {
-    const better = { maximize: Math.max, minimize: Math.min }[course.quantities[k].goal];
-    let best = null;
-    return better ? course.experiments.map((x) => { const v = x.counts ? x.values[k] : null; if (v !== null) best = best === null ? v : better(best, v); return best; }) : [];
-  };
+  // bestSoFar of a quantity after each experiment, of what keeps the constraints; none where it is not sought.
+  const bestSoFar = (k) => course.quantities[k].goal ? course.experiments.map((x) => x.best ? x.best[k] : null) : [];
+  const breaking = () => course.experiments.some((x) => classOf(x)[0] === "breaks");
 
   const drawCourse = async () => {
     const of = section("course");
@@ -67,11 +66,12 @@
     plot.grid = "y";
     plot.ready = true;
     const refresh = () => {
-      const q = course.quantities[k], n = course.experiments.length, best = bestSoFar(k), model = k === 0 && single ? believed : [];
+      const q = course.quantities[k], n = course.experiments.length, best = bestSoFar(k), model = k === 0 && single ? believed : [], sure = model.filter((b) => !b.doubtful);
       plot.x = { domain: [0.3, Math.max(n, 3) + 0.7], name: "experiment", whole: true };
-      plot.y = { name: withUnit(q.name, q.unit), domain: spanOf([...course.experiments.flatMap((x) => [x.values[k], ...(x.predicted && x.predicted[k] ? [x.predicted[k].mean] : [])]), ...model.flatMap((b) => [b.mean - b.sd, b.mean + b.sd])]) };
+      plot.y = { name: withUnit(q.name, q.unit), domain: spanOf([...course.experiments.flatMap((x) => [x.values[k], ...(x.predicted && x.predicted[k] ? [x.predicted[k].mean] : [])]), ...sure.flatMap((b) => [b.mean - b.sd, b.mean + b.sd])]) };
       plot.paint = [(to) => {
-        if (model.length) to.append(plot.band(model.map((b) => [b.experiments, b.mean - b.sd, b.mean + b.sd]), "band believed"), plot.line(model.map((b) => [b.experiments, b.mean]), "believed"));
+        const of = (b, v) => b.doubtful ? null : v;
+        if (sure.length) to.append(plot.band(model.map((b) => [b.experiments, of(b, b.mean - b.sd), of(b, b.mean + b.sd)]), "band believed"), plot.line(model.map((b) => [b.experiments, of(b, b.mean)]), "believed"));
         const stairs = best.flatMap((v, i) => i && best[i - 1] !== null ? [[i + 1, best[i - 1]], [i + 1, v]] : [[i + 1, v]]);
         to.append(plot.line(stairs, "best"));
         for (const [x, at] of shown()) {
@@ -81,8 +81,9 @@
       }, () => {
         plot.marks = shown().map(([x, at]) => markOf(x, { x: at, y: x.values[k] === null ? plot.fromY(plot.edges.bottom) : x.values[k] })).filter((m, i) => shown()[i][0].values[k] !== null || m.role === "failed");
       }];
-      legend(of, ["dot-design", "initial design, import"], ["dot-done", "chosen"], ["dot-failed", "no result"], best.length && ["line-best", "best measured so far"],
-        model.length && ["line-believed", "best by the model ± sd"], course.experiments.some((x) => x.predicted) && ["line-whisker", "what was expected ± sd"]);
+      legend(of, ["dot-design", "initial design, import"], ["dot-done", "chosen"], breaking() && ["dot-breaks", "breaks a constraint on outcomes"], ["dot-failed", "no result"],
+        best.length && ["line-best", best.every((v) => v === null) ? "best measured so far: none yet, since nothing keeps the constraints" : breaking() ? "best measured so far, of what keeps the constraints" : "best measured so far"],
+        sure.length && ["line-believed", "best by the model ± sd"], course.experiments.some((x) => x.predicted) && ["line-whisker", "what was expected ± sd"]);
       plot.draw();
       fill();
     };
@@ -90,7 +91,7 @@
       const q = course.quantities[k], best = bestSoFar(k), by = new Map(believed.map((b) => [b.experiments, b]));
       return {
         caption: `Course of ${q.name}`, head: ["experiment", withUnit(q.name, q.unit), "expected", "best so far", "best by the model", "composition"],
-        rows: course.experiments.map((x, i) => [x.id, x.values[k] === null ? x.status : x.values[k], x.predicted && x.predicted[k] ? around(x.predicted[k].mean, x.predicted[k].sd) : "–", best[i] ?? "–", by.has(i + 1) && k === 0 && single ? around(by.get(i + 1).mean, by.get(i + 1).sd) : "–", line(x.parameters)]),
+        rows: course.experiments.map((x, i) => [x.id, x.values[k] === null ? x.status : classOf(x)[0] === "breaks" ? `${x.values[k]}, breaks a constraint` : x.values[k], x.predicted && x.predicted[k] ? around(x.predicted[k].mean, x.predicted[k].sd) : "–", best[i] ?? "–", by.has(i + 1) && k === 0 && single && !by.get(i + 1).doubtful ? around(by.get(i + 1).mean, by.get(i + 1).sd) : "–", line(x.parameters)]),
       };
     });
     if (course.quantities.length > 1) of.controls.append(select("quantity", course.quantities.map((q, i) => [i, q.name]), 0, (v) => { k = Number(v); refresh(); }).whole);

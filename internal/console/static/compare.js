@@ -14,18 +14,19 @@
     if (all.some((s) => s.points.some((p) => p.hours))) ways.push(["hours", "time (h)"]);
     const at = (p, i) => by === "experiments" ? i + 1 : p[by] ?? null;
     const refresh = () => {
-      const drawn = all.map((s) => s.points.map((p, i) => [at(p, i), p]).filter(([x, p]) => x !== null && p.best !== null));
+      const drawn = all.map((s) => s.points.map((p, i) => [at(p, i), p]).filter(([x, p]) => x !== null && (p.best !== null || p.value !== null)));
       plot.grid = "y";
       plot.x = { name: ways.find(([k]) => k === by)[1], whole: by === "experiments", domain: by === "experiments" ? [0.3, Math.max(3, ...all.map((s) => s.points.length)) + 0.7] : spanOf(drawn.flat().map(([x]) => x), 0.03) };
-      plot.y = { name: withUnit(all[0].sought, all[0].unit), domain: spanOf(drawn.flat().flatMap(([, p]) => [p.best, p.value])) };
+      plot.y = { name: withUnit(all[0].sought, all[0].unit), domain: spanOf(drawn.flat().flatMap(([, p]) => [p.best, p.value]).filter((v) => v !== null)) };
       plot.paint = [(to) => drawn.forEach((points, k) => {
-        const stairs = points.flatMap(([x, p], i) => i ? [[x, points[i - 1][1].best], [x, p.best]] : [[x, p.best]]);
+        const line = points.filter(([, p]) => p.best !== null);
+        const stairs = line.flatMap(([x, p], i) => i ? [[x, line[i - 1][1].best], [x, p.best]] : [[x, p.best]]);
         to.append(plot.line(stairs, `series series${k + 1}`));
       }), () => {
-        plot.marks = drawn.flatMap((points, k) => points.map(([x, p], i) => [x, p, p.value === p.best && (!i || points[i - 1][1].best !== p.best)]).filter(([, p]) => p.value !== null).map(([x, p, best]) => ({
-          x, y: p.value, id: p.id, role: `series${k + 1}${best ? "" : " faint"}`, shape: ["", "square", "diamond"][k % 3], r: best ? 4.5 : 3,
+        plot.marks = drawn.flatMap((points, k) => points.filter(([, p]) => p.value !== null).map(([x, p]) => ({
+          x, y: p.value, id: p.id, role: `series${k + 1}${p.leads ? "" : " faint"}`, shape: ["", "square", "diamond"][k % 3], r: p.leads ? 4.5 : 3,
           to: all[k].imagined ? all[k].link : `${all[k].link}/experiments/${p.id}`,
-          says: `${all[k].name}, ${p.id}: ${short(p.value, 5)} ${all[k].unit || ""}${best ? "\nthe best so far" : ""}${by === "experiments" ? "" : `, at ${short(x)} ${by === "hours" ? "h" : all[k].cost_unit}`}`,
+          says: `${all[k].name}, ${p.id}: ${short(p.value, 5)} ${all[k].unit || ""}${p.leads ? "\nthe best so far" : ""}${by === "experiments" ? "" : `, at ${short(x)} ${by === "hours" ? "h" : all[k].cost_unit}`}`,
         })));
       }];
       plot.ready = true;

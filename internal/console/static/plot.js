@@ -195,6 +195,7 @@
         cross: () => node("svg:path", { d: `M${x - r} ${y - r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}` }),
         diamond: () => node("svg:path", { d: `M${x} ${y - r - 1}l${r + 1} ${r + 1}l${-r - 1} ${r + 1}l${-r - 1} ${-r - 1}z` }),
         square: () => node("svg:rect", { x: x - r, y: y - r, width: 2 * r, height: 2 * r }),
+        barred: () => node("svg:g", {}, node("svg:circle", { cx: x, cy: y, r }), node("svg:path", { d: `M${x - r} ${y + r}l${2 * r} ${-2 * r}` })),
         star: () => node("svg:path", { d: star(x, y, r + 4) }),
       };
       return node("svg:g", attributes, (shapes[m.shape] || (() => node("svg:circle", { cx: x, cy: y, r })))());

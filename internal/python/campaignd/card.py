@@ -11,9 +11,10 @@ from .results import CARD, FAINT
 from .transport import JSON
 
 WIDTH, HEIGHT, EDGE = 320, 90, 6
+FILLED, HOLLOW = 'fill="currentColor"', 'fill="none" stroke="currentColor"'
 
 
-def of(url: str, status: JSON, defined: JSON, rows: Sequence[JSON]) -> str:
+def of(url: str, status: JSON, defined: JSON, course: JSON) -> str:
     """The card of a campaign. Everything in it that people wrote is escaped."""
     names = [p["name"] for p in defined["parameters"]]
     what = f"{status['experiments']} of {status['budget']} experiments"
@@ -22,7 +23,7 @@ def of(url: str, status: JSON, defined: JSON, rows: Sequence[JSON]) -> str:
         f"</a></b> {escape(status['status'])}, {escape(what)}",
         *(f"<div>{line}</div>" for line in _bests(status, names)),
         *(f"<div>{escape(line)}</div>" for line in _waits(status)),
-        _curve(status, defined, rows),
+        _curve(status, defined, course),
         f'<div style="{FAINT}">{escape((status.get("model") or {}).get("headline", ""))}</div>',
     ]
     return f'<div style="{CARD}">{"".join(parts)}</div>'
@@ -70,23 +71,28 @@ def _waits(status: JSON) -> list[str]:
     return out
 
 
-def _curve(status: JSON, defined: JSON, rows: Sequence[JSON]) -> str:
-    """The values in their order and the best so far; of a trade-off the hypervolume of its front.
-    Lines have the color of the text."""
+def _curve(status: JSON, defined: JSON, course: JSON) -> str:
+    """The values in their order and the best so far, of what keeps the constraints on outcomes; of
+    a trade-off the hypervolume of its front. Hollow is what breaks a constraint. Lines have the
+    color of the text."""
     front = status.get("tradeoff") or {}
+    best: list[float | None]
     if front.get("curve"):
         values = [float(c["hypervolume"]) for c in front["curve"]]
-        best, what = values, "hypervolume of the front"
+        best, breaks, what = [*values], [False] * len(values), "hypervolume of the front"
     else:
-        name, goal = defined["objective"]["name"], defined["objective"].get("goal", "maximize")
-        values = [
-            float(r[name])
-            for r in rows
-            if isinstance(r.get(name), (int, float)) and not r["excluded"]
-        ]
-        better = min if goal == "minimize" else max
-        best = [better(values[: i + 1]) for i in range(len(values))]
+        name = defined["objective"]["name"]
+        k = next((k for k, q in enumerate(course["quantities"]) if q["name"] == name), None)
+        if k is None:
+            return ""
+        counted = [x for x in course["experiments"] if x["counts"] and x["values"][k] is not None]
+        values = [float(x["values"][k]) for x in counted]
+        best = [x["best"][k] if x.get("best") else None for x in counted]
+        breaks = [x.get("keeps_constraints") == "no" for x in counted]
         what = f"{name}, and the best so far"
+        if any(breaks):
+            none = all(b is None for b in best)
+            what += ", which nothing is yet" if none else " of what keeps the constraints"
     if len(values) < 2:
         return ""
     low, high = min(values), max(values)
@@ -97,11 +103,13 @@ def _curve(status: JSON, defined: JSON, rows: Sequence[JSON]) -> str:
         return round(x, 1), round(y, 1)
 
     dots = "".join(
-        f'<circle cx="{x}" cy="{y}" r="2.5" fill="currentColor" opacity=".55"/>'
-        for x, y in (at(i, v) for i, v in enumerate(values))
+        f'<circle cx="{x}" cy="{y}" r="2.5" {HOLLOW if breaks[i] else FILLED} opacity=".55"/>'
+        for i, (x, y) in enumerate(at(i, v) for i, v in enumerate(values))
     )
     steps: list[str] = []
     for i, value in enumerate(best):
+        if value is None:
+            continue
         x, y = at(i, value)
         steps.append(f"H{x}V{y}" if steps else f"M{x},{y}")
     label = f"{what}: from {low:.4g} to {high:.4g}"

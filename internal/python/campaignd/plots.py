@@ -28,26 +28,43 @@ class Plots:
         self._campaign = campaign
 
     def course(self) -> Figure:
-        """What was measured, in its order, with the best so far; of several quantities a panel
-        each. Crosses are experiments without a value."""
+        """What was measured, in its order, with the best so far of what keeps the constraints on
+        outcomes; of several quantities a panel each. Hollow is what breaks one; crosses are
+        experiments without a value."""
         rows, goals = self._campaign.experiments(), self._goals()
+        course = self._campaign.course()
+        places = {q["name"]: k for k, q in enumerate(course["quantities"])}
         figure, panels = _panels(len(goals), columns=1)
         for axes, (name, goal) in zip(panels, goals.items(), strict=True):
-            n = [i + 1 for i, r in enumerate(rows) if _counts(r, name)]
-            y = [r[name] for r in rows if _counts(r, name)]
-            sd = [
-                r.get("sd" if len(goals) == 1 else f"sd_{name}") or 0
-                for r in rows
-                if _counts(r, name)
-            ]
-            axes.errorbar(n, y, yerr=sd if any(sd) else None, fmt="o", ms=4, label="measured")
+            counted = [(i + 1, r) for i, r in enumerate(rows) if _counts(r, name)]
+            column = "sd" if len(goals) == 1 else f"sd_{name}"
+            for label, breaks, face in (
+                ("measured", False, "C0"),
+                ("breaks a constraint on outcomes", True, "none"),
+            ):
+                part = [
+                    (n, r) for n, r in counted if (r.get("keeps_constraints") == "no") is breaks
+                ]
+                sd = [r.get(column) or 0 for _, r in part]
+                if not part and breaks:
+                    continue
+                axes.errorbar(
+                    [n for n, _ in part],
+                    [r[name] for _, r in part],
+                    yerr=sd if any(sd) else None,
+                    fmt="o",
+                    ms=4,
+                    mfc=face,
+                    color="C3" if breaks else "C0",
+                    label=label,
+                )
+            y = [r[name] for _, r in counted]
             lost = [i + 1 for i, r in enumerate(rows) if r["status"] in ("failed", "infeasible")]
             if lost and y:
                 axes.plot(lost, [min(y)] * len(lost), "x", color="C3", label="no value")
-            if goal and y:
-                better = min if goal == "minimize" else max
-                best = [better(y[: i + 1]) for i in range(len(y))]
-                axes.step(n, best, where="post", color="C0", label="best so far")
+            line = _best_so_far(course, places.get(name)) if goal else []
+            if line:
+                axes.step(*zip(*line, strict=True), where="post", color="C0", label="best so far")
             axes.set_ylabel(self._label(name))
             axes.xaxis.get_major_locator().set_params(integer=True)
             axes.legend()
@@ -247,6 +264,18 @@ def _panels(n: int, columns: int = 1, share: bool = False) -> tuple[Figure, list
     )
     pyplot.close(figure)
     return figure, list(grid.flat)
+
+
+def _best_so_far(course: JSON, place: int | None) -> list[tuple[int, float]]:
+    """The best so far of a quantity, by the number of the experiment; it begins with the first that
+    keeps the constraints on outcomes, as far as is known."""
+    if place is None:
+        return []
+    return [
+        (i + 1, x["best"][place])
+        for i, x in enumerate(course["experiments"])
+        if x.get("best") and x["best"][place] is not None
+    ]
 
 
 def _counts(row: Mapping[str, Any], name: str) -> bool:

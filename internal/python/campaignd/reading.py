@@ -68,6 +68,11 @@ class Reading:
         """The experiments as flat rows: parameters, value, status and more."""
         return list(self.client._pages(self._path + "/rows", "rows"))
 
+    def course(self) -> JSON:
+        """How the campaign went, as charts draw it: of each experiment its values and the best so
+        far of what is sought, of those that keep the constraints on outcomes."""
+        return self.client._json("GET", self._path + "/course")
+
     def frame(self) -> DataFrame:
         """The experiments as a DataFrame, with their identifiers as the index.
 
@@ -265,7 +270,7 @@ class Reading:
         """The card that a notebook shows. A server that does not answer is not waited for."""
         patience, self.client.patience = self.client.patience, 0
         try:
-            return card.of(self.url, self.status(), self.defined(), self.experiments())
+            return card.of(self.url, self.status(), self.defined(), self.course())
         except (Problem, ConnectionError) as error:
             return card.absent(repr(self), str(error))
         finally:
