@@ -38,7 +38,7 @@ func standing() view.Campaign {
 			Name: "tiny", Parameters: []definition.Parameter{{Name: "salt", Unit: "mol/kg", Min: &low, Max: &high}},
 			Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize}, Experts: []definition.Expert{{Name: "ada"}},
 		},
-		Trust: []campaign.Trust{{Expert: "ada", Lambda: 0.25}}, WaitingFor: "acme/mixer to measure e4", Values: []float64{1, 3, 2},
+		Trust: []campaign.Trust{{Expert: "ada", Lambda: 0.25}}, WaitingFor: "acme/mixer to measure e4", Values: []campaign.Judged{{Value: 1}, {Value: 3}, {Value: 2}},
 	}
 }
 

@@ -70,7 +70,10 @@ func (p *panel) View() tea.View {
 	if c := s.Cost; c != nil && c.Budget > 0 {
 		row("cost", "%s of %s", format.Short(c.Spent), format.SettingIn(c.Budget, c.Unit))
 	}
-	name, values := "measured", s.Values
+	name, values := "measured", []float64(nil)
+	for _, v := range s.Values {
+		values = append(values, v.Value)
+	}
 	if def.Tradeoff() != nil {
 		name, values = "covered", covered(s.Tradeoff)
 	}
