@@ -138,11 +138,14 @@
   // Fields. Each holds its path, by which faults find it.
   const field = (path, ...inside) => make("div", { class: "entry", "data-path": JSON.stringify(path) }, ...inside, make("p", { class: "fault", role: "alert" }));
   const idOf = (path) => "f-" + path.join("-").replace(/[^\w-]/g, "_");
-  // What a key means, and where the docs treat it.
+  // Where the docs treat a key of the file, beside it.
   const explained = JSON.parse(holder.dataset.explained);
-  const meaning = (path, name, s) => make("small", {}, gist(s.description), ...(path.length === 1 && name in explained
-    ? [" ", make("a", { href: explained[name], target: "_blank" }, "docs", make("span", { class: "visually-hidden" }, " on " + name))] : []));
-  const labelled = (path, name, s) => make("label", { for: idOf(path) }, name, meaning(path, name, s));
+  const more = (path, name) => path.length === 1 && name in explained
+    ? make("a", { class: "more-docs", href: explained[name], target: "_blank" }, "docs", make("span", { class: "visually-hidden" }, " on " + name)) : null;
+  const labelled = (path, name, s) => {
+    const label = make("label", { for: idOf(path) }, name, make("small", {}, gist(s.description))), docs = more(path, name);
+    return docs ? make("div", {}, label, docs) : label;
+  };
   const removal = (path, name) => make("button", { type: "button", class: "quiet drop", "aria-label": "Remove " + name, title: "Remove " + name, onclick: () => change(path, undefined, true) }, "✕");
   const typed = (s, text) => {
     if (kindOf(s) !== "number" && kindOf(s) !== "integer") return text;
@@ -235,8 +238,8 @@
   const entry = (s, value, path, name, removable) => {
     const of = part(s), away = removable ? removal(path, name) : null;
     if (simple(s, value)) return field(path, make("div", { class: "line" }, labelled(path, name, of), below(s, value, path, name), away));
-    const inner = field(path, make("details", { class: "group", open: true }, make("summary", {}, make("b", {}, name), " ", meaning(path, name, of)), below(s, value, path, name)));
-    if (away) inner.prepend(away);
+    const inner = field(path, make("details", { class: "group", open: true }, make("summary", {}, make("b", {}, name), " ", make("small", {}, gist(of.description))), below(s, value, path, name)));
+    inner.prepend(...[more(path, name), away].filter(Boolean));
     return inner;
   };
 
