@@ -36,8 +36,8 @@ instrument: manual
 policy: random
 `
 
-// told is what an event says of an experiment, and nothing else.
-type told struct {
+// given is what an event says of an experiment, and nothing else.
+type given struct {
 	failed, out bool
 	values      map[string]float64
 }
@@ -45,7 +45,7 @@ type told struct {
 // bestByHand goes through the events and then, for each number of experiments, through all of
 // them: the best conductivity of those with a viscosity of at most 5 and a cost of at most 9,
 // without one of those of which a bounded quantity is missing and the other is within its bound.
-func (s *site) bestByHand(c *lab.Campaign, maximize bool) (ids []string, experiments []told) {
+func (s *site) bestByHand(c *lab.Campaign, maximize bool) (ids []string, experiments []given) {
 	s.t.Helper()
 	log, err := c.Log()
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *site) bestByHand(c *lab.Campaign, maximize bool) (ids []string, experim
 		}
 		switch p := payload.(type) {
 		case *events.ExperimentRequested:
-			experiments = append(experiments, told{failed: true})
+			experiments = append(experiments, given{failed: true})
 		case *events.ExperimentMeasured:
 			x := &experiments[events.ExperimentNumber(p.Experiment)-1]
 			x.failed, x.values = false, map[string]float64{}

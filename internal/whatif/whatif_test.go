@@ -24,6 +24,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/whatif"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // electrolyte is a campaign on the simulated electrolyte, which has been run.
@@ -353,5 +354,24 @@ func TestTradeoffOfATable(t *testing.T) {
 	}
 	if _, real, imagined := a.Bests(); real != nil || imagined != nil {
 		t.Errorf("the best of a trade-off: really %+v, imagined %+v", real, imagined)
+	}
+}
+
+// Law: the best of a course is one that keeps the constraints on outcomes; where none is known to,
+// one of which it is not known; what is excluded, failed, or has no value is none.
+func TestBestOfACourseKeepsTheConstraints(t *testing.T) {
+	value := func(v float64, keeps campaign.Keeps) whatif.Experiment {
+		return whatif.Experiment{ID: fmt.Sprint(v), Status: campaign.Measured, Value: &v, Keeps: keeps}
+	}
+	left, failed := value(99, campaign.KeepsAll), value(98, campaign.KeepsAll)
+	left.Excluded, failed.Status = true, campaign.Failed
+	breaks, unknown, keeps := value(9, campaign.KeepsNot), value(7, campaign.KeepsUnknown), value(5, campaign.KeepsAll)
+	def := &definition.Campaign{Objective: definition.Objective{Name: "y", Goal: definition.Maximize}}
+	for want, of := range map[string][]whatif.Experiment{
+		"9": {left, breaks, failed}, "7": {breaks, unknown, left}, "5": {breaks, unknown, keeps},
+	} {
+		if best := whatif.Best(def, of[:1], of[1:]); best == nil || best.ID != want {
+			t.Errorf("of %v it is %+v, want %s", of, best, want)
+		}
 	}
 }

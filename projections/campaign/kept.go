@@ -29,7 +29,7 @@ func (k Keeps) Before(other Keeps) bool {
 	return rank[k] < rank[other]
 }
 
-// Judged is a measured value with all that the best measured is found by.
+// Judged is a measured value with what decides whether it is the best measured.
 type Judged struct {
 	Value float64 // NaN of what has none, or does not count (see [State.Results])
 	Keeps Keeps

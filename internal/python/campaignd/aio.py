@@ -226,6 +226,7 @@ class AsyncCampaign(_Waiting):
     defined = _of_campaign(Campaign.defined)
     definition = _of_campaign(Campaign.definition)
     experiments = _of_campaign(Campaign.experiments)
+    course = _of_campaign(Campaign.course)
     frame = _of_campaign(Campaign.frame)
     best = _of_campaign(Campaign.best)
     front_rows = _of_campaign(Campaign.front_rows)

@@ -222,9 +222,9 @@ class Tables(unittest.TestCase):
         self.assertEqual(
             [a.get_ylabel() for a in course], ["conductivity (mS/cm)", "viscosity (mPa·s)", "price"]
         )
-        self.assertEqual(
-            course[0].lines[0].get_ydata().tolist(), c.frame()["conductivity"].to_list()
-        )
+        frame = c.frame()
+        drawn = frame[frame["keeps_constraints"] != "no"]["conductivity"]
+        self.assertEqual(course[0].lines[0].get_ydata().tolist(), drawn.to_list())
         slices = c.plot.slices(points=5).axes
         drawn = slices[0].lines[0]
         at = c.status()["tradeoff"]["compromise"]["parameters"]
@@ -241,6 +241,25 @@ class Tables(unittest.TestCase):
             c.plot.map("salt", "acid")
         with self.assertRaisesRegex(ValueError, "seeks one value"):
             self.lab.begin(**ONE).plot.front()
+
+    def test_the_best_so_far_keeps_the_constraints_in_charts_and_card(self):
+        bounded = ONE | {
+            "name": "bounded",
+            "quantities": [{"name": "y"}, {"name": "z"}],
+            "objective": {"maximize": "y"},
+            "constraints_on_outcomes": ["z <= 5"],
+            "budget": {"experiments": 9},
+            "parallel": 1,
+        }
+        c = self.begin(**bounded)
+        for y, z in ((9, 8), (3, 4), (7, 6), (5, 5)):
+            c.tell(c.ask(1).frame().assign(y=y, z=z))
+        lines = {line.get_label(): line for line in c.plot.course().axes[0].lines}
+        self.assertEqual(list(lines["best so far"].get_xdata())[:4], [2, 3, 4])
+        self.assertEqual(list(lines["best so far"].get_ydata())[:4], [3, 3, 5])
+        card = c._repr_html_()
+        self.assertIn("of what keeps the constraints", card)
+        self.assertEqual(card.count('fill="none" stroke="currentColor" opacity'), 2)
 
 
 if __name__ == "__main__":
