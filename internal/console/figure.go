@@ -442,10 +442,33 @@ func scatter(s *campaign.State, i, j int, bests engine.Bests) template.HTML {
 	write := format.CompositionsOf(def)
 	for _, e := range all {
 		standing := toned(classOf(s, e, best), toneOf(e))
-		dot(f.Canvas, standing, e.ID, e.ID+": "+write.Line(e.Parameters),
+		dot(f.Canvas, standing, e.ID, e.ID+": "+write.Line(e.Parameters)+gaveWords(s, e),
 			f.X(positionOf(px, e.Parameters[px.Name])), f.Y(positionOf(py, e.Parameters[py.Name])))
 	}
 	return f.SVG()
+}
+
+// gaveWords says what an experiment gave of all quantities, after its composition, and
+// whether that breaks a constraint on outcomes; "" where it gave nothing.
+func gaveWords(s *campaign.State, x *campaign.Experiment) (text string) {
+	if x.Status != campaign.Measured {
+		return ""
+	}
+	def := s.Definition
+	if sought := def.Sought(); def.Single() {
+		if v, ok := s.Value(x); ok {
+			text += "\n" + sought.Name + " " + format.ValueOf(sought, v.Value)
+		}
+	}
+	for _, q := range def.Quantities {
+		if v, ok := s.Quantity(x, q.Name); ok && (!def.Single() || q.Name != def.Sought().Name) {
+			text += "\n" + q.Name + " " + format.Result(v)
+		}
+	}
+	if s.Breaks(x) {
+		text += "\nbreaks a constraint on outcomes"
+	}
+	return text
 }
 
 // tonesOf returns in which tone an experiment is drawn: by what was measured of
@@ -578,11 +601,10 @@ func parallel(s *campaign.State, bests engine.Bests) template.HTML {
 		for k, share := range positions(def, e.Parameters) {
 			line = append(line, plot.XY{X: at(k), Y: h - bottom - share*(h-bottom-top)})
 		}
-		title := e.ID + ": " + write.Line(e.Parameters)
+		title := e.ID + ": " + write.Line(e.Parameters) + gaveWords(s, e)
 		for k, o := range objectives {
 			if v, ok := valueFor(s, e, o); ok {
 				line = append(line, plot.XY{X: at(len(def.Parameters) + k), Y: spans[k].To(v.Value, h-bottom, top)})
-				title += ", " + format.ValueOf(o, v.Value)
 			}
 		}
 		standing := toned("thread "+classOf(s, e, best), toneOf(e))

@@ -68,7 +68,7 @@
     const refresh = () => {
       const q = course.quantities[k], n = course.experiments.length, best = bestSoFar(k), model = k === 0 && single ? believed : [], sure = model.filter((b) => !b.doubtful);
       plot.x = { domain: [0.3, Math.max(n, 3) + 0.7], name: "experiment", whole: true };
-      plot.y = { name: withUnit(q.name, q.unit), domain: spanOf([...course.experiments.flatMap((x) => [x.values[k], ...(x.predicted && x.predicted[k] ? [x.predicted[k].mean] : [])]), ...sure.flatMap((b) => [b.mean - b.sd, b.mean + b.sd])]) };
+      plot.y = { name: withUnit(q.name, q.unit), domain: spanOf([...course.experiments.flatMap((x) => [x.values[k], ...(x.predicted && x.predicted[k] ? [x.predicted[k].mean - x.predicted[k].sd, x.predicted[k].mean + x.predicted[k].sd] : [])]), ...sure.flatMap((b) => [b.mean - b.sd, b.mean + b.sd])]) };
       plot.paint = [(to) => {
         const of = (b, v) => b.doubtful ? null : v;
         if (sure.length) to.append(plot.band(model.map((b) => [b.experiments, of(b, b.mean - b.sd), of(b, b.mean + b.sd)]), "band believed"), plot.line(model.map((b) => [b.experiments, of(b, b.mean)]), "believed"));
@@ -81,7 +81,7 @@
       }, () => {
         plot.marks = shown().map(([x, at]) => markOf(x, { x: at, y: x.values[k] === null ? plot.fromY(plot.edges.bottom) : x.values[k] })).filter((m, i) => shown()[i][0].values[k] !== null || m.role === "failed");
       }];
-      legend(of, ["dot-design", "initial design, import"], ["dot-done", "chosen"], breaking() && ["dot-breaks", "breaks a constraint on outcomes"], ["dot-failed", "no result"],
+      legend(of, ["dot-design", "initial design, import"], ["dot-done", "chosen"], breaking() && ["dot-breaks", "breaks a constraint on outcomes"], shown().some(([x]) => classOf(x)[0] === "failed") && ["dot-failed", "no result"],
         best.length && ["line-best", best.every((v) => v === null) ? "best measured so far: none yet, since nothing keeps the constraints" : breaking() ? "best measured so far, of what keeps the constraints" : "best measured so far"],
         sure.length && ["line-believed", "best by the model ± sd"], course.experiments.some((x) => x.predicted) && ["line-whisker", "what was expected ± sd"]);
       plot.draw();
@@ -519,7 +519,7 @@
     const front = () => {
       const a = things[i].goal, b = things[j].goal;
       if (!a || !b || i === j) return [];
-      const sign = (goal) => goal === "maximize" ? 1 : -1, all = rows().filter(([x]) => x.counts);
+      const sign = (goal) => goal === "maximize" ? 1 : -1, all = rows().filter(([x]) => x.counts && x.keeps_constraints !== "no");
       return all.filter(([, u, v]) => !all.some(([, p, q]) => sign(a) * (p - u) >= 0 && sign(b) * (q - v) >= 0 && (p !== u || q !== v))).sort((p, q) => p[1] - q[1]);
     };
     const refresh = () => {
@@ -530,7 +530,7 @@
       plot.paint = [(to) => {
         if (best.length > 1) to.append(plot.line(best.map(([, u, v]) => [u, v]), "best"));
       }, () => { plot.marks = all.map(([x, u, v]) => { const m = markOf(x, { x: u, y: v }); if (members.has(x.id)) m.role += " member"; return m; }); }];
-      legend(of, ["dot-design", "initial design, import"], ["dot-done", "chosen"], best.length > 1 && ["line-best", "not worse than another in both, as measured"]);
+      legend(of, ["dot-design", "initial design, import"], ["dot-done", "chosen"], breaking() && ["dot-breaks", "breaks a constraint on outcomes"], best.length > 1 && ["line-best", "not worse than another in both, as measured"]);
       of.box.dataset.drawn = `${things[i].name} ${things[j].name}`;
       plot.ready = true;
       plot.draw();
