@@ -3,8 +3,11 @@ package console
 import (
 	"fmt"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -69,5 +72,48 @@ func TestAllowed(t *testing.T) {
 		if got := allowedIn(s, false); got != (allowed{}) {
 			t.Errorf("%s: without the right %+v is allowed", c.status, got)
 		}
+	}
+}
+
+// Law: the course of a long campaign shows each experiment once, tells of the newest and of
+// those that were the best so far, and grows little with the others.
+func TestCourseOfManyExperiments(t *testing.T) {
+	def := &definition.Campaign{Objective: definition.Objective{Name: "yield", Goal: definition.Maximize}}
+	drawn := func(n int) string {
+		s := &campaign.State{Definition: def}
+		for i := range n {
+			m := &events.Measurement{Objective: definition.Quantity{Name: "yield", Value: float64(i * i % 997)}}
+			s.Experiments = append(s.Experiments, campaign.Experiment{
+				ID: events.ExperimentID(i + 1), Status: campaign.Measured, Measurement: m,
+			})
+		}
+		return string(convergence(s))
+	}
+	best := func(n int) (ids []string) {
+		most := -1
+		for i := range n {
+			if v := i * i % 997; v > most {
+				most = v
+				ids = append(ids, events.ExperimentID(i+1))
+			}
+		}
+		return ids
+	}
+	for _, n := range []int{300, 301, 1000} {
+		text := drawn(n)
+		dots := strings.Count(text, `class="dot `)
+		path := text[max(strings.Index(text, `class="each done"`), 0):]
+		plain := strings.Count(path[:strings.Index(path, "/>")], "M")
+		if dots+plain != n {
+			t.Errorf("%d experiments are %d marks and %d dots", n, dots, plain)
+		}
+		for _, id := range append(best(n), events.ExperimentID(n), events.ExperimentID(n-99)) {
+			if !strings.Contains(text, `data-x="`+id+`"`) {
+				t.Errorf("of %d experiments %s is not told of", n, id)
+			}
+		}
+	}
+	if more, few := len(drawn(1000)), len(drawn(301)); more > few+700*60 { // a mark takes 130
+		t.Errorf("1000 experiments take %d bytes, 301 take %d", more, few)
 	}
 }

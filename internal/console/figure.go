@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -200,7 +201,9 @@ func convergence(s *campaign.State) template.HTML {
 	title := "Every measurement of " + format.HeadingOf(sought) + ", and the best so far"
 	f := courseOf(title, sought, n, values, 268, 14, 26)
 	judged := s.Judged()
-	f.steps("best", campaign.ValuesAt(campaign.BestSoFar(judged, sought), judged))
+	best := campaign.BestSoFar(judged, sought)
+	f.steps("best", campaign.ValuesAt(best, judged))
+	plain := make(map[figure.Role]plot.XYs) // a line without a length is a dot
 	for i := range s.Experiments {
 		e := &s.Experiments[i]
 		at := f.X(float64(i + 1))
@@ -213,13 +216,26 @@ func convergence(s *campaign.State) template.HTML {
 			case s.Breaks(e):
 				standing, title = "breaks", title+", breaks a constraint on outcomes"
 			}
+			if n > mostMarks && i < n-newestMarks && best[i] != i {
+				p := plot.XY{X: at, Y: f.Y(values[i])}
+				plain[standing] = append(plain[standing], p, p, plot.XY{X: at, Y: nan})
+				continue
+			}
 			dot(f.Canvas, standing, e.ID, title, at, f.Y(values[i]))
 		case e.Status == campaign.Failed || e.Status == campaign.Infeasible:
 			dot(f.Canvas, "failed", e.ID, e.ID+": "+string(e.Status), at, f.bottom-2)
 		}
 	}
+	for _, standing := range slices.Sorted(maps.Keys(plain)) {
+		f.Path("each "+standing, plain[standing])
+	}
 	return f.SVG()
 }
+
+// Of more experiments than mostMarks the course tells of each of the newest, and of those
+// that were the best so far; the others, whose marks would lie over each other, are dots
+// that say nothing.
+const mostMarks, newestMarks = 300, 100
 
 // boundedCurve says which measurements the best so far leaves out; "" where there are no
 // constraints on outcomes.
