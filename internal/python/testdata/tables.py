@@ -254,9 +254,10 @@ class Tables(unittest.TestCase):
         c = self.begin(**bounded)
         for y, z in ((9, 8), (3, 4), (7, 6), (5, 5)):
             c.tell(c.ask(1).frame().assign(y=y, z=z))
+        # The next experiment may have been asked for by now; the line goes on over it.
         lines = {line.get_label(): line for line in c.plot.course().axes[0].lines}
-        self.assertEqual(list(lines["best so far"].get_xdata())[:4], [2, 3, 4])
-        self.assertEqual(list(lines["best so far"].get_ydata())[:4], [3, 3, 5])
+        self.assertEqual(list(lines["best so far"].get_xdata())[:3], [2, 3, 4])
+        self.assertEqual(list(lines["best so far"].get_ydata())[:3], [3, 3, 5])
         card = c._repr_html_()
         self.assertIn("of what keeps the constraints", card)
         self.assertEqual(card.count('fill="none" stroke="currentColor" opacity'), 2)
