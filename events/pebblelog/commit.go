@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/internal/merkle"
 )
 
 // request is one Append on its way through the committer and the syncer. The
@@ -233,7 +234,7 @@ func (l *Log) commit() {
 			g.index()
 			// Also of a group without events, which then repeats the head of
 			// the one before.
-			g.head = l.edge.head()
+			g.head = l.edge.Head()
 			l.apply(g)
 			l.groups <- g
 		}
@@ -261,12 +262,12 @@ func (l *Log) add(batch *pebble.Batch, r *request, scratch []byte) ([]byte, erro
 		// Assign has refused what has no record, so that a batch is added
 		// whole; a failure here would be a mistake of this program. The record
 		// stands behind the byte that a leaf is hashed with.
-		if scratch, err = events.AppendRecord(append(scratch[:0], leafPrefix), *e); err != nil {
+		if scratch, err = events.AppendRecord(append(scratch[:0], merkle.LeafPrefix), *e); err != nil {
 			l.guard.Fail(err)
 			return scratch, err
 		}
-		scratch = l.edge.add(scratch, sha256.Sum256(scratch))
-		e.Position = events.Position(l.edge.size)
+		scratch = l.edge.Add(scratch, sha256.Sum256(scratch))
+		e.Position = events.Position(l.edge.Size())
 		value := scratch[1:]
 
 		op := batch.SetDeferred(eventKeySize, len(value))
@@ -304,7 +305,7 @@ func (l *Log) sequence(campaign string) (events.Sequence, error) {
 	if len(campaign) > events.MaxStringSize {
 		return 0, nil // Assign refuses it
 	}
-	s, err := lastSequence(l.db, campaign, events.Position(l.edge.size))
+	s, err := lastSequence(l.db, campaign, events.Position(l.edge.Size()))
 	if err == nil && s > 0 {
 		l.sequences[campaign] = s
 	}

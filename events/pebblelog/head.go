@@ -11,6 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/internal/merkle"
 )
 
 // HEAD holds the newest tree head in two slots, written in turn, each in a page
@@ -75,7 +76,7 @@ func createHead(fsys vfs.FS, name string) error {
 		return err
 	}
 	content := make([]byte, slotSpacing+slotSize)
-	slot := formatSlot((&edge{}).head())
+	slot := formatSlot((&merkle.Edge{}).Head())
 	copy(content, slot)
 	copy(content[slotSpacing:], slot)
 	_, err = f.Write(content)

@@ -3,11 +3,11 @@ package pebblelog
 import (
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/internal/merkle"
 )
 
 // The first byte of a key says what it is.
@@ -77,17 +77,11 @@ func parsePosition(value []byte) (events.Position, bool) {
 	return events.Position(binary.BigEndian.Uint64(value)), true
 }
 
-// hashCount returns how many hashes of the tree are stored with the event at p:
-// the leaf's and one for each subtree that the leaf completes. A leaf at p
-// completes a subtree for each trailing zero of p: with the leaf of every even
-// position its pair is complete, and so on.
-func hashCount(p events.Position) int { return 1 + bits.TrailingZeros64(uint64(p)) }
-
 // splitValue parts an event's value into its record and its hashes. Hashes have
 // a fixed length and come last, so that no length is stored: the position gives
 // their number.
 func splitValue(p events.Position, value []byte) (record, hashes []byte, err error) {
-	n := len(value) - hashCount(p)*tlog.HashSize
+	n := len(value) - merkle.HashCount(uint64(p))*tlog.HashSize
 	if n < 0 {
 		return nil, nil, fmt.Errorf("%w: position %d holds %d bytes, too few for an event",
 			events.ErrDamaged, p, len(value))

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/internal/merkle"
 	"github.com/campaignd/campaignd/internal/guardfs"
 )
 
@@ -75,7 +76,7 @@ type Log struct {
 	changed chan struct{} // closed and replaced whenever durable or closed changes
 
 	// The committer's own: the log as it will be once all groups are durable.
-	edge      *edge
+	edge      *merkle.Edge
 	sequences map[string]events.Sequence
 }
 

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/internal/merkle"
 	"github.com/campaignd/campaignd/internal/guardfs"
 )
 
@@ -158,7 +159,7 @@ func lookOnce(fsys vfs.FS, dir string, o Options) (_ *Log, head tlog.Tree, err e
 	l.lock, l.readOnly = files, true
 	// A writer's newest events are in HEAD in a moment.
 	known := head
-	for wait := 0; known.N < int64(l.edge.size) && wait < quietLooks; wait++ {
+	for wait := 0; known.N < int64(l.edge.Size()) && wait < quietLooks; wait++ {
 		time.Sleep(lookPause)
 		if newer, _, _, err := readHead(fsys, fsys.PathJoin(dir, headName)); err == nil {
 			known = newer
@@ -237,12 +238,12 @@ func (l *Log) shows(note string, head tlog.Tree) {
 	if note != "" {
 		l.notes = append(l.notes, note)
 	}
-	if beyond := int64(l.edge.size) - head.N; beyond > 0 {
+	if beyond := int64(l.edge.Size()) - head.N; beyond > 0 {
 		l.notes = append(l.notes, fmt.Sprintf("the newest %d events were not yet in %s (the "+
 			"process or the machine stopped right after writing them); they are sound",
 			beyond, headName))
 	}
-	l.durable, l.changed = l.edge.head(), make(chan struct{})
+	l.durable, l.changed = l.edge.Head(), make(chan struct{})
 }
 
 // mustHoldStore refuses a directory without a store. One of the three is
@@ -358,7 +359,7 @@ func openingFailed(err error) error {
 // after the database. Fewer events than the head knows are a loss, whatever the
 // database says. Only the end is looked at, since opening must not take longer
 // with the length of the log.
-func checkTail(db *pebble.DB, head tlog.Tree) (*edge, error) {
+func checkTail(db *pebble.DB, head tlog.Tree) (*merkle.Edge, error) {
 	first, last, err := bounds(db)
 	if err != nil {
 		return nil, err
@@ -376,21 +377,21 @@ func checkTail(db *pebble.DB, head tlog.Tree) (*edge, error) {
 	// head.N is computed from its leaf at least, and not only read back from
 	// the stored hashes.
 	from := events.Position(max(head.N-1, 0))
-	t, err := loadEdge(from, hashReader{db})
+	t, err := merkle.Load(uint64(from), hashReader{db})
 	if err != nil {
 		return nil, err
 	}
-	if head.N == 0 && t.head() != head {
+	if head.N == 0 && t.Head() != head {
 		return nil, fmt.Errorf("%w: the head of the empty log is wrong", events.ErrDamaged)
 	}
 	err = scan(db, from, last, func(p events.Position, value []byte) error {
 		if err := checkValue(t, p, value); err != nil {
 			return err
 		}
-		if p == events.Position(head.N) && t.head() != head {
+		if p == events.Position(head.N) && t.Head() != head {
 			return fmt.Errorf("%w: the events up to position %d are not those that were "+
 				"acknowledged: their root hash is %v and was %v; restore the store from a copy",
-				events.ErrDamaged, p, t.head().Hash, head.Hash)
+				events.ErrDamaged, p, t.Head().Hash, head.Hash)
 		}
 		return nil
 	})
@@ -398,7 +399,7 @@ func checkTail(db *pebble.DB, head tlog.Tree) (*edge, error) {
 }
 
 // checkValue checks the value of p against the tree up to p and adds it.
-func checkValue(t *edge, p events.Position, value []byte) error {
+func checkValue(t *merkle.Edge, p events.Position, value []byte) error {
 	if _, err := decodeValue(p, value); err != nil {
 		return err
 	}
@@ -406,7 +407,7 @@ func checkValue(t *edge, p events.Position, value []byte) error {
 	if err != nil {
 		return err
 	}
-	if want := t.add(nil, tlog.RecordHash(record)); !bytes.Equal(hashes, want) {
+	if want := t.Add(nil, tlog.RecordHash(record)); !bytes.Equal(hashes, want) {
 		return fmt.Errorf("%w: the hashes stored at position %d are not those of the events",
 			events.ErrDamaged, p)
 	}
@@ -422,16 +423,16 @@ func (l *Log) resume(fsys vfs.FS, dir string, other int64) error {
 	if err != nil {
 		return err
 	}
-	if last != events.Position(l.edge.size) {
+	if last != events.Position(l.edge.Size()) {
 		return fmt.Errorf("%w: its database ends at position %d after it ended at %d",
-			events.ErrDamaged, last, l.edge.size)
+			events.ErrDamaged, last, l.edge.Size())
 	}
 	guarded := guardfs.FS{FS: fsys, Guard: l.guard}
 	l.head, err = openHead(guarded, fsys.PathJoin(dir, headName), other)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(l.head.write(l.edge.head()), l.head.file.Sync()); err != nil {
+	if err := errors.Join(l.head.write(l.edge.Head()), l.head.file.Sync()); err != nil {
 		return errors.Join(err, l.head.file.Close())
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/internal/merkle"
 )
 
 // Verify implements [events.Store]: each record is there, has its checksum and
@@ -24,7 +25,7 @@ func (l *Log) Verify(ctx context.Context) (events.Report, error) {
 	v := &verifier{
 		Report:    events.Report{Events: events.Position(head.N), Notes: l.notes},
 		head:      head,
-		tree:      &edge{},
+		tree:      &merkle.Edge{},
 		seed:      maphash.MakeSeed(),
 		sequences: make(map[string]events.Sequence),
 		named:     make([]uint64, head.N),
@@ -39,7 +40,7 @@ func (l *Log) Verify(ctx context.Context) (events.Report, error) {
 type verifier struct {
 	events.Report
 	head      tlog.Tree
-	tree      *edge // nil once an event was not readable
+	tree      *merkle.Edge // nil once an event was not readable
 	seed      maphash.Seed
 	sequences map[string]events.Sequence
 	// named holds a hash of the campaign and sequence of the event at each
@@ -102,7 +103,7 @@ func (v *verifier) run(ctx context.Context, l *Log) error {
 		}
 	}
 	if v.tree != nil {
-		if v.Root = v.tree.head().Hash; v.Root != v.head.Hash {
+		if v.Root = v.tree.Head().Hash; v.Root != v.head.Hash {
 			v.fault(0, 0, "", "the root hash of the events is %v, and was %v when they were acknowledged", v.Root, v.head.Hash)
 		}
 	}
@@ -157,7 +158,7 @@ func (v *verifier) event(p events.Position, value []byte) {
 	v.Read++
 	record, hashes, err := splitValue(p, value)
 	if err == nil && v.tree != nil {
-		if want := v.tree.add(nil, tlog.RecordHash(record)); !bytes.Equal(hashes, want) {
+		if want := v.tree.Add(nil, tlog.RecordHash(record)); !bytes.Equal(hashes, want) {
 			v.fault(p, p, "", "the hashes stored with the event are not those of the events")
 		}
 	}

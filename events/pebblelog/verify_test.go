@@ -20,51 +20,6 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// TestTree: the hashes stored with each record, the root and the edge that is
-// loaded are those of golang.org/x/mod/sumdb/tlog.
-func TestTree(t *testing.T) {
-	var stored []tlog.Hash
-	reader := tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
-		var out []tlog.Hash
-		for _, i := range indexes {
-			out = append(out, stored[i])
-		}
-		return out, nil
-	})
-	tree := &edge{}
-	for n := range int64(200) {
-		want, err := tlog.TreeHash(n, reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if head := tree.head(); head.N != n || head.Hash != want {
-			t.Fatalf("the head of %d leaves is %v, want %v", n, head, want)
-		}
-		loaded, err := loadEdge(events.Position(n), reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if loaded.head() != tree.head() {
-			t.Fatalf("the edge of %d leaves loads as another", n)
-		}
-		hashes, err := tlog.StoredHashes(n, []byte{byte(n)}, reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var wantBytes []byte
-		for _, h := range hashes {
-			wantBytes = append(wantBytes, h[:]...)
-		}
-		if got := tree.add(nil, tlog.RecordHash([]byte{byte(n)})); !slices.Equal(got, wantBytes) {
-			t.Fatalf("leaf %d completes other hashes", n)
-		}
-		if len(hashes) != hashCount(events.Position(n+1)) {
-			t.Fatalf("leaf %d completes %d hashes, not %d", n, len(hashes), hashCount(events.Position(n+1)))
-		}
-		stored = append(stored, hashes...)
-	}
-}
-
 // Law: a key says what it is and of what, and nothing else is taken for it.
 func TestKeys(t *testing.T) {
 	for _, p := range []events.Position{1, 300, math.MaxUint64} {
