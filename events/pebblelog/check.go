@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/internal/records"
 )
 
 // Check implements [events.Store]. The log is read once, a range of positions
@@ -57,7 +58,7 @@ type checker struct {
 type span struct {
 	after, last events.Position
 	first       map[string]events.Sequence // of each campaign, in the range
-	seen        *order
+	seen        *records.Order
 	err         error
 }
 
@@ -83,7 +84,7 @@ func (c *checker) records(ctx context.Context) error {
 		// Only the order within the range is checked there, also in the first
 		// range: that its campaigns begin with 1 is found below, where no range
 		// came before.
-		s.seen = newOrder(max(s.after, 1)) // it begins anywhere: see below
+		s.seen = records.NewOrder(max(s.after, 1)) // it begins anywhere: see below
 		reading.Go(func() { s.err = c.read(ctx, s) })
 	}
 	reading.Wait()
@@ -97,7 +98,7 @@ func (c *checker) records(ctx context.Context) error {
 				return fmt.Errorf("%w: after position %d, sequence %d of campaign %q follows %d",
 					events.ErrDamaged, s.after, first, campaign, last[campaign])
 			}
-			last[campaign] = *s.seen.last[campaign]
+			last[campaign] = s.seen.Last(campaign)
 		}
 	}
 	return nil
@@ -117,7 +118,7 @@ func (c *checker) read(ctx context.Context, s *span) error {
 			return scan(db, at, end, func(p events.Position, value []byte) error {
 				e, err := decodeValue(p, value)
 				if err == nil {
-					err = s.seen.check(&e)
+					err = s.seen.Check(&e)
 				}
 				if err != nil {
 					return err

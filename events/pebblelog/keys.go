@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/internal/merkle"
+	"github.com/campaignd/campaignd/events/internal/records"
 )
 
 // The first byte of a key says what it is.
@@ -96,23 +97,5 @@ func decodeValue(p events.Position, value []byte) (events.Event, error) {
 	if err != nil {
 		return events.Event{}, err
 	}
-	e, err := events.DecodeRecord(record)
-	if err != nil {
-		return events.Event{}, unfit(p, record, err)
-	}
-	e.Position = p
-	return e, nil
-}
-
-// unfit says why a record cannot be decoded. To find out whether it is of an
-// earlier form takes longer than to decode one, so only what cannot be read is
-// asked that.
-func unfit(p events.Position, record []byte, err error) error {
-	if at, earlier := events.EarlierRecord(record); earlier && at == p {
-		return fmt.Errorf("%w: the event at position %d is whole, in a form that this campaignd does not read; "+
-			"go on with the campaignd that wrote it, "+
-			"or export the experiments with that one and import them into a new campaign",
-			events.ErrEarlierFormat, p)
-	}
-	return fmt.Errorf("%w: the event at position %d is lost: %w", events.ErrDamaged, p, err)
+	return records.Decode(p, record)
 }

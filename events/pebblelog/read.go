@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/internal/records"
 )
 
 // Readers fetch events in chunks and use the database only meanwhile, so that
@@ -48,7 +49,7 @@ func scan(
 	for ok := it.First(); ok; ok = it.Next() {
 		p, isEvent := parseEventKey(it.Key())
 		if !isEvent || p != want {
-			return errors.Join(missing(want, p-1), it.Close())
+			return errors.Join(records.Missing(want, p-1), it.Close())
 		}
 		value, err := it.ValueAndErr()
 		if err != nil {
@@ -63,15 +64,9 @@ func scan(
 		return unreadable(want, err)
 	}
 	if want <= last {
-		return missing(want, last)
+		return records.Missing(want, last)
 	}
 	return nil
-}
-
-// missing is the error of a gap.
-func missing(from, to events.Position) error {
-	return fmt.Errorf("%w: the events at positions %d to %d are missing",
-		events.ErrDamaged, from, to)
 }
 
 // unreadable tells damage from a failure of the disk, which may pass.
@@ -111,51 +106,11 @@ func bounds(db pebble.Reader) (first, last events.Position, err error) {
 	return first, last, nil
 }
 
-// order finds what is not in its place among the events that one reader is
-// given: in each campaign their sequences count up by one. A record does not
-// say where it belongs in the log, and to compute the tree again is for
-// [Log.Verify]. It costs a map look-up only where the campaign changes, so that
-// readers can afford it for every event.
-type order struct {
-	whole    bool // the reader began with the first event
-	last     map[string]*events.Sequence
-	campaign string           // of the event before, as most are of the same
-	of       *events.Sequence // and its entry in last
-}
-
-// newOrder is that of a reader who begins behind a position. Only one who begins
-// with the first event knows that each campaign begins with 1.
-func newOrder(after events.Position) *order {
-	return &order{whole: after == 0, last: make(map[string]*events.Sequence)}
-}
-
-// check takes the next event. A campaign that a reader begins in the middle of
-// is taken at its word for the first event, and held to it from then on.
-func (o *order) check(e *events.Event) error {
-	if o.of == nil || e.Campaign != o.campaign {
-		o.campaign, o.of = e.Campaign, o.last[e.Campaign]
-		if o.of == nil {
-			o.of = new(events.Sequence)
-			o.last[e.Campaign] = o.of
-			if !o.whole {
-				*o.of = e.Sequence - 1
-			}
-		}
-	}
-	if e.Sequence != *o.of+1 {
-		return fmt.Errorf("%w: position %d holds sequence %d of campaign %q, where sequence "+
-			"%d belongs",
-			events.ErrDamaged, e.Position, e.Sequence, e.Campaign, *o.of+1)
-	}
-	*o.of = e.Sequence
-	return nil
-}
-
 // chunk appends to dst up to n events in (after, last]. Events that were
 // decoded before an error are returned with it: a reader gets all that lies
 // before the damage.
 func (l *Log) chunk(
-	dst []events.Event, seen *order, after, last events.Position, n int,
+	dst []events.Event, seen *records.Order, after, last events.Position, n int,
 ) ([]events.Event, error) {
 	size := 0
 	err := l.use(func(db *pebble.DB) error {
@@ -163,7 +118,7 @@ func (l *Log) chunk(
 			func(p events.Position, value []byte) error {
 				e, err := decodeValue(p, value)
 				if err == nil {
-					err = seen.check(&e)
+					err = seen.Check(&e)
 				}
 				if err != nil {
 					return err
@@ -185,7 +140,7 @@ func (l *Log) chunk(
 func (l *Log) Read(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	last := l.Last()
 	return func(yield func(events.Event, error) bool) {
-		l.yieldAll(ctx, newOrder(after), after, last, yield)
+		l.yieldAll(ctx, records.NewOrder(after), after, last, yield)
 	}
 }
 
@@ -194,7 +149,7 @@ func (l *Log) Read(ctx context.Context, after events.Position) iter.Seq2[events.
 // database. The caller's code runs between chunks, never while the database is
 // held: it may close the log, or take as long as it likes.
 func (l *Log) yieldAll(
-	ctx context.Context, seen *order, after, last events.Position,
+	ctx context.Context, seen *records.Order, after, last events.Position,
 	yield func(events.Event, error) bool,
 ) bool {
 	fail := func(err error) bool {
@@ -242,7 +197,7 @@ func (l *Log) usable(ctx context.Context) error {
 // wake-up is lost.
 func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
-		seen, after := newOrder(after), after // of this iteration; there may be others
+		seen, after := records.NewOrder(after), after // of this iteration; there may be others
 		for {
 			head, closed, changed := l.state()
 			if ctx.Err() != nil {
@@ -328,15 +283,15 @@ func (l *Log) campaignChunk(
 		if err != nil {
 			return err
 		}
-		records, err := db.NewIter(&pebble.IterOptions{
+		kept, err := db.NewIter(&pebble.IterOptions{
 			LowerBound: []byte{eventPrefix},
 			UpperBound: []byte{eventPrefix + 1},
 		})
 		if err != nil {
 			return errors.Join(err, index.Close())
 		}
-		dst, err = join(dst, index, records, after, last, n)
-		return errors.Join(err, index.Close(), records.Close())
+		dst, err = join(dst, index, kept, after, last, n)
+		return errors.Join(err, index.Close(), kept.Close())
 	})
 	return dst, err
 }
@@ -345,7 +300,7 @@ func (l *Log) campaignChunk(
 // names, up to n. The two iterators move together: where the next record is the
 // one that is wanted, a step costs far less than a search.
 func join(
-	dst []events.Event, index, records *pebble.Iterator, after events.Sequence,
+	dst []events.Event, index, kept *pebble.Iterator, after events.Sequence,
 	last events.Position, n int,
 ) ([]events.Event, error) {
 	at, size := events.Position(0), 0
@@ -365,17 +320,17 @@ func join(
 		}
 		// Events of one campaign are mostly next to each other.
 		if at != 0 && p == at+1 {
-			ok = records.Next()
+			ok = kept.Next()
 		} else {
-			ok = records.SeekGE(appendEventKey(nil, p))
+			ok = kept.SeekGE(appendEventKey(nil, p))
 		}
-		if found, isEvent := parseEventKey(keyOf(records, ok)); !ok || !isEvent || found != p {
-			if err := records.Error(); err != nil {
+		if found, isEvent := parseEventKey(keyOf(kept, ok)); !ok || !isEvent || found != p {
+			if err := kept.Error(); err != nil {
 				return dst, unreadable(p, err)
 			}
-			return dst, missing(p, p)
+			return dst, records.Missing(p, p)
 		}
-		if value, err = records.ValueAndErr(); err != nil {
+		if value, err = kept.ValueAndErr(); err != nil {
 			return dst, unreadable(p, err)
 		}
 		e, err := decodeValue(p, value)

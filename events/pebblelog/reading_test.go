@@ -20,6 +20,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/internal/records"
 )
 
 // readOnlyMount is a file system that is mounted for reading only.
@@ -149,7 +150,7 @@ func TestChunks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for asked, want := range map[int]int{1: 1, 3: 3, 6: 4} {
-		ofLog, err := log.chunk(nil, newOrder(0), 0, log.Last(), asked)
+		ofLog, err := log.chunk(nil, records.NewOrder(0), 0, log.Last(), asked)
 		if err != nil || len(ofLog) != want {
 			t.Errorf("asked for %d events of the log: %d, %v; want %d", asked, len(ofLog), err, want)
 		}
