@@ -1,134 +1,23 @@
 package pebblelog
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"runtime"
-	"slices"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/internal/merkle"
+	"github.com/campaignd/campaignd/events/internal/queue"
 )
-
-// request is one Append on its way through the committer and the syncer. The
-// committer owns it from put to done; withdraw takes it back only while no one
-// has it.
-type request struct {
-	campaign string
-	expected events.Sequence
-	batch    []events.Event
-
-	// stored and err are written by the committer, err also by the syncer, and
-	// read by the caller after done.
-	stored []events.Event
-	err    error
-	done   chan struct{} // gets a value once stored and err are final
-}
-
-// requests are those that were answered, to be used again. One that was not
-// answered to its caller (uncertain, withdrawn) is not given back: the
-// committer may still hold it, and would answer someone else's Append.
-var requests = sync.Pool{New: func() any { return &request{done: make(chan struct{}, 1)} }}
-
-// answer returns what a request that is done came to, and gives the request
-// back.
-func (r *request) answer() ([]events.Event, error) {
-	stored, err := r.stored, r.err
-	*r = request{done: r.done}
-	requests.Put(r)
-	return stored, err
-}
-
-// queue holds the requests that the committer has not taken yet.
-type queue struct {
-	mu       sync.Mutex
-	waiting  sync.Cond
-	requests []*request
-	closed   bool
-}
-
-// put adds a request. It returns false once the queue is closed. No bound: the
-// writers are the goroutines of this process, and each waits for its answer
-// before it appends again.
-func (q *queue) put(r *request) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
-		return false
-	}
-	q.requests = append(q.requests, r)
-	q.waiting.Signal()
-	return true
-}
-
-// withdraw removes a request. It returns false if the committer has it. The
-// queue's lock decides between withdraw and take: a request is either out of
-// the queue for good and never stored, or the committer's.
-func (q *queue) withdraw(r *request) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	i := slices.Index(q.requests, r)
-	if i >= 0 {
-		q.requests = slices.Delete(q.requests, i, i+1)
-	}
-	return i >= 0
-}
-
-// take waits for requests and moves them all to buf. None means that the queue
-// is closed and empty.
-//
-// While requests go on arriving, it lets their writers run first: writers who
-// were answered at the same time come back at the same time, and all of them in
-// one batch cost one wait for the disk instead of two.
-func (q *queue) take(buf []*request) []*request {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for {
-		for len(q.requests) == 0 && !q.closed {
-			q.waiting.Wait()
-		}
-		// The lock is let go in between, or no writer could put anything. It
-		// ends as soon as a round brings nothing new; with one writer that is
-		// the first.
-		for n := 0; n < len(q.requests); {
-			n = len(q.requests)
-			q.mu.Unlock()
-			runtime.Gosched()
-			q.mu.Lock()
-		}
-		if len(q.requests) > 0 || q.closed {
-			break
-		}
-		// All that there was has been withdrawn meanwhile.
-	}
-	buf = append(buf[:0], q.requests...)
-	// Requests that were taken must not be kept alive by the array behind the
-	// queue.
-	clear(q.requests)
-	q.requests = q.requests[:0]
-	return buf
-}
-
-// close lets the committer end once the queue is empty. Requests that come later
-// are refused.
-func (q *queue) close() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.closed = true
-	q.waiting.Signal()
-}
 
 // group is what one batch of the database holds. It belongs to the committer
 // until it is sent, and to the syncer from then on.
 type group struct {
-	requests []*request
+	requests []*queue.Request
 	batch    *pebble.Batch // nil if there is nothing to write
 	head     tlog.Tree     // the tree with the group
 }
@@ -152,21 +41,15 @@ func (l *Log) Append(
 	if l.readOnly {
 		return nil, fmt.Errorf("store: append: %w", events.ErrReadOnly)
 	}
-	r := requests.Get().(*request)
-	r.campaign = campaign
-	r.expected = expected
-	r.batch = slices.Clone(batch)
-	for i := range r.batch {
-		r.batch[i].Data = bytes.Clone(r.batch[i].Data) // the caller may reuse its own
-	}
-	if !l.queue.put(r) {
+	r := queue.NewRequest(campaign, expected, batch)
+	if !l.queue.Put(r) {
 		return nil, fmt.Errorf("store: append: %w", events.ErrClosed)
 	}
 	select {
-	case <-r.done:
-		return r.answer()
+	case <-r.Done:
+		return r.Answer()
 	case <-ctx.Done():
-		if l.queue.withdraw(r) {
+		if l.queue.Withdraw(r) {
 			return nil, fmt.Errorf("store: append: %w", context.Cause(ctx))
 		}
 		return nil, fmt.Errorf("store: append: %w: %w", events.ErrUncertain, context.Cause(ctx))
@@ -177,11 +60,11 @@ func (l *Log) Append(
 	// The disk failed. The committer may be stuck in the database, so the
 	// answer does not wait for it.
 	select {
-	case <-r.done:
-		return r.answer()
+	case <-r.Done:
+		return r.Answer()
 	default:
 	}
-	if l.queue.withdraw(r) {
+	if l.queue.Withdraw(r) {
 		return nil, fmt.Errorf("store: append: %w", l.stopped())
 	}
 	return nil, fmt.Errorf("store: append: %w: %w", events.ErrUncertain, l.stopped())
@@ -190,7 +73,7 @@ func (l *Log) Append(
 // start starts the committer and the syncer. Eight groups may be on their way
 // to the disk, so that the committer seldom waits for the syncer.
 func (l *Log) start() {
-	l.queue.waiting.L = &l.queue.mu
+	l.queue = queue.New()
 	l.sequences = make(map[string]events.Sequence)
 	l.groups = make(chan *group, 8)
 	l.done = make(chan struct{})
@@ -209,10 +92,10 @@ func (l *Log) start() {
 // before it; if one fails, the log stops.
 func (l *Log) commit() {
 	defer close(l.groups)
-	var taken []*request
+	var taken []*queue.Request
 	var scratch []byte
 	for {
-		taken = l.queue.take(taken)
+		taken = l.queue.Take(taken)
 		if len(taken) == 0 {
 			return
 		}
@@ -224,11 +107,11 @@ func (l *Log) commit() {
 				r := rest[0]
 				rest = rest[1:]
 				g.requests = append(g.requests, r)
-				if r.err = l.stopped(); r.err == nil {
-					scratch, r.err = l.add(g.batch, r, scratch)
+				if r.Err = l.stopped(); r.Err == nil {
+					scratch, r.Err = l.add(g.batch, r, scratch)
 				}
-				if r.err != nil {
-					r.err = fmt.Errorf("store: append: %w", r.err)
+				if r.Err != nil {
+					r.Err = fmt.Errorf("store: append: %w", r.Err)
 				}
 			}
 			g.index()
@@ -245,15 +128,15 @@ func (l *Log) commit() {
 // add adds a request's events to the batch. If it returns an error, it has
 // added nothing. The campaign's sequence moves only when the whole request has
 // been added, so that the next request of the same group is judged by it.
-func (l *Log) add(batch *pebble.Batch, r *request, scratch []byte) ([]byte, error) {
-	actual, err := l.sequence(r.campaign)
+func (l *Log) add(batch *pebble.Batch, r *queue.Request, scratch []byte) ([]byte, error) {
+	actual, err := l.sequence(r.Campaign)
 	if err != nil {
 		return scratch, err
 	}
-	if r.expected != events.AnySequence && r.expected != actual {
-		return scratch, &events.ConflictError{Campaign: r.campaign, Expected: r.expected, Actual: actual}
+	if r.Expected != events.AnySequence && r.Expected != actual {
+		return scratch, &events.ConflictError{Campaign: r.Campaign, Expected: r.Expected, Actual: actual}
 	}
-	stored, err := events.Assign(r.campaign, actual, r.batch)
+	stored, err := events.Assign(r.Campaign, actual, r.Batch)
 	if err != nil || len(stored) == 0 {
 		return scratch, err
 	}
@@ -275,8 +158,8 @@ func (l *Log) add(batch *pebble.Batch, r *request, scratch []byte) ([]byte, erro
 		copy(op.Value, value)
 		_ = op.Finish() // only fails for an indexed batch
 	}
-	l.sequences[r.campaign] = stored[len(stored)-1].Sequence
-	r.stored = stored
+	l.sequences[r.Campaign] = stored[len(stored)-1].Sequence
+	r.Stored = stored
 	return scratch, nil
 }
 
@@ -284,8 +167,8 @@ func (l *Log) add(batch *pebble.Batch, r *request, scratch []byte) ([]byte, erro
 // all, because Pebble takes keys that follow each other with less work.
 func (g *group) index() {
 	for _, r := range g.requests {
-		for i := range r.stored {
-			e := &r.stored[i]
+		for i := range r.Stored {
+			e := &r.Stored[i]
 			op := g.batch.SetDeferred(3+len(e.Campaign)+8, 8)
 			appendSequenceKey(op.Key[:0], e.Campaign, e.Sequence)
 			binary.BigEndian.PutUint64(op.Value, uint64(e.Position))
@@ -371,11 +254,11 @@ func (l *Log) sync() {
 		}
 		if err := l.stopped(); err != nil {
 			for _, r := range g.requests {
-				if r.err == nil {
-					r.stored, r.err = nil, fmt.Errorf("store: append: %w: %w",
+				if r.Err == nil {
+					r.Stored, r.Err = nil, fmt.Errorf("store: append: %w: %w",
 						events.ErrUncertain, err)
 				}
-				r.done <- struct{}{}
+				r.Done <- struct{}{}
 			}
 			continue
 		}
@@ -385,7 +268,7 @@ func (l *Log) sync() {
 		// The writers hear last: one that asks the log at once finds its own
 		// events (the law "Seen" of package logtest).
 		for _, r := range g.requests {
-			r.done <- struct{}{}
+			r.Done <- struct{}{}
 		}
 	}
 }

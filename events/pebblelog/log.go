@@ -15,6 +15,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/internal/merkle"
+	"github.com/campaignd/campaignd/events/internal/queue"
 	"github.com/campaignd/campaignd/internal/guardfs"
 )
 
@@ -57,7 +58,7 @@ type Log struct {
 	notes    []string // what Open found worth mentioning
 	probe    func() error
 
-	queue  queue
+	queue  *queue.Queue
 	groups chan *group // from the committer to the syncer
 	done   chan struct{}
 
@@ -170,7 +171,7 @@ func (l *Log) close() error {
 	if l.readOnly {
 		return l.release()
 	}
-	l.queue.close()
+	l.queue.Close()
 	<-l.done
 	return errors.Join(l.release(), l.stopped())
 }
