@@ -30,6 +30,6 @@
 //
 // [Log] is the contract; events/memlog keeps a log in memory. [Store] is that
 // of a log which outlives its process and proves what it holds: events/store
-// opens one, and events/pebblelog keeps it on disk. events/logtest is the suite
-// they pass. events/bus carries a log's events to Watermill handlers.
+// opens one, events/pebblelog keeps it on disk, and events/pglog in a PostgreSQL
+// database. events/logtest is the suite they pass. events/bus carries a log's events to Watermill handlers.
 package events

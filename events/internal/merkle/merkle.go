@@ -84,6 +84,32 @@ func Load(n uint64, r tlog.HashReader) (*Edge, error) {
 	return t, nil
 }
 
+// Append appends the edge's hashes to dst, that of the smallest subtree first.
+// With the size, [Restore] has the edge again.
+func (t *Edge) Append(dst []byte) []byte {
+	for level := range t.hashes {
+		if t.size>>level&1 != 0 {
+			dst = append(dst, t.hashes[level][:]...)
+		}
+	}
+	return dst
+}
+
+// Restore returns the edge of n leaves whose hashes [Edge.Append] gave; false
+// where they are not so many.
+func Restore(n uint64, hashes []byte) (*Edge, bool) {
+	t := &Edge{size: n}
+	if len(hashes) != bits.OnesCount64(n)*tlog.HashSize {
+		return nil, false
+	}
+	for level := range t.hashes {
+		if n>>level&1 != 0 {
+			hashes = hashes[copy(t.hashes[level][:], hashes):]
+		}
+	}
+	return t, true
+}
+
 // HashCount returns how many hashes are kept with the n'th leaf, counted from
 // 1: the leaf's and one for each subtree that it completes. The n'th leaf
 // completes a subtree for each trailing zero of n: with every even one its pair

@@ -34,6 +34,13 @@ func TestEdge(t *testing.T) {
 		if loaded.Head() != tree.Head() {
 			t.Fatalf("the edge of %d leaves loads as another", n)
 		}
+		restored, ok := Restore(uint64(n), tree.Append(nil))
+		if !ok || *restored != *loaded {
+			t.Fatalf("the edge of %d leaves is restored as another", n)
+		}
+		if _, ok := Restore(uint64(n), make([]byte, len(tree.Append(nil))+1)); ok {
+			t.Fatalf("an edge of %d leaves is restored from too many bytes", n)
+		}
 		hashes, err := tlog.StoredHashes(n, []byte{byte(n)}, reader)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,328 @@
+package pglog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/internal/merkle"
+	"github.com/campaignd/campaignd/events/internal/queue"
+)
+
+// Append implements [events.Log].
+//
+// What has been taken by the committer cannot be withdrawn: a context that ends
+// then leaves it open whether the batch is stored ([events.ErrUncertain]), which
+// the next read of the campaign shows. While the database does not answer, it
+// waits.
+func (l *Log) Append(
+	ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event,
+) ([]events.Event, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("store: append: %w", context.Cause(ctx))
+	}
+	if l.readOnly {
+		if err := l.usable(ctx); err != nil {
+			return nil, fmt.Errorf("store: append: %w", err)
+		}
+		return nil, fmt.Errorf("store: append: %w", events.ErrReadOnly)
+	}
+	r := queue.NewRequest(campaign, expected, batch)
+	if !l.queue.Put(r) {
+		return nil, fmt.Errorf("store: append: %w", events.ErrClosed)
+	}
+	select {
+	case <-r.Done:
+		return r.Answer()
+	case <-ctx.Done():
+		if l.queue.Withdraw(r) {
+			return nil, fmt.Errorf("store: append: %w", context.Cause(ctx))
+		}
+		return nil, fmt.Errorf("store: append: %w: %w", events.ErrUncertain, context.Cause(ctx))
+	}
+}
+
+// committer is what the committer knows of the store: the newest head that it
+// has seen and the sequences of campaigns at that head. Others append as well,
+// so that it is only true where a statement matches.
+type committer struct {
+	edge      *merkle.Edge // nil: not known
+	epoch     int64        // of the store's holder
+	sequences map[string]events.Sequence
+}
+
+// maxSequences is how many campaigns the committer remembers.
+const maxSequences = 10_000
+
+// maxGroupSize is the size in bytes from which a group takes no more requests.
+// A single request may be larger: it is never split (it is atomic).
+const maxGroupSize = 2 << 20
+
+// commit is the committer. It ends when the queue is closed.
+func (l *Log) commit() {
+	defer close(l.done)
+	var taken []*queue.Request
+	for {
+		taken = l.queue.Take(taken)
+		if len(taken) == 0 {
+			return
+		}
+		for rest := taken; len(rest) > 0; {
+			n, size := 0, 0
+			for n < len(rest) && size < maxGroupSize {
+				for _, e := range rest[n].Batch {
+					size += len(e.Data) + 300 // the envelope, about
+				}
+				n++
+			}
+			l.store(rest[:n])
+			rest = rest[n:]
+		}
+		clear(taken)
+	}
+}
+
+// store stores a group, and answers it: readers see it first, then the writers
+// hear, then other processes.
+func (l *Log) store(group []*queue.Request) {
+	p, err := l.write(group)
+	if err != nil {
+		for _, r := range group {
+			r.Stored, r.Err = nil, err
+		}
+	} else {
+		l.sees(p.head.N)
+	}
+	for _, r := range group {
+		if r.Err != nil {
+			r.Err = fmt.Errorf("store: append: %w", r.Err)
+		}
+		r.Done <- struct{}{}
+	}
+	if err == nil && len(p.records) > 0 {
+		l.db.wake.tell(l.id, p.head.N)
+	}
+}
+
+// write has a group stored, however long the database takes to answer. It
+// returns what was stored, with the requests answered for themselves; or an
+// error for all of them, which wraps [events.ErrUncertain] unless nothing is
+// stored or ever will be.
+func (l *Log) write(group []*queue.Request) (*plan, error) {
+	var (
+		open  *plan // was sent, and what became of it is not known
+		late  bool  // another writer was quicker: this one queues at the row
+		fresh bool
+	)
+	for n := 0; ; n++ {
+		if err := l.Err(); err != nil {
+			return nil, unsettled(open, err)
+		}
+		p, err := ask(context.Background(), l.db, use{write: true, fresh: fresh},
+			func(ctx context.Context, c *conn) (*plan, error) {
+				return l.attempt(ctx, c, group, &open, late, fresh)
+			})
+		switch {
+		case err == nil && p != nil:
+			return p, nil
+		case err == nil:
+			late = true
+			continue
+		case errors.Is(err, events.ErrClosed):
+			return nil, unsettled(open, err)
+		case errors.Is(err, ErrFenced) || errors.Is(err, events.ErrDamaged):
+			l.fail(err)
+			return nil, unsettled(open, err)
+		case !passing(err):
+			l.fail(err)
+			return nil, unsettled(open, err)
+		}
+		fresh = true
+		select {
+		case <-l.giveUp:
+			return nil, unsettled(open, fmt.Errorf("%w; the database does not answer: %w", events.ErrClosed, plainly(err)))
+		default:
+		}
+		_ = pause(l.db.life, backoff(n)) // the next attempt finds it closed
+	}
+}
+
+// unsettled is the error of a group of which a statement may be on its way.
+func unsettled(open *plan, err error) error {
+	if open != nil {
+		return fmt.Errorf("%w: %w", events.ErrUncertain, err)
+	}
+	return err
+}
+
+// attempt tries to store a group on a connection, once. It returns nil and no
+// error where another writer was quicker. *open is a statement that was sent
+// before, on another connection, and may yet be stored; with one, the connection
+// is behind a barrier of its own.
+func (l *Log) attempt(
+	ctx context.Context, c *conn, group []*queue.Request, open **plan, late, fresh bool,
+) (*plan, error) {
+	p := *open
+	if p != nil {
+		at, err := l.look(ctx, c, group, p.base.N, fresh)
+		switch {
+		case err != nil:
+			return nil, err
+		case string(at.append) == string(p.id):
+			*open = nil
+			return p, nil
+		case at.epoch != p.epoch && p.epoch != 0:
+			*open = nil // the epoch only rises: it never will match
+			return nil, ErrFenced
+		case at.size != p.base.N:
+			*open, p = nil, nil // and that it never will, either
+			late = true
+		}
+	}
+	if p == nil {
+		known, err := l.know(ctx, c, group, late, fresh)
+		if err != nil {
+			return nil, err
+		}
+		if epoch := l.epoch.Load(); epoch != 0 && l.committer.epoch != epoch {
+			return nil, ErrFenced
+		}
+		if p, err = l.plan(group); err != nil {
+			return nil, err
+		}
+		if len(p.records) == 0 {
+			return l.nothing(ctx, c, p, group, late, known)
+		}
+		p.locked = late
+	}
+	// From here on it may be stored, whatever is returned.
+	resent := *open != nil
+	*open = p
+	rows, err := p.send(ctx, c, l.id)
+	switch {
+	case err != nil && (unknown(err) || resent):
+		p.locked = false // who sends it again has no lock
+		return nil, err
+	case err != nil:
+		*open = nil
+		return nil, err
+	case rows == 0:
+		l.committer.edge = nil
+		if !resent {
+			*open = nil
+		}
+		return nil, nil
+	}
+	*open = nil
+	l.committer.edge = p.edge
+	for campaign, s := range p.sequences {
+		l.committer.sequences[campaign] = s
+	}
+	return p, nil
+}
+
+// nothing answers a group of which nothing is to be stored: empty batches and
+// conflicts. They are answered by the store as it is and not as it was.
+func (l *Log) nothing(
+	ctx context.Context, c *conn, p *plan, group []*queue.Request, late, known bool,
+) (*plan, error) {
+	if late {
+		_, err := c.exec(ctx, `rollback`) // which lets go of the row
+		return p, err
+	}
+	if !known {
+		if _, err := l.look(ctx, c, group, 0, false); err != nil {
+			return nil, err
+		}
+		if l.committer.edge.Head() != p.base {
+			return nil, nil
+		}
+	}
+	return p, nil
+}
+
+// know makes sure that the committer knows the head and the sequences of the
+// group's campaigns, and reports whether it has just looked. After it was late
+// it locks the head's row first, in a transaction: whoever has the lock appends
+// next. A process that stops in the middle loses the lock by itself.
+func (l *Log) know(
+	ctx context.Context, c *conn, group []*queue.Request, late, fresh bool,
+) (looked bool, err error) {
+	if late {
+		if err := lockHead(ctx, c, l.id); err != nil {
+			return false, err
+		}
+	}
+	known := !late && l.committer.edge != nil
+	for _, r := range group {
+		if _, ok := l.committer.sequences[r.Campaign]; !ok && nameable(r.Campaign) {
+			known = false
+		}
+	}
+	if known {
+		return false, nil
+	}
+	_, err = l.look(ctx, c, group, 0, fresh)
+	return true, err
+}
+
+// plan is what a group comes to at a head, and the statement that makes it so.
+type plan struct {
+	base, head tlog.Tree
+	edge       *merkle.Edge // at head
+	epoch      int64
+	id         []byte // of the append
+	locked     bool   // in a transaction that has the head's row
+	sequences  map[string]events.Sequence
+
+	campaigns []string
+	numbers   []int64 // sequences
+	records   [][]byte
+	hashes    [][]byte
+}
+
+// plan decides on each request, in their order: its events are added to the
+// statement, or it is refused and adds nothing.
+func (l *Log) plan(group []*queue.Request) (*plan, error) {
+	edge := *l.committer.edge
+	p := &plan{
+		base: edge.Head(), edge: &edge, epoch: l.epoch.Load(), id: newID(),
+		sequences: make(map[string]events.Sequence),
+	}
+	for _, r := range group {
+		r.Stored, r.Err = nil, nil
+		actual, ok := p.sequences[r.Campaign]
+		if !ok {
+			actual = l.committer.sequences[r.Campaign]
+		}
+		if r.Expected != events.AnySequence && r.Expected != actual {
+			r.Err = &events.ConflictError{Campaign: r.Campaign, Expected: r.Expected, Actual: actual}
+			continue
+		}
+		stored, err := events.Assign(r.Campaign, actual, r.Batch)
+		if err != nil || len(stored) == 0 {
+			r.Err = err
+			continue
+		}
+		for i := range stored {
+			e := &stored[i]
+			// Assign has refused what has no record.
+			record, err := events.AppendRecord(nil, *e)
+			if err != nil {
+				return nil, err
+			}
+			p.campaigns = append(p.campaigns, e.Campaign)
+			p.numbers = append(p.numbers, int64(e.Sequence))
+			p.records = append(p.records, record)
+			p.hashes = append(p.hashes, edge.Add(nil, tlog.RecordHash(record)))
+			e.Position = events.Position(edge.Size())
+		}
+		p.sequences[r.Campaign] = stored[len(stored)-1].Sequence
+		r.Stored = stored
+	}
+	p.head = edge.Head()
+	return p, nil
+}

@@ -1,0 +1,151 @@
+package pglog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// conn is a connection behind its barrier. One goroutine has it at a time.
+type conn struct {
+	pg       *pgx.Conn
+	timeline uint64
+	distrust uint64         // the database's count of unknown ends at the barrier
+	warning  *pgconn.Notice // since the last statement began
+	used     time.Time
+}
+
+// errWarned means that a server reported success with a warning: the commit may
+// be nowhere but there.
+var errWarned = errors.New("the server warned")
+
+// warned returns the warning of the statement as an error, nil where there is
+// none. Any warning counts, whatever its code: no statement of this package has
+// one when all is well.
+func (c *conn) warned() error {
+	if c.warning == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s (SQLSTATE %s)", errWarned, c.warning.Message, c.warning.Code)
+}
+
+// exec executes a statement that changes something. An error that wraps
+// errWarned is one of which the server believes that it has succeeded.
+func (c *conn) exec(ctx context.Context, sql string, args ...any) (int64, error) {
+	c.warning = nil
+	tag, err := c.pg.Exec(ctx, sql, args...)
+	if err == nil {
+		err = c.warned()
+	}
+	return tag.RowsAffected(), err
+}
+
+// execTogether is exec of several statements, which are sent at once.
+func (c *conn) execTogether(ctx context.Context, b *pgx.Batch) error {
+	c.warning = nil
+	if err := c.pg.SendBatch(ctx, b).Close(); err != nil {
+		return err
+	}
+	return c.warned()
+}
+
+// cut closes the connection at once, and says nothing to the server. pgx would
+// go on reading from it for a while, and a server that hangs holds that up.
+func (c *conn) cut() {
+	_ = c.pg.PgConn().Conn().Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = c.pg.Close(ctx)
+}
+
+// dialing marks the contexts of this package's own dialing.
+type dialing struct{}
+
+// errNoCancel is what a request to cancel is refused with.
+var errNoCancel = errors.New("a statement is never cancelled")
+
+// dial is the DialFunc of every connection. pgx dials for two reasons: to
+// connect, which this package asks it to with a context of its own; and, on
+// every connection that breaks, to ask the server to cancel what that one was
+// doing (pgconn, asyncClose), with a context of pgx's. The second is refused.
+// The server answers it by ending the wait for a standby, and so shows a commit
+// that exists nowhere else, and that a failover takes away again.
+func dial(dial pgconn.DialFunc) pgconn.DialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if ctx.Value(dialing{}) == nil {
+			return nil, errNoCancel
+		}
+		return dial(ctx, network, address)
+	}
+}
+
+// connect returns a new connection to a server that is the primary and has
+// passed the barrier. Of several servers in the address, one after the other is
+// tried.
+func (d *Database) connect(ctx context.Context) (*conn, error) {
+	d.mu.Lock()
+	c := &conn{distrust: d.distrust}
+	d.mu.Unlock()
+	config := d.config.Copy()
+	config.DialFunc = dial(d.config.DialFunc)
+	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		if n.SeverityUnlocalized == "WARNING" {
+			c.warning = n
+		}
+	}
+	config.ValidateConnect = func(ctx context.Context, pg *pgconn.PgConn) error {
+		err := d.admit(ctx, c, pg)
+		if err != nil {
+			_ = pg.Conn().Close() // see cut
+		}
+		return err
+	}
+	pg, err := pgx.ConnectConfig(context.WithValue(ctx, dialing{}, true), config)
+	if err != nil {
+		return nil, err
+	}
+	c.pg, c.used = pg, time.Now()
+	return c, nil
+}
+
+// admit decides whether a new connection is used. It is not while another one
+// passes its barrier: where no standby answers, one session waits, and not one
+// of each caller.
+func (d *Database) admit(ctx context.Context, c *conn, pg *pgconn.PgConn) error {
+	select {
+	case d.barriers <- struct{}{}:
+		defer func() { <-d.barriers }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	s, err := examine(ctx, pg)
+	if err != nil {
+		return err
+	}
+	if err := s.refuse(pg.PID(), d.single); err != nil {
+		return err
+	}
+	if seen := d.seenTimeline(0); s.timeline < seen {
+		return &refusal{fmt.Sprintf("the server is on timeline %d, and %d was seen: it is a primary of the past",
+			s.timeline, seen), "stop it, and make it a standby of the primary that there is now"}
+	}
+	if err := barrier(ctx, c, pg); err != nil {
+		return err
+	}
+	c.timeline = s.timeline
+	d.seenTimeline(s.timeline)
+	return nil
+}
+
+// seenTimeline notes that a timeline was seen, and returns the newest.
+func (d *Database) seenTimeline(t uint64) uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.timeline = max(d.timeline, t)
+	return d.timeline
+}

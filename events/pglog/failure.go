@@ -1,0 +1,74 @@
+package pglog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// unknown reports whether an error leaves open what became of a statement that
+// was sent. An answer of the server that the statement failed does not: it has
+// rolled it back. A session that the server ends (FATAL) does, since it can end
+// a commit's wait for a standby.
+func unknown(err error) bool {
+	var unsent *errNotConnected
+	var answer *pgconn.PgError
+	switch {
+	case errors.As(err, &unsent), errors.Is(err, events.ErrDamaged), errors.Is(err, events.ErrNewerFormat):
+		return false
+	case errors.As(err, &answer):
+		return answer.SeverityUnlocalized != "ERROR"
+	}
+	return true
+}
+
+// passing reports whether a statement that failed may succeed when it is sent
+// again, on a new connection: the server was busy with others, is another's
+// standby now, or somebody cancelled it.
+func passing(err error) bool {
+	var answer *pgconn.PgError
+	if !errors.As(err, &answer) || answer.SeverityUnlocalized != "ERROR" {
+		return !errors.Is(err, events.ErrDamaged) && !errors.Is(err, events.ErrNewerFormat)
+	}
+	switch answer.Code {
+	case "25006", // the server only reads
+		"57014",          // somebody cancelled it
+		"40001", "40P01", // it was in the way of others
+		"55P03",
+		"0A000", // the tables have changed since the statement was prepared
+		"53300": // too many connections
+		return true
+	}
+	return false
+}
+
+// attempts calls f until it returns no error, or one that does not pass, or the
+// patience of the database is over, or the context is done. The first attempt
+// takes any connection, the others a new one.
+func attempts[T any](
+	ctx context.Context, d *Database, f func(context.Context, *conn) (T, error),
+) (T, error) {
+	began := time.Now()
+	for n := 0; ; n++ {
+		value, err := ask(ctx, d, use{fresh: n > 0}, f)
+		if err == nil || ctx.Err() != nil || errors.Is(err, events.ErrClosed) || !passing(err) {
+			return value, err
+		}
+		if time.Since(began) > d.patience {
+			return value, fmt.Errorf("the database does not answer: %w", plainly(err))
+		}
+		if err := pause(ctx, backoff(n)); err != nil {
+			return value, context.Cause(ctx)
+		}
+	}
+}
+
+// backoff is how long to wait after the n'th attempt, from 0.
+func backoff(n int) time.Duration {
+	return min(time.Second, 20*time.Millisecond<<min(n, 10))
+}

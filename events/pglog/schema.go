@@ -1,0 +1,126 @@
+package pglog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/internal/merkle"
+)
+
+// migrations make the tables, each from what those before it made. The version
+// of the tables is their number. One that was released is never changed: a
+// change is a further one.
+//
+// Names are compared as bytes (collate "C"), whatever the database's locale: an
+// index that is sorted by a locale is broken by an update of the system's
+// library. Heads are changed with each append, and a row that is half empty
+// leaves room for that in its page. Consumers and keys of values are bytes, as
+// they are for every other store.
+var migrations = []string{
+	`create table cd_head (
+		store  bigint generated always as identity primary key,
+		name   text collate "C" not null unique,
+		size   bigint not null default 0,
+		root   bytea not null,
+		edge   bytea not null default '',
+		epoch  bigint not null default 0,
+		holder text not null default ''
+	) with (fillfactor = 50);
+	create table cd_event (
+		store    bigint not null references cd_head,
+		position bigint not null,
+		campaign text collate "C" not null,
+		sequence bigint not null,
+		append   bytea not null,
+		record   bytea not null,
+		hashes   bytea not null,
+		primary key (store, position)
+	);
+	create unique index cd_event_sequence on cd_event (store, campaign, sequence);
+	create index cd_event_first on cd_event (store, position) where sequence = 1;
+	create table cd_offset (
+		store    bigint not null references cd_head,
+		consumer bytea not null,
+		position bigint not null,
+		primary key (store, consumer)
+	);
+	create table cd_value (
+		store bigint not null references cd_head,
+		key   bytea not null,
+		value bytea not null,
+		primary key (store, key)
+	);`,
+}
+
+// migrationLock is the advisory lock of migrations, an arbitrary number: two
+// programs that start together make the tables once.
+const migrationLock = 0x63616d706169676e
+
+// migrate brings the tables up to date. A database that is up to date is only
+// looked at, so that a program without the right to make tables can use it.
+func migrate(ctx context.Context, c *conn) error {
+	version, err := schemaVersion(ctx, c.pg)
+	if err != nil || version == len(migrations) {
+		return err
+	}
+	return pgx.BeginFunc(ctx, c.pg, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
+			return err
+		}
+		version, err := schemaVersion(ctx, tx) // another program may have made them meanwhile
+		if err != nil {
+			return err
+		}
+		if version == 0 {
+			const create = `create table cd_schema (version int not null); insert into cd_schema values (0)`
+			if err := execAll(ctx, c, create); err != nil {
+				return err
+			}
+		}
+		for _, migration := range migrations[min(version, len(migrations)):] {
+			if err := execAll(ctx, c, migration); err != nil {
+				return err
+			}
+		}
+		_, err = tx.Exec(ctx, `update cd_schema set version = $1`, len(migrations))
+		return err
+	})
+}
+
+// querier is a connection or a transaction.
+type querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// schemaVersion returns the version of the tables, 0 where there are none, and
+// [events.ErrNewerFormat] where this program does not know them.
+func schemaVersion(ctx context.Context, q querier) (version int, err error) {
+	var there bool
+	err = q.QueryRow(ctx, `select to_regclass('cd_schema') is not null`).Scan(&there)
+	if err != nil || !there {
+		return 0, err
+	}
+	if err := q.QueryRow(ctx, `select version from cd_schema`).Scan(&version); err != nil {
+		return 0, err
+	}
+	if version > len(migrations) {
+		return 0, fmt.Errorf("%w: its tables have version %d and this campaignd knows %d; use the "+
+			"campaignd that made them, or a newer one", events.ErrNewerFormat, version, len(migrations))
+	}
+	return version, nil
+}
+
+// execAll executes statements that have no arguments, one after the other.
+func execAll(ctx context.Context, c *conn, statements string) error {
+	_, err := c.pg.PgConn().Exec(ctx, statements).ReadAll()
+	return err
+}
+
+// emptyRoot is the root hash of a store without events.
+func emptyRoot() []byte {
+	hash := new(merkle.Edge).Head().Hash
+	return hash[:]
+}
