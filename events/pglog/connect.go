@@ -23,6 +23,9 @@ type Database struct {
 	// patience is how long a statement may take before its connection is cut,
 	// and how long who asks waits for a database that does not answer.
 	patience time.Duration
+	// pollTime is how often the heads are looked at of the stores that are
+	// followed, in case a notification was lost.
+	pollTime time.Duration
 
 	life context.Context // ends with Close
 	end  context.CancelFunc
@@ -55,6 +58,7 @@ const (
 	// defaultPatience is longer than a group of the greatest size takes on a
 	// slow line.
 	defaultPatience = 10 * time.Second
+	defaultPollTime = time.Second
 )
 
 // Connect opens a database, and makes its tables where there are none. Close
@@ -71,21 +75,21 @@ const (
 // error wraps [events.ErrNewerFormat] where a newer campaignd made the tables.
 // No error holds a password.
 func Connect(ctx context.Context, address string) (*Database, error) {
-	d, err := connectTo(ctx, address, defaultPatience)
+	d, err := connectTo(ctx, address, defaultPatience, defaultPollTime)
 	if err != nil {
 		return nil, fmt.Errorf("database: connect: %w", err)
 	}
 	return d, nil
 }
 
-func connectTo(ctx context.Context, address string, patience time.Duration) (*Database, error) {
+func connectTo(ctx context.Context, address string, patience, pollTime time.Duration) (*Database, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		// What pgx says may hold a part of the address, and that a password.
 		return nil, errors.New("the address cannot be understood: write postgres://USER@HOST/DATABASE or " +
 			"host=… user=… dbname=…, and the password into the variable PGPASSWORD or the file ~/.pgpass")
 	}
-	d := &Database{config: config, patience: patience, logs: make(map[*Log]bool)}
+	d := &Database{config: config, patience: patience, pollTime: pollTime, logs: make(map[*Log]bool)}
 	d.life, d.end = context.WithCancel(context.Background())
 	connections := defaultConnections
 	for name, value := range config.RuntimeParams {
@@ -245,8 +249,9 @@ func withConn[T any](
 	return value, nil
 }
 
-// idleTime is how long a connection may have been idle before it is looked
-// whether it is still there, which takes a millisecond.
+// idleTime is how long a connection may have been idle before it is asked
+// whether it is still there: a change that is sent on one that is not has an
+// unknown end.
 const idleTime = time.Second
 
 // take returns a connection: an idle one that is still believed, or a new one.
@@ -262,7 +267,7 @@ func (d *Database) take(fresh bool) (*conn, error) {
 		if c == nil {
 			break
 		}
-		if believed && (time.Since(c.used) < idleTime || c.pg.PgConn().CheckConn() == nil) { //nolint:staticcheck
+		if believed && (time.Since(c.used) < idleTime || d.answers(c)) {
 			return c, nil
 		}
 		c.cut()
@@ -270,6 +275,13 @@ func (d *Database) take(fresh bool) (*conn, error) {
 	ctx, cancel := context.WithTimeout(d.life, d.patience)
 	defer cancel()
 	return d.connect(ctx)
+}
+
+// answers reports whether the server still answers on a connection.
+func (d *Database) answers(c *conn) bool {
+	ctx, cancel := context.WithTimeout(d.life, barrierTime)
+	defer cancel()
+	return c.pg.Ping(ctx) == nil
 }
 
 // give takes a connection back. One with an error is not used again, whatever

@@ -1,10 +1,18 @@
 package pglog
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/logtest"
+	"github.com/campaignd/campaignd/events/pebblelog"
 )
 
 // conform runs the laws of a store on stores of one database.
@@ -21,4 +29,258 @@ func conform(t *testing.T, d *Database) {
 
 func TestConformance(t *testing.T) {
 	conform(t, mustConnect(t, freshDatabase(t, sharedServer(t), "single=yes")))
+}
+
+// Law: a store keeps the laws on a bad line, where answers to appends that are
+// committed are lost with their connection.
+func TestConformanceOnABadLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits a lot")
+	}
+	server := sharedServer(t)
+	address := freshDatabase(t, server, "single=yes")
+	x := newProxy(t, server, func(x *proxy) { x.cut, x.delay, x.hold = 0.2, 500*time.Microsecond, 0.02 })
+	d := mustConnect(t, strings.Replace(address, fmt.Sprint("port=", server.port), fmt.Sprint("port=", x.port()), 1))
+	conform(t, d)
+	if x.lost.Load() == 0 {
+		t.Error("no answer was lost: the test tests nothing")
+	}
+	t.Logf("%d answers were lost", x.lost.Load())
+	// Closed before the line is.
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Law: an append whose answer is lost is stored once and acknowledged, where it
+// is; the next writer finds it.
+func TestLostAnswer(t *testing.T) {
+	server := sharedServer(t)
+	address := freshDatabase(t, server, "single=yes")
+	x := newProxy(t, server, func(x *proxy) { x.cut = 1 })
+	d := mustConnect(t, strings.Replace(address, fmt.Sprint("port=", server.port), fmt.Sprint("port=", x.port()), 1))
+	l := mustOpen(t, d, "s", Options{})
+	var want []string
+	for i := range events.Sequence(5) {
+		stored, err := l.Append(t.Context(), "c", i, testEvents(1, "e%d", i)...)
+		if err != nil || stored[0].Sequence != i+1 {
+			t.Fatalf("append %d: %v, %v", i, stored, err)
+		}
+		want = append(want, fmt.Sprintf("e%d-0", i))
+	}
+	// The first append of a connection is that which the proxy cuts.
+	if x.lost.Load() == 0 {
+		t.Error("no answer was lost: the test tests nothing")
+	}
+	sound(t, l, want...)
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Law: processes that fight over a store lose nothing, store nothing twice, and
+// none is starved; a follower in one of them sees what the other appends.
+func TestTwoProcesses(t *testing.T) {
+	address := freshDatabase(t, sharedServer(t), "single=yes connections=4")
+	logs := []*Log{
+		mustOpen(t, mustConnect(t, address), "s", Options{}),
+		mustOpen(t, mustConnect(t, address), "s", Options{}),
+	}
+	const writers, each = 3, 30
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var mu sync.Mutex
+	where := make(map[string]events.Position)
+	refused := make(map[string]bool)
+	var all sync.WaitGroup
+	for i, l := range logs {
+		for w := range writers {
+			all.Go(func() {
+				campaign, expected := fmt.Sprint("c", w), events.AnySequence
+				for n := 0; n < each; {
+					if w == 0 { // an optimistic writer
+						var err error
+						if expected, err = l.LastSequence(ctx, campaign); err != nil {
+							t.Error(err)
+							return
+						}
+					}
+					batch := testEvents(2, "%d/%d/%d/%d", i, w, n, expected)
+					stored, err := l.Append(ctx, campaign, expected, batch...)
+					var conflict *events.ConflictError
+					mu.Lock()
+					switch {
+					case err == nil:
+						n++
+						for _, e := range stored {
+							where[e.ID] = e.Position
+						}
+					case errors.As(err, &conflict):
+						refused[batch[0].ID] = true
+					default:
+						t.Error(err)
+						n = each
+					}
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	seen := make(map[string]events.Position)
+	all.Go(func() {
+		for e, err := range logs[0].Follow(ctx, 0) {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if seen[e.ID] != 0 {
+				t.Errorf("%s was seen twice", e.ID)
+			}
+			if seen[e.ID] = e.Position; len(seen) == len(logs)*writers*each*2 {
+				return
+			}
+		}
+		t.Error("the follower did not see all")
+	})
+	all.Wait()
+	for id := range refused {
+		if seen[id] != 0 {
+			t.Errorf("%s was refused, and is there", id)
+		}
+	}
+	if !reflect.DeepEqual(seen, where) {
+		t.Errorf("%d events were acknowledged, and %d others seen", len(where), len(seen))
+	}
+	verified(t, logs[1])
+}
+
+// follows waits for an event with an ID.
+func follows(t *testing.T, l *Log, id string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for e, err := range l.Follow(ctx, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.ID == id {
+			return
+		}
+	}
+	t.Fatalf("the follower waited in vain for %s", id)
+}
+
+// Law: a follower in another process is woken by a notification, and, where that
+// is lost, by a look at the head.
+func TestWake(t *testing.T) {
+	address := freshDatabase(t, sharedServer(t), "single=yes")
+	writer := mustConnect(t, address)
+	l := mustOpen(t, writer, "s", Options{})
+	put := func(id string) {
+		t.Helper()
+		if _, err := l.Append(t.Context(), "c", events.AnySequence, testEvents(1, "%s", id)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late := func(id string) *sync.WaitGroup {
+		var beside sync.WaitGroup
+		beside.Go(func() { time.Sleep(300 * time.Millisecond); put(id) })
+		return &beside
+	}
+	put("first")
+	// Nobody polls.
+	deaf, err := connectTo(t.Context(), address, time.Minute, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = deaf.Close() }()
+	beside := late("told")
+	follows(t, mustOpen(t, deaf, "s", Options{ReadOnly: true}), "told-0")
+	beside.Wait()
+	// Nobody tells.
+	writer.wake.mu.Lock()
+	var telling sync.WaitGroup
+	telling.Go(func() { put("untold") })
+	follows(t, mustOpen(t, mustConnect(t, address), "s", Options{ReadOnly: true}), "untold-0")
+	writer.wake.mu.Unlock()
+	telling.Wait()
+}
+
+// Law: after another has taken hold of a store, an earlier holder stores
+// nothing, and is told so.
+func TestFence(t *testing.T) {
+	address := freshDatabase(t, sharedServer(t), "single=yes")
+	first := mustOpen(t, mustConnect(t, address), "s", Options{})
+	if err := first.Hold(t.Context(), "first"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.Append(t.Context(), "c", 0, testEvents(1, "first")...); err != nil {
+		t.Fatal(err)
+	}
+	second := mustOpen(t, mustConnect(t, address), "s", Options{})
+	if err := second.Hold(t.Context(), "second"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := first.Append(t.Context(), "c", 1, testEvents(1, "late")...)
+	if !errors.Is(err, ErrFenced) || errors.Is(err, events.ErrUncertain) {
+		t.Errorf("an append without the hold: %v, want ErrFenced, which is certain", err)
+	}
+	select {
+	case <-first.Failed():
+	default:
+		t.Error("the log that was fenced goes on")
+	}
+	if err := first.Err(); !errors.Is(err, events.ErrStopped) || !errors.Is(err, ErrFenced) {
+		t.Errorf("the log that was fenced says %v", err)
+	}
+	if _, err := second.Append(t.Context(), "c", 1, testEvents(1, "second")...); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, second, "first-0", "second-0")
+	if holder := sql(t, address, `select holder from cd_head`); holder[0] != "second" {
+		t.Errorf("the holder is %q", holder)
+	}
+}
+
+// Law: the same events have the same root, and the same proofs byte for byte,
+// in Pebble and in PostgreSQL.
+func TestSameTreeAsPebble(t *testing.T) {
+	const n = 2000
+	pebble, err := pebblelog.Open(t.TempDir()+"/store", pebblelog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pebble.Close() }()
+	l := mustOpen(t, mustConnect(t, freshDatabase(t, sharedServer(t), "single=yes")), "s", Options{})
+	stores := []events.Store{pebble, l}
+	for at := 0; at < n; at += 40 {
+		batch := testEvents(40, "e%d", at)
+		for i := range batch {
+			batch[i].Data = fmt.Appendf(nil, `{"i": %d}`, at+i)
+			batch[i].Time = time.Unix(int64(at), int64(i)*1000)
+		}
+		for _, s := range stores {
+			if _, err := s.Append(t.Context(), fmt.Sprint("c", at%3), events.AnySequence, batch...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	same := func(what string, f func(events.Store) (any, error)) {
+		t.Helper()
+		a, err := f(pebble)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := f(l); err != nil || !reflect.DeepEqual(a, b) {
+			t.Errorf("%s differ: %v and %v, %v", what, a, b, err)
+		}
+	}
+	same("heads", func(s events.Store) (any, error) { return s.Head(t.Context()) })
+	same("reports", func(s events.Store) (any, error) { return s.Verify(t.Context()) })
+	for _, p := range []int64{1, 2, 3, 512, 1023, 1024, 1025, 1999, 2000} {
+		same("proofs of events", func(s events.Store) (any, error) {
+			return s.ProveEvent(t.Context(), events.Position(p), n)
+		})
+		same("proofs of growth", func(s events.Store) (any, error) { return s.ProveExtends(t.Context(), p, n) })
+	}
 }

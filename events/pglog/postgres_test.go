@@ -253,6 +253,9 @@ func sql(t testing.TB, address string, statements ...string) (rows []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
+	for _, own := range []string{"single=yes", "connections=4"} {
+		address = strings.Replace(address, own, "", 1)
+	}
 	c, err := pgx.Connect(ctx, address)
 	if err != nil {
 		t.Fatal(err)
@@ -274,7 +277,7 @@ func sql(t testing.TB, address string, statements ...string) (rows []string) {
 // mustConnect connects to a database, with less patience than a lab's.
 func mustConnect(t testing.TB, address string) *Database {
 	t.Helper()
-	d, err := connectTo(t.Context(), address, 5*time.Second)
+	d, err := connectTo(t.Context(), address, 5*time.Second, defaultPollTime)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,9 +128,15 @@ const stuck = `select count(*) from pg_stat_activity
 // waits, also when its client has gone. So that those who try again and again
 // do not fill the server, one waits without a commit of its own while others
 // are stuck.
-func barrier(ctx context.Context, c *conn, pg *pgconn.PgConn) error {
+func barrier(ctx context.Context, c *conn, pg *pgconn.PgConn) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, barrierTime)
 	defer cancel()
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = &refusal{"no standby confirms what is committed on the server",
+				"have one follow it again, or name the primary that there is now"}
+		}
+	}()
 	for {
 		results, err := pg.Exec(ctx, stuck).ReadAll()
 		if err != nil {
@@ -140,14 +146,11 @@ func barrier(ctx context.Context, c *conn, pg *pgconn.PgConn) error {
 			break
 		}
 		if err := pause(ctx, 100*time.Millisecond); err != nil {
-			return fmt.Errorf("commits on this server wait for a standby: %w", err)
+			return err
 		}
 	}
 	c.warning = nil
 	if _, err := pg.Exec(ctx, `select pg_logical_emit_message(true, 'campaignd', '')`).ReadAll(); err != nil {
-		if ctx.Err() != nil {
-			err = fmt.Errorf("no standby confirmed an empty commit within %v: %w", barrierTime, err)
-		}
 		return err
 	}
 	return c.warned()

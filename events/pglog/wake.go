@@ -18,12 +18,8 @@ type wake struct {
 	interrupt func()          // ends a wait for notifications
 }
 
-const (
-	channel = "campaignd"
-	// pollTime is how often the heads are looked at of the stores that are
-	// followed, in case a notification was lost.
-	pollTime = time.Second
-)
+// channel is that of the notifications.
+const channel = "campaignd"
 
 // start starts the listener of a database.
 func (w *wake) start(d *Database) {
@@ -73,7 +69,7 @@ func (w *wake) listen(d *Database) error {
 		return err
 	}
 	for polled := (time.Time{}); ; {
-		if time.Since(polled) >= pollTime {
+		if time.Since(polled) >= d.pollTime {
 			if err := d.poll(c); err != nil {
 				return err
 			}
@@ -82,7 +78,7 @@ func (w *wake) listen(d *Database) error {
 		if err := w.send(d, c); err != nil {
 			return err
 		}
-		waiting, cancel := context.WithDeadline(d.life, polled.Add(pollTime))
+		waiting, cancel := context.WithDeadline(d.life, polled.Add(d.pollTime))
 		w.mu.Lock()
 		if w.interrupt = cancel; len(w.news) > 0 {
 			cancel()

@@ -1,0 +1,139 @@
+package pglog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// refused fails unless connecting to an address is refused in words that name
+// these, and not the password.
+func refused(t *testing.T, address string, words ...string) {
+	t.Helper()
+	d, err := Connect(t.Context(), address)
+	if err == nil {
+		_ = d.Close()
+		t.Fatalf("%s: it is connected to, want %q", address, words)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("the error is %q; want it to say %q", err, word)
+		}
+	}
+	if strings.Contains(err.Error(), "sesame") {
+		t.Errorf("the error holds a password: %v", err)
+	}
+}
+
+// Law: what can be seen to be unsafe is refused, with what to do about it.
+func TestUnsafeServers(t *testing.T) {
+	safe := server{pid: "7", version: 150018, encoding: "UTF8", fsync: "on", pages: "on", standbys: "ANY 1 (a, b)",
+		commit: "on", statementTimeoutMS: "0"}
+	if err := safe.refuse(7, false); err != nil {
+		t.Fatalf("a safe server: %v", err)
+	}
+	for name, c := range map[string]struct {
+		change func(*server)
+		remedy string
+	}{
+		"old":            {func(s *server) { s.version = 140012 }, "PostgreSQL 15"},
+		"pooler":         {func(s *server) { s.pid = "8" }, "name the server itself"},
+		"standby":        {func(s *server) { s.recovery = true }, "name the primary"},
+		"encoding":       {func(s *server) { s.encoding = "SQL_ASCII" }, "UTF8"},
+		"fsync":          {func(s *server) { s.fsync = "off" }, "set fsync = on"},
+		"pages":          {func(s *server) { s.pages = "off" }, "set full_page_writes = on"},
+		"no standby":     {func(s *server) { s.standbys = "" }, "single=yes"},
+		"asynchronous":   {func(s *server) { s.commit = "off" }, "pooler"},
+		"times are kept": {func(s *server) { s.statementTimeoutMS = "1000" }, "pooler"},
+	} {
+		s := safe
+		c.change(&s)
+		var refused *refusal
+		if err := s.refuse(7, false); !errors.As(err, &refused) || !strings.Contains(refused.remedy, c.remedy) {
+			t.Errorf("%s: %v, want the remedy %q", name, err, c.remedy)
+		}
+	}
+}
+
+// Law: the same of a real server, a real standby and a real pooler's answer.
+func TestUnsafeServersAreSeen(t *testing.T) {
+	p := sharedServer(t)
+	refused(t, p.address("password=sesame"), "waits for no standby", "single=yes")
+	for _, setting := range []string{"fsync", "full_page_writes"} {
+		sql(t, p.address(""), `alter system set `+setting+` = off`, `select pg_reload_conf()`)
+		p.eventually("the setting is read", `show `+setting, "off")
+		refused(t, p.address("single=yes"), setting)
+		sql(t, p.address(""), `alter system reset `+setting, `select pg_reload_conf()`)
+		p.eventually("the setting is read", `show `+setting, "on")
+	}
+	// A pooler gives its own numbers to the sessions (BackendKeyData).
+	x := newProxy(t, p, func(x *proxy) {
+		x.rewrite = func(b []byte) {
+			for i := 0; i+13 <= len(b); i++ {
+				if b[i] == 'K' && binary.BigEndian.Uint32(b[i+1:]) == 12 {
+					b[i+8] ^= 1
+				}
+			}
+		}
+	})
+	refused(t, strings.Replace(p.address("single=yes"), fmt.Sprint(p.port), fmt.Sprint(x.port()), 1), "pooler")
+	refused(t, p.address("single=maybe"), "yes or no")
+	refused(t, p.address("connections=0"), "number")
+	refused(t, fmt.Sprintf("postgres://campaignd:sesame@127.0.0.1:%d/nowhere", p.port), "nowhere")
+	refused(t, "postgres://campaignd:sesame@[::1:5x/db?sslmode=sesame", "PGPASSWORD")
+	refused(t, "host=127.0.0.1 port=99999 password=sesame", "PGPASSWORD")
+}
+
+// Law: a session has the settings that its promises rest on, whatever the role
+// says, and the tables are not used by a program that does not know them.
+func TestSessions(t *testing.T) {
+	p := sharedServer(t)
+	address := freshDatabase(t, p, "single=yes")
+	name := sql(t, address, `select current_database()`)[0]
+	for _, setting := range []string{`statement_timeout = '1ms'`, `synchronous_commit = off`, `lock_timeout = '1ms'`,
+		`default_transaction_isolation = 'serializable'`, `idle_session_timeout = '1ms'`} {
+		sql(t, address, `alter database `+name+` set `+setting)
+	}
+	d := mustConnect(t, address)
+	l := mustOpen(t, d, "s", Options{})
+	if _, err := l.Append(t.Context(), "c", 0, testEvents(3, "e")...); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, l, "e-0", "e-1", "e-2")
+	sql(t, p.address(""), `alter database `+name+` reset all`)
+
+	if _, err := d.Open(t.Context(), "absent", Options{MustExist: true}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a store that is not there: %v", err)
+	}
+	if _, err := d.Open(t.Context(), "absent", Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a store that is not there, to read: %v", err)
+	}
+	for _, name := range []string{"", "a\nb", "a\xff", strings.Repeat("x", MaxNameSize+1)} {
+		if _, err := d.Open(t.Context(), name, Options{}); err == nil {
+			t.Errorf("the name %q is taken", name)
+		}
+	}
+	cause := errors.New("not this one")
+	if _, err := d.Open(t.Context(), "s", Options{Check: func(s events.Store) error {
+		return errors.Join(s.Check(t.Context(), ""), cause)
+	}}); !errors.Is(err, cause) || errors.Is(err, events.ErrDamaged) {
+		t.Errorf("a store that is refused by its check: %v", err)
+	}
+	reader := mustOpen(t, d, "s", Options{ReadOnly: true})
+	if _, err := reader.Append(t.Context(), "c", 3); !errors.Is(err, events.ErrReadOnly) {
+		t.Errorf("an append to a log for reading: %v", err)
+	}
+	if err := errors.Join(reader.SetOffset("c", 1), reader.Probe()); !errors.Is(err, events.ErrReadOnly) {
+		t.Errorf("an offset in a log for reading: %v", err)
+	}
+
+	sql(t, address, `update cd_schema set version = 1000`)
+	if _, err := Connect(t.Context(), address); !errors.Is(err, events.ErrNewerFormat) {
+		t.Errorf("tables of a newer program: %v", err)
+	}
+}
