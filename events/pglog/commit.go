@@ -246,8 +246,8 @@ func (l *Log) nothing(
 
 // know makes sure that the committer knows the head and the sequences of the
 // group's campaigns, and reports whether it has just looked. After it was late
-// it locks the head's row first, in a transaction: whoever has the lock appends
-// next. A process that stops in the middle loses the lock by itself.
+// it locks the head's row first, in a transaction: the process that has the lock
+// appends next. A process that stops in the middle loses the lock by itself.
 func (l *Log) know(
 	ctx context.Context, c *conn, group []*queue.Request, late, fresh bool,
 ) (looked bool, err error) {

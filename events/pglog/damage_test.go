@@ -18,7 +18,8 @@ func TestDamage(t *testing.T) {
 		read         bool   // readers see it
 		open         bool   // opening does
 	}{
-		{"a byte of a record", `update cd_event set record = set_byte(record, 20, get_byte(record, 20) # 1) where position = 5`,
+		{"a byte of a record",
+			`update cd_event set record = set_byte(record, 20, get_byte(record, 20) # 1) where position = 5`,
 			"position 5", true, false},
 		{"an event is gone", `delete from cd_event where position = 5`, "position 5", true, false},
 		{"events are gone", `delete from cd_event where position between 5 and 7`, "positions 5 to 7", true, false},
@@ -79,7 +80,8 @@ func TestGoneBack(t *testing.T) {
 	if _, err := l.Append(t.Context(), "c", 0, testEvents(3, "e")...); err != nil {
 		t.Fatal(err)
 	}
-	row := sql(t, address, `select format('update cd_head set size = %s, root = %L, edge = %L', size, root, edge) from cd_head`)
+	row := sql(t, address,
+		`select format('update cd_head set size = %s, root = %L, edge = %L', size, root, edge) from cd_head`)
 	if _, err := l.Append(t.Context(), "c", 3, testEvents(2, "f")...); err != nil {
 		t.Fatal(err)
 	}

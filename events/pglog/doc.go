@@ -23,7 +23,7 @@
 // An append is one statement: it changes the head's row from what the writer
 // has seen to what it becomes, and inserts the events of a group only if that
 // row was still so. Positions without a gap, the batch that is stored whole, the
-// tree, the writer that is told that it was late, and the one that has lost its
+// tree, the refusal of a writer that was late, and the one that has lost its
 // hold on the store ([Log.Hold]) are the same comparison. Each log has a
 // committer, which groups what its writers have queued. After it came too late
 // it queues at the row instead, so that it is not always late.
@@ -34,8 +34,8 @@
 // stored or not. Each append has a random identifier: on a new connection the
 // head either stands where it stood, and the same statement is sent again, of
 // which at most one can match; or it has moved, and the first event behind it
-// says whose append it was. So a writer is told ErrUncertain only where it did
-// not wait for that.
+// says whose append it was. So a writer gets ErrUncertain only where it did not
+// wait for that.
 //
 // # Three rules
 //
@@ -48,11 +48,11 @@
 //     has it. A context ends its caller's wait and never the statement;
 //     a statement that takes too long loses its connection; and the request to
 //     cancel, which pgx sends whenever a connection breaks, is refused (dial).
-//   - A warning is an unknown end. When somebody else cancels the wait, the
+//   - A warning is an unknown end. When another session cancels the wait, the
 //     server reports success, with a warning that pgx keeps to itself.
 //   - Each new connection begins with a barrier: an empty commit that a standby
-//     must confirm, in a bounded time. A primary of the past, which nobody
-//     follows any more, can show events that were never acknowledged and lack
+//     must confirm, in a bounded time. A primary of the past, which no
+//     standby follows any more, can show events that were never acknowledged and lack
 //     others; it cannot pass the barrier. Nor is a server believed that is on an
 //     earlier timeline than one that was seen.
 //
@@ -64,7 +64,7 @@
 //
 // Readers use the primary alone, and take the head with each look, in one
 // statement: a database that has less than was seen is damaged, and not a
-// shorter log. Followers are woken by notifications, which are sent beside the
+// shorter log. Followers are woken by notifications, which are sent after the
 // appends and never in their transaction, where they would make every append of
 // the database wait for the one before; and by a look at all their heads each
 // second.

@@ -29,7 +29,7 @@ func unknown(err error) bool {
 
 // passing reports whether a statement that failed may succeed when it is sent
 // again, on a new connection: the server was busy with others, is another's
-// standby now, or somebody cancelled it.
+// standby now, or the statement was cancelled.
 func passing(err error) bool {
 	var answer *pgconn.PgError
 	if !errors.As(err, &answer) || answer.SeverityUnlocalized != "ERROR" {
@@ -37,7 +37,7 @@ func passing(err error) bool {
 	}
 	switch answer.Code {
 	case "25006", // the server only reads
-		"57014",          // somebody cancelled it
+		"57014",          // it was cancelled
 		"40001", "40P01", // it was in the way of others
 		"55P03",
 		"0A000", // the tables have changed since the statement was prepared

@@ -32,7 +32,7 @@ type Log struct {
 
 	mu      sync.Mutex
 	seen    int64 // the number of events that were acknowledged or shown
-	told    int64 // the number that others say there are; never believed, only looked after
+	hint    int64 // the number that other processes say there are; never believed, only looked for
 	closed  bool
 	changed chan struct{} // closed and replaced whenever one of those above changes
 	failure error         // why the log takes no more events
@@ -71,10 +71,10 @@ func (l *Log) Last() events.Position {
 
 // state returns how many events were seen, how many there are said to be, and a
 // channel that is closed when that has changed.
-func (l *Log) state() (seen, told int64, closed bool, changed <-chan struct{}) {
+func (l *Log) state() (seen, hint int64, closed bool, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.seen, max(l.seen, l.told), l.closed, l.changed
+	return l.seen, max(l.seen, l.hint), l.closed, l.changed
 }
 
 // sees notes that the store has size events, durably, and wakes those who
@@ -92,18 +92,18 @@ func (l *Log) sees(size int64) {
 func (l *Log) hears(size int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if size > max(l.seen, l.told) {
-		l.told = size
+	if size > max(l.seen, l.hint) {
+		l.hint = size
 		l.change()
 	}
 }
 
 // forgets takes back what others said, where a look has shown less.
-func (l *Log) forgets(told int64) {
+func (l *Log) forgets(hint int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.told == told {
-		l.told = 0
+	if l.hint == hint {
+		l.hint = 0
 	}
 }
 

@@ -117,6 +117,9 @@ func TestTwoProcesses(t *testing.T) {
 						}
 					case errors.As(err, &conflict):
 						refused[batch[0].ID] = true
+						if conflict.Actual <= expected {
+							t.Errorf("a conflict without cause: %v", err)
+						}
 					default:
 						t.Error(err)
 						n = each
@@ -152,6 +155,35 @@ func TestTwoProcesses(t *testing.T) {
 		t.Errorf("%d events were acknowledged, and %d others seen", len(where), len(seen))
 	}
 	verified(t, logs[1])
+}
+
+// Law: a writer is refused, or not, by the store as it is, and not by what its
+// process has seen of it; also where nothing is to be stored.
+func TestConflictsAreCurrent(t *testing.T) {
+	address := freshDatabase(t, sharedServer(t), "single=yes")
+	one := mustOpen(t, mustConnect(t, address), "s", Options{})
+	two := mustOpen(t, mustConnect(t, address), "s", Options{})
+	put := func(l *Log, expected events.Sequence, n int) error {
+		_, err := l.Append(t.Context(), "c", expected, testEvents(n, "e%d", expected)...)
+		return err
+	}
+	at := events.Sequence(0)
+	for range 3 {
+		for _, l := range []*Log{one, two} {
+			for _, n := range []int{2, 0} { // an empty batch asks alone
+				if err := put(l, at, n); err != nil {
+					t.Fatalf("expecting %d, which is so: %v", at, err)
+				}
+				at += events.Sequence(n)
+			}
+		}
+		// The first has not seen what the second has stored.
+		var conflict *events.ConflictError
+		if err := put(one, at-2, 0); !errors.As(err, &conflict) || conflict.Actual != at {
+			t.Fatalf("expecting %d where %d is so: %v", at-2, at, err)
+		}
+	}
+	verified(t, one)
 }
 
 // follows waits for an event with an ID.

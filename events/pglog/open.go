@@ -39,7 +39,7 @@ const MaxNameSize = 200
 
 // Open opens the store of a name, or creates it. Any number of logs may have it
 // open, in any number of processes, for writing too: a writer that has not seen
-// another's event is told so ([events.ConflictError]), and who must be the only
+// another's event is refused ([events.ConflictError]), and who must be the only
 // one takes hold of it ([Log.Hold]).
 //
 // It answers with [events.ErrDamaged], and what is lost, where events are

@@ -198,7 +198,7 @@ func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[event
 		defer l.followers.Add(-1)
 		order, after := records.NewOrder(after), after // of this iteration; there may be others
 		for asked := false; ; {
-			_, told, closed, changed := l.state()
+			_, hint, closed, changed := l.state()
 			if ctx.Err() != nil {
 				return
 			}
@@ -206,7 +206,7 @@ func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[event
 				yield(events.Event{}, fmt.Errorf("store: follow: %w", events.ErrClosed))
 				return
 			}
-			if !asked || events.Position(told) > after {
+			if !asked || events.Position(hint) > after {
 				head, err := l.head(ctx)
 				more := true
 				if err == nil {
@@ -216,8 +216,8 @@ func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[event
 						after = e.Position
 						return ctx.Err() == nil && yield(e, err)
 					})
-					if head.N < told {
-						l.forgets(told)
+					if head.N < hint {
+						l.forgets(hint)
 					}
 				}
 				switch {

@@ -120,7 +120,7 @@ const stuck = `select count(*) from pg_stat_activity
 	where datname = current_database() and usename = session_user and pid <> pg_backend_pid()
 	and wait_event = 'SyncRep' and clock_timestamp() - query_start > interval '1 second'`
 
-// barrier is an empty commit, which a standby must confirm: whoever has passed
+// barrier is an empty commit, which a standby must confirm: a session that has passed
 // it talks to a server that can still acknowledge, and whatever that server
 // shows from before is on a standby.
 //

@@ -11,10 +11,10 @@ import (
 )
 
 // wake tells other processes of appends, and hears of theirs, on a connection of
-// its own. What it hears is no fact: whoever follows is only made to look.
+// its own. What it hears is no fact: it only makes followers look.
 type wake struct {
 	mu        sync.Mutex
-	news      map[int64]int64 // the sizes of stores that others are to be told
+	news      map[int64]int64 // the sizes of stores that other processes are to hear of
 	interrupt func()          // ends a wait for notifications
 }
 
@@ -39,7 +39,7 @@ func (w *wake) start(d *Database) {
 }
 
 // tell tells other processes that a store has size events. It does not wait for
-// that: what was told late is told at once.
+// that: what has gathered meanwhile is sent at once.
 func (w *wake) tell(store, size int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,7 +52,7 @@ func (w *wake) tell(store, size int64) {
 // listen tells and hears on a connection until that breaks. Its commits wait for
 // nothing: a notification that is lost is found by the next look.
 func (w *wake) listen(d *Database) error {
-	// Without an append or a follower nobody needs it.
+	// Without an append or a follower it is not needed.
 	for !w.needed(d) {
 		if err := pause(d.life, 5*time.Millisecond); err != nil {
 			return err
@@ -131,7 +131,7 @@ func (w *wake) send(d *Database, c *conn) error {
 func (d *Database) hear(n *pgconn.Notification) {
 	var store, size int64
 	if _, err := fmt.Sscan(n.Payload, &store, &size); err != nil {
-		return // somebody else's
+		return // another program's
 	}
 	for _, l := range d.followed() {
 		if l.id == store {
@@ -140,7 +140,7 @@ func (d *Database) hear(n *pgconn.Notification) {
 	}
 }
 
-// followed returns the logs that somebody follows.
+// followed returns the logs that have followers.
 func (d *Database) followed() (logs []*Log) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
