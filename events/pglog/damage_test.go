@@ -24,9 +24,9 @@ func TestDamage(t *testing.T) {
 		{"an event is gone", `delete from cd_event where position = 5`, "position 5", true, false},
 		{"events are gone", `delete from cd_event where position between 5 and 7`, "positions 5 to 7", true, false},
 		{"the newest is gone", `delete from cd_event where position = 20`, "position 20", true, true},
-		{"two have changed places", `update cd_event set position = case position when 4 then 1005 else 1004 end
-			where position in (4, 5); update cd_event set position = position - 1000 where position > 1000`,
-			"position 4", true, false},
+		{"two have changed places", `update cd_event set position = case position when 6 then 1007 else 1006 end
+			where position in (6, 7); update cd_event set position = position - 1000 where position > 1000`,
+			"position 6", true, false},
 		{"a hash", `update cd_event set hashes = set_byte(hashes, 0, get_byte(hashes, 0) # 1) where position = 5`,
 			"position 5: the hashes", false, false},
 		{"the name of a campaign", `update cd_event set campaign = 'other' where position = 5`,
@@ -39,8 +39,15 @@ func TestDamage(t *testing.T) {
 			address := freshDatabase(t, p, "single=yes")
 			d := mustConnect(t, address)
 			l := mustOpen(t, d, "s", Options{})
-			if _, err := l.Append(t.Context(), "c", 0, testEvents(20, "e")...); err != nil {
-				t.Fatal(err)
+			// The event at position 5 is all of its campaign: no sequence shows that it is gone.
+			for _, b := range []struct {
+				campaign string
+				n        int
+			}{{"c", 4}, {"d", 1}, {"c", 15}} {
+				batch := testEvents(b.n, "e%d", b.n)
+				if _, err := l.Append(t.Context(), b.campaign, events.AnySequence, batch...); err != nil {
+					t.Fatal(err)
+				}
 			}
 			for change := range strings.SplitSeq(c.change, ";") {
 				sql(t, address, change)

@@ -109,6 +109,12 @@ func TestWarningIsNoSuccess(t *testing.T) {
 	l := mustOpen(t, d, "s", Options{})
 	var want []string
 	for i, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
+		// More connections than one are behind their barriers.
+		var readers sync.WaitGroup
+		for range 4 {
+			readers.Go(func() { _, _ = l.LastSequence(t.Context(), "c") })
+		}
+		readers.Wait()
 		c.standby.signal(syscall.SIGSTOP)
 		a := appendBeside(l, t.Context(), events.Sequence(i), end)
 		c.primary.eventually("the commit waits for the standby", appending, "1")
