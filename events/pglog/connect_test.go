@@ -97,7 +97,7 @@ func TestSessions(t *testing.T) {
 	name := sql(t, address, `select current_database()`)[0]
 	for _, setting := range []string{`statement_timeout = '1ms'`, `synchronous_commit = off`, `lock_timeout = '1ms'`,
 		`default_transaction_isolation = 'serializable'`, `idle_session_timeout = '1ms'`} {
-		sql(t, address, `alter database `+name+` set `+setting)
+		sql(t, p.address(""), `alter database `+name+` set `+setting)
 	}
 	d := mustConnect(t, address)
 	l := mustOpen(t, d, "s", Options{})

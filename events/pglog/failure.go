@@ -11,6 +11,19 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
+// final reports whether an error is one of what was found and not of the way to
+// find it.
+func final(err error) bool {
+	for _, e := range []error{
+		events.ErrDamaged, events.ErrNewerFormat, events.ErrEarlierFormat, events.ErrInvalidEvent, ErrFenced,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
 // unknown reports whether an error leaves open what became of a statement that
 // was sent. An answer of the server that the statement failed does not: it has
 // rolled it back. A session that the server ends (FATAL) does, since it can end
@@ -19,7 +32,7 @@ func unknown(err error) bool {
 	var unsent *errNotConnected
 	var answer *pgconn.PgError
 	switch {
-	case errors.As(err, &unsent), errors.Is(err, events.ErrDamaged), errors.Is(err, events.ErrNewerFormat):
+	case errors.As(err, &unsent), final(err):
 		return false
 	case errors.As(err, &answer):
 		return answer.SeverityUnlocalized != "ERROR"
@@ -33,7 +46,7 @@ func unknown(err error) bool {
 func passing(err error) bool {
 	var answer *pgconn.PgError
 	if !errors.As(err, &answer) || answer.SeverityUnlocalized != "ERROR" {
-		return !errors.Is(err, events.ErrDamaged) && !errors.Is(err, events.ErrNewerFormat)
+		return !final(err)
 	}
 	switch answer.Code {
 	case "25006", // the server only reads

@@ -186,6 +186,37 @@ func TestConflictsAreCurrent(t *testing.T) {
 	verified(t, one)
 }
 
+// Law: any number of stores share the connections of their database, which are as
+// many as the address says, and one that listens.
+func TestManyStores(t *testing.T) {
+	address := freshDatabase(t, sharedServer(t), "single=yes connections=4")
+	d := mustConnect(t, address)
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			l, err := d.Open(t.Context(), fmt.Sprint("s", i), Options{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for n := range events.Sequence(3) {
+				if _, err := l.Append(t.Context(), "c", n, testEvents(1, "e%d", i)...); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	n := sql(t, address, `select count(*) from pg_stat_activity
+		where datname = current_database() and application_name = 'campaignd'`)[0]
+	if n != "4" && n != "5" && n != "3" {
+		t.Errorf("100 stores have %s connections", n)
+	}
+	if n := sql(t, address, `select count(*) from cd_event`)[0]; n != "300" {
+		t.Errorf("there are %s events, want 300", n)
+	}
+}
+
 // follows waits for an event with an ID.
 func follows(t *testing.T, l *Log, id string) {
 	t.Helper()
@@ -231,11 +262,10 @@ func TestWake(t *testing.T) {
 	beside.Wait()
 	// Nobody tells.
 	writer.wake.mu.Lock()
-	var telling sync.WaitGroup
-	telling.Go(func() { put("untold") })
+	beside = late("untold")
 	follows(t, mustOpen(t, mustConnect(t, address), "s", Options{ReadOnly: true}), "untold-0")
 	writer.wake.mu.Unlock()
-	telling.Wait()
+	beside.Wait()
 }
 
 // Law: after another has taken hold of a store, an earlier holder stores

@@ -196,6 +196,7 @@ func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[event
 	return func(yield func(events.Event, error) bool) {
 		l.followers.Add(1)
 		defer l.followers.Add(-1)
+		l.db.wake.want()
 		order, after := records.NewOrder(after), after // of this iteration; there may be others
 		for asked := false; ; {
 			_, hint, closed, changed := l.state()

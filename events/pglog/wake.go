@@ -16,6 +16,7 @@ type wake struct {
 	mu        sync.Mutex
 	news      map[int64]int64 // the sizes of stores that other processes are to hear of
 	interrupt func()          // ends a wait for notifications
+	wanted    chan struct{}   // gets a value when there is something to tell or to hear
 }
 
 // channel is that of the notifications.
@@ -23,7 +24,7 @@ const channel = "campaignd"
 
 // start starts the listener of a database.
 func (w *wake) start(d *Database) {
-	w.news = make(map[int64]int64)
+	w.news, w.wanted = make(map[int64]int64), make(chan struct{}, 1)
 	d.begin()
 	go func() {
 		defer d.work.Done()
@@ -47,6 +48,15 @@ func (w *wake) tell(store, size int64) {
 	if w.interrupt != nil {
 		w.interrupt()
 	}
+	w.want()
+}
+
+// want has the listener connect, where it has not yet.
+func (w *wake) want() {
+	select {
+	case w.wanted <- struct{}{}:
+	default:
+	}
 }
 
 // listen tells and hears on a connection until that breaks. Its commits wait for
@@ -54,8 +64,10 @@ func (w *wake) tell(store, size int64) {
 func (w *wake) listen(d *Database) error {
 	// Without an append or a follower it is not needed.
 	for !w.needed(d) {
-		if err := pause(d.life, 5*time.Millisecond); err != nil {
-			return err
+		select {
+		case <-w.wanted:
+		case <-d.life.Done():
+			return d.life.Err()
 		}
 	}
 	connecting, cancel := context.WithTimeout(d.life, d.patience)
