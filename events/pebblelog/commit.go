@@ -22,11 +22,6 @@ type group struct {
 	head     tlog.Tree     // the tree with the group
 }
 
-// maxGroupSize is the size in bytes from which a group takes no more requests.
-// A group that grew without end would keep its first writer waiting for all the
-// others. A single request may be larger: it is never split (it is atomic).
-const maxGroupSize = 2 << 20
-
 // Append implements [events.Log].
 //
 // What has been taken by the committer cannot be withdrawn: a context that ends
@@ -41,33 +36,9 @@ func (l *Log) Append(
 	if l.readOnly {
 		return nil, fmt.Errorf("store: append: %w", events.ErrReadOnly)
 	}
-	r := queue.NewRequest(campaign, expected, batch)
-	if !l.queue.Put(r) {
-		return nil, fmt.Errorf("store: append: %w", events.ErrClosed)
-	}
-	select {
-	case <-r.Done:
-		return r.Answer()
-	case <-ctx.Done():
-		if l.queue.Withdraw(r) {
-			return nil, fmt.Errorf("store: append: %w", context.Cause(ctx))
-		}
-		return nil, fmt.Errorf("store: append: %w: %w", events.ErrUncertain, context.Cause(ctx))
-	// A disk that hangs closes this channel too late or never; then the
-	// caller's context is what ends the wait.
-	case <-l.guard.Failed():
-	}
-	// The disk failed. The committer may be stuck in the database, so the
+	// The disk may fail while the committer is stuck in the database, so that the
 	// answer does not wait for it.
-	select {
-	case <-r.Done:
-		return r.Answer()
-	default:
-	}
-	if l.queue.Withdraw(r) {
-		return nil, fmt.Errorf("store: append: %w", l.stopped())
-	}
-	return nil, fmt.Errorf("store: append: %w: %w", events.ErrUncertain, l.stopped())
+	return l.queue.Append(ctx, campaign, expected, batch, l.guard.Failed(), l.stopped)
 }
 
 // start starts the committer and the syncer. Eight groups may be on their way
@@ -103,7 +74,7 @@ func (l *Log) commit() {
 		// is durable as a whole.
 		for rest := taken; len(rest) > 0; {
 			g := &group{batch: l.db.NewBatch()}
-			for len(rest) > 0 && g.batch.Len() < maxGroupSize {
+			for len(rest) > 0 && g.batch.Len() < queue.MaxGroupSize {
 				r := rest[0]
 				rest = rest[1:]
 				g.requests = append(g.requests, r)

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/internal/records"
 )
 
 // Value implements [events.ValueStore]. The copy keeps an empty value from
@@ -39,20 +40,7 @@ func (l *Log) Value(ctx context.Context, key string) (value []byte, err error) {
 // handed on: the database is not held open while the caller's code runs.
 func (l *Log) Values(ctx context.Context, prefix string) iter.Seq2[events.KeyValue, error] {
 	all, err := l.values(ctx, prefix)
-	if err != nil {
-		err = fmt.Errorf("store: values of %q: %w", prefix, err)
-	}
-	return func(yield func(events.KeyValue, error) bool) {
-		if err != nil {
-			yield(events.KeyValue{}, err)
-			return
-		}
-		for _, kv := range all {
-			if !yield(kv, nil) {
-				return
-			}
-		}
-	}
+	return records.Values(prefix, all, err)
 }
 
 // values copies what it returns: the database may be closed meanwhile.

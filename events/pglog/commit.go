@@ -30,19 +30,7 @@ func (l *Log) Append(
 		}
 		return nil, fmt.Errorf("store: append: %w", events.ErrReadOnly)
 	}
-	r := queue.NewRequest(campaign, expected, batch)
-	if !l.queue.Put(r) {
-		return nil, fmt.Errorf("store: append: %w", events.ErrClosed)
-	}
-	select {
-	case <-r.Done:
-		return r.Answer()
-	case <-ctx.Done():
-		if l.queue.Withdraw(r) {
-			return nil, fmt.Errorf("store: append: %w", context.Cause(ctx))
-		}
-		return nil, fmt.Errorf("store: append: %w: %w", events.ErrUncertain, context.Cause(ctx))
-	}
+	return l.queue.Append(ctx, campaign, expected, batch, nil, nil)
 }
 
 // committer is what the committer knows of the store: the newest head that it
@@ -57,10 +45,6 @@ type committer struct {
 // maxSequences is how many campaigns the committer remembers.
 const maxSequences = 10_000
 
-// maxGroupSize is the size in bytes from which a group takes no more requests.
-// A single request may be larger: it is never split (it is atomic).
-const maxGroupSize = 2 << 20
-
 // commit is the committer. It ends when the queue is closed.
 func (l *Log) commit() {
 	defer close(l.done)
@@ -72,7 +56,7 @@ func (l *Log) commit() {
 		}
 		for rest := taken; len(rest) > 0; {
 			n, size := 0, 0
-			for n < len(rest) && size < maxGroupSize {
+			for n < len(rest) && size < queue.MaxGroupSize {
 				for _, e := range rest[n].Batch {
 					size += len(e.Data) + 300 // the envelope, about
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/internal/records"
 )
 
 // Value implements [events.ValueStore]. An empty value is not nil, which means
@@ -30,20 +31,7 @@ func (l *Log) Value(ctx context.Context, key string) ([]byte, error) {
 func (l *Log) Values(ctx context.Context, prefix string) iter.Seq2[events.KeyValue, error] {
 	all, err := l.values(ctx, `select key, value from cd_value
 		where store = $1 and key >= $2 and substr(key, 1, octet_length($2)) = $2 order by key`, []byte(prefix))
-	if err != nil {
-		err = fmt.Errorf("store: values of %q: %w", prefix, err)
-	}
-	return func(yield func(events.KeyValue, error) bool) {
-		if err != nil {
-			yield(events.KeyValue{}, err)
-			return
-		}
-		for _, kv := range all {
-			if !yield(kv, nil) {
-				return
-			}
-		}
-	}
+	return records.Values(prefix, all, err)
 }
 
 // values returns what a statement selects.

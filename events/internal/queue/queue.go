@@ -4,6 +4,8 @@ package queue
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -11,8 +13,14 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
+// MaxGroupSize is the size in bytes from which a group of requests that are
+// stored together takes no more. A group that grew without end would keep its
+// first writer waiting for all the others. A single request may be larger: it is
+// never split (it is atomic).
+const MaxGroupSize = 2 << 20
+
 // Request is one Append on its way through the committer. The committer owns it
-// from Put to Done; Withdraw takes it back only while no one has it.
+// from put to Done; withdraw takes it back only while no one has it.
 type Request struct {
 	Campaign string
 	Expected events.Sequence
@@ -30,9 +38,9 @@ type Request struct {
 // committer may still hold it, and would answer someone else's Append.
 var requests = sync.Pool{New: func() any { return &Request{Done: make(chan struct{}, 1)} }}
 
-// NewRequest returns the request to append a batch. It holds a copy: the caller
+// newRequest returns the request to append a batch. It holds a copy: the caller
 // may use its own again.
-func NewRequest(campaign string, expected events.Sequence, batch []events.Event) *Request {
+func newRequest(campaign string, expected events.Sequence, batch []events.Event) *Request {
 	r := requests.Get().(*Request)
 	r.Campaign = campaign
 	r.Expected = expected
@@ -43,9 +51,9 @@ func NewRequest(campaign string, expected events.Sequence, batch []events.Event)
 	return r
 }
 
-// Answer returns what a request that is done came to, and gives the request
+// answer returns what a request that is done came to, and gives the request
 // back.
-func (r *Request) Answer() ([]events.Event, error) {
+func (r *Request) answer() ([]events.Event, error) {
 	stored, err := r.Stored, r.Err
 	*r = Request{Done: r.Done}
 	requests.Put(r)
@@ -67,10 +75,47 @@ func New() *Queue {
 	return q
 }
 
-// Put adds a request. It returns false once the queue is closed. No bound: the
+// Append has a batch appended by the committer, as [events.Log] says of Append.
+//
+// What has been taken by the committer cannot be withdrawn: a context that ends
+// then leaves it open whether the batch is stored ([events.ErrUncertain]). The
+// same goes for a store that fails, where the committer may never answer: failed
+// is closed then, and stopped says why. A store that never gives up has no such
+// channel.
+func (q *Queue) Append(
+	ctx context.Context, campaign string, expected events.Sequence, batch []events.Event,
+	failed <-chan struct{}, stopped func() error,
+) ([]events.Event, error) {
+	r := newRequest(campaign, expected, batch)
+	if !q.put(r) {
+		return nil, fmt.Errorf("store: append: %w", events.ErrClosed)
+	}
+	var why error
+	select {
+	case <-r.Done:
+		return r.answer()
+	case <-ctx.Done():
+		why = context.Cause(ctx)
+	// A disk that hangs closes this channel too late or never; then the
+	// caller's context is what ends the wait.
+	case <-failed:
+		select {
+		case <-r.Done:
+			return r.answer()
+		default:
+		}
+		why = stopped()
+	}
+	if q.withdraw(r) {
+		return nil, fmt.Errorf("store: append: %w", why)
+	}
+	return nil, fmt.Errorf("store: append: %w: %w", events.ErrUncertain, why)
+}
+
+// put adds a request. It returns false once the queue is closed. No bound: the
 // writers are the goroutines of this process, and each waits for its answer
 // before it appends again.
-func (q *Queue) Put(r *Request) bool {
+func (q *Queue) put(r *Request) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -81,10 +126,10 @@ func (q *Queue) Put(r *Request) bool {
 	return true
 }
 
-// Withdraw removes a request. It returns false if the committer has it. The
-// queue's lock decides between withdraw and take: a request is either out of
+// withdraw removes a request. It returns false if the committer has it. The
+// queue's lock decides between withdraw and Take: a request is either out of
 // the queue for good and never stored, or the committer's.
-func (q *Queue) Withdraw(r *Request) bool {
+func (q *Queue) withdraw(r *Request) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := slices.Index(q.requests, r)

@@ -5,6 +5,7 @@ package records
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/campaignd/campaignd/events"
 )
@@ -37,6 +38,23 @@ func unfit(p events.Position, record []byte, err error) error {
 func Missing(from, to events.Position) error {
 	return fmt.Errorf("%w: the events at positions %d to %d are missing",
 		events.ErrDamaged, from, to)
+}
+
+// Values yields what was read of a store's values, or the error of reading those
+// whose keys begin with a prefix. They are read before: nothing is held open
+// while the caller's code runs.
+func Values(prefix string, all []events.KeyValue, err error) iter.Seq2[events.KeyValue, error] {
+	return func(yield func(events.KeyValue, error) bool) {
+		if err != nil {
+			yield(events.KeyValue{}, fmt.Errorf("store: values of %q: %w", prefix, err))
+			return
+		}
+		for _, kv := range all {
+			if !yield(kv, nil) {
+				return
+			}
+		}
+	}
 }
 
 // Order finds what is not in its place among the events that one reader is
