@@ -182,15 +182,14 @@ func coverings(all []compared) {
 	for i := range all {
 		p := &all[i].progress
 		p.Best, all[i].beyond = covered[i], beyond
-		p.Values, p.From, p.Breaking = make([]campaign.Judged, len(p.Best)), make([]int, len(p.Best)), 0
-		last := -1
+		p.Values, p.Breaking = make([]campaign.Judged, len(p.Best)), 0
 		for n, v := range p.Best {
 			p.Values[n].Value = nan
 			if v > 0 && (n == 0 || p.Best[n-1] != v) {
-				p.Values[n], last = campaign.Judged{Value: v, Keeps: campaign.KeepsAll}, n
+				p.Values[n] = campaign.Judged{Value: v, Keeps: campaign.KeepsAll}
 			}
-			p.From[n] = last
 		}
+		p.From = campaign.BestSoFar(p.Values, view.Covered)
 	}
 }
 
