@@ -7,6 +7,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -178,5 +179,29 @@ func TestCopyIsTheSameOrNone(t *testing.T) {
 	_, err := transfer.Copy(t.Context(), forgetful{from}, to)
 	if head, _ := to.Head(t.Context()); !errors.Is(err, events.ErrDamaged) || head.N != 0 {
 		t.Errorf("a store that is not sound: %v, and %d events", err, head.N)
+	}
+}
+
+// growing is a store to which something is appended while it is read for the first time.
+type growing struct {
+	events.Store
+	once *sync.Once
+	grow func()
+}
+
+func (g growing) Read(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
+	read := g.Store.Read(ctx, after)
+	g.once.Do(g.grow)
+	return read
+}
+
+// Law: what is appended to the source while it is copied is copied too.
+func TestCopyOfWhatGrows(t *testing.T) {
+	from, to := open(t, "from"), open(t, "to")
+	fill(t, from, 20)
+	grows := growing{from, new(sync.Once), func() { fill(t, from, 5) }}
+	report, err := transfer.Copy(t.Context(), grows, to)
+	if head, _ := from.Head(t.Context()); err != nil || report.Head != head || report.Copied != head.N {
+		t.Errorf("of %v: %+v, %v", head, report, err)
 	}
 }
