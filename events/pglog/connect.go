@@ -25,7 +25,8 @@ type Database struct {
 	patience time.Duration
 	// pollTime is how often the heads are looked at of the stores that are
 	// followed, in case a notification was lost.
-	pollTime time.Duration
+	pollTime  time.Duration
+	leaseTime time.Duration // see defaultLeaseTime
 
 	life context.Context // ends with Close
 	end  context.CancelFunc
@@ -41,6 +42,8 @@ type Database struct {
 	distrust uint64 // the number of unknown ends
 	timeline uint64 // the newest that was seen
 	logs     map[*Log]bool
+	worker   *Worker                  // this process, nil where it is none
+	awaited  map[string]chan struct{} // by letter: there may be an answer
 	wake     wake
 }
 
@@ -89,7 +92,8 @@ func connectTo(ctx context.Context, address string, patience, pollTime time.Dura
 		return nil, errors.New("the address cannot be understood: write postgres://USER@HOST/DATABASE or " +
 			"host=… user=… dbname=…, and the password into the variable PGPASSWORD or the file ~/.pgpass")
 	}
-	d := &Database{config: config, patience: patience, pollTime: pollTime, logs: make(map[*Log]bool)}
+	d := &Database{config: config, patience: patience, pollTime: pollTime, leaseTime: defaultLeaseTime,
+		logs: make(map[*Log]bool), awaited: make(map[string]chan struct{})}
 	d.life, d.end = context.WithCancel(context.Background())
 	connections := defaultConnections
 	for name, value := range config.RuntimeParams {

@@ -12,6 +12,8 @@
 //	           append wrote it
 //	cd_offset  consumers' offsets
 //	cd_value   values that are no events (events.ValueStore)
+//	cd_worker  a row a process that can hold stores: its heartbeat
+//	cd_letter  what processes ask of each other, and the answers
 //	cd_schema  the version of these tables
 //
 // Records, hashes and root are those of events/pebblelog, byte for byte. The
@@ -59,6 +61,20 @@
 // What they cannot prevent is that an administrator cancels a wait while
 // connections of other processes live: their readers see that commit before a
 // standby has it, until their next barrier.
+//
+// # Workers
+//
+// A process that is to be the only one to append to a store is a [Worker], and
+// takes hold of the store ([Log.Hold]). That raises the epoch in the head's
+// row, which every append compares: whatever an earlier holder has still on its
+// way is not stored. The heartbeat is for liveness alone, one row a process: a
+// worker that was not heard of for five seconds is taken for dead, and ceases to
+// believe itself after four, by its own clock. Who could not reach the database
+// itself for a while waits that long before it takes others for dead: after a
+// failover all of them come back together.
+//
+// Processes ask each other by letters in the database ([Database.Ask]), so that
+// they need no other way to each other.
 //
 // # Reading
 //

@@ -28,6 +28,7 @@ type Log struct {
 	giveUp   chan struct{} // closed some time after Close: an unknown end stays one
 
 	epoch     atomic.Int64 // of this log's hold on the store, 0 without one
+	worker    *Worker      // that holds it; set before epoch is
 	followers atomic.Int64
 
 	mu      sync.Mutex
@@ -178,11 +179,12 @@ func (l *Log) Close() error {
 			timer := time.AfterFunc(closePatience, func() { close(l.giveUp) })
 			<-l.done
 			timer.Stop()
+			l.release()
 		}
 		l.db.mu.Lock()
 		delete(l.db.logs, l)
 		l.db.mu.Unlock()
-		if err := l.Err(); err != nil && !errors.Is(err, ErrFenced) {
+		if err := l.Err(); err != nil && !errors.Is(err, events.ErrInUse) {
 			l.closeErr = fmt.Errorf("store: close: %w", err)
 		}
 	})

@@ -268,42 +268,6 @@ func TestWake(t *testing.T) {
 	beside.Wait()
 }
 
-// Law: after another has taken hold of a store, an earlier holder stores
-// nothing, and is told so.
-func TestFence(t *testing.T) {
-	address := freshDatabase(t, sharedServer(t), "single=yes")
-	first := mustOpen(t, mustConnect(t, address), "s", Options{})
-	if err := first.Hold(t.Context(), "first"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := first.Append(t.Context(), "c", 0, testEvents(1, "first")...); err != nil {
-		t.Fatal(err)
-	}
-	second := mustOpen(t, mustConnect(t, address), "s", Options{})
-	if err := second.Hold(t.Context(), "second"); err != nil {
-		t.Fatal(err)
-	}
-	_, err := first.Append(t.Context(), "c", 1, testEvents(1, "late")...)
-	if !errors.Is(err, ErrFenced) || errors.Is(err, events.ErrUncertain) {
-		t.Errorf("an append without the hold: %v, want ErrFenced, which is certain", err)
-	}
-	select {
-	case <-first.Failed():
-	default:
-		t.Error("the log that was fenced goes on")
-	}
-	if err := first.Err(); !errors.Is(err, events.ErrStopped) || !errors.Is(err, ErrFenced) {
-		t.Errorf("the log that was fenced says %v", err)
-	}
-	if _, err := second.Append(t.Context(), "c", 1, testEvents(1, "second")...); err != nil {
-		t.Fatal(err)
-	}
-	sound(t, second, "first-0", "second-0")
-	if holder := sql(t, address, `select holder from cd_head`); holder[0] != "second" {
-		t.Errorf("the holder is %q", holder)
-	}
-}
-
 // Law: the same events have the same root, and the same proofs byte for byte,
 // in Pebble and in PostgreSQL.
 func TestSameTreeAsPebble(t *testing.T) {

@@ -168,38 +168,3 @@ func (e *storeEnd) check(ctx context.Context, d *Database) error {
 	}
 	return nil
 }
-
-// Hold takes hold of the store for a holder, whose name is for people: from then
-// on no append of a log that held it before can succeed, whatever of it is still
-// on its way, and its log answers [ErrFenced]. It is called once, before
-// anything is appended.
-//
-// It is a fence and no lease: it says nothing of whether the earlier holder has
-// ended. A log that never took hold is not fenced.
-func (l *Log) Hold(ctx context.Context, holder string) error {
-	err := l.usable(ctx)
-	switch {
-	case err != nil:
-	case l.readOnly:
-		err = events.ErrReadOnly
-	case l.epoch.Load() != 0:
-		err = errors.New("this log has taken hold of it before")
-	default:
-		var epoch int64
-		// An attempt of which the end is not known has raised the epoch or not:
-		// both are right.
-		epoch, err = attempts(ctx, l.db, func(ctx context.Context, c *conn) (epoch int64, err error) {
-			c.warning = nil
-			err = c.pg.QueryRow(ctx, `update cd_head set epoch = epoch + 1, holder = $2 where store = $1
-				returning epoch`, l.id, holder).Scan(&epoch)
-			return epoch, errors.Join(err, c.warned())
-		})
-		if err == nil {
-			l.epoch.Store(epoch)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("store: hold %q: %w", l.name, err)
-	}
-	return nil
-}

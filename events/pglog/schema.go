@@ -53,6 +53,25 @@ var migrations = []string{
 		value bytea not null,
 		primary key (store, key)
 	);`,
+	// A heartbeat is a change of a row of few. Letters are worth nothing once
+	// their reader or the server has ended, so that they need no WAL, and their
+	// commits wait for no standby.
+	`create table cd_worker (
+		worker text collate "C" primary key,
+		since  timestamptz not null default clock_timestamp(),
+		until  timestamptz not null,
+		said   bytea not null
+	) with (fillfactor = 20);
+	create unlogged table cd_letter (
+		letter  bytea primary key,
+		worker  text collate "C" not null,
+		written timestamptz not null default clock_timestamp(),
+		request bytea not null,
+		taken   boolean not null default false,
+		answer  bytea
+	);
+	create index cd_letter_worker on cd_letter (worker) where answer is null;
+	create index cd_head_holder on cd_head (holder) where holder <> '';`,
 }
 
 // migrationLock is the advisory lock of migrations, an arbitrary number: two

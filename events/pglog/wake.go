@@ -117,7 +117,10 @@ func (w *wake) needed(d *Database) bool {
 	w.mu.Lock()
 	news := len(w.news) > 0
 	w.mu.Unlock()
-	return news || len(d.followed()) > 0
+	d.mu.Lock()
+	letters := d.worker != nil || len(d.awaited) > 0
+	d.mu.Unlock()
+	return news || letters || len(d.followed()) > 0
 }
 
 // send tells what there is to tell, in one statement.
@@ -141,6 +144,9 @@ func (w *wake) send(d *Database, c *conn) error {
 
 // hear passes on a notification.
 func (d *Database) hear(n *pgconn.Notification) {
+	if d.hearLetter(n.Payload) {
+		return
+	}
 	var store, size int64
 	if _, err := fmt.Sscan(n.Payload, &store, &size); err != nil {
 		return // another program's

@@ -1,0 +1,437 @@
+package pglog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// defaultLeaseTime is how long a worker is believed after its last heartbeat.
+// It ceases to believe itself earlier, by its own clock, from before it sent
+// that one (lapseTime).
+const defaultLeaseTime = 5 * time.Second
+
+func (d *Database) lapseTime() time.Duration { return d.leaseTime * 4 / 5 }
+func (d *Database) beatTime() time.Duration  { return d.leaseTime / 5 }
+
+// beatPatience is how long a heartbeat may take before its connection is cut.
+func (d *Database) beatPatience() time.Duration { return d.leaseTime * 2 / 5 }
+
+// forgetTime is when the row of a worker, or a letter, is deleted that nobody
+// has deleted.
+const forgetTime = 10 * time.Minute
+
+// Worker is a process to the others that use a database: one that can hold
+// stores, for as long as its heartbeats are seen. Its methods may be called from
+// many goroutines.
+type Worker struct {
+	db *Database
+	id string
+
+	life context.Context
+	end  context.CancelFunc
+	done chan struct{}
+	soon chan struct{} // gets a value when what it says has changed
+
+	mu     sync.Mutex
+	said   []byte
+	beaten time.Time      // when the newest heartbeat was sent that was answered
+	steady time.Time      // since when none was missing
+	held   map[int64]*Log // nil while it is being taken hold of
+	mail   chan struct{}  // gets a value when there may be letters
+}
+
+// ErrLapsed means that the heartbeats of this process were not answered for so
+// long that another process may have taken hold of the store.
+var ErrLapsed = fmt.Errorf("the database has not answered for a while, so that another process may have taken "+
+	"hold of the store: %w", events.ErrInUse)
+
+// HeldError is the refusal of a hold: another worker has it, and lives.
+type HeldError struct {
+	Store, Worker string
+}
+
+func (e *HeldError) Error() string { return fmt.Sprintf("worker %s holds %q", e.Worker, e.Store) }
+
+// Unwrap makes it an [events.ErrInUse].
+func (e *HeldError) Unwrap() error { return events.ErrInUse }
+
+// Work makes this process a worker, under an identifier that no other process
+// has or had. Said is what others learn of it ([Database.Workers]). It returns
+// after the first heartbeat.
+func (d *Database) Work(ctx context.Context, id string, said []byte) (*Worker, error) {
+	w := &Worker{
+		db: d, id: id, said: said, done: make(chan struct{}), soon: make(chan struct{}, 1),
+		mail: make(chan struct{}, 1), held: make(map[int64]*Log),
+	}
+	w.life, w.end = context.WithCancel(d.life)
+	d.mu.Lock()
+	there := d.worker != nil
+	if !there {
+		d.worker = w
+	}
+	d.mu.Unlock()
+	if there {
+		return nil, errors.New("database: this process is a worker already")
+	}
+	first := make(chan struct{})
+	if !d.begin() {
+		return nil, fmt.Errorf("database: work: %w", events.ErrClosed)
+	}
+	go func() {
+		defer d.work.Done()
+		w.live(first)
+	}()
+	d.wake.want()
+	select {
+	case <-first:
+		return w, nil
+	case <-time.After(d.patience):
+		w.Close()
+		return nil, errors.New("database: work: the database does not answer")
+	case <-ctx.Done():
+		w.Close()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// ID returns the worker's identifier.
+func (w *Worker) ID() string { return w.id }
+
+// Say changes what others learn of this worker.
+func (w *Worker) Say(said []byte) {
+	w.mu.Lock()
+	w.said = said
+	w.mu.Unlock()
+	select {
+	case w.soon <- struct{}{}:
+	default:
+	}
+}
+
+// Close ends the worker: what it holds can be taken at once. A log that is not
+// closed yet takes no more events.
+func (w *Worker) Close() {
+	w.lapsed()
+	w.end()
+	<-w.done
+	w.db.mu.Lock()
+	if w.db.worker == w {
+		w.db.worker = nil
+	}
+	w.db.mu.Unlock()
+}
+
+// live sends heartbeats until the worker is closed, on a connection of its own,
+// so that nothing else holds them up. They are commits that a standby confirms:
+// a primary of the past confirms none.
+func (w *Worker) live(first chan struct{}) {
+	defer close(w.done)
+	lapse := time.AfterFunc(time.Hour, w.lapsed)
+	defer lapse.Stop()
+	var c *conn
+	defer func() {
+		if c == nil {
+			return
+		}
+		// A worker that has ended need not be waited for. Nobody misses this where
+		// it fails: the lease ends by itself.
+		ctx, cancel := context.WithTimeout(context.Background(), w.db.beatPatience())
+		defer cancel()
+		_, _ = c.exec(ctx, `delete from cd_worker where worker = $1`, w.id)
+		c.cut()
+	}()
+	forgotten := time.Now()
+	for tick := time.NewTicker(w.db.beatTime()); ; {
+		sent := time.Now()
+		err := w.beat(&c)
+		now := time.Now()
+		w.mu.Lock()
+		switch {
+		case err != nil:
+		case w.beaten.IsZero() || sent.Sub(w.beaten) > w.db.leaseTime/2:
+			w.beaten, w.steady = sent, now
+		default:
+			w.beaten = sent
+		}
+		beaten := w.beaten
+		w.mu.Unlock()
+		if err == nil {
+			lapse.Reset(time.Until(beaten.Add(w.db.lapseTime())))
+			if first != nil {
+				close(first)
+				first = nil
+			}
+			if now.Sub(forgotten) > forgetTime/10 {
+				forgotten = now
+				w.forget(c)
+			}
+		}
+		select {
+		case <-w.life.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		case <-w.soon:
+		}
+	}
+}
+
+// beat sends a heartbeat. A connection that does not answer in time is cut, and
+// the next heartbeat makes another one.
+func (w *Worker) beat(c **conn) (err error) {
+	ctx, cancel := context.WithTimeout(w.life, w.db.beatPatience())
+	defer cancel()
+	if *c == nil {
+		if *c, err = w.db.connect(ctx); err != nil {
+			*c = nil
+			return err
+		}
+	}
+	w.mu.Lock()
+	said := w.said
+	w.mu.Unlock()
+	// A context that ends cuts the connection, and sends no cancel: see dial.
+	_, err = (*c).exec(ctx, `insert into cd_worker (worker, until, said)
+		values ($1, clock_timestamp() + $2::interval, $3)
+		on conflict (worker) do update set until = excluded.until, said = excluded.said`, w.id, w.db.leaseTime, said)
+	if err != nil {
+		(*c).cut()
+		*c = nil
+	}
+	return err
+}
+
+// forget deletes what is left of workers and askers that ended without a word.
+// Where it fails, the next heartbeat finds that out.
+func (w *Worker) forget(c *conn) {
+	ctx, cancel := context.WithTimeout(w.life, w.db.beatPatience())
+	defer cancel()
+	_, _ = c.exec(ctx, `delete from cd_worker where until < clock_timestamp() - $1::interval`, forgetTime)
+	_, _ = c.exec(ctx, `delete from cd_letter where written < clock_timestamp() - $1::interval`, forgetTime)
+}
+
+// lapsed fails the logs that this worker holds: another one may take them from
+// now on.
+func (w *Worker) lapsed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, l := range w.held {
+		if l != nil {
+			l.fail(ErrLapsed)
+			delete(w.held, id)
+		}
+	}
+}
+
+// sure reports whether no other worker can believe that this one has ended.
+func (w *Worker) sure() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Since(w.beaten) < w.db.lapseTime()
+}
+
+// believes is how long it takes until this worker may take others for dead. Who
+// could not reach the database a moment ago does not know whether they could:
+// after a failover all of them come back at once.
+func (w *Worker) believes() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Until(w.steady.Add(w.db.leaseTime))
+}
+
+// Hold takes hold of the store for a worker of this process: from then on no
+// append of a log that held it before can succeed, whatever of it is still on
+// its way. It is called once, before anything is appended.
+//
+// Where another worker has it and lives, the error is a [*HeldError]; one that
+// has ended without a word is taken for dead after five seconds. A log that
+// lost its store answers [ErrFenced], and [ErrLapsed] where its worker cannot
+// know. A log that never took hold is not fenced: it appends beside whoever
+// holds the store.
+func (l *Log) Hold(ctx context.Context, w *Worker) error {
+	if err := l.hold(ctx, w); err != nil {
+		return fmt.Errorf("store: hold %q: %w", l.name, err)
+	}
+	return nil
+}
+
+func (l *Log) hold(ctx context.Context, w *Worker) error {
+	switch err := l.usable(ctx); {
+	case err != nil:
+		return err
+	case l.readOnly:
+		return events.ErrReadOnly
+	case l.epoch.Load() != 0:
+		return errors.New("this log has taken hold of it before")
+	}
+	w.mu.Lock()
+	_, taken := w.held[l.id]
+	if !taken {
+		w.held[l.id] = nil
+	}
+	w.mu.Unlock()
+	if taken {
+		return &HeldError{l.name, w.id}
+	}
+	epoch, err := w.takeHold(ctx, l)
+	w.mu.Lock()
+	if err == nil {
+		w.held[l.id] = l
+	} else {
+		delete(w.held, l.id)
+	}
+	w.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	l.worker = w
+	l.epoch.Store(epoch)
+	return l.Sure() // the lapse may have come before the log was entered
+}
+
+// takeHold makes the worker the holder of a log's store, and returns the epoch.
+func (w *Worker) takeHold(ctx context.Context, l *Log) (int64, error) {
+	type answer struct {
+		epoch  int64
+		holder string
+	}
+	for {
+		wait := w.believes()
+		// An attempt of which the end is not known has raised the epoch or not: both
+		// are right.
+		a, err := attempts(ctx, l.db, func(ctx context.Context, c *conn) (a answer, err error) {
+			c.warning = nil
+			err = c.pg.QueryRow(ctx, `update cd_head set epoch = epoch + 1, holder = $2
+				where store = $1 and (holder in ('', $2) or not exists (
+					select from cd_worker where worker = holder and (not $3 or until > clock_timestamp())))
+				returning epoch`, l.id, w.id, wait <= 0).Scan(&a.epoch)
+			if errors.Is(err, pgx.ErrNoRows) {
+				err = c.pg.QueryRow(ctx, `select holder from cd_head where store = $1`, l.id).Scan(&a.holder)
+			}
+			return a, errors.Join(err, c.warned())
+		})
+		switch {
+		case err != nil:
+			return 0, err
+		case a.epoch != 0:
+			return a.epoch, nil
+		case wait <= 0:
+			return 0, &HeldError{l.name, a.holder}
+		}
+		// It may be dead, and this worker cannot know that yet.
+		alive, err := l.db.lives(ctx, a.holder)
+		switch {
+		case err != nil:
+			return 0, err
+		case alive:
+			return 0, &HeldError{l.name, a.holder}
+		}
+		if err := pause(ctx, wait); err != nil {
+			return 0, context.Cause(ctx)
+		}
+	}
+}
+
+// lives reports whether a worker's heartbeats are seen.
+func (d *Database) lives(ctx context.Context, worker string) (alive bool, err error) {
+	return attempts(ctx, d, func(ctx context.Context, c *conn) (alive bool, err error) {
+		err = c.pg.QueryRow(ctx, `select exists (select from cd_worker where worker = $1 and until > clock_timestamp())`,
+			worker).Scan(&alive)
+		return alive, err
+	})
+}
+
+// release lets go of the hold, where there is one, so that the next worker need
+// not wait. It is called once nothing is appended any more.
+func (l *Log) release() {
+	epoch := l.epoch.Load()
+	if epoch == 0 {
+		return
+	}
+	w := l.worker
+	w.mu.Lock()
+	if w.held[l.id] == l {
+		delete(w.held, l.id)
+	}
+	w.mu.Unlock()
+	if l.Err() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), l.db.beatPatience())
+	defer cancel()
+	// Where it fails, the hold ends with the worker.
+	_, _ = attempts(ctx, l.db, func(ctx context.Context, c *conn) (int64, error) {
+		return c.exec(ctx, `update cd_head set holder = '' where store = $1 and epoch = $2`, l.id, epoch)
+	})
+}
+
+// Sure fails, with [ErrFenced] or [ErrLapsed], where this log's hold is lost or
+// may be: what is done outside the store is not done any more. Without a hold
+// there is none to lose.
+func (l *Log) Sure() error {
+	if err := l.Err(); err != nil || l.epoch.Load() == 0 {
+		return err
+	}
+	if !l.worker.sure() {
+		l.worker.lapsed()
+		return ErrLapsed
+	}
+	return nil
+}
+
+// WorkerRow is a worker as the database knows it.
+type WorkerRow struct {
+	ID    string
+	Since time.Time // of its first heartbeat
+	Alive bool
+	Said  []byte
+}
+
+// Workers returns the workers, in the order of their identifiers.
+func (d *Database) Workers(ctx context.Context) ([]WorkerRow, error) {
+	rows, err := attempts(ctx, d, func(ctx context.Context, c *conn) ([]WorkerRow, error) {
+		rows, err := c.pg.Query(ctx,
+			`select worker, since, until > clock_timestamp(), said from cd_worker order by worker`)
+		if err != nil {
+			return nil, err
+		}
+		return pgx.CollectRows(rows, pgx.RowToStructByPos[WorkerRow])
+	})
+	if err != nil {
+		return nil, fmt.Errorf("database: workers: %w", err)
+	}
+	return rows, nil
+}
+
+// StoreRow is a store of a database.
+type StoreRow struct {
+	Name   string
+	Size   int64  // events
+	Holder string // the worker that holds it, empty where none does or it has ended
+	// Epoch is how often a worker has taken hold of it.
+	Epoch int64
+}
+
+// Stores returns the stores of the database, in the order of their names.
+func (d *Database) Stores(ctx context.Context) ([]StoreRow, error) {
+	rows, err := attempts(ctx, d, func(ctx context.Context, c *conn) ([]StoreRow, error) {
+		rows, err := c.pg.Query(ctx, `select name, size, coalesce(w.worker, ''), epoch
+			from cd_head left join cd_worker w on w.worker = holder and w.until > clock_timestamp()
+			order by name`)
+		if err != nil {
+			return nil, err
+		}
+		return pgx.CollectRows(rows, pgx.RowToStructByPos[StoreRow])
+	})
+	if err != nil {
+		return nil, fmt.Errorf("database: stores: %w", err)
+	}
+	return rows, nil
+}
