@@ -18,7 +18,6 @@ import (
 // writers at once, to one store and to a store each: of this log, on a server
 // without a standby that syncs its disk, and of Pebble.
 func BenchmarkAppend(b *testing.B) {
-	server := sharedServer(b)
 	data := bytes.Repeat([]byte(`{"conductivity": 12.345678}, `), 13)
 	for _, stores := range []string{"one store", "a store each"} {
 		for _, writers := range []int{1, 16, 64} {
@@ -64,7 +63,7 @@ func BenchmarkAppend(b *testing.B) {
 				})
 			}
 			run("postgresql", func(b *testing.B, n int) (logs []events.Store) {
-				d := mustConnect(b, freshDatabase(b, server, "single=yes"))
+				d := mustConnect(b, freshDatabase(b))
 				for i := range n {
 					logs = append(logs, mustOpen(b, d, fmt.Sprint("s", i), Options{}))
 				}
@@ -87,7 +86,7 @@ func BenchmarkAppend(b *testing.B) {
 // BenchmarkRead reads events of 500 bytes, in order, and verifies them.
 func BenchmarkRead(b *testing.B) {
 	const n = 20_000
-	l := mustOpen(b, mustConnect(b, freshDatabase(b, sharedServer(b), "single=yes")), "s", Options{})
+	l := mustOpen(b, mustConnect(b, freshDatabase(b)), "s", Options{})
 	data := bytes.Repeat([]byte(`{"conductivity": 12.345678}, `), 13)
 	for at := 0; at < n; at += 1000 {
 		batch := testEvents(1000, "e%d", at)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/pgtest"
 )
 
 // refused fails unless connecting to an address is refused in words that name
@@ -62,29 +63,31 @@ func TestUnsafeServers(t *testing.T) {
 
 // Law: the same of a real server, a real standby and a real pooler's answer.
 func TestUnsafeServersAreSeen(t *testing.T) {
-	p := sharedServer(t)
-	refused(t, p.address("password=sesame"), "waits for no standby", "single=yes")
+	p := pgtest.Shared(t)
+	refused(t, p.Address("password=sesame"), "waits for no standby", "single=yes")
 	for _, setting := range []string{"fsync", "full_page_writes"} {
-		sql(t, p.address(""), `alter system set `+setting+` = off`, `select pg_reload_conf()`)
-		p.eventually("the setting is read", `show `+setting, "off")
-		refused(t, p.address("single=yes"), setting)
-		sql(t, p.address(""), `alter system reset `+setting, `select pg_reload_conf()`)
-		p.eventually("the setting is read", `show `+setting, "on")
+		p.SQL(t, `alter system set `+setting+` = off`, `select pg_reload_conf()`)
+		p.Eventually(t, "the setting is read", `show `+setting, "off")
+		refused(t, p.Address("single=yes"), setting)
+		p.SQL(t, `alter system reset `+setting, `select pg_reload_conf()`)
+		p.Eventually(t, "the setting is read", `show `+setting, "on")
 	}
 	// A pooler gives its own numbers to the sessions (BackendKeyData).
-	x := newProxy(t, p, func(x *proxy) {
-		x.rewrite = func(b []byte) {
-			for i := 0; i+13 <= len(b); i++ {
-				if b[i] == 'K' && binary.BigEndian.Uint32(b[i+1:]) == 12 {
-					b[i+8] ^= 1
-				}
+	renumber := func(b []byte) bool {
+		for i := 0; i+13 <= len(b); i++ {
+			if b[i] == 'K' && binary.BigEndian.Uint32(b[i+1:]) == 12 {
+				b[i+8] ^= 1
 			}
 		}
+		return true
+	}
+	x := pgtest.NewLine(t, p, func() (toServer, toClient func([]byte) bool) {
+		return func([]byte) bool { return true }, renumber
 	})
-	refused(t, strings.Replace(p.address("single=yes"), fmt.Sprint(p.port), fmt.Sprint(x.port()), 1), "pooler")
-	refused(t, p.address("single=maybe"), "yes or no")
-	refused(t, p.address("connections=0"), "number")
-	refused(t, fmt.Sprintf("postgres://campaignd:sesame@127.0.0.1:%d/nowhere", p.port), "nowhere")
+	refused(t, strings.Replace(p.Address("single=yes"), fmt.Sprint(p.Port), fmt.Sprint(x.Port()), 1), "pooler")
+	refused(t, p.Address("single=maybe"), "yes or no")
+	refused(t, p.Address("connections=0"), "number")
+	refused(t, fmt.Sprintf("postgres://campaignd:sesame@127.0.0.1:%d/nowhere", p.Port), "nowhere")
 	refused(t, "postgres://campaignd:sesame@[::1:5x/db?sslmode=sesame", "PGPASSWORD")
 	refused(t, "host=127.0.0.1 port=99999 password=sesame", "PGPASSWORD")
 }
@@ -92,12 +95,12 @@ func TestUnsafeServersAreSeen(t *testing.T) {
 // Law: a session has the settings that its promises rest on, whatever the role
 // says, and the tables are not used by a program that does not know them.
 func TestSessions(t *testing.T) {
-	p := sharedServer(t)
-	address := freshDatabase(t, p, "single=yes")
-	name := sql(t, address, `select current_database()`)[0]
+	p := pgtest.Shared(t)
+	address := freshDatabase(t)
+	name := pgtest.SQL(t, address, `select current_database()`)[0]
 	for _, setting := range []string{`statement_timeout = '1ms'`, `synchronous_commit = off`, `lock_timeout = '1ms'`,
 		`default_transaction_isolation = 'serializable'`, `idle_session_timeout = '1ms'`} {
-		sql(t, p.address(""), `alter database `+name+` set `+setting)
+		p.SQL(t, `alter database `+name+` set `+setting)
 	}
 	d := mustConnect(t, address)
 	l := mustOpen(t, d, "s", Options{})
@@ -105,7 +108,7 @@ func TestSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	sound(t, l, "e-0", "e-1", "e-2")
-	sql(t, p.address(""), `alter database `+name+` reset all`)
+	p.SQL(t, `alter database `+name+` reset all`)
 
 	if _, err := d.Open(t.Context(), "absent", Options{MustExist: true}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a store that is not there: %v", err)
@@ -132,7 +135,7 @@ func TestSessions(t *testing.T) {
 		t.Errorf("an offset in a log for reading: %v", err)
 	}
 
-	sql(t, address, `update cd_schema set version = 1000`)
+	pgtest.SQL(t, address, `update cd_schema set version = 1000`)
 	if _, err := Connect(t.Context(), address); !errors.Is(err, events.ErrNewerFormat) {
 		t.Errorf("tables of a newer program: %v", err)
 	}

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/pgtest"
 )
 
 // Law: whatever is changed in the database is found: by Verify, by who reads it
 // where that can be seen, and at opening where it is at the end.
 func TestDamage(t *testing.T) {
-	p := sharedServer(t)
 	for _, c := range []struct {
 		name, change string
 		fault        string // what Verify says
@@ -36,7 +36,7 @@ func TestDamage(t *testing.T) {
 			from cd_event where position = 20`, "", false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			address := freshDatabase(t, p, "single=yes")
+			address := freshDatabase(t)
 			d := mustConnect(t, address)
 			l := mustOpen(t, d, "s", Options{})
 			// The event at position 5 is all of its campaign: no sequence shows that it is gone.
@@ -50,7 +50,7 @@ func TestDamage(t *testing.T) {
 				}
 			}
 			for change := range strings.SplitSeq(c.change, ";") {
-				sql(t, address, change)
+				pgtest.SQL(t, address, change)
 			}
 			report, err := l.Verify(t.Context())
 			if err != nil {
@@ -81,18 +81,18 @@ func TestDamage(t *testing.T) {
 // Law: a database that has less than was seen is damaged, for readers and
 // writers, and not a shorter log; nothing is appended to it.
 func TestGoneBack(t *testing.T) {
-	address := freshDatabase(t, sharedServer(t), "single=yes")
+	address := freshDatabase(t)
 	d := mustConnect(t, address)
 	l := mustOpen(t, d, "s", Options{})
 	if _, err := l.Append(t.Context(), "c", 0, testEvents(3, "e")...); err != nil {
 		t.Fatal(err)
 	}
-	row := sql(t, address,
+	row := pgtest.SQL(t, address,
 		`select format('update cd_head set size = %s, root = %L, edge = %L', size, root, edge) from cd_head`)
 	if _, err := l.Append(t.Context(), "c", 3, testEvents(2, "f")...); err != nil {
 		t.Fatal(err)
 	}
-	sql(t, address, `delete from cd_event where position > 3`, row[0])
+	pgtest.SQL(t, address, `delete from cd_event where position > 3`, row[0])
 	for _, err := range l.Read(t.Context(), 0) {
 		if !errors.Is(err, events.ErrDamaged) || !strings.Contains(err.Error(), "positions 4 to 5") {
 			t.Errorf("reading what has gone back: %v", err)
@@ -104,7 +104,7 @@ func TestGoneBack(t *testing.T) {
 	if err := l.Err(); !errors.Is(err, events.ErrStopped) {
 		t.Errorf("the log goes on: %v", err)
 	}
-	if n := sql(t, address, `select count(*) from cd_event`)[0]; n != "3" {
+	if n := pgtest.SQL(t, address, `select count(*) from cd_event`)[0]; n != "3" {
 		t.Errorf("there are %s events", n)
 	}
 }

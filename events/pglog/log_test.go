@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/logtest"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/pgtest"
 )
 
 // conform runs the laws of a store on stores of one database.
@@ -28,7 +28,7 @@ func conform(t *testing.T, d *Database) {
 }
 
 func TestConformance(t *testing.T) {
-	conform(t, mustConnect(t, freshDatabase(t, sharedServer(t), "single=yes")))
+	conform(t, mustConnect(t, freshDatabase(t)))
 }
 
 // Law: a store keeps the laws on a bad line, where answers to appends that are
@@ -37,10 +37,9 @@ func TestConformanceOnABadLine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits a lot")
 	}
-	server := sharedServer(t)
-	address := freshDatabase(t, server, "single=yes")
-	x := newProxy(t, server, func(x *proxy) { x.cut, x.delay, x.hold = 0.2, 500*time.Microsecond, 0.02 })
-	d := mustConnect(t, strings.Replace(address, fmt.Sprint("port=", server.port), fmt.Sprint("port=", x.port()), 1))
+	x := newBadLine(t, 0.2)
+	x.Delay(500*time.Microsecond, 0.02)
+	d := mustConnect(t, x.address(freshDatabase(t)))
 	conform(t, d)
 	if x.lost.Load() == 0 {
 		t.Error("no answer was lost: the test tests nothing")
@@ -55,10 +54,8 @@ func TestConformanceOnABadLine(t *testing.T) {
 // Law: an append whose answer is lost is stored once and acknowledged, where it
 // is; the next writer finds it.
 func TestLostAnswer(t *testing.T) {
-	server := sharedServer(t)
-	address := freshDatabase(t, server, "single=yes")
-	x := newProxy(t, server, func(x *proxy) { x.cut = 1 })
-	d := mustConnect(t, strings.Replace(address, fmt.Sprint("port=", server.port), fmt.Sprint("port=", x.port()), 1))
+	x := newBadLine(t, 1)
+	d := mustConnect(t, x.address(freshDatabase(t)))
 	l := mustOpen(t, d, "s", Options{})
 	var want []string
 	for i := range events.Sequence(5) {
@@ -81,7 +78,7 @@ func TestLostAnswer(t *testing.T) {
 // Law: processes that fight over a store lose nothing, store nothing twice, and
 // none is starved; a follower in one of them sees what the other appends.
 func TestTwoProcesses(t *testing.T) {
-	address := freshDatabase(t, sharedServer(t), "single=yes connections=4")
+	address := pgtest.Shared(t).Database(t, "single=yes connections=4")
 	logs := []*Log{
 		mustOpen(t, mustConnect(t, address), "s", Options{}),
 		mustOpen(t, mustConnect(t, address), "s", Options{}),
@@ -160,7 +157,7 @@ func TestTwoProcesses(t *testing.T) {
 // Law: a writer is refused, or not, by the store as it is, and not by what its
 // process has seen of it; also where nothing is to be stored.
 func TestConflictsAreCurrent(t *testing.T) {
-	address := freshDatabase(t, sharedServer(t), "single=yes")
+	address := freshDatabase(t)
 	one := mustOpen(t, mustConnect(t, address), "s", Options{})
 	two := mustOpen(t, mustConnect(t, address), "s", Options{})
 	put := func(l *Log, expected events.Sequence, n int) error {
@@ -189,7 +186,7 @@ func TestConflictsAreCurrent(t *testing.T) {
 // Law: any number of stores share the connections of their database, which are as
 // many as the address says, and one that listens.
 func TestManyStores(t *testing.T) {
-	address := freshDatabase(t, sharedServer(t), "single=yes connections=4")
+	address := pgtest.Shared(t).Database(t, "single=yes connections=4")
 	d := mustConnect(t, address)
 	var all sync.WaitGroup
 	for i := range 100 {
@@ -207,12 +204,12 @@ func TestManyStores(t *testing.T) {
 		})
 	}
 	all.Wait()
-	n := sql(t, address, `select count(*) from pg_stat_activity
+	n := pgtest.SQL(t, address, `select count(*) from pg_stat_activity
 		where datname = current_database() and application_name = 'campaignd'`)[0]
 	if n != "4" && n != "5" && n != "3" {
 		t.Errorf("100 stores have %s connections", n)
 	}
-	if n := sql(t, address, `select count(*) from cd_event`)[0]; n != "300" {
+	if n := pgtest.SQL(t, address, `select count(*) from cd_event`)[0]; n != "300" {
 		t.Errorf("there are %s events, want 300", n)
 	}
 }
@@ -236,7 +233,7 @@ func follows(t *testing.T, l *Log, id string) {
 // Law: a follower in another process is woken by a notification, and, where that
 // is lost, by a look at the head.
 func TestWake(t *testing.T) {
-	address := freshDatabase(t, sharedServer(t), "single=yes")
+	address := freshDatabase(t)
 	writer := mustConnect(t, address)
 	l := mustOpen(t, writer, "s", Options{})
 	put := func(id string) {
@@ -277,7 +274,7 @@ func TestSameTreeAsPebble(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = pebble.Close() }()
-	l := mustOpen(t, mustConnect(t, freshDatabase(t, sharedServer(t), "single=yes")), "s", Options{})
+	l := mustOpen(t, mustConnect(t, freshDatabase(t)), "s", Options{})
 	stores := []events.Store{pebble, l}
 	for at := 0; at < n; at += 40 {
 		batch := testEvents(40, "e%d", at)

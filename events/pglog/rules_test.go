@@ -58,8 +58,8 @@ func (a *appended) ok(t *testing.T, at events.Position) {
 // when its connection is cut after it took too long. While no standby has the
 // event the primary shows it to nobody. When one has it, it is there, once.
 func TestNeverCancelled(t *testing.T) {
-	c := newCluster(t)
-	d, err := connectTo(t.Context(), c.address(""), time.Second, defaultPollTime)
+	c, standby := newCluster(t)
+	d, err := connectTo(t.Context(), c.Address(""), time.Second, defaultPollTime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,14 +68,14 @@ func TestNeverCancelled(t *testing.T) {
 	if _, err := l.Append(t.Context(), "c", 0, testEvents(1, "first")...); err != nil {
 		t.Fatal(err)
 	}
-	c.standby.signal(syscall.SIGSTOP)
+	standby.Signal(t, syscall.SIGSTOP)
 	// What need not wait does not, and has nothing else not wait.
 	if err := l.SetOffset("consumer", 1); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	abandoned := appendBeside(l, ctx, 1, "abandoned")
-	c.primary.eventually("the commit waits for the standby", appending, "1")
+	c.Primary.Eventually(t, "the commit waits for the standby", appending, "1")
 	cancel()
 	<-abandoned.done
 	if !errors.Is(abandoned.err, events.ErrUncertain) || !errors.Is(abandoned.err, context.Canceled) {
@@ -85,18 +85,18 @@ func TestNeverCancelled(t *testing.T) {
 	// Longer than the patience: the connections are cut, and new ones tried.
 	for range 25 {
 		time.Sleep(200 * time.Millisecond)
-		if n := c.primary.count(visible); n != 1 {
+		if n := c.Primary.Count(t, visible); n != 1 {
 			t.Fatalf("the primary shows %d events, of which no standby has more than 1", n)
 		}
 	}
 	waits.open(t)
 	// Whoever tries again and again leaves no session behind each time.
-	before := c.primary.count(waiting)
+	before := c.Primary.Count(t, waiting)
 	time.Sleep(4 * time.Second)
-	if n := c.primary.count(waiting); n > before {
+	if n := c.Primary.Count(t, waiting); n > before {
 		t.Errorf("%d sessions waited for the standby, and now %d", before, n)
 	}
-	c.standby.signal(syscall.SIGCONT)
+	standby.Signal(t, syscall.SIGCONT)
 	waits.ok(t, 3)
 	sound(t, l, "first-0", "abandoned-0", "second-0")
 }
@@ -104,8 +104,8 @@ func TestNeverCancelled(t *testing.T) {
 // Law: a commit whose wait for a standby somebody ended is no success, though the
 // server says so; nor is it lost. It is acknowledged when a standby has it.
 func TestWarningIsNoSuccess(t *testing.T) {
-	c := newCluster(t)
-	d := mustConnect(t, c.address(""))
+	c, standby := newCluster(t)
+	d := mustConnect(t, c.Address(""))
 	l := mustOpen(t, d, "s", Options{})
 	var want []string
 	for i, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
@@ -115,12 +115,12 @@ func TestWarningIsNoSuccess(t *testing.T) {
 			readers.Go(func() { _, _ = l.LastSequence(t.Context(), "c") })
 		}
 		readers.Wait()
-		c.standby.signal(syscall.SIGSTOP)
+		standby.Signal(t, syscall.SIGSTOP)
 		a := appendBeside(l, t.Context(), events.Sequence(i), end)
-		c.primary.eventually("the commit waits for the standby", appending, "1")
-		sql(t, c.primary.address(""), `select `+end+`(pid) from pg_stat_activity
+		c.Primary.Eventually(t, "the commit waits for the standby", appending, "1")
+		c.Primary.SQL(t, `select `+end+`(pid) from pg_stat_activity
 			where wait_event = 'SyncRep' and query like '%cd_event%'`)
-		c.primary.eventually("the server shows what no standby has", visible, fmt.Sprint(i+1))
+		c.Primary.Eventually(t, "the server shows what no standby has", visible, fmt.Sprint(i+1))
 		time.Sleep(500 * time.Millisecond)
 		a.open(t)
 		// Nor do new readers see it.
@@ -131,30 +131,30 @@ func TestWarningIsNoSuccess(t *testing.T) {
 			}
 		}
 		cancel()
-		c.standby.signal(syscall.SIGCONT)
+		standby.Signal(t, syscall.SIGCONT)
 		a.ok(t, events.Position(i+1))
 		want = append(want, end+"-0")
 	}
 	sound(t, l, want...)
 	// The same for values: it is not known whether they are there.
-	c.standby.signal(syscall.SIGSTOP)
+	standby.Signal(t, syscall.SIGSTOP)
 	set := make(chan error)
 	go func() { set <- l.SetValues(t.Context(), events.KeyValue{Key: "k", Value: []byte("v")}) }()
-	c.primary.eventually("the commit waits for the standby", setting, "1")
-	sql(t, c.primary.address(""), `select pg_cancel_backend(pid) from pg_stat_activity
+	c.Primary.Eventually(t, "the commit waits for the standby", setting, "1")
+	c.Primary.SQL(t, `select pg_cancel_backend(pid) from pg_stat_activity
 		where wait_event = 'SyncRep' and query like '%cd_value%'`)
 	if err := <-set; !errors.Is(err, events.ErrUncertain) {
 		t.Errorf("values that no standby has: %v, want ErrUncertain", err)
 	}
-	c.standby.signal(syscall.SIGCONT)
+	standby.Signal(t, syscall.SIGCONT)
 }
 
 // Law: what a primary shows after a crash, and no standby has, is shown to no
 // reader and settles no append: the standby is promoted, and it never was. And
 // a server on an earlier timeline than one that was seen is not used again.
 func TestBarrier(t *testing.T) {
-	c := newCluster(t)
-	d := mustConnect(t, c.address("single=yes"))
+	c, standby := newCluster(t)
+	d := mustConnect(t, c.Address("single=yes"))
 	l := mustOpen(t, d, "s", Options{})
 	if _, err := l.Append(t.Context(), "c", 0, testEvents(1, "first")...); err != nil {
 		t.Fatal(err)
@@ -191,12 +191,12 @@ func TestBarrier(t *testing.T) {
 	}
 	showing("first-0") // and so its connection is behind its barrier
 
-	c.standby.signal(syscall.SIGSTOP)
+	standby.Signal(t, syscall.SIGSTOP)
 	a := appendBeside(l, t.Context(), 1, "second")
-	c.primary.eventually("the commit waits for the standby", appending, "1")
-	c.primary.crash()
-	c.primary.restart()
-	if n := c.primary.count(visible); n != 2 {
+	c.Primary.Eventually(t, "the commit waits for the standby", appending, "1")
+	c.Primary.Crash(t)
+	c.Primary.Start(t)
+	if n := c.Primary.Count(t, visible); n != 2 {
 		t.Fatalf("after its crash the primary shows %d events; this test wants it to show what no standby has", n)
 	}
 	time.Sleep(3 * time.Second) // readers and the writer try
@@ -207,16 +207,17 @@ func TestBarrier(t *testing.T) {
 	// Another begins here.
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 	defer cancel()
-	if d, err := connectTo(ctx, c.address("single=yes"), 3*time.Second, defaultPollTime); err == nil {
+	if d, err := connectTo(ctx, c.Address("single=yes"), 3*time.Second, defaultPollTime); err == nil {
 		t.Error("a primary that no standby follows any more is connected to")
 		_ = d.Close()
 	} else if !strings.Contains(err.Error(), "standby") {
 		t.Errorf("the error does not say what is wrong: %v", err)
 	}
 
-	c.primary.crash()
-	c.standby.signal(syscall.SIGCONT)
-	c.standby.promote()
+	c.Primary.Crash(t)
+	standby.Signal(t, syscall.SIGCONT)
+	standby.Set(t, "synchronous_standby_names", "")
+	standby.Promote(t)
 	a.ok(t, 2)
 	if _, err := l.Append(t.Context(), "c", 2, testEvents(1, "third")...); err != nil {
 		t.Fatal(err)
@@ -225,12 +226,9 @@ func TestBarrier(t *testing.T) {
 	showing("first-0 second-0 third-0")
 
 	// The primary of the past comes back, alone and willing.
-	c.standby.stop("immediate")
-	c.standby.t = t
-	if err := c.primary.configure("synchronous_standby_names = ''"); err != nil {
-		t.Fatal(err)
-	}
-	c.primary.restart()
+	standby.Stop(t, "immediate")
+	c.Primary.Configure(t, "synchronous_standby_names = ''")
+	c.Primary.Start(t)
 	late, cancelLate := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancelLate()
 	if _, err := l.Append(late, "c", events.AnySequence, testEvents(1, "fourth")...); err == nil {
@@ -247,8 +245,8 @@ func TestBarrier(t *testing.T) {
 	if got := shown(); got != "first-0 second-0 third-0" {
 		t.Fatalf("the follower was shown %q", got)
 	}
-	c.primary.crash()
-	c.standby.restart()
+	c.Primary.Crash(t)
+	standby.Start(t)
 	stop()
 	follower.Wait()
 	verified(t, l)

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/pgtest"
 )
 
 // lab is a database with workers whose leases are short.
@@ -21,7 +22,7 @@ type lab struct {
 }
 
 func newLab(t *testing.T) lab {
-	return lab{t, freshDatabase(t, sharedServer(t), "single=yes")}
+	return lab{t, freshDatabase(t)}
 }
 
 // worker is a process that uses the database and is a worker.
@@ -83,7 +84,7 @@ func TestFence(t *testing.T) {
 		t.Fatal(err)
 	}
 	// As if it had been stopped for long, and went on just now.
-	sql(t, l.address, `update cd_head set holder = ''`)
+	pgtest.SQL(t, l.address, `update cd_head set holder = ''`)
 	second := l.took(l.worker("second"), "s")
 	_, err := first.Append(t.Context(), "c", 1, testEvents(1, "late")...)
 	if !errors.Is(err, ErrFenced) || errors.Is(err, events.ErrUncertain) {
@@ -105,7 +106,7 @@ func TestFence(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if holder := sql(t, l.address, `select holder from cd_head`); holder[0] != "second" {
+	if holder := pgtest.SQL(t, l.address, `select holder from cd_head`); holder[0] != "second" {
 		t.Errorf("the holder is %q", holder)
 	}
 }
@@ -171,7 +172,7 @@ func TestDeadWorker(t *testing.T) {
 	l := newLab(t)
 	w := l.worker("living")
 	mustOpen(t, w.db, "s", Options{})
-	sql(t, l.address, `insert into cd_worker values ('killed', now(), clock_timestamp() + interval '1 s', '')`,
+	pgtest.SQL(t, l.address, `insert into cd_worker values ('killed', now(), clock_timestamp() + interval '1 s', '')`,
 		`update cd_head set holder = 'killed', epoch = 1`)
 	l.refusedTo(w, "s", "killed")
 	deadline := time.Now().Add(20 * time.Second)
@@ -299,7 +300,7 @@ func TestLetters(t *testing.T) {
 	asking.Wait()
 	stop()
 	answering.Wait()
-	if left := sql(t, l.address, `select count(*) from cd_letter`); left[0] != "0" {
+	if left := pgtest.SQL(t, l.address, `select count(*) from cd_letter`); left[0] != "0" {
 		t.Errorf("%s letters are left", left[0])
 	}
 }
@@ -314,7 +315,7 @@ func TestLetterTakenUnawares(t *testing.T) {
 			t.Errorf("the answer is %q, %v", answer, err)
 		}
 	})
-	for sql(t, l.address, `update cd_letter set taken = true returning 'taken'`) == nil {
+	for pgtest.SQL(t, l.address, `update cd_letter set taken = true returning 'taken'`) == nil {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	asking.Go(func() {
