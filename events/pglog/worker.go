@@ -435,3 +435,20 @@ func (d *Database) Stores(ctx context.Context) ([]StoreRow, error) {
 	}
 	return rows, nil
 }
+
+// Holder returns the worker that holds a store, empty where none does or it has
+// ended.
+func (d *Database) Holder(ctx context.Context, store string) (string, error) {
+	holder, err := attempts(ctx, d, func(ctx context.Context, c *conn) (holder string, err error) {
+		err = c.pg.QueryRow(ctx, `select worker from cd_head join cd_worker on worker = holder
+			where name = $1 and until > clock_timestamp()`, store).Scan(&holder)
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = nil
+		}
+		return holder, err
+	})
+	if err != nil {
+		return "", fmt.Errorf("database: holder of %q: %w", store, err)
+	}
+	return holder, nil
+}

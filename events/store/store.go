@@ -1,22 +1,45 @@
 // Package store opens the stores of campaigns. It alone knows what they are
 // kept in: everything above package events works with an [events.Store].
+//
+// # Addresses
+//
+// A store is at an address, which is a text that people write: a folder, or
+//
+//	postgres://USER@HOST/DATABASE/STORE
+//
+// for a store in a database of PostgreSQL. Without STORE it is the address of
+// the database, with all the stores in it. The part behind a question mark says
+// how to connect, as everywhere: events/pglog says which of them are ours.
 package store
 
 import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"strings"
+
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/events/pglog"
 )
 
 // Options say how to open a store. The zero value opens it for reading and
 // writing, or creates it.
 type Options struct {
-	// ReadOnly opens an existing store as it is now, without a lock and without
-	// changing it, also while another process writes to it. It does not grow;
-	// what would change it answers [events.ErrReadOnly].
+	// ReadOnly opens an existing store without a lock and without changing it,
+	// also while another process writes to it; what would change it answers
+	// [events.ErrReadOnly]. In a folder it stays as it is now; in a database it
+	// goes on with what others append.
 	ReadOnly bool
 	// MustExist refuses, with an error that wraps [io/fs.ErrNotExist], to
 	// create a store.
 	MustExist bool
+	// Shared opens a store in a database beside others that write to it, too: an
+	// append that expects a sequence that has passed is refused. A folder always
+	// has one writer.
+	Shared bool
 	// Check, if set, is called before a store that exists is opened for
 	// writing, with the store for reading; if it returns an error, the store is
 	// refused with that, and is as it was. It neither closes the store nor
@@ -24,14 +47,17 @@ type Options struct {
 	Check func(events.Store) error
 }
 
-// Open opens the store in a folder. Close releases it.
+// Open opens the store at an address. Close releases it.
 //
 // The error wraps [events.ErrInUse] where another process has the store open
 // for writing, [events.ErrNewerFormat] or [events.ErrEarlierFormat] where
 // another campaignd is needed, and [events.ErrDamaged] where events are missing
 // or not what was acknowledged. A store that is refused is not changed.
-func Open(folder string, o Options) (events.Store, error) {
-	log, err := pebblelog.Open(folder, pebblelog.Options{
+func Open(address string, o Options) (events.Store, error) {
+	if InDatabase(address) {
+		return openInDatabase(address, o)
+	}
+	log, err := pebblelog.Open(address, pebblelog.Options{
 		ReadOnly:  o.ReadOnly,
 		MustExist: o.MustExist,
 		Check:     o.Check,
@@ -40,4 +66,113 @@ func Open(folder string, o Options) (events.Store, error) {
 		return nil, err // and no store: a nil *pebblelog.Log in the interface would be one
 	}
 	return log, nil
+}
+
+// InDatabase reports whether an address is that of a database or of a store in
+// one, and not a folder.
+func InDatabase(address string) bool {
+	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
+}
+
+// Split returns the address of the database, and the name of the store in it,
+// empty where the address names none.
+func Split(address string) (database, name string, err error) {
+	scheme, rest, _ := strings.Cut(address, "://")
+	rest, query, asked := strings.Cut(rest, "?")
+	host, path, _ := strings.Cut(rest, "/")
+	base, name, _ := strings.Cut(strings.TrimSuffix(path, "/"), "/")
+	if name, err = url.PathUnescape(name); err != nil || base == "" {
+		return "", "", fmt.Errorf("store: %s: write it as postgres://USER@HOST/DATABASE/STORE", Public(address))
+	}
+	database = scheme + "://" + host + "/" + base
+	if asked {
+		database += "?" + query
+	}
+	return database, name, nil
+}
+
+// In returns the address of a store in a database.
+func In(database, name string) string {
+	base, query, asked := strings.Cut(database, "?")
+	address := base + "/" + url.PathEscape(name)
+	if asked {
+		address += "?" + query
+	}
+	return address
+}
+
+// Public is an address as it may be shown and kept: without a password.
+func Public(address string) string {
+	if !InDatabase(address) {
+		return address
+	}
+	scheme, rest, _ := strings.Cut(address, "://")
+	rest, query, _ := strings.Cut(rest, "?")
+	host, path, found := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		user, _, _ := strings.Cut(host[:at], ":")
+		host = user + host[at:]
+	}
+	if found {
+		host += "/" + path
+	}
+	var said []string
+	for part := range strings.SplitSeq(query, "&") {
+		if key, _, _ := strings.Cut(part, "="); part != "" && !strings.HasSuffix(key, "password") {
+			said = append(said, part)
+		}
+	}
+	if len(said) > 0 {
+		host += "?" + strings.Join(said, "&")
+	}
+	return scheme + "://" + host
+}
+
+// Name is what a store is called: the last part of its address, without the
+// ending of a folder's name.
+func Name(address string) string {
+	if InDatabase(address) {
+		_, name, _ := Split(address) // none where the address is none
+		return name
+	}
+	return strings.TrimSuffix(filepath.Base(filepath.Clean(address)), Ending)
+}
+
+// Ending is the ending of the name of a store's folder.
+const Ending = ".campaign"
+
+// openInDatabase is Open of a store in a database. The connections are closed
+// with the last store of the database that this process has open.
+func openInDatabase(address string, o Options) (events.Store, error) {
+	database, name, err := Split(address)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return nil, fmt.Errorf("store: %s is a database: name a store in it, %s/STORE: %w",
+			Public(address), Public(address), fs.ErrInvalid)
+	}
+	d, err := OpenDatabase(database)
+	if err != nil {
+		return nil, err
+	}
+	log, err := d.Open(context.Background(), name, o)
+	if err != nil {
+		_ = d.Close() // it has no error
+		return nil, err
+	}
+	return &closing{log, d}, nil
+}
+
+// closing is a store that has its database to itself.
+type closing struct {
+	*pglog.Log
+	database *Database
+}
+
+// Close implements [events.Log].
+func (c *closing) Close() error {
+	err := c.Log.Close()
+	_ = c.database.Close()
+	return err
 }

@@ -86,6 +86,7 @@ var may = []struct {
 	{"internal/console", []string{"events", "projections/outcome.", "internal/server/send", "internal/accounts", "internal/notify", "internal/server/gate", "internal/server/problems", "internal/attest", "internal/whatif", "projections/campaign.", "projections/space.", "adapters/humans.", "internal/campaignfile", "internal/control", "internal/engine", "internal/figure", "internal/format", "internal/lab", "internal/plaintext", "internal/problem", "internal/report", "internal/exchange", "internal/view", "internal/wholefile", "internal/yamledit", "internal/yamltree", "internal/plot", "examples.", "internal/guess", "internal/manual"}},
 	{"internal/server", []string{"events/definition", "internal/accounts", "internal/console", "internal/format", "internal/forward", "internal/lab", "internal/notify", "internal/problem", "internal/whatif"}},
 	{"internal/study", []string{""}},
+	{"internal/pgtest", nil},
 	{"internal/testinstrument", []string{"events", "adapters"}},
 	{"internal/chaos", []string{""}},
 	{"internal/killtest", []string{""}},

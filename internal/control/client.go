@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 )
@@ -50,6 +51,10 @@ type Client struct {
 	token  string // empty for none
 	who    string // whom messages are about
 	status Status
+	// trusted is set where the owner believes what is said of an account.
+	trusted bool
+	// release, if set, lets go of the way to the owner.
+	release func() error
 }
 
 var (
@@ -63,8 +68,11 @@ const dialTimeout = 5 * time.Second
 
 // Dial connects to the process that serves the store. The error wraps
 // [ErrNobody] where there is none.
-func Dial(ctx context.Context, store string) (*Client, error) {
-	client, err := Connect(store)
+func Dial(ctx context.Context, address string) (*Client, error) {
+	if store.InDatabase(address) {
+		return dialDatabase(ctx, address)
+	}
+	client, err := Connect(address)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +91,7 @@ func Dial(ctx context.Context, store string) (*Client, error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("control: the process that holds %s does not answer within %s; "+
 			"look at it, or end it and try again: %w",
-			store, dialTimeout, err)
+			address, dialTimeout, err)
 	}
 	return nil, fmt.Errorf("control: %w", err)
 }
@@ -142,7 +150,11 @@ func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) 
 		cutOff = ErrCutOffEarlier
 	}
 	var a accepted
-	err := c.call(ctx, http.MethodPost, "/v1/requests", submission{Campaign: campaign, Request: r}, &a)
+	s := submission{Campaign: campaign, Request: r}
+	if c.trusted {
+		s.Account = r.Account
+	}
+	err := c.call(ctx, http.MethodPost, "/v1/requests", s, &a)
 	if err != nil {
 		return nil, unanswered(err, r, cutOff)
 	}
@@ -224,6 +236,9 @@ func (c *Client) LastSequence(ctx context.Context, campaign string) (s events.Se
 // Close implements events.Log. The owner is not affected.
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
+	if c.release != nil {
+		return c.release()
+	}
 	return nil
 }
 

@@ -24,12 +24,17 @@
 //
 //	curl --unix-socket electrolyte.campaign/control.sock http://store/v1/status
 //
+// A store in a database may be held by a process on any machine. The same
+// requests go there as letters in that database (events/pglog), but for the
+// streams: everybody reads the log where it is.
+//
 // # Trust
 //
 // A process that can open the socket can do what the owner of the store can do,
 // under any name it gives. The socket's mode is 0600 from its first moment:
 // that is the user who runs the campaign, and root. Nothing listens on a
-// network. [Handler] is the protocol without the socket, for servers that
+// network. Who can write letters in a database can write its logs, too: their
+// requests say of which account they are. [Handler] is the protocol without the socket, for servers that
 // authenticate in another way: internal/server offers it for one campaign at a
 // time, and [DialURL] speaks to it.
 //

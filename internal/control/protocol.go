@@ -44,6 +44,8 @@ type Running struct {
 type submission struct {
 	Campaign string         `json:"campaign"`
 	Request  engine.Request `json:"request"`
+	// Account is whose request it is, in a letter: see trustedKey.
+	Account string `json:"account,omitempty"`
 }
 
 // accepted is the answer: the events that were recorded, as CloudEvents.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 )
@@ -69,12 +70,16 @@ func Handler(service Service) http.Handler {
 	return mux
 }
 
-// Serve listens on the socket of a store that the caller holds, until Close,
-// which takes the place of the service's Closing.
-func Serve(store string, service Service) (*Server, error) {
+// Serve listens on the socket of a store that the caller holds, or answers the
+// letters about one in a database, until Close, which takes the place of the
+// service's Closing.
+func Serve(address string, service Service) (*Server, error) {
 	closing := make(chan struct{})
 	service.Closing = closing
-	return serve(store, Handler(service), closing)
+	if store.InDatabase(address) {
+		return serveDatabase(address, Handler(service), closing)
+	}
+	return serve(address, Handler(service), closing)
 }
 
 // ServeHandler listens on the socket of a folder that the caller holds, until
@@ -157,6 +162,9 @@ func (h handler) submit(w http.ResponseWriter, r *http.Request) {
 	}
 	s.Request.Received()
 	s.Request.Account = peerOf(r.Context())
+	if trusted, _ := r.Context().Value(trustedKey{}).(bool); trusted {
+		s.Request.Account = s.Account
+	}
 	stored, err := h.service.Submit(r.Context(), s.Campaign, s.Request)
 	answerStored(w, stored, err)
 }

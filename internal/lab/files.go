@@ -105,12 +105,12 @@ func (h *Local) OpenFile(_ context.Context, _ string, f *campaign.File) (io.Read
 func (p *Peer) Attach(
 	ctx context.Context, campaign string, r engine.Request, content io.Reader,
 ) ([]events.Event, error) {
-	return attachIn(ctx, p, p.folder, campaign, r, content)
+	return attachIn(ctx, p, p.address, campaign, r, content)
 }
 
 // OpenFile implements [Store].
 func (p *Peer) OpenFile(_ context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
-	return openFileIn(p.folder, f)
+	return openFileIn(p.address, f)
 }
 
 // Attach implements [Store]; it always fails, with [events.ErrReadOnly].
@@ -120,7 +120,7 @@ func (c *Copy) Attach(context.Context, string, engine.Request, io.Reader) ([]eve
 
 // OpenFile implements [Store].
 func (c *Copy) OpenFile(_ context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
-	return openFileIn(c.folder, f)
+	return openFileIn(c.address, f)
 }
 
 // OpenFile implements [Store]: the server sends it, and its digest is compared

@@ -19,8 +19,8 @@ import (
 )
 
 // Store is a store of campaigns to those who ask something of it, wherever it
-// is: held by this process ([Local]), by another one of this machine ([Peer])
-// or by a server ([Remote]), or read from the disk alone ([Copy]).
+// is: held by this process ([Local]), by another one ([Peer]) or by a server
+// ([Remote]), or read where it is kept ([Copy]).
 type Store interface {
 	// Log is the store's log, for reading.
 	Log() events.Log
@@ -46,15 +46,15 @@ type Store interface {
 
 // Take takes a store for this process, or connects to the process that holds
 // it.
-func Take(ctx context.Context, folder string, o LocalOptions) (Store, error) {
-	peer, err := dial(ctx, folder, o.Registry)
+func Take(ctx context.Context, address string, o LocalOptions) (Store, error) {
+	peer, err := dial(ctx, address, o.Registry)
 	if err == nil {
 		return peer, nil
 	}
 	if !errors.Is(err, control.ErrNobody) {
 		return nil, err
 	}
-	local, err := OpenLocal(ctx, folder, o)
+	local, err := OpenLocal(ctx, address, o)
 	if err != nil {
 		return nil, err
 	}
@@ -65,31 +65,31 @@ func Take(ctx context.Context, folder string, o LocalOptions) (Store, error) {
 // is on the disk where none can be spoken to. That may be a copy on a read-only
 // disk, a store of another user, or one that another command holds for a
 // moment.
-func Look(ctx context.Context, folder string, reg registry.Registry) (Store, error) {
-	if peer, err := dial(ctx, folder, reg); err == nil {
+func Look(ctx context.Context, address string, reg registry.Registry) (Store, error) {
+	if peer, err := dial(ctx, address, reg); err == nil {
 		return peer, nil
 	}
-	return OpenCopy(folder, reg)
+	return OpenCopy(address, reg)
 }
 
-// Copy is a store as it was on the disk when it was opened, past the process
-// that holds it.
+// Copy is a store past the process that holds it: as it was on the disk when it
+// was opened, or, in a database, as it is.
 type Copy struct {
-	folder   string
+	address  string
 	log      events.Store
 	registry registry.Registry
 }
 
-// OpenCopy opens a store as it is on the disk.
-func OpenCopy(folder string, reg registry.Registry) (*Copy, error) {
-	log, err := store.Open(folder, store.Options{ReadOnly: true})
+// OpenCopy opens a store as it is on the disk, or in the database.
+func OpenCopy(address string, reg registry.Registry) (*Copy, error) {
+	log, err := store.Open(address, store.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
-	return &Copy{folder: folder, log: log, registry: reg}, nil
+	return &Copy{address: address, log: log, registry: reg}, nil
 }
 
-// Log implements [Store]. It does not grow.
+// Log implements [Store]. On the disk it does not grow.
 func (c *Copy) Log() events.Log { return c.log }
 
 // Record implements [Store]. It folds the log, and notices what is damaged in
@@ -109,32 +109,58 @@ func (c *Copy) Status() control.Status { return control.Status{} }
 // Close implements [Store].
 func (c *Copy) Close() error { return c.log.Close() }
 
-// Peer is a store that another process of this machine holds.
+// Peer is a store that another process holds: of this machine, or of any that
+// reaches the store's database.
 type Peer struct {
 	*control.Client
-	folder   string
+	address  string
 	registry registry.Registry
+	log      events.Store // in a database, where everybody reads it; nil elsewhere
 }
 
 // dial connects to the process that holds a store. The error wraps
 // [control.ErrNobody] where there is none.
-func dial(ctx context.Context, folder string, reg registry.Registry) (*Peer, error) {
-	client, err := control.Dial(ctx, folder)
+func dial(ctx context.Context, address string, reg registry.Registry) (*Peer, error) {
+	client, err := control.Dial(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	return &Peer{Client: client, folder: folder, registry: reg}, nil
+	peer := &Peer{Client: client, address: address, registry: reg}
+	if store.InDatabase(address) {
+		peer.log, err = store.Open(address, store.Options{ReadOnly: true})
+	}
+	if err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	return peer, nil
 }
 
 // Log implements [Store].
-func (p *Peer) Log() events.Log { return p.Client }
+func (p *Peer) Log() events.Log {
+	if p.log != nil {
+		return p.log
+	}
+	return p.Client
+}
+
+// Close implements [Store].
+func (p *Peer) Close() error {
+	var err error
+	if p.log != nil {
+		err = p.log.Close()
+	}
+	return errors.Join(err, p.Client.Close())
+}
 
 // Record implements [Store]. The campaign is read from the disk, where everything
 // is that was ever acknowledged: to send a long campaign takes ten times as
 // long, of the other process's time too. What cannot be read there is asked
 // for.
 func (p *Peer) Record(ctx context.Context, campaign string) (*view.Record, error) {
-	if c, err := OpenCopy(p.folder, p.registry); err == nil {
+	if p.log != nil {
+		return view.FoldRecord(ctx, p.registry, p.log, campaign)
+	}
+	if c, err := OpenCopy(p.address, p.registry); err == nil {
 		record, err := c.Record(ctx, campaign)
 		if err = errors.Join(err, c.Close()); err == nil {
 			return record, nil
@@ -198,7 +224,7 @@ func Definition(ctx context.Context, s Store, campaign string) (*definition.Camp
 	if err == nil || !ok {
 		return def, err
 	}
-	c, failed := OpenCopy(peer.folder, peer.registry)
+	c, failed := OpenCopy(peer.address, peer.registry)
 	if failed != nil {
 		return nil, err
 	}

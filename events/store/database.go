@@ -1,0 +1,196 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/pglog"
+)
+
+// Database is a database with stores in it. All that this process opens at one
+// address share its connections, and are one worker to other processes. Its
+// methods may be called from many goroutines.
+type Database struct {
+	*pglog.Database
+	address string
+
+	uses int // of databases.mu
+
+	mu       sync.Mutex
+	worker   *pglog.Worker // nil before a store is taken hold of
+	said     []byte
+	handlers map[string]Handler // by store
+	answers  func()             // ends answering
+}
+
+// databases are those that this process has open, by their addresses.
+var databases struct {
+	mu   sync.Mutex
+	open map[string]*Database
+}
+
+// OpenDatabase opens the database at an address, once for all of this process.
+// Each has to be closed.
+func OpenDatabase(address string) (*Database, error) {
+	databases.mu.Lock()
+	defer databases.mu.Unlock()
+	if d := databases.open[address]; d != nil {
+		d.uses++
+		return d, nil
+	}
+	log, err := pglog.Connect(context.Background(), address)
+	if err != nil {
+		return nil, err
+	}
+	d := &Database{Database: log, address: address, uses: 1, handlers: make(map[string]Handler)}
+	if databases.open == nil {
+		databases.open = make(map[string]*Database)
+	}
+	databases.open[address] = d
+	return d, nil
+}
+
+// Close lets go of the database. The last one to do so closes it.
+func (d *Database) Close() error {
+	databases.mu.Lock()
+	defer databases.mu.Unlock()
+	if d.uses--; d.uses > 0 {
+		return nil
+	}
+	delete(databases.open, d.address)
+	d.mu.Lock()
+	worker, answers := d.worker, d.answers
+	d.mu.Unlock()
+	if answers != nil {
+		answers()
+	}
+	if worker != nil {
+		worker.Close()
+	}
+	return d.Database.Close()
+}
+
+// Open opens a store of the database, and takes hold of it unless it is opened
+// for reading or shared. It is closed before the database is.
+func (d *Database) Open(ctx context.Context, name string, o Options) (*pglog.Log, error) {
+	log, err := d.Database.Open(ctx, name, pglog.Options{ReadOnly: o.ReadOnly, MustExist: o.MustExist, Check: o.Check})
+	if err != nil || o.ReadOnly || o.Shared {
+		return log, err
+	}
+	worker, err := d.Worker(ctx)
+	if err == nil {
+		err = log.Hold(ctx, worker)
+	}
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return log, nil
+}
+
+// Worker is this process to the others that use the database.
+func (d *Database) Worker(ctx context.Context) (*pglog.Worker, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.worker != nil {
+		return d.worker, nil
+	}
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "unknown"
+	}
+	// People find the process by it.
+	id := fmt.Sprintf("%s/%d/%s", host, os.Getpid(), strings.ToLower(rand.Text()[:6]))
+	worker, err := d.Work(ctx, id, d.said)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		worker.Answer(ctx, d.answer)
+	}()
+	d.worker = worker
+	d.answers = func() { cancel(); <-done }
+	return worker, nil
+}
+
+// Say changes what other processes learn of this one.
+func (d *Database) Say(said []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.said = said
+	if d.worker != nil {
+		d.worker.Say(said)
+	}
+}
+
+// Handler answers what other processes ask about a store that this one holds.
+type Handler func(ctx context.Context, request []byte) []byte
+
+// Handle has a function answer what is asked about a store, until stop is
+// called.
+func (d *Database) Handle(name string, h Handler) (stop func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.handlers[name] = h
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.handlers, name)
+	}
+}
+
+// The first byte of an answer: whether somebody here answers for the store.
+const (
+	unhandled = 0
+	handled   = 1
+)
+
+// answer answers a letter, which begins with the name of the store.
+func (d *Database) answer(ctx context.Context, letter []byte) []byte {
+	name, request, _ := bytes.Cut(letter, []byte{0})
+	d.mu.Lock()
+	h := d.handlers[string(name)]
+	d.mu.Unlock()
+	if h == nil {
+		return []byte{unhandled}
+	}
+	return append([]byte{handled}, h(ctx, request)...)
+}
+
+// ErrNobody means that no process holds a store, or that who holds it answers
+// nothing: as one does that has it for a moment.
+var ErrNobody = errors.New("no process answers for the store")
+
+// AskHolder asks the process that holds a store. The error wraps [ErrNobody]
+// where there is none, and then nothing was done; [pglog.ErrUnanswered], as
+// [events.ErrUncertain], where that is not known.
+func (d *Database) AskHolder(ctx context.Context, name string, request []byte) ([]byte, error) {
+	holder, err := d.Holder(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if holder == "" {
+		return nil, ErrNobody
+	}
+	answer, err := d.Ask(ctx, holder, append([]byte(name+"\x00"), request...))
+	switch {
+	case errors.Is(err, pglog.ErrUnread):
+		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
+	case errors.Is(err, pglog.ErrUnanswered):
+		return nil, fmt.Errorf("%w: %w", events.ErrUncertain, err)
+	case err != nil:
+		return nil, err
+	case len(answer) == 0 || answer[0] != handled:
+		return nil, ErrNobody
+	}
+	return answer[1:], nil
+}
