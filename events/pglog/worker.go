@@ -1,6 +1,7 @@
 package pglog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func (d *Database) Work(ctx context.Context, id string, said []byte) (*Worker, e
 	if there {
 		return nil, errors.New("database: this process is a worker already")
 	}
-	first := make(chan struct{})
+	first := make(chan error)
 	if !d.begin() {
 		return nil, fmt.Errorf("database: work: %w", events.ErrClosed)
 	}
@@ -89,15 +90,23 @@ func (d *Database) Work(ctx context.Context, id string, said []byte) (*Worker, e
 		w.live(first)
 	}()
 	d.wake.want()
-	select {
-	case <-first:
-		return w, nil
-	case <-time.After(d.patience):
+	ctx, cancel := context.WithTimeout(ctx, d.patience)
+	defer cancel()
+	var err error
+	for {
+		select {
+		case err = <-first:
+			switch {
+			case err == nil:
+				return w, nil
+			case passing(err):
+				continue
+			}
+		case <-ctx.Done():
+			err = cmp.Or(err, context.Cause(ctx))
+		}
 		w.Close()
-		return nil, errors.New("database: work: the database does not answer")
-	case <-ctx.Done():
-		w.Close()
-		return nil, context.Cause(ctx)
+		return nil, fmt.Errorf("database: work: %w", plainly(err))
 	}
 }
 
@@ -131,7 +140,7 @@ func (w *Worker) Close() {
 // live sends heartbeats until the worker is closed, on a connection of its own,
 // so that nothing else holds them up. They are commits that a standby confirms:
 // a primary of the past confirms none.
-func (w *Worker) live(first chan struct{}) {
+func (w *Worker) live(first chan<- error) {
 	defer close(w.done)
 	lapse := time.AfterFunc(time.Hour, w.lapsed)
 	defer lapse.Stop()
@@ -164,21 +173,27 @@ func (w *Worker) live(first chan struct{}) {
 		w.mu.Unlock()
 		if err == nil {
 			lapse.Reset(time.Until(beaten.Add(w.db.lapseTime())))
-			if first != nil {
-				close(first)
-				first = nil
-			}
 			if now.Sub(forgotten) > forgetTime/10 {
 				forgotten = now
 				w.forget(c)
 			}
 		}
-		select {
-		case <-w.life.Done():
-			tick.Stop()
-			return
-		case <-tick.C:
-		case <-w.soon:
+		told := first // until the first was answered
+		if err == nil {
+			first = nil
+		}
+		for waiting := true; waiting; {
+			select {
+			case told <- err:
+				told = nil
+			case <-w.life.Done():
+				tick.Stop()
+				return
+			case <-tick.C:
+				waiting = false
+			case <-w.soon:
+				waiting = false
+			}
 		}
 	}
 }
@@ -200,7 +215,7 @@ func (w *Worker) beat(c **conn) (err error) {
 	// A context that ends cuts the connection, and sends no cancel: see dial.
 	_, err = (*c).exec(ctx, `insert into cd_worker (worker, until, said)
 		values ($1, clock_timestamp() + $2::interval, $3)
-		on conflict (worker) do update set until = excluded.until, said = excluded.said`, w.id, w.db.leaseTime, said)
+		on conflict (worker) do update set until = excluded.until, said = excluded.said`, w.id, w.db.leaseTime, append([]byte{}, said...))
 	if err != nil {
 		(*c).cut()
 		*c = nil

@@ -14,9 +14,11 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -77,12 +79,17 @@ func InDatabase(address string) bool {
 // Split returns the address of the database, and the name of the store in it,
 // empty where the address names none.
 func Split(address string) (database, name string, err error) {
+	if without, password := Unlocked(address); password != "" || strings.Contains(address, "password=") {
+		without, _, _ = strings.Cut(without, "?")
+		return "", "", fmt.Errorf("store: the address %s holds a password: write that into the variable PGPASSWORD or the "+
+			"file ~/.pgpass, since addresses are shown and kept", without)
+	}
 	scheme, rest, _ := strings.Cut(address, "://")
 	rest, query, asked := strings.Cut(rest, "?")
 	host, path, _ := strings.Cut(rest, "/")
 	base, name, _ := strings.Cut(strings.TrimSuffix(path, "/"), "/")
 	if name, err = url.PathUnescape(name); err != nil || base == "" {
-		return "", "", fmt.Errorf("store: %s: write it as postgres://USER@HOST/DATABASE/STORE", Public(address))
+		return "", "", fmt.Errorf("store: %s: write it as postgres://USER@HOST/DATABASE/STORE", address)
 	}
 	database = scheme + "://" + host + "/" + base
 	if asked {
@@ -101,31 +108,20 @@ func In(database, name string) string {
 	return address
 }
 
-// Public is an address as it may be shown and kept: without a password.
-func Public(address string) string {
-	if !InDatabase(address) {
-		return address
-	}
+// Unlocked returns an address without the password in it, and the password. An
+// address with one is refused everywhere else: addresses are shown, and kept.
+func Unlocked(address string) (without, password string) {
 	scheme, rest, _ := strings.Cut(address, "://")
-	rest, query, _ := strings.Cut(rest, "?")
-	host, path, found := strings.Cut(rest, "/")
-	if at := strings.LastIndexByte(host, '@'); at >= 0 {
-		user, _, _ := strings.Cut(host[:at], ":")
-		host = user + host[at:]
+	host, path, _ := strings.Cut(rest, "/")
+	at := strings.LastIndexByte(host, '@')
+	if !InDatabase(address) || at < 0 {
+		return address, ""
 	}
-	if found {
-		host += "/" + path
+	user, password, _ := strings.Cut(host[:at], ":")
+	if plain, err := url.PathUnescape(password); err == nil {
+		password = plain
 	}
-	var said []string
-	for part := range strings.SplitSeq(query, "&") {
-		if key, _, _ := strings.Cut(part, "="); part != "" && !strings.HasSuffix(key, "password") {
-			said = append(said, part)
-		}
-	}
-	if len(said) > 0 {
-		host += "?" + strings.Join(said, "&")
-	}
-	return scheme + "://" + host
+	return scheme + "://" + user + host[at:] + "/" + path, password
 }
 
 // Name is what a store is called: the last part of its address, without the
@@ -141,6 +137,26 @@ func Name(address string) string {
 // Ending is the ending of the name of a store's folder.
 const Ending = ".campaign"
 
+// Exists reports whether there is a store at an address. An empty folder is none
+// yet: a person may have made it, with the rights it should have.
+func Exists(address string) (bool, error) {
+	if !InDatabase(address) {
+		entries, err := os.ReadDir(address)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return len(entries) > 0, err
+	}
+	log, err := Open(address, Options{ReadOnly: true})
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, log.Close()
+}
+
 // openInDatabase is Open of a store in a database. The connections are closed
 // with the last store of the database that this process has open.
 func openInDatabase(address string, o Options) (events.Store, error) {
@@ -149,8 +165,7 @@ func openInDatabase(address string, o Options) (events.Store, error) {
 		return nil, err
 	}
 	if name == "" {
-		return nil, fmt.Errorf("store: %s is a database: name a store in it, %s/STORE: %w",
-			Public(address), Public(address), fs.ErrInvalid)
+		return nil, fmt.Errorf("store: %s is a database: name a store in it, %s", address, In(database, "STORE"))
 	}
 	d, err := OpenDatabase(database)
 	if err != nil {

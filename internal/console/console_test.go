@@ -797,7 +797,7 @@ func (s *site) lose(name string, more ...events.Payload) *lab.Campaign {
 	var first campaign.Experiment
 	c.Read(func(core *engine.Core) { first = core.State().Experiments[0] })
 	s.close()
-	log, err := store.Open(filepath.Join(s.folder, name+lab.StoreEnding), store.Options{})
+	log, err := store.Open(filepath.Join(s.folder, name+store.Ending), store.Options{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -1026,7 +1026,7 @@ func BenchmarkList(b *testing.B) {
 		all = append(all, e)
 	}
 	l.Close()
-	many, err := store.Open(filepath.Join(folder, "many"+lab.StoreEnding), store.Options{})
+	many, err := store.Open(filepath.Join(folder, "many"+store.Ending), store.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

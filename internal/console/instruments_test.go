@@ -12,7 +12,6 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -26,7 +25,7 @@ func TestInstruments(t *testing.T) {
 	s.sent("/campaigns/bench/halt", nil)
 	s.close()
 	began := time.Now().Add(-3 * time.Hour).Truncate(time.Second)
-	log, err := store.Open(filepath.Join(s.folder, "bench"+lab.StoreEnding), store.Options{})
+	log, err := store.Open(filepath.Join(s.folder, "bench"+store.Ending), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

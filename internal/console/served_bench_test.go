@@ -45,7 +45,7 @@ func benchmarkServed(b *testing.B, campaigns, experiments int) {
 	b.Setenv("XDG_STATE_HOME", b.TempDir())
 	b.Setenv(lock.Variable, b.TempDir())
 	folder := b.TempDir()
-	total := fill(b, filepath.Join(folder, "many"+lab.StoreEnding), campaigns, experiments)
+	total := fill(b, filepath.Join(folder, "many"+store.Ending), campaigns, experiments)
 	options := lab.Options{
 		Folder: folder, Registry: builtin.Registry(), Log: b.Logf, Build: events.Build{Revision: "benchmark"},
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
@@ -68,6 +69,9 @@ func holderOf(d instruments.Description, campaign, where string, capacity int) l
 // identifies the store in the folder of locks: a campaign that is run again
 // from elsewhere must know its own turns.
 func absolute(path string) string {
+	if store.InDatabase(path) {
+		return path
+	}
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs
 	}

@@ -49,9 +49,6 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// StoreEnding is the ending of a store's name.
-const StoreEnding = ".campaign"
-
 // Private is the folder within the lab's that holds what the lab and its server
 // remember.
 const Private = ".campaignd"
@@ -220,7 +217,7 @@ func (l *Lab) find() (paths []string, err error) {
 	}
 	for _, e := range entries {
 		path := filepath.Join(l.options.Folder, e.Name())
-		if e.IsDir() && strings.HasSuffix(e.Name(), StoreEnding) && !empty(path) {
+		if e.IsDir() && strings.HasSuffix(e.Name(), store.Ending) && !empty(path) {
 			paths = append(paths, path)
 		}
 	}
@@ -481,7 +478,7 @@ func (l *Lab) define(
 	ctx context.Context, file *campaignfile.File, by engine.Request, run bool,
 ) (*Campaign, error) {
 	def := file.Definition
-	path := filepath.Join(l.options.Folder, def.Name+StoreEnding)
+	path := filepath.Join(l.options.Folder, def.Name+store.Ending)
 	if len(l.options.Stores) > 0 {
 		path, _ = filepath.Abs(l.options.Stores[0])
 	}

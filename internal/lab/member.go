@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/bus"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
@@ -61,7 +61,7 @@ func newMember(l *Lab, path string) *member {
 }
 
 // base is the store's name without its ending.
-func (s *member) base() string { return strings.TrimSuffix(filepath.Base(s.path), StoreEnding) }
+func (s *member) base() string { return store.Name(s.path) }
 
 // relative is the path of a store from the lab's folder on, with slashes, or
 // the path itself where there is no way from there. It names the store's stream

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lablog"
 )
@@ -32,7 +33,7 @@ func storesIn(folder string) []string {
 	// What cannot be read is said by the audit of the folder as a store.
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), storeEnding) {
+		if strings.HasSuffix(e.Name(), store.Ending) {
 			stores = append(stores, filepath.Join(folder, e.Name()))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/report"
 	"github.com/campaignd/campaignd/internal/wholefile"
 )
@@ -106,9 +107,12 @@ func (a *app) reportCommand() *cobra.Command {
 //
 // The title is what report.html begins with; a page of someone else is left
 // alone as well.
-func reportPath(store, name string) string {
-	store = filepath.Clean(store)
-	path := filepath.Join(filepath.Dir(store), "report.html")
+func reportPath(address, name string) string {
+	if store.InDatabase(address) {
+		return name + ".report.html"
+	}
+	address = filepath.Clean(address)
+	path := filepath.Join(filepath.Dir(address), "report.html")
 	f, err := os.Open(path)
 	if err != nil {
 		return path
@@ -119,7 +123,7 @@ func reportPath(store, name string) string {
 	if title := fmt.Sprintf("<title>%s ", name); strings.Contains(string(head[:n]), title) {
 		return path
 	}
-	return strings.TrimSuffix(store, storeEnding) + ".report.html"
+	return strings.TrimSuffix(address, store.Ending) + ".report.html"
 }
 
 // storeMode is the permissions of a file that a campaign leaves next to its

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/plaintext"
 )
@@ -28,11 +29,14 @@ type app struct {
 	// program at once.
 	interrupt func()
 
-	as       string // --as: who acts, without the prefix "person:"
-	json     bool   // --json: one JSON document on stdout, all else on stderr
-	store    string // --store: the store's folder; empty: found from the target
-	campaign string // --campaign: which one, where a store holds several
-	server   string // --server: a server's URL; empty for stores of this machine
+	as    string // --as: who acts, without the prefix "person:"
+	json  bool   // --json: one JSON document on stdout, all else on stderr
+	store string // --store: the store's address; empty: found from the target
+	// storeGiven is set where the command line names the store, not the
+	// environment.
+	storeGiven bool
+	campaign   string // --campaign: which one, where a store holds several
+	server     string // --server: a server's URL; empty for stores of this machine
 	// serverGiven is set where the command line names the server, not the
 	// environment: then the commands that a message suggests repeat the flag.
 	serverGiven bool
@@ -71,6 +75,7 @@ a campaign of a server, by its name or its file.
 		RunE: unknownCommand,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.serverGiven = cmd.Flags().Changed("server")
+			a.storeGiven = cmd.Flags().Changed("store")
 			return a.checkServer(cmd)
 		},
 		SilenceErrors:              true,
@@ -87,7 +92,9 @@ a campaign of a server, by its name or its file.
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.as, "as", systemUser(), "who acts: the `name` that is recorded")
 	flags.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
-	flags.StringVar(&a.store, "store", "", "the store's `directory` (default NAME.campaign next to the file)")
+	flags.StringVar(&a.store, "store", storeOfEnvironment(),
+		"the store's `address`: a folder, or postgres://USER@HOST/DATABASE/STORE (default: "+storeVariable+
+			" of the environment, else NAME.campaign next to the file)")
 	flags.StringVar(
 		&a.server,
 		"server",
@@ -139,6 +146,19 @@ a campaign of a server, by its name or its file.
 	root.SetHelpCommandGroupID("prepare")
 	root.SetCompletionCommandGroupID("prepare")
 	return root
+}
+
+// storeVariable names the store where the command line does not.
+const storeVariable = "CAMPAIGND_STORE"
+
+// storeOfEnvironment is the store that the environment names. A password in it,
+// as orchestrators give out addresses, goes where none is shown or kept.
+func storeOfEnvironment() string {
+	address, password := store.Unlocked(os.Getenv(storeVariable))
+	if password != "" {
+		_ = os.Setenv("PGPASSWORD", password) // fails for no such name and value
+	}
+	return address
 }
 
 // unknownCommand runs where the first argument is no command: it shows the

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/equip"
@@ -208,7 +209,7 @@ func (r *running) prepare(ctx context.Context, seed *uint64) error {
 			r.target.store,
 			def.Seed,
 			*seed,
-			storeEnding,
+			store.Ending,
 		)
 	}
 	// The file and the store may have drifted apart. Nothing is changed on the

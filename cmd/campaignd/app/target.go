@@ -1,18 +1,16 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 )
-
-// storeEnding is how the folder of a store is called by default. defaultStore
-// finds stores by it.
-const storeEnding = ".campaign"
 
 // target is what a command is about, as far as the arguments tell: a store, its
 // campaign, and the file where one was given. Nothing is opened yet, and the
@@ -20,7 +18,7 @@ const storeEnding = ".campaign"
 //
 // One is made per command, by app.target, and passed by value.
 type target struct {
-	// store is the store's folder. Where remote is set it is the campaign's
+	// store is the store's address. Where remote is set it is the campaign's
 	// identifier on the server, empty for the only one there.
 	store  string
 	remote bool
@@ -59,25 +57,35 @@ func (a *app) findTarget(arg string) (target, error) {
 		return a.remoteTarget(arg)
 	}
 	if arg == "" {
-		store, err := a.defaultStore()
+		found, err := a.defaultStore()
 		if err != nil {
 			return target{}, err
 		}
-		return target{store: store, campaign: a.campaign, base: filepath.Dir(store)}, nil
+		t := target{store: found, campaign: a.campaign, base: "."}
+		if !store.InDatabase(found) {
+			t.base = filepath.Dir(found)
+		}
+		return t, nil
+	}
+	if store.InDatabase(arg) {
+		if a.store != "" && a.storeGiven && a.store != arg {
+			return target{}, badInput("%s and --store %s are two stores: name one", arg, a.store)
+		}
+		return target{store: arg, campaign: a.campaign, base: "."}, nil
 	}
 	info, err := os.Stat(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		// The ending tells a store from a file, so that the message can say how
 		// to make what is missing.
-		if strings.HasSuffix(strings.TrimRight(arg, "/"), storeEnding) {
+		if strings.HasSuffix(strings.TrimRight(arg, "/"), store.Ending) {
 			return target{}, badStore("there is no store %s; `campaignd run FILE` makes one", arg)
 		}
 		return target{}, badInput("there is no %s: neither a campaign file nor a store", arg)
 	case err != nil:
 		return target{}, inputError{err}
 	case info.IsDir():
-		if a.store != "" && !sameFile(a.store, arg) {
+		if a.storeGiven && !sameFile(a.store, arg) {
 			return target{}, badInput("%s and --store %s are two stores: name one", arg, a.store)
 		}
 		base := filepath.Dir(filepath.Clean(arg))
@@ -94,8 +102,13 @@ func (a *app) findTarget(arg string) (target, error) {
 		base:     filepath.Dir(arg),
 		store:    a.store,
 	}
-	if t.store == "" {
-		t.store = filepath.Join(t.base, t.campaign+storeEnding)
+	switch {
+	case t.store == "":
+		t.store = filepath.Join(t.base, t.campaign+store.Ending)
+	case store.InDatabase(t.store):
+		if t.store, err = a.storeOf(t.campaign); err != nil {
+			return target{}, err
+		}
 	}
 	if a.campaign != "" && a.campaign != t.campaign {
 		return target{}, badInput("%s describes the campaign %s, not %s",
@@ -107,22 +120,75 @@ func (a *app) findTarget(arg string) (target, error) {
 // defaultStore is --store, or the only store in the current folder. Several
 // stores are no guess: a person has to name one.
 func (a *app) defaultStore() (string, error) {
+	if store.InDatabase(a.store) {
+		return a.onlyStore()
+	}
 	if a.store != "" {
 		return a.store, nil
 	}
-	found, err := filepath.Glob("*" + storeEnding)
+	found, err := filepath.Glob("*" + store.Ending)
 	if err != nil {
 		return "", err
 	}
 	switch len(found) {
 	case 0:
 		return "", badInput("there is no *%s in this folder: name a campaign file or a store",
-			storeEnding)
+			store.Ending)
 	case 1:
 		return found[0], nil
 	}
 	return "", badInput("there are several stores in this folder: name one of %s",
 		strings.Join(found, ", "))
+}
+
+// storeOf is --store where that is in a database: the store that it names, or in
+// the database that of a campaign, which has one of its own.
+func (a *app) storeOf(campaign string) (string, error) {
+	database, name, err := store.Split(a.store)
+	if err != nil {
+		return "", inputError{err}
+	}
+	if name == "" {
+		return store.In(database, campaign), nil
+	}
+	return a.store, nil
+}
+
+// onlyStore is --store where that is in a database: the store that it names, or
+// the only one in the database, or that of --campaign.
+func (a *app) onlyStore() (string, error) {
+	database, name, err := store.Split(a.store)
+	switch {
+	case err != nil:
+		return "", inputError{err}
+	case name != "":
+		return a.store, nil
+	case a.campaign != "":
+		return store.In(database, a.campaign), nil
+	}
+	d, err := store.OpenDatabase(database)
+	if err != nil {
+		return "", storeError{err}
+	}
+	defer d.Close()
+	stores, err := d.Stores(context.Background())
+	if err != nil {
+		return "", storeError{err}
+	}
+	var names []string
+	for _, s := range stores {
+		if !strings.HasPrefix(s.Name, ".") { // a lab's own
+			names = append(names, s.Name)
+		}
+	}
+	switch len(names) {
+	case 0:
+		return "", badInput("there is no store in %s: name a campaign file", database)
+	case 1:
+		return store.In(database, names[0]), nil
+	}
+	return "", badInput("there are several stores in %s: name one of %s, as %s", database,
+		strings.Join(names, ", "), store.In(database, names[0]))
 }
 
 // targetAndArgs splits the positional arguments of a command that takes n of
@@ -143,17 +209,13 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// hasStore reports whether there is a store. An empty folder is none yet: a
-// person may have made it, with the rights it should have.
+// hasStore reports whether there is a store.
 func (t target) hasStore() (bool, error) {
-	entries, err := os.ReadDir(t.store)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
+	there, err := store.Exists(t.store)
+	if err != nil {
 		return false, badStore("the store cannot be looked at: %w", err)
 	}
-	return len(entries) > 0, nil
+	return there, nil
 }
 
 // String writes the target as one word of a command line. It is the file where
