@@ -1,9 +1,15 @@
-// Package lablog opens the log of a lab: what a served folder must remember of
-// itself, as events.
+// Package lablog opens the log of a lab: what a lab must remember of itself, as
+// events.
 //
-// It is a store like those of campaigns, FOLDER/.campaignd/lab, whose streams
-// belong to the parts of the lab that keep them. One process holds it at a
-// time, and opens it once: its parts share what [Log.Store] gives them.
+// It is a store like those of campaigns, whose streams belong to the parts of
+// the lab that keep them. A process opens it once: its parts share what
+// [Log.Store] gives them.
+//
+// Of a lab in a folder it is FOLDER/.campaignd/lab, and one process holds it at
+// a time. Of a lab in a database it is the store .campaignd there, and any
+// number of processes append to it beside each other ([Log.Shared]): each is
+// refused what it decided without another's events
+// ([events.ConflictError]), reads those, and decides anew.
 package lablog
 
 import (
@@ -23,6 +29,27 @@ import (
 // Dir is the folder of the log of a lab whose stores are in a folder.
 func Dir(folder string) string { return filepath.Join(folder, ".campaignd", "lab") }
 
+// Name is the name of the log of a lab among the stores of a database.
+const Name = ".campaignd"
+
+// Address is the address of the log of the lab at a place: a folder, or a
+// database.
+func Address(place string) string {
+	if store.InDatabase(place) {
+		return store.In(place, Name)
+	}
+	return Dir(place)
+}
+
+// Is reports whether an address is that of a lab's log: in a folder, that of one
+// that is there.
+func Is(address string) bool {
+	if store.InDatabase(address) {
+		return store.Name(address) == Name
+	}
+	return IsDir(address)
+}
+
 // IsDir reports whether a folder is such as [Dir] gives, and holds a log.
 func IsDir(dir string) bool {
 	abs, err := filepath.Abs(dir)
@@ -40,33 +67,33 @@ type Options struct {
 	// Now is the clock; time.Now by default.
 	Now func() time.Time
 	// Open opens the store; tests have their disks fail.
-	Open func(folder string) (events.Store, error)
+	Open func(address string) (events.Store, error)
 }
 
-// Log is the log of a lab, held by this process. Its methods may be called by
+// Log is the log of a lab, open in this process. Its methods may be called by
 // several goroutines.
 type Log struct {
-	dir string
-	o   Options
+	address string
+	o       Options
 
 	mu     sync.Mutex
 	store  events.Store // nil where it was to be opened again and could not be
 	closed bool
 }
 
-// Open opens the log in a folder such as [Dir] gives, and begins it where there
-// is none. The error is [ErrInUse] where another process holds it, and has the
-// code [problem.Damaged] where something is missing that was acknowledged.
-func Open(dir string, o Options) (*Log, error) {
+// Open opens the log at an address such as [Address] gives, and begins it where
+// there is none. The error is [ErrInUse] where another process holds it, and has
+// the code [problem.Damaged] where something is missing that was acknowledged.
+func Open(address string, o Options) (*Log, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Open == nil {
-		o.Open = func(folder string) (events.Store, error) {
-			return store.Open(folder, store.Options{})
+		o.Open = func(address string) (events.Store, error) {
+			return store.Open(address, store.Options{Shared: true})
 		}
 	}
-	l := &Log{dir: dir, o: o}
+	l := &Log{address: address, o: o}
 	if err := l.open(); err != nil {
 		return nil, err
 	}
@@ -75,10 +102,12 @@ func Open(dir string, o Options) (*Log, error) {
 
 // open opens the store.
 func (l *Log) open() error {
-	if err := os.MkdirAll(filepath.Dir(l.dir), 0o700); err != nil {
-		return Fault(err)
+	if !l.Shared() {
+		if err := os.MkdirAll(filepath.Dir(l.address), 0o700); err != nil {
+			return Fault(err)
+		}
 	}
-	log, err := l.o.Open(l.dir)
+	log, err := l.o.Open(l.address)
 	if err != nil {
 		return Fault(err)
 	}
@@ -89,8 +118,15 @@ func (l *Log) open() error {
 	return nil
 }
 
+// Shared reports whether other processes may append to the log as well.
+func (l *Log) Shared() bool { return store.InDatabase(l.address) }
+
+// beginTime is how long a database may take for the first event.
+const beginTime = 10 * time.Second
+
 // begin gives an empty log its first event, which tells it from every other
-// lab's.
+// lab's. Of two processes that begin it at once one is refused, and finds the
+// other's.
 func (l *Log) begin(log events.Store) error {
 	if log.Last() > 0 {
 		return nil
@@ -102,7 +138,12 @@ func (l *Log) begin(log events.Store) error {
 	}
 	begun.Actor = "engine"
 	begun.Time = l.o.Now().UTC().Round(0).Truncate(time.Microsecond)
-	_, err = log.Append(context.Background(), events.LabStream, 0, begun)
+	ctx, cancel := context.WithTimeout(context.Background(), beginTime)
+	defer cancel()
+	_, err = log.Append(ctx, events.LabStream, 0, begun)
+	if late := new(events.ConflictError); errors.As(err, &late) {
+		return nil
+	}
 	return err
 }
 

@@ -69,7 +69,7 @@ func (a *app) open(ctx context.Context, t target, mode access) (*session, error)
 // campaign. Without it a command would say that the store holds no campaign
 // yet, and suggest to begin one there.
 func holdsCampaigns(t target) error {
-	if t.remote || !lablog.IsDir(t.store) {
+	if t.remote || !lablog.Is(t.store) {
 		return nil
 	}
 	where := shellArg(t.store)
