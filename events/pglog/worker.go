@@ -1,6 +1,7 @@
 package pglog
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -35,13 +36,14 @@ type Worker struct {
 	db *Database
 	id string
 
+	say func() []byte
+
 	life context.Context
 	end  context.CancelFunc
 	done chan struct{}
-	soon chan struct{} // gets a value when what it says has changed
+	said []byte // the heartbeat's own: what the row says, nil where that is not known
 
 	mu     sync.Mutex
-	said   []byte
 	beaten time.Time      // when the newest heartbeat was sent that was answered
 	steady time.Time      // since when none was missing
 	held   map[int64]*Log // nil while it is being taken hold of
@@ -64,11 +66,11 @@ func (e *HeldError) Error() string { return fmt.Sprintf("worker %s holds %q", e.
 func (e *HeldError) Unwrap() error { return events.ErrInUse }
 
 // Work makes this process a worker, under an identifier that no other process
-// has or had. Said is what others learn of it ([Database.Workers]). It returns
-// after the first heartbeat.
-func (d *Database) Work(ctx context.Context, id string, said []byte) (*Worker, error) {
+// has or had. Say is asked, with each heartbeat, what others learn of it
+// ([Database.Workers]). It returns after the first heartbeat.
+func (d *Database) Work(ctx context.Context, id string, say func() []byte) (*Worker, error) {
 	w := &Worker{
-		db: d, id: id, said: said, done: make(chan struct{}), soon: make(chan struct{}, 1),
+		db: d, id: id, say: say, done: make(chan struct{}),
 		mail: make(chan struct{}, 1), held: make(map[int64]*Log),
 	}
 	w.life, w.end = context.WithCancel(d.life)
@@ -112,17 +114,6 @@ func (d *Database) Work(ctx context.Context, id string, said []byte) (*Worker, e
 
 // ID returns the worker's identifier.
 func (w *Worker) ID() string { return w.id }
-
-// Say changes what others learn of this worker.
-func (w *Worker) Say(said []byte) {
-	w.mu.Lock()
-	w.said = said
-	w.mu.Unlock()
-	select {
-	case w.soon <- struct{}{}:
-	default:
-	}
-}
 
 // Close ends the worker: what it holds can be taken at once. A log that is not
 // closed yet takes no more events.
@@ -191,8 +182,6 @@ func (w *Worker) live(first chan<- error) {
 				return
 			case <-tick.C:
 				waiting = false
-			case <-w.soon:
-				waiting = false
 			}
 		}
 	}
@@ -209,14 +198,22 @@ func (w *Worker) beat(c **conn) (err error) {
 			return err
 		}
 	}
-	w.mu.Lock()
-	said := w.said
-	w.mu.Unlock()
+	said := w.say()
 	// A context that ends cuts the connection, and sends no cancel: see dial.
-	_, err = (*c).exec(ctx, `insert into cd_worker (worker, until, said)
-		values ($1, clock_timestamp() + $2::interval, $3)
-		on conflict (worker) do update set until = excluded.until, said = excluded.said`, w.id, w.db.leaseTime, append([]byte{}, said...))
+	until := int64(0)
+	if w.said != nil && bytes.Equal(said, w.said) {
+		until, err = (*c).exec(ctx, `update cd_worker set until = clock_timestamp() + $2::interval where worker = $1`,
+			w.id, w.db.leaseTime)
+	}
+	if err == nil && until == 0 {
+		w.said = append([]byte{}, said...)
+		_, err = (*c).exec(ctx, `insert into cd_worker (worker, until, said)
+			values ($1, clock_timestamp() + $2::interval, $3)
+			on conflict (worker) do update set until = excluded.until, said = excluded.said`,
+			w.id, w.db.leaseTime, w.said)
+	}
 	if err != nil {
+		w.said = nil
 		(*c).cut()
 		*c = nil
 	}

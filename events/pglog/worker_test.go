@@ -30,7 +30,7 @@ func (l lab) worker(id string) *Worker {
 	l.t.Helper()
 	d := mustConnect(l.t, l.address)
 	d.leaseTime = time.Second
-	w, err := d.Work(l.t.Context(), id, []byte("I am "+id))
+	w, err := d.Work(l.t.Context(), id, func() []byte { return []byte("I am " + id) })
 	if err != nil {
 		l.t.Fatal(err)
 	}

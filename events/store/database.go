@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"sync"
@@ -24,10 +26,16 @@ type Database struct {
 	uses int // of databases.mu
 
 	mu       sync.Mutex
-	worker   *pglog.Worker // nil before a store is taken hold of
-	said     []byte
-	handlers map[string]Handler // by store
-	answers  func()             // ends answering
+	worker   *pglog.Worker     // nil before a store is taken hold of
+	describe func() any        // this process
+	served   map[string]served // by store
+	answers  func()            // ends answering
+}
+
+// served is how this process answers for a store.
+type served struct {
+	answer Handler
+	status func() any
 }
 
 // databases are those that this process has open, by their addresses.
@@ -49,7 +57,7 @@ func OpenDatabase(address string) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Database{Database: log, address: address, uses: 1, handlers: make(map[string]Handler)}
+	d := &Database{Database: log, address: address, uses: 1, served: make(map[string]served)}
 	if databases.open == nil {
 		databases.open = make(map[string]*Database)
 	}
@@ -107,7 +115,7 @@ func (d *Database) Worker(ctx context.Context) (*pglog.Worker, error) {
 	}
 	// People find the process by it.
 	id := fmt.Sprintf("%s/%d/%s", host, os.Getpid(), strings.ToLower(rand.Text()[:6]))
-	worker, err := d.Work(ctx, id, d.said)
+	worker, err := d.Work(ctx, id, d.say)
 	if err != nil {
 		return nil, err
 	}
@@ -122,29 +130,55 @@ func (d *Database) Worker(ctx context.Context) (*pglog.Worker, error) {
 	return worker, nil
 }
 
-// Say changes what other processes learn of this one.
-func (d *Database) Say(said []byte) {
+// Said is what the processes that use a database learn of each other, about once
+// a second.
+type Said struct {
+	// Process describes the process: see [Database.Describe].
+	Process json.RawMessage `json:"process,omitempty"`
+	// Stores is the status of each store for which it answers.
+	Stores map[string]json.RawMessage `json:"stores,omitempty"`
+}
+
+// Describe has others learn of this process what a function returns, as JSON.
+func (d *Database) Describe(process func() any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.said = said
-	if d.worker != nil {
-		d.worker.Say(said)
+	d.describe = process
+}
+
+// say is what others learn, with a heartbeat.
+func (d *Database) say() []byte {
+	d.mu.Lock()
+	describe := d.describe
+	all := maps.Clone(d.served)
+	d.mu.Unlock()
+	text := func(value any) json.RawMessage {
+		t, _ := json.Marshal(value) // it is left out where it cannot be said
+		return t
 	}
+	said := Said{Stores: make(map[string]json.RawMessage, len(all))}
+	if describe != nil {
+		said.Process = text(describe())
+	}
+	for name, s := range all {
+		said.Stores[name] = text(s.status())
+	}
+	return text(said)
 }
 
 // Handler answers what other processes ask about a store that this one holds.
 type Handler func(ctx context.Context, request []byte) []byte
 
-// Handle has a function answer what is asked about a store, until stop is
-// called.
-func (d *Database) Handle(name string, h Handler) (stop func()) {
+// Serve has a function answer what is asked about a store, until stop is called,
+// and others learn its status.
+func (d *Database) Serve(name string, answer Handler, status func() any) (stop func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.handlers[name] = h
+	d.served[name] = served{answer, status}
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		delete(d.handlers, name)
+		delete(d.served, name)
 	}
 }
 
@@ -158,12 +192,12 @@ const (
 func (d *Database) answer(ctx context.Context, letter []byte) []byte {
 	name, request, _ := bytes.Cut(letter, []byte{0})
 	d.mu.Lock()
-	h := d.handlers[string(name)]
+	s, ok := d.served[string(name)]
 	d.mu.Unlock()
-	if h == nil {
+	if !ok {
 		return []byte{unhandled}
 	}
-	return append([]byte{handled}, h(ctx, request)...)
+	return append([]byte{handled}, s.answer(ctx, request)...)
 }
 
 // ErrNobody means that no process holds a store, or that who holds it answers

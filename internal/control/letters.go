@@ -73,7 +73,7 @@ func (l *letters) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // serveDatabase is [Serve] of a store in a database.
-func serveDatabase(address string, h http.Handler, closing chan struct{}) (*Server, error) {
+func serveDatabase(address string, service Service, closing chan struct{}) (*Server, error) {
 	database, name, err := store.Split(address)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,13 @@ func serveDatabase(address string, h http.Handler, closing chan struct{}) (*Serv
 	if err != nil {
 		return nil, err
 	}
-	stop := d.Handle(name, func(ctx context.Context, request []byte) []byte { return answerLetter(ctx, h, request) })
+	h := Handler(service)
+	answer := func(ctx context.Context, request []byte) []byte { return answerLetter(ctx, h, request) }
+	stop := d.Serve(name, answer, func() any {
+		status := service.Status()
+		status.Last = 0 // others see that themselves, and each change is written
+		return status
+	})
 	s := &Server{closing: closing, done: make(chan struct{})}
 	close(s.done) // it has no goroutine of its own
 	s.remove = func() { stop(); _ = d.Close() }

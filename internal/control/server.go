@@ -77,7 +77,7 @@ func Serve(address string, service Service) (*Server, error) {
 	closing := make(chan struct{})
 	service.Closing = closing
 	if store.InDatabase(address) {
-		return serveDatabase(address, Handler(service), closing)
+		return serveDatabase(address, service, closing)
 	}
 	return serve(address, Handler(service), closing)
 }
