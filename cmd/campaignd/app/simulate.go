@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/format"
@@ -36,6 +38,11 @@ type simulation struct {
 	seeds   string
 	out     string
 	workers int
+	// shard is --shard as typed, empty for the whole study.
+	shard string
+	// outGiven is set where --out chose the folder: then commands that a
+	// message suggests repeat it.
+	outGiven bool
 }
 
 // simulateCommand is `campaignd simulate`.
@@ -73,23 +80,43 @@ after a change of the file only what changed is run. At the end the folder holds
   results.jsonl    what was kept of each campaign
 
 All of them but the times follow from the study and its seeds, whatever the
-number of workers.`,
+number of workers.
+
+With --shard a study is divided among machines that do not know of each other: shard
+2/4 is one of four parts of the campaigns, kept in NAME.study/shards/2-of-4, and
+campaignd simulate merge unites them to what one machine would have found. --shard /4
+takes its number from the environment of an array: SLURM_ARRAY_TASK_ID of Slurm, or
+JOB_COMPLETION_INDEX of a Kubernetes Indexed Job. Arrays may begin at 0 or at 1, as 0/4
+and 4/4 are the same shard. How many there are is never taken from the environment:
+an array in which one shard is run again has one task. Without --shard no environment
+divides a study. A shard that was cut off goes on with the same command.`,
 		Example: `  campaignd simulate examples/studies/electrolyte.yaml --size quick
   campaignd simulate examples/studies/no-harm.yaml --seeds 1001-1060
-  campaignd simulate whatif.yaml --out /tmp/whatif --workers 1`,
+  campaignd simulate whatif.yaml --out /tmp/whatif --workers 1
+  campaignd simulate electrolyte.yaml --shard 2/4`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.path = args[0]
+			if s.shard == "" && cmd.Flags().Changed("shard") { // as of an unset variable
+				return badInput("--shard is empty: write the shard and how many there are, as in 2/4")
+			}
 			return s.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&s.size, "size", "",
-		"run this `size` of the study, one of those it names (default: as the file stands)")
-	cmd.Flags().StringVar(&s.seeds, "seeds", "", "seeds instead of the file's: a `count`, or first-last")
-	cmd.Flags().StringVarP(&s.out, "out", "o", "",
-		"the study's `folder` (default NAME.study next to the file)")
+	s.chosen(cmd.Flags())
 	cmd.Flags().IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "how many campaigns run at once")
+	cmd.Flags().StringVar(&s.shard, "shard", "",
+		"run a `part` of the study: 2/4, or /4 with its number from an array's environment")
+	cmd.AddCommand(a.mergeCommand())
 	return cmd
+}
+
+// chosen are the flags that say which study is meant, and where its folder is.
+func (s *simulation) chosen(flags *pflag.FlagSet) {
+	flags.StringVar(&s.size, "size", "",
+		"the `size` of the study, one of those it names (default: as the file stands)")
+	flags.StringVar(&s.seeds, "seeds", "", "seeds instead of the file's: a `count`, or first-last")
+	flags.StringVarP(&s.out, "out", "o", "", "the study's `folder` (default NAME.study next to the file)")
 }
 
 // studied is the document of `simulate --json`. Its numbers are those of the
@@ -99,7 +126,8 @@ type studied struct {
 	Folder    string        `json:"folder"`
 	Report    string        `json:"report"`
 	Campaigns int           `json:"campaigns"`
-	Ran       int           `json:"ran"` // by this command; the others had been run
+	Ran       int           `json:"ran"`              // by this command; the others had been run
+	Merged    int           `json:"merged,omitempty"` // by this command, from other folders
 	Arms      []studiedArm  `json:"arms"`
 	Ranks     []studiedRank `json:"ranks"`
 }
@@ -142,47 +170,38 @@ type studiedProvenance struct {
 	FromSurrogate float64 `json:"from_surrogate"`
 }
 
-// run runs what is missing of the study, then writes and prints the comparison.
-// Campaigns that failed make the command fail at the end, after the others are
-// compared.
+// run runs what is missing of the study, then writes and prints the comparison;
+// of a shard there is nothing to compare. Campaigns that failed make the command
+// fail at the end, after the others are compared.
 //
 // Campaigns that an earlier command has run are taken from the study's folder,
 // so that an interrupted study goes on where it was.
 func (s *simulation) run(ctx context.Context) error {
-	options := studyfile.Options{Registry: s.registry, Size: s.size}
-	var err error
-	if options.Seeds, err = parseSeeds(s.seeds); err != nil {
-		return err
-	}
 	if s.workers < 1 {
 		return badInput("--workers must be at least 1")
 	}
-	file, err := studyfile.Read(s.path, options)
+	shard, err := shardOf(s.shard, os.Getenv)
 	if err != nil {
-		return inputError{err}
+		return err
 	}
-	study, err := simulate.New(ctx, file, simulate.Environment{OpenStore: s.openPast})
+	study, err := s.open(ctx)
 	if err != nil {
-		// A study that does not fit together is a mistake in its file, unless
-		// the error says otherwise, as that of a store does.
-		if exitCode(err) != exitFailed {
-			return err
-		}
-		return inputError{err}
+		return err
 	}
-	if s.out == "" {
-		name := file.Name
-		if s.size != "" {
-			name += "." + s.size
+	var results *simulate.Results
+	folder := s.out
+	if shard != nil {
+		s.shard, folder = shard.String(), shard.Folder(s.out)
+		results, err = study.OpenShard(*shard, s.out, thisBuild().Build)
+		study = study.Part(*shard)
+	} else {
+		if note := inArray(os.Getenv); note != "" {
+			s.remark("%s", note)
 		}
-		s.out = filepath.Join(filepath.Dir(s.path), name+studyEnding)
+		results, err = simulate.OpenResults(s.out)
 	}
-	results, err := simulate.OpenResults(s.out)
 	if err != nil {
-		if errors.Is(err, simulate.ErrInUse) {
-			return badStore("%w", err)
-		}
-		return inputError{err}
+		return notOpened(err)
 	}
 	defer results.Close()
 
@@ -195,36 +214,104 @@ func (s *simulation) run(ctx context.Context) error {
 			Finished: progress.finished},
 	)
 	progress.close()
+	took := time.Since(began).Round(time.Second)
+	did := "every campaign had been run before"
+	ran := missing - len(study.Missing(results)) // others failed
+	if missing > 0 {
+		did = fmt.Sprintf("%s in %s", format.Count(ran, "campaign"), took)
+	}
 	var failed *simulate.FailedError
 	if err != nil && !errors.As(err, &failed) {
 		if errors.Is(err, errInterrupted) {
 			s.remark("Interrupted. %d of %d campaigns are in %s. Go on with the same command.",
-				len(study.Units)-len(study.Missing(results)), len(study.Units), s.out)
+				len(study.Units)-len(study.Missing(results)), len(study.Units), folder)
 			return errors.Join(errReported, err)
 		}
 		return err
 	}
-	summary := study.Summarize(results)
-	if written := s.write(study, summary); written != nil {
-		return written
-	}
-	if s.json {
-		if printed := s.printJSON(s.answer(study, summary, missing)); printed != nil {
+	if shard != nil {
+		if printed := s.sharded(*shard, study, ran, did); printed != nil {
 			return printed
 		}
-	} else {
-		s.table(study, summary)
-		if missing > 0 {
-			s.printf("\n%s in %s. ", format.Count(missing, "campaign"), time.Since(began).Round(time.Second))
-		} else {
-			s.printf("\nEvery campaign had been run before. ")
+		if err != nil {
+			return s.afterwards(fmt.Errorf("these campaigns failed:\n%w", err))
 		}
-		s.printf("Wrote %s\n", filepath.Join(s.out, "report.html"))
+		return nil
+	}
+	if written := s.compare(study, results, studied{Ran: ran}, did); written != nil {
+		return written
 	}
 	if err != nil {
-		return linesError{fmt.Errorf("these campaigns failed, and the others are compared without their seeds:\n%w",
-			err)}
+		return s.afterwards(fmt.Errorf("these campaigns failed, and the others are compared without their seeds:\n%w",
+			err))
 	}
+	return nil
+}
+
+// afterwards is the error of several lines of a command that has printed its
+// answer: with --json that was the one document.
+func (s *simulation) afterwards(err error) error {
+	if s.json {
+		fmt.Fprintln(s.stderr, err)
+		return errors.Join(errReported, err)
+	}
+	return linesError{err}
+}
+
+// open reads the study and chooses its folder.
+func (s *simulation) open(ctx context.Context) (*simulate.Study, error) {
+	options := studyfile.Options{Registry: s.registry, Size: s.size}
+	var err error
+	if options.Seeds, err = parseSeeds(s.seeds); err != nil {
+		return nil, err
+	}
+	file, err := studyfile.Read(s.path, options)
+	if err != nil {
+		return nil, inputError{err}
+	}
+	study, err := simulate.New(ctx, file, simulate.Environment{OpenStore: s.openPast})
+	if err != nil {
+		// A study that does not fit together is a mistake in its file, unless
+		// the error says otherwise, as that of a store does.
+		if exitCode(err) != exitFailed {
+			return nil, err
+		}
+		return nil, inputError{err}
+	}
+	if s.outGiven = s.out != ""; !s.outGiven {
+		name := file.Name
+		if s.size != "" {
+			name += "." + s.size
+		}
+		s.out = filepath.Join(filepath.Dir(s.path), name+studyEnding)
+	}
+	return study, nil
+}
+
+// notOpened is the error of results that cannot be opened.
+func notOpened(err error) error {
+	var refused *simulate.RefusedError
+	switch {
+	case errors.Is(err, simulate.ErrInUse):
+		return badStore("%w", err)
+	case errors.As(err, &refused):
+		return linesError{inputError{err}}
+	}
+	return inputError{err}
+}
+
+// compare writes the comparison into the study's folder and prints it. done is
+// what the command has done, as data and in words.
+func (s *simulation) compare(study *simulate.Study, results *simulate.Results, done studied, did string) error {
+	summary := study.Summarize(results)
+	if err := s.write(study, summary); err != nil {
+		return err
+	}
+	if s.json {
+		return s.printJSON(s.answer(study, summary, done))
+	}
+	s.table(study, summary)
+	s.printf("\n%s. Wrote %s\n", strings.ToUpper(did[:1])+did[1:], filepath.Join(s.out, "report.html"))
 	return nil
 }
 
@@ -287,8 +374,11 @@ func (s *simulation) write(study *simulate.Study, summary simulate.Summary) erro
 // command is the command line that runs the study again, for its page. --out
 // and --workers change nothing of the results and are left out. They say where
 // and how fast, and another reader's machine is another.
-func (s *simulation) command() string {
-	words := []string{"campaignd simulate", shellArg(s.path)}
+func (s *simulation) command() string { return s.words("campaignd simulate") }
+
+// words is a command about the study as it was chosen.
+func (s *simulation) words(command string) string {
+	words := []string{command, shellArg(s.path)}
 	if s.size != "" {
 		words = append(words, "--size", shellArg(s.size))
 	}

@@ -59,10 +59,15 @@ func (s *simulation) newProgress(study *simulate.Study, missing int) *studyProgr
 	if missing == 0 {
 		return p
 	}
+	of := ""
+	if s.shard != "" {
+		of = "shard " + s.shard + " of "
+	}
 	s.remark(
-		"%s: %s (%s × %s × %s), %d to run with %s",
+		"%s: %s (%s%s × %s × %s), %d to run with %s",
 		study.File.Name,
 		format.Count(len(study.Units), "campaign"),
+		of,
 		format.Count(len(study.Tasks), "task"),
 		format.Count(len(study.Arms), "arm"),
 		format.Count(study.File.Seeds.Count, "seed"),
@@ -311,23 +316,19 @@ func secondsText(s float64) string {
 	return fmt.Sprintf("%.2g", s)
 }
 
-// answer is the comparison as data. JSON has no infinity and no NaN: such
+// answer is the comparison as data, with what the command has done. JSON has no infinity and no NaN: such
 // numbers are left out. Tasks without a common seed are left out, as they are in
 // the table.
-func (s *simulation) answer(study *simulate.Study, summary simulate.Summary, ran int) studied {
+func (s *simulation) answer(study *simulate.Study, summary simulate.Summary, done studied) studied {
 	finite := func(x float64) *float64 {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return nil
 		}
 		return &x
 	}
-	out := studied{
-		Study:     study.File.Name,
-		Folder:    s.out,
-		Report:    filepath.Join(s.out, "report.html"),
-		Campaigns: len(study.Units),
-		Ran:       ran,
-	}
+	out := done
+	out.Study, out.Folder, out.Campaigns = study.File.Name, s.out, len(study.Units)
+	out.Report = filepath.Join(s.out, "report.html")
 	for _, t := range summary.Tasks {
 		if len(t.Seeds) == 0 {
 			continue

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -31,6 +32,8 @@ type Result struct {
 	// Seconds is how long it took to suggest each experiment, by the clock of
 	// the machine. Nothing else depends on it.
 	Seconds []float64 `json:"seconds"`
+
+	line int // in the file that it was read from
 }
 
 // resultsFile is the name of the file of results in a study's folder, peersFile
@@ -54,8 +57,18 @@ type Results struct {
 	peers []*Result
 }
 
-// ErrInUse means that another process runs the study.
+// ErrInUse means that another process runs the study, or the same shard of it.
 var ErrInUse = errors.New("another process is running this study")
+
+// lockError says why a folder could not be locked. Some file systems that
+// machines share keep no locks at all: then nobody else need be running.
+func lockError(folder string, err error) error {
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK) {
+		return fmt.Errorf("%s cannot be locked on this file system (%w): choose a folder on another one with --out",
+			folder, err)
+	}
+	return fmt.Errorf("%w in %s: %w", ErrInUse, folder, err)
+}
 
 // OpenResults opens the results in a folder, which it creates if need be. A
 // last line that was cut off by a crash or power failure is removed, and its
@@ -69,7 +82,7 @@ func OpenResults(folder string) (r *Results, err error) {
 	}
 	lock, err := vfs.Default.Lock(filepath.Join(folder, "LOCK"))
 	if err != nil {
-		return nil, fmt.Errorf("%w in %s: %w", ErrInUse, folder, err)
+		return nil, lockError(folder, err)
 	}
 	r = &Results{lock: lock, all: map[string]*Result{}}
 	defer func() {
@@ -116,6 +129,7 @@ func readResults(path string) (results []*Result, whole, size int, err error) {
 				"its campaign is run anew",
 				path, i+1)
 		}
+		result.line = i + 1
 		results = append(results, result)
 	}
 	return results, whole, len(data), nil
@@ -128,24 +142,30 @@ func (r *Results) Get(key string) *Result {
 	return r.all[key]
 }
 
-// Add writes a result, and returns once it is on disk.
+// Add writes results, and returns once they are on disk.
 //
 // A write that fails may have left half a line, on which the next one would be
 // written: the caller ends the run, and the next OpenResults cuts it off.
-func (r *Results) Add(result *Result) error {
-	line, err := json.Marshal(result)
-	if err != nil {
-		return err
+func (r *Results) Add(results ...*Result) error {
+	var lines bytes.Buffer
+	for _, result := range results {
+		line, err := json.Marshal(result)
+		if err != nil {
+			return err
+		}
+		lines.Write(append(line, '\n'))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, err := r.file.Write(append(line, '\n')); err != nil {
+	if _, err := r.file.Write(lines.Bytes()); err != nil {
 		return err
 	}
 	if err := r.file.Sync(); err != nil {
 		return err
 	}
-	r.all[result.Key] = result
+	for _, result := range results {
+		r.all[result.Key] = result
+	}
 	return nil
 }
 

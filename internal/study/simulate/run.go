@@ -53,15 +53,20 @@ func (e *FailedError) Unwrap() error { return e.Err }
 // Missing returns the campaigns that the results do not hold yet, in the order
 // they are run; equal campaigns once.
 func (s *Study) Missing(results *Results) []Unit {
-	var missing []Unit
+	return slices.DeleteFunc(s.distinct(), func(u Unit) bool { return results.Get(u.Key) != nil })
+}
+
+// distinct returns the campaigns in their order, equal ones once.
+func (s *Study) distinct() []Unit {
+	var units []Unit
 	seen := map[string]bool{}
 	for _, u := range s.Units {
-		if results.Get(u.Key) == nil && !seen[u.Key] {
-			missing = append(missing, u)
+		if !seen[u.Key] {
+			units = append(units, u)
 		}
 		seen[u.Key] = true
 	}
-	return missing
+	return units
 }
 
 // Run runs the missing campaigns. A campaign that fails does not stop the

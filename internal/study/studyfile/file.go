@@ -61,9 +61,11 @@ type File struct {
 	Registry registry.Registry
 	// Path and Source are the file's path and its contents.
 	Path, Source string
-	Name         string
-	Description  string
-	Seeds        Seeds
+	// Size is the one of the file's sizes that was chosen, empty for none.
+	Size        string
+	Name        string
+	Description string
+	Seeds       Seeds
 	// Experiments is the budget of every campaign; 0 where each task has its
 	// own.
 	Experiments int
@@ -202,7 +204,7 @@ func Read(path string, options Options) (*File, error) {
 // Policies are composed and checked only where all values of the file could be
 // read.
 func Parse(path string, data []byte, options Options) (*File, error) {
-	f := &File{Registry: options.Registry, Path: path, Source: string(data)}
+	f := &File{Registry: options.Registry, Path: path, Source: string(data), Size: options.Size}
 	if len(f.Registry.Methods) == 0 {
 		f.Registry = builtin.Registry()
 	}

@@ -1,0 +1,143 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/study/simulate"
+)
+
+// merging is the flags of one `campaignd simulate merge`.
+type merging struct {
+	simulation
+	// folders are those that were named, none for the shards in the study's.
+	folders []string
+	// incomplete is set where what is there is to be compared.
+	incomplete bool
+}
+
+// mergeCommand is `campaignd simulate merge`.
+func (a *app) mergeCommand() *cobra.Command {
+	m := merging{simulation: simulation{app: a}}
+	cmd := &cobra.Command{
+		Use:   "merge STUDY [FOLDER…]",
+		Short: "Unite the shards of a study, and compare its arms",
+		Long: `Unite what campaignd simulate --shard has run, and write the tables and the page that
+one machine would have written, byte for byte but for the times.
+
+STUDY, --size, --seeds and --out are those of the shards. Without a FOLDER all shards in
+the study's folder count (NAME.study/shards). A FOLDER is that of a shard, or of a study
+that was copied from another machine, with all its shards.
+
+Nothing is merged where
+
+  - a campaign is missing: exit code 1; it is said which, and what runs them. With
+    --incomplete what is there is compared, over the seeds that all arms have;
+  - a folder is of another version of the study, or the folders are of different builds
+    of campaignd: exit code 2, with what differs;
+  - the same campaign has other bytes in another folder: exit code 2, with both places.
+
+The same campaign may be in several folders, and a merge may be made again.`,
+		Example: `  campaignd simulate merge electrolyte.yaml
+  campaignd simulate merge electrolyte.yaml --size quick --out /scratch/electrolyte
+  campaignd simulate merge electrolyte.yaml node1/electrolyte.study node2/electrolyte.study`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m.path, m.folders = args[0], args[1:]
+			return m.run(cmd.Context())
+		},
+	}
+	m.chosen(cmd.Flags())
+	cmd.Flags().BoolVar(&m.incomplete, "incomplete", false, "compare what is there where campaigns are missing")
+	return cmd
+}
+
+// run unites the results and compares them.
+func (m *merging) run(ctx context.Context) error {
+	study, err := m.open(ctx)
+	if err != nil {
+		return err
+	}
+	if len(m.folders) == 0 {
+		m.folders = []string{m.out}
+	}
+	var folders []string
+	for _, path := range m.folders {
+		found, err := simulate.FoldersOfShards(path)
+		if err != nil {
+			return notOpened(err)
+		}
+		folders = append(folders, found...)
+	}
+	results, err := simulate.OpenResults(m.out)
+	if err != nil {
+		return notOpened(err)
+	}
+	defer results.Close()
+	merged, err := study.Merge(results, m.out, folders, m.incomplete)
+	var (
+		missing *simulate.MissingError
+		refused *simulate.RefusedError
+	)
+	switch {
+	case errors.As(err, &refused):
+		return linesError{inputError{fmt.Errorf("these results cannot be merged:\n%w", err)}}
+	case errors.As(err, &missing) && !m.incomplete:
+		return linesError{fmt.Errorf("%w, and nothing was merged; wait for shards that still run, or run them again:\n%s", err, m.toRun(study, missing))}
+	case err != nil && missing == nil:
+		return err
+	}
+	if merged.Others > 0 {
+		m.remark("%s of campaigns that the study does not have are left out.", format.Count(merged.Others, "result"))
+	}
+	did := fmt.Sprintf("%s from %s, %d of them new", format.Count(merged.Held, "campaign"),
+		format.Count(merged.Folders, "folder"), merged.Added)
+	if err := m.compare(study, results, studied{Merged: merged.Added}, did); err != nil {
+		return err
+	}
+	if missing != nil {
+		return m.afterwards(fmt.Errorf("%w, and the others are compared without their seeds:\n%s", missing,
+			m.toRun(study, missing)))
+	}
+	return nil
+}
+
+// mostMissing is how many missing campaigns of a shard are named.
+const mostMissing = 3
+
+// toRun lists the missing campaigns by shard, with the commands that run them.
+func (m *merging) toRun(study *simulate.Study, missing *simulate.MissingError) string {
+	named := func(units []simulate.Unit) string {
+		var names []string
+		for _, u := range units[:min(mostMissing, len(units))] {
+			names = append(names, study.Named(u))
+		}
+		text := strings.Join(names, "; ")
+		if more := len(units) - mostMissing; more > 0 {
+			text += fmt.Sprintf("; and %d more", more)
+		}
+		return text
+	}
+	var lines []string
+	if missing.Of == 0 {
+		lines = append(lines, "  "+named(missing.Units))
+	} else {
+		shards, units := missing.ByShard()
+		for _, sh := range shards {
+			whole := "missing"
+			if n := len(study.Part(sh).Units); n > len(units[sh]) {
+				whole = fmt.Sprintf("%d of %d missing", len(units[sh]), n)
+			}
+			lines = append(lines, fmt.Sprintf("  shard %s, %s: %s", sh, whole, named(units[sh])),
+				fmt.Sprintf("    %s --shard %s", m.into("campaignd simulate"), sh))
+		}
+	}
+	lines = append(lines, fmt.Sprintf("  or all of them here: merge with --incomplete, and %s",
+		m.into("campaignd simulate")))
+	return strings.Join(lines, "\n")
+}

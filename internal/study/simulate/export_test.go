@@ -1,0 +1,4 @@
+package simulate
+
+// LockError is lockError, for tests.
+var LockError = lockError
