@@ -61,7 +61,7 @@ type Results struct {
 var ErrInUse = errors.New("another process is running this study")
 
 // lockError says why a folder could not be locked. Some file systems that
-// machines share keep no locks at all: then nobody else need be running.
+// machines share keep no locks at all: that is no sign of another process.
 func lockError(folder string, err error) error {
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK) {
 		return fmt.Errorf("%s cannot be locked on this file system (%w): choose a folder on another one with --out",
