@@ -15,7 +15,7 @@ import (
 // merging is the flags of one `campaignd simulate merge`.
 type merging struct {
 	simulation
-	// folders are those that were named, none for the shards in the study's.
+	// folders are those that were named, besides the study's own.
 	folders []string
 	// incomplete is set where what is there is to be compared.
 	incomplete bool
@@ -30,9 +30,9 @@ func (a *app) mergeCommand() *cobra.Command {
 		Long: `Unite what campaignd simulate --shard has run, and write the tables and the page that
 one machine would have written, byte for byte but for the times.
 
-STUDY, --size, --seeds and --out are those of the shards. Without a FOLDER all shards in
-the study's folder count (NAME.study/shards). A FOLDER is that of a shard, or of a study
-that was copied from another machine, with all its shards.
+STUDY, --size, --seeds and --out are those of the shards. All shards in the study's
+folder count (NAME.study/shards), and each FOLDER besides: that of a shard, or of a
+study that was copied from another machine, with all its shards.
 
 Nothing is merged where
 
@@ -63,10 +63,13 @@ func (m *merging) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(m.folders) == 0 {
-		m.folders = []string{m.out}
+	// Shards of the study's own folder always count: what a message says is to
+	// be run again is found there.
+	folders, err := simulate.FoldersOfShards(m.out)
+	var refused *simulate.RefusedError
+	if none := errors.As(err, &refused); err != nil && (!none || len(m.folders) == 0) {
+		return notOpened(err)
 	}
-	var folders []string
 	for _, path := range m.folders {
 		found, err := simulate.FoldersOfShards(path)
 		if err != nil {
@@ -80,10 +83,7 @@ func (m *merging) run(ctx context.Context) error {
 	}
 	defer results.Close()
 	merged, err := study.Merge(results, m.out, folders, m.incomplete)
-	var (
-		missing *simulate.MissingError
-		refused *simulate.RefusedError
-	)
+	var missing *simulate.MissingError
 	switch {
 	case errors.As(err, &refused):
 		return linesError{inputError{fmt.Errorf("these results cannot be merged:\n%w", err)}}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,11 +51,7 @@ func (e *MissingError) ByShard() (shards []Shard, units map[Shard][]Unit) {
 		sh := shardOf(u.Key, e.Of)
 		units[sh] = append(units[sh], u)
 	}
-	for i := range e.Of {
-		if sh := (Shard{Index: i + 1, Of: e.Of}); units[sh] != nil {
-			shards = append(shards, sh)
-		}
-	}
+	shards = slices.SortedFunc(maps.Keys(units), func(a, b Shard) int { return a.Index - b.Index })
 	return shards, units
 }
 
@@ -67,7 +64,8 @@ type Merged struct {
 	Folders int
 	// Added are the results that the study did not hold before.
 	Added int
-	// Others are results of campaigns that the study does not have, left out.
+	// Others are results in them of campaigns that the study does not have, left
+	// out.
 	Others int
 }
 
@@ -75,7 +73,6 @@ type Merged struct {
 type kept struct {
 	folder  string
 	results []*Result
-	said    *sharded // nil where the folder is that of a whole study
 }
 
 // file is where they are.
@@ -136,9 +133,16 @@ func (s *Study) Merge(own *Results, folder string, folders []string, incomplete 
 		return Merged{}, err
 	}
 	merged := Merged{Folders: len(sources) - 1}
-	found, err := s.unite(sources, ours, &merged.Others)
+	found, err := s.unite(sources, ours)
 	if err != nil {
 		return Merged{}, err
+	}
+	for _, k := range sources[1:] {
+		for _, result := range k.results {
+			if _, ok := ours[result.Key]; !ok {
+				merged.Others++
+			}
+		}
 	}
 	var added []*Result
 	missing := &MissingError{Total: len(units), Of: of}
@@ -166,30 +170,31 @@ func (s *Study) Merge(own *Results, folder string, folders []string, incomplete 
 	return merged, nil
 }
 
-// sources reads the folders, and refuses those of another version of the study.
-// The study's own results come first.
+// sources reads the folders, and refuses those that cannot be read or are of
+// another version of the study, all at once. The study's own results come first.
 func (s *Study) sources(own *Results, folder string, folders []string) (sources []*kept, of int, err error) {
 	sources = []*kept{{folder: folder, results: own.sorted()}}
 	var reasons []string
 	seen := map[string]bool{filepath.Clean(folder): true}
+	now := s.sharded(Shard{})
 	for _, other := range folders {
 		if seen[filepath.Clean(other)] {
 			continue
 		}
 		seen[filepath.Clean(other)] = true
 		k := &kept{folder: other}
-		if k.results, _, _, err = readResults(k.file()); err != nil {
-			return nil, 0, err
+		k.results, _, _, err = readResults(k.file())
+		said, err2 := readSharded(other)
+		if err := errors.Join(err, err2); err != nil {
+			reasons = append(reasons, err.Error())
+			continue
 		}
-		if k.said, err = readSharded(other); err != nil {
-			return nil, 0, err
-		}
-		if k.said != nil {
-			of = max(of, k.said.Of)
-			if why := k.said.differs(s.sharded(Shard{}), s.File.Path); why != "" {
+		if said != nil {
+			of = max(of, said.Of)
+			if why := said.differs(now, s.File.Path); why != "" {
 				reasons = append(reasons, fmt.Sprintf("%s is of another version of the study: %s; "+
-					"run shard %d/%d again, which keeps what is still the same, or leave the folder out",
-					other, why, k.said.Shard, k.said.Of))
+					"run shard %d/%d again, which keeps what is still the same, or remove the folder",
+					other, why, said.Shard, said.Of))
 			}
 		}
 		sources = append(sources, k)
@@ -250,16 +255,15 @@ type place struct {
 // String is "FILE:LINE".
 func (p place) String() string { return fmt.Sprintf("%s:%d", p.file, p.result.line) }
 
-// unite returns the results of the study by key, and counts those that are not
-// the study's. Of equal ones the first is taken.
-func (s *Study) unite(sources []*kept, units map[string]Unit, others *int) (map[string]*Result, error) {
+// unite returns the results of the study by key. Of equal ones the first is
+// taken; unequal ones are refused.
+func (s *Study) unite(sources []*kept, units map[string]Unit) (map[string]*Result, error) {
 	found := map[string]place{}
 	var reasons []string
 	for _, k := range sources {
 		for _, result := range k.results {
 			u, ok := units[result.Key]
 			if !ok {
-				*others++
 				continue
 			}
 			here := place{k.file(), result}

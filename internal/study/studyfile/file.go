@@ -86,8 +86,8 @@ type File struct {
 
 // Seeds are First, First+1, …: Count of them.
 type Seeds struct {
-	First uint64
-	Count int
+	First uint64 `json:"first"`
+	Count int    `json:"count"`
 }
 
 // ParseRange reads seeds that are written as the first and the last, as in
