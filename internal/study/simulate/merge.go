@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/format"
@@ -82,15 +83,19 @@ func (k *kept) file() string { return filepath.Join(k.folder, resultsFile) }
 // folder itself, and the shards in it. The error is a *[RefusedError] where
 // there are none.
 func FoldersOfShards(path string) (folders []string, err error) {
-	below, err := filepath.Glob(filepath.Join(globbed(path), shardsFolder, "*"))
-	if err != nil {
+	candidates := []string{path}
+	below, err := os.ReadDir(filepath.Join(path, shardsFolder))
+	if err != nil && !absent(err) {
 		return nil, err
 	}
-	for _, folder := range append([]string{path}, below...) {
+	for _, entry := range below {
+		candidates = append(candidates, filepath.Join(path, shardsFolder, entry.Name()))
+	}
+	for _, folder := range candidates {
 		switch _, err := os.Stat(filepath.Join(folder, resultsFile)); {
 		case err == nil:
 			folders = append(folders, folder)
-		case !errors.Is(err, fs.ErrNotExist):
+		case !absent(err):
 			return nil, err
 		}
 	}
@@ -101,10 +106,8 @@ func FoldersOfShards(path string) (folders []string, err error) {
 	return folders, nil
 }
 
-// globbed is a path as a pattern that matches nothing else.
-func globbed(path string) string {
-	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
-}
+// absent reports whether a path that leads through a folder leads nowhere.
+func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
 
 // Merge adds the results of other folders to those of a study's own folder.
 // The folders are only read; one that is being written to is read as far as it

@@ -104,7 +104,7 @@ func TestMergeOverlaps(t *testing.T) {
 // builds, and shards of another version of the study; both files, or the folder,
 // are named with what differs, and nothing is written.
 func TestMergeRefuses(t *testing.T) {
-	s := newStudy(t, small, simulate.Environment{})
+	s := newStudy(t, "# now\n"+small, simulate.Environment{})
 	for _, c := range []struct {
 		name  string
 		spoil func(t *testing.T, folder string) []string // what is said
@@ -131,9 +131,10 @@ func TestMergeRefuses(t *testing.T) {
 			return []string{"different builds", "v1 go1 amd64/v1: ", "2-of-2", "v1 go1 arm64: ", "1-of-3"}
 		}},
 		{"file", func(t *testing.T, folder string) []string {
-			before := newStudy(t, strings.Replace(small, "experiments: 7", "experiments: 6", 1), simulate.Environment{})
+			text := "# before\n" + strings.Replace(small, "experiments: 7", "experiments: 6", 1)
+			before := newStudy(t, text, simulate.Environment{})
 			runShard(t, before, folder, 1, 1, build)
-			return []string{"1-of-1 is of another version", `line 3 of `, `was "experiments: 6", and is "experiments: 7"`,
+			return []string{"1-of-1 is of another version", `line 4 of `, `was "experiments: 6", and is "experiments: 7"`,
 				"run shard 1/1 again"}
 		}},
 	} {
