@@ -104,7 +104,8 @@ func TestSlurmExample(t *testing.T) {
 	if !strings.Contains(again, "Shard 3/3: every campaign had been run before") {
 		t.Errorf("the third shard, run again:\n%s", again)
 	}
-	if out, err := exec.Command(sh, script, study).CombinedOutput(); err == nil || !bytes.Contains(out, []byte("usage: ")) {
+	out, err := exec.Command(sh, script, study).CombinedOutput()
+	if err == nil || !bytes.Contains(out, []byte("usage: ")) {
 		t.Errorf("without a number of shards: %v\n%s", err, out)
 	}
 }

@@ -88,7 +88,8 @@ func (m *merging) run(ctx context.Context) error {
 	case errors.As(err, &refused):
 		return linesError{inputError{fmt.Errorf("these results cannot be merged:\n%w", err)}}
 	case errors.As(err, &missing) && !m.incomplete:
-		return linesError{fmt.Errorf("%w, and nothing was merged; wait for shards that still run, or run them again:\n%s", err, m.toRun(study, missing))}
+		return linesError{fmt.Errorf("%w, and nothing was merged; wait for shards that still run, or run them again:\n%s",
+			err, m.toRun(study, missing))}
 	case err != nil && missing == nil:
 		return err
 	}

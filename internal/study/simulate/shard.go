@@ -120,8 +120,8 @@ func readSharded(folder string) (*sharded, error) {
 	}
 	said := new(sharded)
 	if err := json.Unmarshal(data, said); err != nil {
-		return nil, fmt.Errorf("%s cannot be read (%w); run the shard again, which writes it anew and keeps what has been run",
-			path, err)
+		return nil, fmt.Errorf("%s cannot be read (%w); "+
+			"run the shard again, which writes it anew and keeps what has been run", path, err)
 	}
 	return said, nil
 }
