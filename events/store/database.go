@@ -25,11 +25,13 @@ type Database struct {
 
 	uses int // of databases.mu
 
+	working sync.Mutex    // of worker and answers
+	worker  *pglog.Worker // nil before a store is taken hold of
+	answers func()        // ends answering
+
 	mu       sync.Mutex
-	worker   *pglog.Worker     // nil before a store is taken hold of
 	describe func() any        // this process
 	served   map[string]served // by store
-	answers  func()            // ends answering
 }
 
 // served is how this process answers for a store.
@@ -73,9 +75,9 @@ func (d *Database) Close() error {
 		return nil
 	}
 	delete(databases.open, d.address)
-	d.mu.Lock()
+	d.working.Lock()
 	worker, answers := d.worker, d.answers
-	d.mu.Unlock()
+	d.working.Unlock()
 	if answers != nil {
 		answers()
 	}
@@ -104,8 +106,8 @@ func (d *Database) Open(ctx context.Context, name string, o Options) (*pglog.Log
 
 // Worker is this process to the others that use the database.
 func (d *Database) Worker(ctx context.Context) (*pglog.Worker, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.working.Lock()
+	defer d.working.Unlock()
 	if d.worker != nil {
 		return d.worker, nil
 	}

@@ -16,6 +16,9 @@ type Status struct {
 	PID   int          `json:"pid"`
 	Since time.Time    `json:"since"`
 	Build events.Build `json:"build"`
+	// Host is the machine of a process that holds a store in a database; empty for
+	// this machine.
+	Host string `json:"host,omitempty"`
 	// Identifies is set where requests are known by their identifiers: one that
 	// is sent again is recorded once. An owner of an earlier version does not
 	// say so, and takes no identifiers.

@@ -84,6 +84,9 @@ func (c *Campaign) Standing() Standing {
 	s.Trouble = errors.Join(broken, c.trouble)
 	s.Here = c.run != nil
 	c.mu.Unlock()
+	if l := c.store.lab; l.cluster != nil && run == nil && c.store.custody.started(c.name) && !c.over() {
+		s.Trouble = errors.Join(s.Trouble, l.cluster.nobody(c.store))
+	}
 	c.cache.found.fill(&s)
 	if run != nil {
 		s.Run = *run

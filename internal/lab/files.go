@@ -113,6 +113,18 @@ func (p *Peer) OpenFile(_ context.Context, _ string, f *campaign.File) (io.ReadC
 	return openFileIn(p.address, f)
 }
 
+// Attach implements [Store].
+func (w *watched) Attach(
+	ctx context.Context, campaign string, r engine.Request, content io.Reader,
+) ([]events.Event, error) {
+	return attachIn(ctx, w, w.address, campaign, r, content)
+}
+
+// OpenFile implements [Store].
+func (w *watched) OpenFile(_ context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
+	return openFileIn(w.address, f)
+}
+
 // Attach implements [Store]; it always fails, with [events.ErrReadOnly].
 func (c *Copy) Attach(context.Context, string, engine.Request, io.Reader) ([]events.Event, error) {
 	return nil, events.ErrReadOnly

@@ -62,10 +62,12 @@ func tag(text string) (string, error) {
 type filings struct {
 	own *lablog.Log
 
-	mu   sync.Mutex
-	log  events.Store // from which of was folded; nil where that is to be done
-	last events.Sequence
-	of   map[filed]Filing
+	mu  sync.Mutex
+	log events.Store // from which of was folded; nil where that is to be done
+	// stale is set where more has come since.
+	stale bool
+	last  events.Sequence
+	of    map[filed]Filing
 }
 
 // filed names a campaign of the lab: another store may have one of its name.
@@ -75,11 +77,13 @@ type filed struct{ store, campaign string }
 // The caller holds mu.
 func (f *filings) read() error {
 	log, err := f.own.Store()
-	if err != nil || log == f.log {
+	if err != nil || log == f.log && !f.stale {
 		return err
 	}
-	f.last, f.of = 0, make(map[filed]Filing)
-	for e, err := range log.ReadCampaign(context.Background(), events.FilingStream, 0) {
+	if log != f.log {
+		f.last, f.of = 0, make(map[filed]Filing)
+	}
+	for e, err := range log.ReadCampaign(context.Background(), events.FilingStream, f.last) {
 		if err == nil {
 			err = f.apply(e)
 		}
@@ -87,8 +91,16 @@ func (f *filings) read() error {
 			return lablog.Fault(err)
 		}
 	}
-	f.log = log
+	f.log, f.stale = log, false
 	return nil
+}
+
+// hear has the stream read on before it is used next: another process has filed
+// something.
+func (f *filings) hear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stale = true
 }
 
 // apply folds an event of the stream.

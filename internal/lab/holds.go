@@ -52,15 +52,20 @@ func (c *Custody) apply(e events.Event) error {
 // beginning; a store changes hands seldom.
 func CustodyOf(ctx context.Context, log events.Store, stream string) (*Custody, error) {
 	c := &Custody{Started: make(map[string]bool)}
-	for e, err := range log.ReadCampaign(ctx, stream, 0) {
-		if err != nil {
-			return nil, err
+	return c, c.read(ctx, log, stream)
+}
+
+// read folds what has come to the stream since.
+func (c *Custody) read(ctx context.Context, log events.Store, stream string) error {
+	for e, err := range log.ReadCampaign(ctx, stream, c.Last) {
+		if err == nil {
+			err = c.apply(e)
 		}
-		if err := c.apply(e); err != nil {
-			return nil, err
+		if err != nil {
+			return err
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // custodian writes what the lab's log says of a store. Each of its events is
@@ -86,15 +91,39 @@ type custodian struct {
 // which that is noticed.
 func (c *custodian) read() error {
 	log, err := c.own.Store()
-	if err != nil || log == c.log {
+	if err != nil || log == c.log && !c.own.Shared() {
 		return err
 	}
-	now, err := CustodyOf(context.Background(), log, c.stream)
-	if err != nil {
+	if log != c.log {
+		c.now = &Custody{Started: make(map[string]bool)}
+	}
+	if err := c.now.read(context.Background(), log, c.stream); err != nil {
+		c.log = nil
 		return lablog.Fault(err)
 	}
-	c.log, c.now = log, now
+	c.log = log
 	return nil
+}
+
+// hear folds an event that another process has recorded, where this one knows
+// all before it; what it does not know yet is read before it is needed.
+func (c *custodian) hear(e events.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now == nil || e.Sequence <= c.now.Last {
+		return
+	}
+	if e.Sequence > c.now.Last+1 || c.now.apply(e) != nil {
+		c.log = nil
+		_ = c.read() // tried again when it is needed
+	}
+}
+
+// started is isStarted as far as this process has heard.
+func (c *custodian) started(campaign string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now != nil && c.now.Started[campaign]
 }
 
 // ourselves is who asks for what a process does by itself.

@@ -58,6 +58,16 @@ type Options struct {
 	// Folder holds the stores, each a folder NAME.campaign, and campaign files'
 	// relative paths start there.
 	Folder string
+	// Database, if set, is the address of the database that holds the stores and
+	// the lab's log, for any number of processes; Folder then holds lab.yaml and
+	// what campaign files name.
+	Database string
+	// Watches is set where this process shows the campaigns of a lab in a database
+	// and drives none.
+	Watches bool
+	// Instruments are those of the lab that this process reaches: it drives no
+	// campaign at another one. Nil for all.
+	Instruments []string
 	// Stores, if any, are the only stores; new campaigns go into the first one.
 	// Without, a new campaign gets a store of its own in the folder.
 	Stores []string
@@ -98,6 +108,7 @@ type Lab struct {
 
 	own     *lablog.Log
 	filings *filings  // of that log
+	cluster *cluster  // nil for a lab in a folder
 	worker  string    // a random word for this process, in that log
 	past    view.Past // campaigns as they were, for readers
 
@@ -135,13 +146,13 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 		return nil, err
 	}
 	if l.own = o.Own; l.own == nil {
-		if l.own, err = lablog.Open(lablog.Dir(folder), lablog.Options{}); err != nil {
+		if l.own, err = lablog.Open(lablog.Address(cmp.Or(o.Database, folder)), lablog.Options{}); err != nil {
 			return nil, err
 		}
 	}
 	l.filings = &filings{own: l.own}
 	l.ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
-	if err := l.takeOverStarted(); err != nil {
+	if err := l.begun(ctx); err != nil {
 		l.Close()
 		return nil, err
 	}
@@ -154,17 +165,49 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 			return nil, err
 		}
 	}
-	if len(o.Stores) == 0 {
+	switch {
+	case l.cluster != nil:
+		l.wg.Go(l.cluster.run)
+	case len(o.Stores) == 0:
 		l.wg.Go(l.watch)
 	}
 	l.wg.Go(l.unload)
 	return l, nil
 }
 
+// begun takes over what an earlier version has left in the folder, or joins the
+// other processes of a lab in a database.
+func (l *Lab) begun(ctx context.Context) error {
+	if l.options.Database == "" {
+		return l.takeOverStarted()
+	}
+	var err error
+	if l.cluster, err = openCluster(ctx, l); err != nil {
+		return err
+	}
+	log, err := l.own.Store()
+	if err != nil {
+		return err
+	}
+	l.cluster.heard = log.Last()
+	l.wg.Go(l.cluster.follow)
+	if l.options.Reads != nil {
+		l.cluster.takeOffice(ctx)
+		l.wg.Go(l.cluster.keepOffice)
+	}
+	return l.cluster.look(ctx)
+}
+
 // Close ends all runs, so that they can go on later, and lets go of the stores.
 func (l *Lab) Close() {
+	if l.cluster != nil {
+		l.cluster.leave()
+	}
 	l.stop()
 	l.wg.Wait()
+	if l.cluster != nil {
+		_ = l.cluster.db.Close() // it has no error
+	}
 	if l.options.Own != nil {
 		return // it outlives the lab
 	}
@@ -202,6 +245,9 @@ func (l *Lab) Folder() string { return l.options.Folder }
 
 // find returns the paths of the stores that there are.
 func (l *Lab) find() (paths []string, err error) {
+	if l.options.Database != "" {
+		return nil, nil // the cluster finds them
+	}
 	if len(l.options.Stores) > 0 {
 		for _, path := range l.options.Stores {
 			if path, err = filepath.Abs(path); err != nil {
@@ -346,7 +392,7 @@ func (l *Lab) Campaign(id string) (*Campaign, error) {
 func (l *Lab) Troubles() (troubles []string) {
 	for _, s := range l.list() {
 		if err := s.failure(); err != nil {
-			troubles = append(troubles, fmt.Sprintf("%s: %v", filepath.Base(s.path), err))
+			troubles = append(troubles, fmt.Sprintf("%s: %v", s.base(), err))
 		}
 	}
 	return troubles
@@ -479,7 +525,10 @@ func (l *Lab) define(
 ) (*Campaign, error) {
 	def := file.Definition
 	path := filepath.Join(l.options.Folder, def.Name+store.Ending)
-	if len(l.options.Stores) > 0 {
+	switch {
+	case l.options.Database != "":
+		path = store.In(l.options.Database, def.Name)
+	case len(l.options.Stores) > 0:
 		path, _ = filepath.Abs(l.options.Stores[0])
 	}
 	equipment, err := equip.Open(ctx, l.options.Registry, def, l.environment(path, def.Name))

@@ -77,7 +77,11 @@ func OpenLocal(ctx context.Context, folder string, o LocalOptions) (*Local, erro
 	if open == nil {
 		open = store.Open
 	}
-	err := Patiently(ctx, func() (err error) {
+	patiently := Patiently
+	if store.InDatabase(folder) { // who holds it there answers, or is waited for by the caller
+		patiently = func(_ context.Context, open func() error) error { return open() }
+	}
+	err := patiently(ctx, func() (err error) {
 		h.log, err = open(folder, store.Options{
 			MustExist: o.MustExist,
 			Check:     func(log events.Store) error { return log.Check(ctx, o.Campaign) },

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
@@ -30,10 +31,15 @@ type member struct {
 	path    string
 	custody *custodian
 
-	mu        sync.Mutex
-	at        Store           // a *Local, or a *Peer where another process holds it; nil in between
-	snapshots *view.Snapshots // nil but where this process holds it
-	err       error           // why the store cannot be used now
+	mu sync.Mutex
+	// at is a *Local, or a *Peer where another process holds it, nil in between. In
+	// a database it is a *Local where this process drives a campaign of it, and a
+	// *watched elsewhere.
+	at        Store
+	wanted    bool                    // it is to be held, in a database
+	turn      context.CancelCauseFunc // ends following it as it is held now
+	snapshots *view.Snapshots         // nil but where this process holds it
+	err       error                   // why the store cannot be used now
 	campaigns map[string]*Campaign
 	order     []string // of their beginnings
 	// ready is closed once everything that was in the store is folded, and read
@@ -67,6 +73,9 @@ func (s *member) base() string { return store.Name(s.path) }
 // the path itself where there is no way from there. It names the store's stream
 // in the lab's log, so that a folder that is moved keeps its stores' history.
 func (l *Lab) relative(path string) string {
+	if store.InDatabase(path) {
+		return store.Name(path)
+	}
 	if rel, err := filepath.Rel(l.options.Folder, path); err == nil {
 		return filepath.ToSlash(rel)
 	}
@@ -95,16 +104,21 @@ func (s *member) wait(ctx context.Context) error {
 // a pause; a mended disk and a store that was let go of are no trouble.
 func (s *member) hold() {
 	for s.lab.ctx.Err() == nil {
-		at, release, err := s.open(s.lab.ctx)
+		ctx, turn := context.WithCancelCause(s.lab.ctx)
+		s.mu.Lock()
+		s.turn = turn
+		s.mu.Unlock()
+		at, release, err := s.open(ctx)
 		if err == nil {
-			ctx, done := s.mending(s.lab.ctx, at)
+			done := s.mending(ctx, turn, at)
 			err = s.follow(ctx, at)
-			mended := context.Cause(ctx) == errMended
+			turn(nil)
 			done()
 			release()
-			if mended {
-				continue
-			}
+		}
+		turn(nil)
+		if cause := context.Cause(ctx); cause == errMended || cause == errTurn {
+			continue
 		}
 		if s.lab.ctx.Err() != nil {
 			return
@@ -124,25 +138,102 @@ func (s *member) hold() {
 	}
 }
 
-// errMended ends the following of a log that has stopped, on a disk that takes
-// writes again.
-var errMended = errors.New("the disk takes writes again")
+var (
+	// errMended ends the following of a log that has stopped, on a disk that takes
+	// writes again.
+	errMended = errors.New("the disk takes writes again")
+	// errTurn ends it where the store is to be held by another process from now on,
+	// or by this one.
+	errTurn = errors.New("the store changes hands")
+)
 
-// mending returns a context that ends, for errMended, once a log that has
-// stopped can be opened again. Until then what it holds is read, and what is to
-// be recorded is refused: nothing that was acknowledged is lost. Opening
-// compares the log with its head, as after a crash. done ends watching.
-func (s *member) mending(ctx context.Context, at Store) (_ context.Context, done func()) {
+// want has the store, which is in a database, held by this process, or not any
+// more.
+func (s *member) want(wanted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wanted == wanted {
+		return
+	}
+	s.wanted = wanted
+	if s.turn != nil {
+		s.turn(errTurn)
+	}
+}
+
+// again has the store opened again, as it is to be held or read now.
+func (s *member) again() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turn != nil {
+		s.turn(errTurn)
+	}
+}
+
+// local returns the store where this process holds it.
+func (s *member) local() (*Local, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	local, ours := s.at.(*Local)
+	return local, ours
+}
+
+// mine reports whether this process holds the store, or is about to.
+func (s *member) mine() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ours := s.at.(*Local)
+	return ours || s.wanted
+}
+
+// drives reports whether this process drives a campaign of the store.
+func (s *member) drives() bool {
+	return slices.ContainsFunc(s.list(), func(c *Campaign) bool { return c.current() != nil })
+}
+
+// wants reports whether the store has a campaign that is to go on.
+func (s *member) wants() bool {
+	return slices.ContainsFunc(s.list(), func(c *Campaign) bool { return s.custody.started(c.name) && !c.over() })
+}
+
+// instrument is the instrument of the lab at which a campaign of the store is to
+// go on; empty where it names none.
+func (s *member) instrument() (name string) {
+	for _, c := range s.list() {
+		if name == "" && s.custody.started(c.name) {
+			c.Read(func(core *engine.Core) { name = campaignfile.LabInstrument(core.State().Source) })
+		}
+	}
+	return name
+}
+
+// mending ends the turn, for errMended, once a log that has stopped can be
+// opened again. Until then what it holds is read, and what is to be recorded is
+// refused: nothing that was acknowledged is lost. Opening compares the log with
+// its head, as after a crash. done waits until it watches no more, once the turn
+// has ended.
+//
+// A log that has lost its store to another process, or may have, ends the turn
+// at once: its runs must end before that one's begin.
+func (s *member) mending(ctx context.Context, turn context.CancelCauseFunc, at Store) (done func()) {
 	local, ok := at.(*Local)
 	if !ok {
-		return ctx, func() {} // of another process, which sees to it
+		return func() {} // of another process, which sees to it
 	}
 	own := local.log
-	ctx, cancel := context.WithCancelCause(ctx)
-	s.lab.wg.Go(func() {
+	var watching sync.WaitGroup
+	watching.Go(func() {
 		select {
 		case <-own.Failed():
 		case <-ctx.Done():
+			return
+		}
+		if errors.Is(own.Err(), events.ErrInUse) {
+			s.lab.options.Log("%s is driven here no more: %v", s.base(), own.Err())
+			s.mu.Lock()
+			s.wanted = false
+			s.mu.Unlock()
+			turn(errTurn)
 			return
 		}
 		s.mu.Lock()
@@ -158,12 +249,12 @@ func (s *member) mending(ctx context.Context, at Store) (_ context.Context, done
 			}
 			if own.Probe() == nil {
 				s.lab.options.Log("%s is opened again: its disk takes writes", s.path)
-				cancel(errMended)
+				turn(errMended)
 				return
 			}
 		}
 	})
-	return ctx, func() { cancel(nil) }
+	return watching.Wait
 }
 
 // open takes the store, or connects to the process that holds it. The order
@@ -175,15 +266,7 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	at, err = Take(ctx, s.path, LocalOptions{
-		Registry: s.lab.options.Registry,
-		Build:    s.lab.options.Build,
-		Account:  s.lab.options.Account,
-		Slots:    s.lab.slots,
-		Open:     s.lab.options.open,
-		Remark:   func(campaign, text string) { s.lab.options.Log("%s: %s", campaign, text) },
-	})
-	if err != nil {
+	if at, err = s.take(ctx); err != nil {
 		return nil, nil, err
 	}
 	if err := s.holds(at, seen); err != nil {
@@ -201,8 +284,8 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 	stopReading := s.readers(at.Log())
 	s.mu.Lock()
 	s.at, s.err = at, nil
-	if local, ours := at.(*Local); ours {
-		s.snapshots = view.NewSnapshots(local.Events(), s.lab.options.Build)
+	if own, ok := at.Log().(events.Store); ok {
+		s.snapshots = view.NewSnapshots(own, s.lab.options.Build)
 	}
 	s.mu.Unlock()
 	return at, func() {
@@ -224,10 +307,50 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 	}, nil
 }
 
+// localOptions are those with which this process holds the store.
+func (s *member) localOptions() LocalOptions {
+	return LocalOptions{
+		Registry: s.lab.options.Registry,
+		Build:    s.lab.options.Build,
+		Account:  s.lab.options.Account,
+		Slots:    s.lab.slots,
+		Open:     s.lab.options.open,
+		Remark:   func(campaign, text string) { s.lab.options.Log("%s: %s", campaign, text) },
+	}
+}
+
+// take takes the store, or connects to the process that holds it. In a database
+// it is taken only where this process wants it; another one may be quicker.
+func (s *member) take(ctx context.Context) (Store, error) {
+	o := s.localOptions()
+	if s.lab.cluster == nil {
+		return Take(ctx, s.path, o)
+	}
+	s.mu.Lock()
+	wanted := s.wanted
+	s.mu.Unlock()
+	if wanted {
+		local, err := OpenLocal(ctx, s.path, o)
+		if err == nil {
+			return local, nil
+		}
+		s.mu.Lock()
+		s.wanted = false
+		s.mu.Unlock()
+		if !errors.Is(err, events.ErrInUse) {
+			return nil, err
+		}
+	}
+	return s.lab.cluster.watch(s.path, o)
+}
+
 // holds has the lab's log say who holds the store. Where this process cannot
 // say so of itself, it does not take the store. Of another process's hold the
 // lab's log is only the better informed.
 func (s *member) holds(at Store, seen events.Sequence) error {
+	if _, other := at.(*watched); other {
+		return nil // who holds it says so
+	}
 	status := at.Status()
 	holder := events.StoreHeld{PID: status.PID, Build: status.Build}
 	holder.Host, _ = os.Hostname() // a socket reaches no further
@@ -247,7 +370,7 @@ func (s *member) holds(at Store, seen events.Sequence) error {
 // that. It has a context of its own and not the lab's: release ends it at its
 // place in the order.
 func (s *member) readers(log events.Log) (end func()) {
-	if s.lab.options.Reads == nil {
+	if s.lab.options.Reads == nil || s.lab.cluster != nil && !s.lab.cluster.reads() {
 		s.caught()
 		return func() {}
 	}
@@ -285,7 +408,7 @@ func (s *member) follow(ctx context.Context, at Store) error {
 		if err != nil {
 			return err
 		}
-		s.take(e)
+		s.fold(e)
 		s.lab.announce()
 	}
 	return context.Cause(ctx)
@@ -356,7 +479,7 @@ func (s *member) bring(ctx context.Context, log events.Log, name string) error {
 		if err != nil {
 			return err
 		}
-		s.take(e)
+		s.fold(e)
 	}
 	return nil
 }
@@ -406,10 +529,10 @@ func (s *member) rest() {
 	}
 }
 
-// take folds an event into its campaign. An event that was folded before is
+// fold folds an event into its campaign. An event that was folded before is
 // left alone. It may be called side by side for events of different campaigns.
 // Events of one campaign must come in order and not side by side.
-func (s *member) take(e events.Event) {
+func (s *member) fold(e events.Event) {
 	c := s.campaign(e.Campaign)
 	if c != nil {
 		c.record.Take(e)
@@ -470,13 +593,19 @@ func (s *member) define(
 	if err != nil {
 		return err
 	}
-	local, ours := at.(*Local)
-	if !ours {
-		return problem.New(problem.Unavailable, "the store %s is held by process %d, which "+
-			"begins its campaigns itself",
-			filepath.Base(s.path), at.Status().PID)
+	switch at := at.(type) {
+	case *Local:
+		return at.Define(ctx, defined, by)
+	case *watched: // the store is new, or free
+		local, err := OpenLocal(ctx, s.path, s.localOptions())
+		if err != nil {
+			return err
+		}
+		return errors.Join(local.Define(ctx, defined, by), local.Close())
 	}
-	return local.Define(ctx, defined, by)
+	return problem.New(problem.Unavailable, "the store %s is held by process %d, which "+
+		"begins its campaigns itself",
+		filepath.Base(s.path), at.Status().PID)
 }
 
 // await waits until a campaign is folded up to a sequence. The channel is taken

@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/format"
@@ -33,6 +34,9 @@ type driving struct {
 func (c *Campaign) Start(ctx context.Context, by engine.Request) error {
 	if err := c.store.custody.setStarted(c.name, true, by); err != nil {
 		return err
+	}
+	if l := c.store.lab; l.cluster != nil {
+		return l.cluster.start(ctx, c)
 	}
 	ready := c.start()
 	select {
@@ -93,6 +97,9 @@ func (c *Campaign) start() (ready <-chan error) {
 	case err != nil:
 		answer <- err
 		return answer
+	case !ours && c.store.lab.cluster != nil:
+		answer <- nil // whoever is to drive it takes the store
+		return answer
 	case !ours:
 		answer <- problem.New(problem.Unavailable,
 			"process %d holds the store and runs its campaigns", at.Status().PID)
@@ -116,10 +123,14 @@ func (c *Campaign) start() (ready <-chan error) {
 		cancel()
 		c.mu.Lock()
 		c.run = nil
-		if err != nil && c.store.lab.ctx.Err() == nil {
+		failed := err != nil && c.store.lab.ctx.Err() == nil
+		if failed {
 			c.trouble = err
 		}
 		c.mu.Unlock()
+		if cluster := c.store.lab.cluster; cluster != nil {
+			cluster.ended(c.store.base(), failed && !errors.Is(err, events.ErrInUse))
+		}
 		c.store.lab.announce()
 	})
 	return answer
@@ -131,6 +142,14 @@ func (c *Campaign) Halt(by engine.Request) error {
 	err := c.store.custody.setStarted(c.name, false, by)
 	c.halt()
 	return err
+}
+
+// stopped ends the run where the lab's log says that it does not go on. It does
+// not wait for that.
+func (c *Campaign) stopped() {
+	if r := c.current(); r != nil {
+		r.cancel()
+	}
 }
 
 // current is the campaign's run, nil where this process does not run it.

@@ -181,6 +181,8 @@ func Load(ctx context.Context, s Store, campaign string) (core *engine.Core, err
 // Running is a process that runs a campaign, and what the campaign is doing.
 type Running struct {
 	PID int `json:"pid"`
+	// Host is its machine, empty for this one.
+	Host string `json:"host,omitempty"`
 	control.Running
 	Build events.Build `json:"build"`
 	// Last is the position of the newest event in the store.
@@ -192,7 +194,7 @@ func RunningIn(s Store, campaign string) *Running {
 	status := s.Status()
 	for _, r := range status.Campaigns {
 		if r.Campaign == campaign {
-			return &Running{PID: status.PID, Running: r, Build: status.Build, Last: status.Last}
+			return &Running{PID: status.PID, Host: status.Host, Running: r, Build: status.Build, Last: status.Last}
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/equip"
@@ -28,6 +29,9 @@ func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 	at, err := c.store.holder()
 	if err != nil {
 		return nil, err
+	}
+	if away, ok := at.(*watched); ok {
+		return c.suggestAway(ctx, away)
 	}
 	local, ours := at.(*Local)
 	if !ours {
@@ -53,6 +57,57 @@ func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.suggestRun(ctx, core, local.log)
+}
+
+// suggestAway is Suggest of a campaign in a database of which this process does
+// not hold the store: another one runs it, or none does, and then this one takes
+// the store for the moment.
+func (c *Campaign) suggestAway(ctx context.Context, away *watched) (*view.Suggestion, error) {
+	for {
+		changed := c.store.lab.Changed()
+		run := c.Running()
+		switch {
+		case run == nil && !c.store.custody.started(c.name):
+			return c.suggestFree(ctx, away)
+		case run != nil && run.WaitingFor != "":
+			core, err := c.Load(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if waits(core) {
+				return c.suggestRun(ctx, core, away.log)
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// suggestFree works out what a campaign suggests that nobody runs.
+func (c *Campaign) suggestFree(ctx context.Context, away *watched) (*view.Suggestion, error) {
+	local, err := OpenLocal(ctx, away.address, away.options)
+	if err != nil {
+		return nil, err
+	}
+	core, suggestion, err := c.suggestByHand(ctx, local)
+	if err = errors.Join(err, local.Close()); err != nil {
+		return nil, err
+	}
+	if core == nil {
+		return c.Suggest(ctx) // it was started just now
+	}
+	if _, err := c.store.await(ctx, c.name, core.State().Sequence); err != nil {
+		return nil, err
+	}
+	return view.Suggest(ctx, core, away.log, suggestion)
+}
+
+// suggestRun is what a campaign that is run, and waits, suggests.
+func (c *Campaign) suggestRun(ctx context.Context, core *engine.Core, log events.Log) (*view.Suggestion, error) {
 	s := core.State()
 	// What is suggested can be answered.
 	if _, err := c.store.await(ctx, c.name, s.Sequence); err != nil {
@@ -74,7 +129,7 @@ func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 		suggested.WaitingFor = run.WaitingFor
 		suggested.Remedies = run.Remedies
 	}
-	return view.Suggest(ctx, core, local.log, suggested)
+	return view.Suggest(ctx, core, log, suggested)
 }
 
 // settled waits until the loop waits for a person or an instrument, and returns
@@ -139,7 +194,11 @@ func (c *Campaign) suggestByHand(
 	if c.current() != nil {
 		return nil, engine.Suggestion{}, nil
 	}
-	return local.Suggest(ctx, c.name, filepath.Dir(c.store.path))
+	folder := c.store.lab.options.Folder
+	if !store.InDatabase(c.store.path) {
+		folder = filepath.Dir(c.store.path)
+	}
+	return local.Suggest(ctx, c.name, folder)
 }
 
 // Suggest drives a campaign that is not run up to the point where it needs a

@@ -127,6 +127,7 @@ a campaign of a server, by its name or its file.
 		"drive",
 		a.runCommand(),
 		a.serveCommand(),
+		a.workCommand(),
 		a.statusCommand(),
 		a.pauseCommand(),
 		a.resumeCommand(),

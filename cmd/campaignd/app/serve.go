@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -14,9 +15,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/campaignd/campaignd/events/bus"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/forward"
@@ -37,6 +40,7 @@ const defaultAddress = "127.0.0.1:7070"
 // other: they are three ways to TLS.
 type serving struct {
 	folder, address string
+	drives          driving
 	cert, key       string
 	domains         []string
 	proxy           string
@@ -44,12 +48,56 @@ type serving struct {
 	attended        bool
 }
 
+// driving says which campaigns of a lab in a database a process drives.
+type driving struct {
+	// database is the address of the lab's database; empty for a lab in a folder.
+	database string
+	// instruments are those that the process reaches; nil for all.
+	instruments []string
+	// none is set where it drives no campaign.
+	none bool
+}
+
+// flags are those of the commands that drive campaigns of a lab in a database.
+func (d *driving) flags(flags *pflag.FlagSet, folder *string) {
+	flags.StringVar(folder, "folder", ".", "with a database: the `folder` of lab.yaml and of what campaign files name")
+	flags.StringSliceVar(&d.instruments, "instrument", nil,
+		"with a database: drive no campaign at an instrument of lab.yaml but at these `names`")
+}
+
+// place is what the arguments of a command name: a folder, or the database of a
+// lab, which is also that of --store where it names no store.
+func (d *driving) place(a *app, args []string, folder *string) error {
+	named := a.store
+	if len(args) > 0 {
+		named = args[0]
+	}
+	if !store.InDatabase(named) {
+		if len(args) > 0 {
+			*folder = args[0]
+		}
+		return nil
+	}
+	database, name, err := store.Split(named)
+	if err != nil {
+		return inputError{err}
+	}
+	if name != "" {
+		return badInput("%s is a store: name the database of the lab, %s", named, database)
+	}
+	d.database = database
+	return nil
+}
+
+// lab is where the lab is.
+func (s serving) lab() string { return cmp.Or(s.drives.database, s.folder) }
+
 // serveCommand is `campaignd serve`. The flags say where to listen and what
 // protects that; everything about people and instruments stands in lab.yaml.
 func (a *app) serveCommand() *cobra.Command {
-	s := serving{folder: "."}
+	var s serving
 	cmd := &cobra.Command{
-		Use:   "serve [FOLDER]",
+		Use:   "serve [FOLDER | DATABASE]",
 		Short: "Serve the campaigns of a folder to browsers and programs",
 		Long: `Serve the stores of FOLDER (default: this folder), or those of --store, and run any
 number of their campaigns at once: in the browser, and under /api/v1 for programs.
@@ -59,6 +107,10 @@ have ended; others are shown, and run once somebody starts them. A store that
 ` + "`campaignd run`" + ` holds is shown too. Ctrl-C ends the server: what is under way at
 an instrument goes on, and is asked about at the next start. FOLDER/lab.yaml names
 the lab's instruments, and people and how they are reached.
+
+With the address of a database, postgres://USER@HOST/DATABASE, it serves all stores
+there, beside any number of other servers and of ` + "`campaignd work`" + `: a campaign is
+driven by one of them, and by another within ten seconds of its death.
 
 Without accounts the server listens on this machine alone, and everybody on it may
 do everything. On another address it wants accounts (` + "`campaignd account add`" + `) and
@@ -75,11 +127,12 @@ who may equip the lab, with --confined of nobody.`,
   campaignd serve lab --listen :443 --acme lab.example.org
   campaignd serve lab --listen :8443 --tls-cert lab.pem --tls-key lab.key
   campaignd serve lab --listen 10.0.0.5:7070 --behind-proxy 10.0.0.1/32
+  campaignd serve postgres://campaignd@db.example.org/lab --folder lab
   curl http://127.0.0.1:7070/api/v1/campaigns`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				s.folder = args[0]
+			if err := s.drives.place(a, args, &s.folder); err != nil {
+				return err
 			}
 			ctx := cmd.Context()
 			if s.attended {
@@ -92,6 +145,8 @@ who may equip the lab, with --confined of nobody.`,
 		},
 	}
 	flags := cmd.Flags()
+	s.drives.flags(flags, &s.folder)
+	flags.BoolVar(&s.drives.none, "no-work", false, "with a database: drive no campaign, only show them")
 	flags.StringVar(&s.address, "listen", defaultAddress, "the `address` to listen on")
 	flags.StringVar(&s.cert, "tls-cert", "", "the certificate, with its chain, as a PEM `file`")
 	flags.StringVar(&s.key, "tls-key", "", "its private key, as a PEM `file`")
@@ -117,7 +172,7 @@ who may equip the lab, with --confined of nobody.`,
 //
 // An interrupt is how a server ends, and no failure: the exit code is 0.
 func (a *app) serve(ctx context.Context, s serving) error {
-	if lablog.Exists(s.folder) {
+	if s.drives.database == "" && lablog.Exists(s.folder) {
 		return badInput("%s is a store, and not a folder of stores: serve it with `campaignd serve --store %s`",
 			s.folder, shellArg(s.folder))
 	}
@@ -160,8 +215,10 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	defer open.close()
 	web := server.New(a.served(s, named, open, gate.Options{Accounts: people, Proxy: proxy}))
 	url := scheme + "://" + listener.Addr().String()
-	defer announced(open.lab.Private(), url)()
-	a.printf("Serving %s on %s\n", open.lab.Folder(), url)
+	if s.drives.database == "" {
+		defer announced(open.lab.Private(), url)()
+	}
+	a.printf("Serving %s on %s\n", cmp.Or(s.drives.database, open.lab.Folder()), url)
 	if people.Empty() {
 		a.printf("There are no accounts: everybody on this machine may do everything here.\n" +
 			"To change that: campaignd account add NAME --role admin\n")
@@ -232,12 +289,12 @@ func (a *app) openAccounts(
 	}
 	options := s.accountOptions(named)
 	options.Log = func(line string) { a.remark("%s", line) }
-	if people, err = accounts.Open(accounts.Dir(s.folder), options); err != nil {
+	if people, err = accounts.Open(lablog.Address(s.lab()), options); err != nil {
 		return nil, nil, err
 	}
 	err = s.safe(host, people.Empty())
-	var unreachable func()
-	if err == nil {
+	unreachable := func() {}
+	if err == nil && s.drives.database == "" { // else they are changed where they are
 		unreachable, err = serveAccounts(accounts.Dir(s.folder), people)
 	}
 	if err != nil {
@@ -280,21 +337,15 @@ func (a *app) openLab(
 	if err != nil {
 		return nil, err
 	}
-	options := lab.Options{
-		Folder:   s.folder,
-		Registry: a.registry,
-		Build:    thisBuild().Build,
-		Account:  control.OwnAccount(),
-		Own:      people.Lab(),
-		Log:      a.dated,
-	}
+	options := a.labOptions(s.folder, s.drives)
+	options.Own = people.Lab()
 	options.Reads = func(ctx context.Context, store string, b *bus.Bus, caught func()) {
 		var forwarding sync.WaitGroup
 		forwarding.Go(func() { forwarder.Serve(ctx, store, b) })
 		notifier.Serve(ctx, store, b, caught)
 		forwarding.Wait()
 	}
-	if a.store != "" {
+	if a.store != "" && s.drives.database == "" {
 		options.Stores = []string{a.store}
 	}
 	l, err := lab.Open(ctx, options)
@@ -316,6 +367,20 @@ func (a *app) openLab(
 		watched()
 	}
 	return &openedLab{l, notifier, forwarder, end}, nil
+}
+
+// labOptions are those of every command that opens a lab.
+func (a *app) labOptions(folder string, drives driving) lab.Options {
+	return lab.Options{
+		Folder:      folder,
+		Database:    drives.database,
+		Watches:     drives.none,
+		Instruments: drives.instruments,
+		Registry:    a.registry,
+		Build:       thisBuild().Build,
+		Account:     control.OwnAccount(),
+		Log:         a.dated,
+	}
 }
 
 // served says what is served, and to whom. Secure marks cookies as for HTTPS

@@ -1,0 +1,83 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/labfile"
+	"github.com/campaignd/campaignd/internal/telemetry"
+)
+
+// workCommand is `campaignd work`.
+func (a *app) workCommand() *cobra.Command {
+	var drives driving
+	var folder string
+	cmd := &cobra.Command{
+		Use:   "work DATABASE",
+		Short: "Drive campaigns of a lab in a database, beside other machines",
+		Long: `Drive campaigns of the lab in DATABASE, beside any number of other workers and of
+servers, which drive campaigns, too, unless they are told --no-work.
+
+A campaign that was started is driven by one process. Where that ends, or its machine
+dies, another one goes on with it within ten seconds; what was under way at an
+instrument is asked about first, as after every crash. Campaigns are shared out evenly.
+With --instrument a worker is for the campaigns at instruments that its machine
+reaches, and for those that need none: the names are those of lab.yaml, which each
+machine has in its --folder.
+
+Ctrl-C, or SIGTERM, hands the campaigns over and ends.`,
+		Example: `  campaignd work postgres://campaignd@db.example.org/lab
+  campaignd work postgres://campaignd@db.example.org/lab --folder lab --instrument pump`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := drives.place(a, args, &folder); err != nil {
+				return err
+			}
+			if drives.database == "" {
+				return badInput("name the database of the lab: campaignd work postgres://USER@HOST/DATABASE; " +
+					"a lab in a folder is driven by `campaignd serve`")
+			}
+			return a.work(cmd.Context(), folder, drives)
+		},
+	}
+	drives.flags(cmd.Flags(), &folder)
+	return cmd
+}
+
+// work drives campaigns until it is interrupted, which is how a worker ends, and
+// no failure.
+func (a *app) work(ctx context.Context, folder string, drives driving) error {
+	named, err := labfile.ReadFolder(a.registry, folder)
+	if err != nil {
+		return inputError{err}
+	}
+	for _, name := range drives.instruments {
+		if named == nil || named.Instruments[name].Driver.Name == "" {
+			return badInput("there is no instrument %s in the lab.yaml of %s", name, shellArg(folder))
+		}
+	}
+	flush, err := telemetry.Setup(ctx, version())
+	if err != nil {
+		return badInput("%w", err)
+	}
+	defer func() {
+		if err := flush(context.WithoutCancel(ctx)); err != nil {
+			a.remark("%v", err)
+		}
+	}()
+	l, err := lab.Open(ctx, a.labOptions(folder, drives))
+	if err != nil {
+		return storeError{err}
+	}
+	a.printf("Working for %s\n", drives.database)
+	<-ctx.Done()
+	l.Close()
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		a.remark("Interrupted. Other processes of the lab go on with its campaigns.")
+		return nil
+	}
+	return context.Cause(ctx)
+}
