@@ -35,6 +35,12 @@ type ValueStore interface {
 	// SetValuesLazily makes changes without waiting for the disk. Readers see
 	// them at once; a crash may lose them.
 	SetValuesLazily(ctx context.Context, changes ...KeyValue) error
+
+	// SwapValue sets the value of a key, durably as SetValues does, if it still
+	// is what the caller takes it for: nil where there is none, and to remove
+	// it. It reports whether it was; of several that swap the same one at the
+	// same time, it was for one. Nothing is changed for the others.
+	SwapValue(ctx context.Context, key string, before, after []byte) (swapped bool, err error)
 }
 
 // KeyValue is a value under its key. As a change, a nil Value removes the key.

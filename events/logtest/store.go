@@ -37,6 +37,8 @@ var storeLaws = []law{
 		false, checkValues},
 	{"ValuesRefused", "of changes of which one cannot be kept none is made",
 		false, checkValuesRefused},
+	{"SwapValue", "a value is changed by one of those who have seen what it was, and by no other",
+		false, checkSwapValue},
 	{"ClosedStore", "a closed store proves nothing any more", false, checkClosedStore},
 	{"SameHead", "a store has the same head and campaigns after reopening, and extends it as " +
 		"it grows", true, checkSameHead},

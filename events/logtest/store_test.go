@@ -25,6 +25,7 @@ type brokenStore struct {
 	inclusion func(p events.Position, size int64, proof tlog.RecordProof, err error) (tlog.RecordProof, error)
 	growth    func(old, size int64, proof tlog.TreeProof, err error) (tlog.TreeProof, error)
 	values    func(changes []events.KeyValue) []events.KeyValue
+	swap      func(s events.Store, key string, before, after []byte) (bool, error)
 	err       error
 }
 
@@ -33,6 +34,13 @@ func (b *brokenStore) SetValues(ctx context.Context, changes ...events.KeyValue)
 		changes = b.values(changes)
 	}
 	return b.Store.SetValues(ctx, changes...)
+}
+
+func (b *brokenStore) SwapValue(ctx context.Context, key string, before, after []byte) (bool, error) {
+	if b.swap != nil {
+		return b.swap(b.Store, key, before, after)
+	}
+	return b.Store.SwapValue(ctx, key, before, after)
 }
 
 func (b *brokenStore) Campaigns(ctx context.Context) ([]string, error) {
@@ -163,6 +171,24 @@ func TestSuiteCatchesStores(t *testing.T) {
 		{"keeps what can be kept of wrong changes", brokenStore{values: func(changes []events.KeyValue) []events.KeyValue {
 			return slices.DeleteFunc(changes, func(c events.KeyValue) bool { return events.CheckValues([]events.KeyValue{c}) != nil })
 		}}, "ValuesRefused"},
+		{"looks at a value, and then sets it", brokenStore{swap: func(
+			s events.Store, key string, before, after []byte,
+		) (bool, error) {
+			now, err := s.Value(t.Context(), key)
+			if err != nil || (now == nil) != (before == nil) || string(now) != string(before) {
+				return false, err
+			}
+			time.Sleep(time.Millisecond)
+			return true, s.SetValues(t.Context(), events.KeyValue{Key: key, Value: after})
+		}}, "SwapValue"},
+		{"swaps an empty value for a missing one", brokenStore{swap: func(
+			s events.Store, key string, before, after []byte,
+		) (bool, error) {
+			if now, err := s.Value(t.Context(), key); err == nil && now != nil && len(now) == 0 && before == nil {
+				before = now
+			}
+			return s.SwapValue(t.Context(), key, before, after)
+		}}, "SwapValue"},
 		{"has failed", brokenStore{err: events.ErrStopped}, "Working"},
 		{"has a head though it is closed", brokenStore{head: func(h tlog.Tree) tlog.Tree { return h }}, "ClosedStore"},
 	} {

@@ -151,3 +151,67 @@ func checkValuesReopened(s *subject) error {
 	}
 	return nil
 }
+
+// checkSwapValue swaps values that are there, empty or missing, for others, and
+// then has several writers count in one: an increment that is lost, or made by
+// two of them, is missing at the end. Others set values of other keys meanwhile.
+func checkSwapValue(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	long := make([]byte, events.MaxValueSize+1)
+	for _, step := range []struct {
+		before, after []byte
+		swapped       bool
+	}{
+		{[]byte("1"), []byte("2"), false}, // there is none
+		{[]byte{}, []byte("2"), false},
+		{nil, []byte{}, true},
+		{nil, []byte("3"), false}, // an empty one is one
+		{[]byte{}, []byte("3"), true},
+		{[]byte("4"), nil, false},
+		{[]byte("3"), []byte("5"), true},
+		{[]byte("5"), []byte("5"), true},
+		{[]byte("5"), nil, true},
+		{nil, nil, true},
+		{nil, []byte("0"), true},
+	} {
+		got, err := s.store().SwapValue(ctx, "k", step.before, step.after)
+		if err != nil || got != step.swapped {
+			return fmt.Errorf("%q for %q: %v, %v", step.after, step.before, got, err)
+		}
+	}
+	if _, err := s.store().SwapValue(ctx, "k", []byte("0"), long); !errors.Is(err, events.ErrInvalidValue) {
+		return fmt.Errorf("a long value: %v, want ErrInvalidValue", err)
+	}
+	const writers, each = 4, 8
+	failed := make(chan error, writers)
+	for w := range writers {
+		go func() {
+			for n := range each {
+				if err := s.store().SetValues(ctx, set(fmt.Sprint("other/", w), fmt.Sprint(n))); err != nil {
+					failed <- err
+					return
+				}
+				for swapped := false; !swapped; {
+					was, err := s.store().Value(ctx, "k")
+					if err == nil {
+						var k int
+						_, _ = fmt.Sscan(string(was), &k)
+						swapped, err = s.store().SwapValue(ctx, "k", was, []byte(fmt.Sprint(k+1)))
+					}
+					if err != nil {
+						failed <- err
+						return
+					}
+				}
+			}
+			failed <- nil
+		}()
+	}
+	for range writers {
+		if err := <-failed; err != nil {
+			return err
+		}
+	}
+	return s.hasValues("k", set("k", fmt.Sprint(writers*each)))
+}

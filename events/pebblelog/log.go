@@ -71,6 +71,10 @@ type Log struct {
 	// it. It is never held while a caller's code runs.
 	readers sync.RWMutex
 
+	// swapping is held, shared, by who changes values, and exclusively by who
+	// compares one first.
+	swapping sync.RWMutex
+
 	mu      sync.Mutex
 	durable tlog.Tree // what is on disk, and so visible
 	closed  bool

@@ -93,6 +93,33 @@ func (l *Log) SetValuesLazily(ctx context.Context, changes ...events.KeyValue) e
 func (l *Log) setValues(
 	ctx context.Context, how *pebble.WriteOptions, changes []events.KeyValue,
 ) error {
+	l.swapping.RLock()
+	defer l.swapping.RUnlock()
+	return l.changeValues(ctx, how, changes)
+}
+
+// SwapValue implements [events.ValueStore].
+func (l *Log) SwapValue(ctx context.Context, key string, before, after []byte) (bool, error) {
+	l.swapping.Lock()
+	defer l.swapping.Unlock()
+	now, err := l.Value(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	same := (now == nil) == (before == nil) && bytes.Equal(now, before)
+	if !same { // a store that does not write says so all the same
+		return false, l.changeValues(ctx, pebble.Sync, nil)
+	}
+	if err := l.changeValues(ctx, pebble.Sync, []events.KeyValue{{Key: key, Value: after}}); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// changeValues is setValues for who holds swapping.
+func (l *Log) changeValues(
+	ctx context.Context, how *pebble.WriteOptions, changes []events.KeyValue,
+) error {
 	err := events.CheckValues(changes)
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 
@@ -124,6 +125,44 @@ func (l *Log) setValues(
 		return fmt.Errorf("store: set values: %w", err)
 	}
 	return nil
+}
+
+// SwapValue implements [events.ValueStore]. Each of the statements changes a row
+// or none; where another writer has the row, it waits, and compares with what
+// that has made of it.
+func (l *Log) SwapValue(ctx context.Context, key string, before, after []byte) (swapped bool, err error) {
+	change := []events.KeyValue{{Key: key, Value: slices.Clone(after)}}
+	if err = events.CheckValues(change); err == nil {
+		err = l.writable(ctx)
+	}
+	if err != nil {
+		return false, fmt.Errorf("store: swap a value: %w", err)
+	}
+	statement, args := "", []any{l.id, []byte(key)}
+	switch {
+	case before == nil && after == nil:
+		now, err := l.Value(ctx, key)
+		return now == nil && err == nil, err
+	case before == nil:
+		statement = `insert into cd_value (store, key, value) values ($1, $2, $3) on conflict do nothing`
+		args = append(args, change[0].Value)
+	case after == nil:
+		statement = `delete from cd_value where store = $1 and key = $2 and value = $3`
+		args = append(args, slices.Clone(before))
+	default:
+		statement = `update cd_value set value = $3 where store = $1 and key = $2 and value = $4`
+		args = append(args, change[0].Value, slices.Clone(before))
+	}
+	var rows atomic.Int64 // the statement may outlive the call
+	err = l.once(ctx, func(ctx context.Context, c *conn) error {
+		n, err := c.exec(ctx, statement, args...)
+		rows.Store(n)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("store: swap a value: %w", err)
+	}
+	return rows.Load() == 1, nil
 }
 
 // writable reports a context that is done, or a log that does not write.

@@ -7,7 +7,7 @@
 //
 // Of a lab in a folder it is FOLDER/.campaignd/lab, and one process holds it at
 // a time. Of a lab in a database it is the store .campaignd there, and any
-// number of processes append to it beside each other ([Log.Shared]): each is
+// number of processes append to it ([Log.Shared]): each is
 // refused what it decided without another's events
 // ([events.ConflictError]), reads those, and decides anew.
 package lablog
