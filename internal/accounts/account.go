@@ -199,25 +199,25 @@ func (d *Directory) Add(ctx context.Context, by Identity, n NewAccount) (Account
 			return Account{}, err
 		}
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	a, entries, err := d.newAccount(ctx, by, n)
-	if err != nil {
+	if err := d.decide(func() error {
+		a, entries, err := d.newAccount(ctx, by, n)
+		if err != nil {
+			return err
+		}
+		if d.none() && !a.isAdmin() {
+			return problem.New(problem.NotNow,
+				"the first account must be an admin's, who looks after the others").
+				With(problem.Remedy{Text: "make one first", Action: problem.AddAccount})
+		}
+		c := change{entries: entries}
+		if hashed != "" {
+			c.setPassword(by.entry(ctx, KindPasswordSet, a.Name), hashed)
+		}
+		return d.commit(c)
+	}); err != nil {
 		return Account{}, err
 	}
-	if d.Empty() && !a.isAdmin() {
-		return Account{}, problem.New(problem.NotNow,
-			"the first account must be an admin's, who looks after the others").
-			With(problem.Remedy{Text: "make one first", Action: problem.AddAccount})
-	}
-	c := change{entries: entries}
-	if hashed != "" {
-		c.setPassword(by.entry(ctx, KindPasswordSet, a.Name), hashed)
-	}
-	if err := d.commit(c); err != nil {
-		return Account{}, err
-	}
-	return d.Account(a.Name)
+	return d.known(n.Name)
 }
 
 // setPassword keeps the hash of a new password, and adds the entry that names
@@ -291,6 +291,7 @@ func granted(e Entry, g Grant) Entry {
 // Accounts returns every account, in the order of their names. The caller has
 // asked whether they may be seen.
 func (d *Directory) Accounts() []Account {
+	d.catchUp()
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	all := make([]Account, 0, len(d.state.accounts))
@@ -302,6 +303,12 @@ func (d *Directory) Accounts() []Account {
 
 // Account returns an account, or an error of code [problem.NotFound].
 func (d *Directory) Account(name string) (Account, error) {
+	d.catchUp()
+	return d.known(name)
+}
+
+// known is Account as far as the state knows.
+func (d *Directory) known(name string) (Account, error) {
 	a := d.account(canonicalName(name))
 	if a == nil {
 		return Account{}, noAccount(name)
@@ -324,13 +331,15 @@ func (d *Directory) update(
 	by Identity,
 	name string,
 	edit func(a *account, c *change) ([]Entry, error),
-) (Account, error) {
+) (after Account, err error) {
 	if err := d.mayOrRefuse(by, Administer, ""); err != nil {
 		return Account{}, err
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	return d.edit(canonicalName(name), edit)
+	err = d.decide(func() error {
+		after, err = d.edit(canonicalName(name), edit)
+		return err
+	})
+	return after, err
 }
 
 // edit is update for a caller that holds writing and has checked who asks. The
@@ -365,7 +374,7 @@ func (d *Directory) edit(name string, edit func(a *account, c *change) ([]Entry,
 	if err := d.commit(c); err != nil {
 		return Account{}, err
 	}
-	return d.Account(name)
+	return d.known(name)
 }
 
 // otherAdmin reports whether there is an admin besides an account. The caller
@@ -542,10 +551,10 @@ func (d *Directory) Unlock(ctx context.Context, by Identity, name string) error 
 	if name != "" && d.account(name) == nil {
 		return noAccount(name)
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	d.limits.forget(name)
-	return d.commit(change{entries: []Entry{by.entry(ctx, KindUnlocked, name)}})
+	return d.decide(func() error {
+		d.limits.forget(name)
+		return d.commit(change{entries: []Entry{by.entry(ctx, KindUnlocked, name)}})
+	})
 }
 
 // shown is a text as it can be shown and recorded. The bound is in bytes; a

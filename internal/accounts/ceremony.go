@@ -9,16 +9,19 @@ import (
 
 // ceremony is what is remembered between the two steps of a passkey or of
 // OpenID Connect. It stays here and not with the browser: what is compared with
-// the answer must not come from the one who answers.
+// the answer must not come from the one who answers. Where the answer may reach
+// another server than the one that has asked, the browser carries it, sealed.
 type ceremony struct {
-	what    purpose
-	account string // whose it is, where that is known
-	from    string // the network that began it
-	until   time.Time
+	What    purpose   `json:"what"`
+	Account string    `json:"account,omitempty"` // whose it is, where that is known
+	From    string    `json:"from,omitempty"`    // the network that began it
+	Until   time.Time `json:"until"`
 
-	passkey webauthn.SessionData
+	Passkey *webauthn.SessionData `json:"passkey,omitempty"`
 
-	state, nonce, verifier string
+	State    string `json:"state,omitempty"`
+	Nonce    string `json:"nonce,omitempty"`
+	Verifier string `json:"verifier,omitempty"`
 }
 
 // purpose is what a ceremony is for; one for something else is not accepted.
@@ -40,6 +43,23 @@ const (
 	mostOfOne      = 32
 )
 
+// beginCeremony remembers a ceremony, and returns its name.
+func (d *Directory) beginCeremony(x *ceremony) (name string, err error) {
+	if d.shared != nil {
+		return d.sealed(x)
+	}
+	return d.ceremonies.begin(d.now(), x), nil
+}
+
+// finishCeremony returns a ceremony, nil where it is over, or is for something
+// else.
+func (d *Directory) finishCeremony(name string, what purpose) (*ceremony, error) {
+	if d.shared != nil {
+		return d.unsealed(name, what)
+	}
+	return d.ceremonies.finish(d.now(), name, what), nil
+}
+
 // ceremonies are those that have begun, by a random name that only the one who
 // began one knows.
 type ceremonies struct {
@@ -58,21 +78,21 @@ func newCeremonies() *ceremonies { return &ceremonies{begun: make(map[key]*cerem
 func (c *ceremonies) begin(now time.Time, x *ceremony) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	x.until = now.Add(ceremonyTime)
+	x.Until = now.Add(ceremonyTime)
 	live, own := c.order[:0], 0
 	for _, k := range c.order {
-		if b := c.begun[k]; b == nil || now.After(b.until) {
+		if b := c.begun[k]; b == nil || now.After(b.Until) {
 			delete(c.begun, k)
 			continue
-		} else if b.from == x.from {
+		} else if b.From == x.From {
 			own++
 		}
 		live = append(live, k)
 	}
 	c.order = live
 	for i := 0; i < len(c.order) && (own >= mostOfOne || len(c.begun) >= mostCeremonies); i++ {
-		if b := c.begun[c.order[i]]; b.from == x.from || len(c.begun) >= mostCeremonies {
-			if b.from == x.from {
+		if b := c.begun[c.order[i]]; b.From == x.From || len(c.begun) >= mostCeremonies {
+			if b.From == x.From {
 				own--
 			}
 			delete(c.begun, c.order[i])
@@ -95,7 +115,7 @@ func (c *ceremonies) finish(now time.Time, name string, what purpose) *ceremony 
 	at := keyOf(name)
 	x := c.begun[at]
 	delete(c.begun, at)
-	if x == nil || x.what != what || now.After(x.until) {
+	if x == nil || x.What != what || now.After(x.Until) {
 		return nil
 	}
 	return x

@@ -12,6 +12,7 @@ import (
 	"github.com/alexedwards/argon2id"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts/earlier"
 	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -21,7 +22,8 @@ import (
 func Dir(folder string) string { return lablog.Dir(folder) }
 
 // Exists reports whether there are accounts in a folder such as [Dir] gives, or
-// those of an earlier version, which [Open] takes over.
+// those of an earlier version, which [Open] takes over. Of a lab in a database
+// it is not asked: [Open] makes what is not there.
 func Exists(dir string) bool {
 	return lablog.Exists(dir) || earlier.Exist(earlierDir(dir))
 }
@@ -58,10 +60,10 @@ type Options struct {
 	open   func(folder string) (events.Store, error)
 }
 
-// Directory is the accounts of a folder. Its methods may be called from several
+// Directory is the accounts of a lab. Its methods may be called from several
 // goroutines.
 type Directory struct {
-	dir string
+	dir string // the address of the lab's log
 	o   Options
 
 	// writing is held by a method that changes something, from reading what it
@@ -71,6 +73,7 @@ type Directory struct {
 	mu      sync.RWMutex
 
 	lab    *lablog.Log
+	shared *sharing        // nil where no other process appends to the log
 	log    events.Store    // what lab was when the state was made from it
 	last   events.Sequence // of the newest event of the accounts
 	state  *state
@@ -88,10 +91,10 @@ type Directory struct {
 	issuer     *issuer
 }
 
-// Open opens the accounts in a folder, such as [Dir] gives, and makes it where
-// there is none. Close releases it. The error is [ErrInUse] where another
-// process has it open, and has the code [problem.Damaged] where something is
-// missing that was acknowledged.
+// Open opens the accounts in the lab's log at an address, such as [Dir] or
+// [lablog.Address] gives, and makes it where there is none. Close releases it.
+// The error is [ErrInUse] where another process has it open, and has the code
+// [problem.Damaged] where something is missing that was acknowledged.
 func Open(dir string, o Options) (*Directory, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -117,6 +120,12 @@ func Open(dir string, o Options) (*Directory, error) {
 	}
 	if d.issuer, err = newIssuer(o.OIDC, d.now); err != nil {
 		return nil, err
+	}
+	if store.InDatabase(dir) {
+		if err := d.share(); err != nil {
+			return nil, err
+		}
+		return d, nil
 	}
 	old, err := readEarlier(dir)
 	if err != nil {
@@ -199,6 +208,9 @@ func (d *Directory) replay(limits *limits) error {
 	if limits != nil {
 		d.recall(limits, attempts)
 	}
+	if d.shared != nil {
+		return nil // another process may just be about to name them: see renewAll
+	}
 	if err := d.log.SetValuesLazily(ctx, rubbish...); err != nil {
 		return lablog.Fault(err)
 	}
@@ -210,6 +222,10 @@ func (d *Directory) Lab() *lablog.Log { return d.lab }
 
 // Close releases the accounts, and the lab's log. Requests after it fail.
 func (d *Directory) Close() error {
+	if d.shared != nil {
+		d.shared.end()
+		d.shared.following.Wait()
+	}
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	d.mu.Lock()
@@ -223,6 +239,9 @@ func (d *Directory) Close() error {
 
 // Err says why no change is taken now, nil where changes are.
 func (d *Directory) Err() error {
+	if err := d.fresh(); err != nil {
+		return err
+	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if d.stopped != nil {
@@ -238,6 +257,13 @@ func (d *Directory) Err() error {
 // current returns the log, and the newest event of the accounts in it. It takes
 // writing, so that the two belong together.
 func (d *Directory) current() (events.Store, events.Sequence, error) {
+	if d.shared != nil {
+		if err := d.look(time.Now()); err != nil {
+			return nil, 0, err
+		}
+		log, last := d.place()
+		return log, last, nil
+	}
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	_, err := d.mend()
@@ -296,11 +322,15 @@ func (d *Directory) String() string { return "the accounts in " + d.dir }
 // secret either.
 func (d *Directory) GoString() string { return d.String() }
 
-// Empty reports whether there is no account yet.
-func (d *Directory) Empty() bool {
+// Empty reports whether there is no account yet. Where that is not known there
+// is one.
+func (d *Directory) Empty() bool { return d.fresh() == nil && d.none() }
+
+// none is Empty as far as the state knows.
+func (d *Directory) none() bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return len(d.state.accounts) == 0
+	return d.stopped == nil && len(d.state.accounts) == 0
 }
 
 // now is the time, as it is recorded.
@@ -320,6 +350,9 @@ type change struct {
 // What an entry refers to is written first, under a reference that is new: a
 // crash in between leaves a value that nothing names, and replay removes it.
 func (d *Directory) commit(c change) error {
+	if d.shared != nil {
+		return d.commitShared(c)
+	}
 	anew, err := d.mend()
 	if err != nil {
 		return err
@@ -331,44 +364,67 @@ func (d *Directory) commit(c change) error {
 		return unavailable(errors.New(
 			"they have just been opened again after their disk had failed: try again"))
 	}
-	ctx := context.Background() // a change that has begun is not abandoned
-	set := d.log.SetValues
+	// A change that has begun is not abandoned.
+	return d.make(context.Background(), d.log, d.last, c)
+}
+
+// make is commit in a log, of a change that was decided on behind an event.
+func (d *Directory) make(ctx context.Context, log events.Store, behind events.Sequence, c change) error {
+	set := log.SetValues
 	if c.lazily {
-		set = d.log.SetValuesLazily
+		set = log.SetValuesLazily
 	}
 	if len(c.values) > 0 {
 		if err := set(ctx, c.values...); err != nil {
 			return lablog.Fault(err)
 		}
 	}
-	stored, err := d.append(ctx, c.entries)
+	stored, err := d.append(ctx, log, behind, c.entries)
 	if err != nil {
 		return lablog.Fault(err)
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, kv := range c.values {
+	err = d.fold(stored, c.values)
+	gone := d.letGo()
+	d.mu.Unlock()
+	// One that stays, because the disk fails now, is found when the log is opened
+	// again.
+	_ = log.SetValuesLazily(ctx, gone...)
+	return err
+}
+
+// fold takes events into the state, with the values that they name. Those that
+// it has are passed over. The caller holds mu.
+func (d *Directory) fold(stored []events.Event, kept []events.KeyValue) error {
+	for _, kv := range kept {
 		if err := d.values.put(kv); err != nil {
 			return err
 		}
 	}
 	for _, e := range stored {
+		if e.Sequence <= d.last {
+			continue
+		}
 		entry, err := entryOf(e)
 		if err != nil {
 			return err
 		}
 		d.last = e.Sequence
 		d.state.apply(entry)
+		if d.shared != nil {
+			d.count(entry)
+		}
 	}
 	d.state.forget(d.values) // as the next opening does
-	d.release(ctx)
 	return nil
 }
 
 // append records entries. They are appended at once, so that a change of
 // several entries is there whole or not at all, and behind the last event that
-// the state has folded: another writer would be refused.
-func (d *Directory) append(ctx context.Context, entries []Entry) ([]events.Event, error) {
+// they were decided on: of two writers one is refused.
+func (d *Directory) append(
+	ctx context.Context, log events.Store, behind events.Sequence, entries []Entry,
+) ([]events.Event, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
@@ -383,20 +439,22 @@ func (d *Directory) append(ctx context.Context, entries []Entry) ([]events.Event
 			return nil, err
 		}
 	}
-	return d.log.Append(ctx, Stream, d.last, batch...)
+	if d.shared != nil {
+		d.shared.appends(batch)
+	}
+	return log.Append(ctx, Stream, behind, batch...)
 }
 
-// release removes the values that the state has let go. One that stays, because
-// the disk fails now, is found when the log is opened again. The caller holds
-// mu.
-func (d *Directory) release(ctx context.Context) {
+// letGo returns what removes the values that the state has let go. The caller
+// holds mu.
+func (d *Directory) letGo() []events.KeyValue {
 	changes := make([]events.KeyValue, len(d.state.released))
 	for i, key := range d.state.released {
 		changes[i] = removed(key)
 		_ = d.values.put(changes[i]) // only fails for a value that is there
 	}
 	d.state.released = nil
-	_ = d.log.SetValuesLazily(ctx, changes...)
+	return changes
 }
 
 // account returns an account, nil where there is none of that name. It must not
@@ -454,12 +512,17 @@ func (d *Directory) Refused(who Identity, p Permission, campaign, from string) {
 // The caller may be a stranger: what strangers choose must not make one refusal
 // another, or they could fill the log.
 func (d *Directory) refuse(e Entry) {
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	var due bool
-	if e.Times, due = d.refusals.due(e, d.now()); due {
-		_ = d.commit(change{entries: []Entry{e}})
-	}
+	due, asked := false, false
+	_ = d.decide(func() error {
+		if !asked {
+			e.Times, due = d.refusals.due(e, d.now())
+			asked = true
+		}
+		if !due {
+			return nil
+		}
+		return d.commit(change{entries: []Entry{e}})
+	})
 }
 
 // refusals counts those that repeat. It is guarded by writing.

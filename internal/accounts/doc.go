@@ -21,6 +21,9 @@
 //
 // There is no snapshot: 100,000 logins are read in about a second.
 //
+// The log of a lab in a database is shared with other processes, each of which
+// serves the same people: see shared.go.
+//
 // # Who asks
 //
 // A person proves who they are with [Directory.Login],

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
@@ -26,7 +25,9 @@ import (
 // does not tell which names there are. The counts are kept in memory. When the
 // accounts are opened they are made anew from the audit log, but for those of
 // names that are no account's, which it does not hold: of these the addresses
-// count.
+// count. Of several servers each counts what failed at the others in the same
+// way, once it is in the log: what is tried at all of them at the same moment
+// is heard by each as if it were alone, and what comes after is not.
 var limitOf = map[counted]struct {
 	free    int           // failures without a delay
 	longest time.Duration // the longest delay
@@ -210,8 +211,7 @@ func (d *Directory) recall(limits *limits, all attempts) {
 	now := d.now()
 	for _, e := range all[max(0, len(all)-mostRecall):] {
 		if now.Sub(e.Time) <= recallFor {
-			known := d.values.networks[e.Account]
-			limits.recall(e, e.From != "" && slices.Contains(known, networkOf(e.From)))
+			limits.recall(e, d.familiar(e.Account, e.From))
 		}
 	}
 }

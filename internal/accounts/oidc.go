@@ -226,15 +226,16 @@ func (d *Directory) BeginOIDC(ctx context.Context, confirm string) (address, cer
 		return "", "", err
 	}
 	c := &ceremony{
-		what: toReturn, from: networkOf(addressOf(ctx)), account: confirm,
-		state: random(), nonce: random(), verifier: oauth2.GenerateVerifier(),
+		What: toReturn, From: networkOf(addressOf(ctx)), Account: confirm,
+		State: random(), Nonce: random(), Verifier: oauth2.GenerateVerifier(),
 	}
-	options := []oauth2.AuthCodeOption{oidc.Nonce(c.nonce), oauth2.S256ChallengeOption(c.verifier)}
+	options := []oauth2.AuthCodeOption{oidc.Nonce(c.Nonce), oauth2.S256ChallengeOption(c.Verifier)}
 	if confirm != "" {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"),
 			oauth2.SetAuthURLParam("max_age", "0"))
 	}
-	return d.issuer.oauth(p).AuthCodeURL(c.state, options...), d.ceremonies.begin(d.now(), c), nil
+	name, err := d.beginCeremony(c)
+	return d.issuer.oauth(p).AuthCodeURL(c.State, options...), name, err
 }
 
 // OIDCAnswer is what the browser brings back from the issuer, in the query of
@@ -284,11 +285,14 @@ func (d *Directory) FinishOIDC(
 		refuse(name, err.Error())
 		return "", Identity{}, err
 	}
-	begun := d.ceremonies.finish(d.now(), ceremonyName, toReturn)
+	begun, err := d.finishCeremony(ceremonyName, toReturn)
+	if err != nil {
+		return "", Identity{}, err
+	}
 	if d.issuer == nil || begun == nil {
 		return "", Identity{}, tooLate() // no login is under way that could have failed
 	}
-	if subtle.ConstantTimeCompare([]byte(begun.state), []byte(answer.State)) != 1 {
+	if subtle.ConstantTimeCompare([]byte(begun.State), []byte(answer.State)) != 1 {
 		return fail("", tooLate())
 	}
 	if answer.Error != "" {
@@ -298,6 +302,9 @@ func (d *Directory) FinishOIDC(
 		return "", Identity{}, problem.New(problem.Unauthenticated, "%s says: %s", d.issuer.name(),
 			shown(cmp.Or(answer.Description, answer.Error))).
 			With(problem.Remedy{Text: "try again", Action: problem.LogIn})
+	}
+	if err := d.once(ceremonyName); err != nil {
+		return fail("", err)
 	}
 	subject, said, err := d.issuer.redeem(ctx, begun, answer.Code)
 	if err != nil {
@@ -315,24 +322,34 @@ func (d *Directory) FinishOIDC(
 	if now := d.now(); confirmed.After(now) {
 		confirmed = now
 	}
-	if begun.account != "" && d.now().Sub(confirmed) > ceremonyTime {
+	if begun.Account != "" && d.now().Sub(confirmed) > ceremonyTime {
 		return fail("", problem.New(problem.Unauthenticated, "%s did not ask again who this is",
 			d.issuer.name()).
 			With(problem.Remedy{Text: "give the password", Action: problem.Confirm}))
 	}
-	d.writing.Lock()
-	a, entries, name, err := d.linked(ctx, subject, said, given)
-	if err == nil && begun.account != "" && a.Name != begun.account {
-		err = problem.New(problem.Unauthenticated,
-			"%s says that this is %s, and %s was to show it again", d.issuer.name(), a.Name, begun.account).
-			With(problem.Remedy{Text: "log in there as " + begun.account, Action: problem.Confirm})
+	var (
+		who     Identity
+		name    string // of the account that is not let in
+		refused bool
+	)
+	err = d.decide(func() error {
+		a, entries, closed, err := d.linked(ctx, subject, said, given)
+		if err == nil && begun.Account != "" && a.Name != begun.Account {
+			err = problem.New(problem.Unauthenticated,
+				"%s says that this is %s, and %s was to show it again", d.issuer.name(), a.Name, begun.Account).
+				With(problem.Remedy{Text: "log in there as " + begun.Account, Action: problem.Confirm})
+		}
+		if err != nil {
+			name, refused = closed, true
+			return err
+		}
+		token, who, err = d.begin(a.Name, ByOIDC, from, confirmed, change{entries: entries})
+		return err
+	})
+	if refused {
+		return fail(name, err)
 	}
-	if err == nil {
-		defer d.writing.Unlock()
-		return d.begin(a.Name, ByOIDC, from, confirmed, change{entries: entries})
-	}
-	d.writing.Unlock()
-	return fail(name, err)
+	return token, who, err
 }
 
 // redeem exchanges a code for what the issuer says about a person.
@@ -353,7 +370,7 @@ func (i *issuer) redeem(
 			With(problem.Remedy{Text: "try again", Action: problem.LogIn})
 	}
 	ctx = oidc.ClientContext(ctx, i.client)
-	token, err := i.oauth(p).Exchange(ctx, code, oauth2.VerifierOption(begun.verifier))
+	token, err := i.oauth(p).Exchange(ctx, code, oauth2.VerifierOption(begun.Verifier))
 	var answered *oauth2.RetrieveError
 	switch {
 	case errors.As(err, &answered):
@@ -369,7 +386,7 @@ func (i *issuer) redeem(
 	if err != nil {
 		return refused(shown(strings.ReplaceAll(err.Error(), raw, "…")))
 	}
-	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(begun.nonce)) != 1 {
+	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(begun.Nonce)) != 1 {
 		return refused("its ID token is not an answer to this login")
 	}
 	var said claims
@@ -473,24 +490,26 @@ func claimed(all map[string]any, name string) []string {
 // name, "" where there is none. It is looked for by its subject alone: an
 // e-mail address that the issuer no longer vouches for decides nothing.
 func (d *Directory) revokeIssuer(ctx context.Context, subject string) (name string, err error) {
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	own, _ := d.atIssuer(subject, claims{})
-	if len(own) == 0 {
-		return "", nil
-	}
-	a := own[0]
-	by := Identity{Method: ByOIDC}
-	c := change{entries: d.sync(ctx, by, a, nil)}
-	if len(d.sessionsOf(a.Name)) > 0 {
-		e := by.entry(ctx, KindSessionsEnded, a.Name)
-		e.Reason = "as " + d.issuer.config.Issuer + " says"
-		c.entries = append(c.entries, e)
-	}
-	if len(c.entries) == 0 {
-		return a.Name, nil
-	}
-	return a.Name, d.commit(c)
+	err = d.decide(func() error {
+		own, _ := d.atIssuer(subject, claims{})
+		if len(own) == 0 {
+			return nil
+		}
+		a := own[0]
+		name = a.Name
+		by := Identity{Method: ByOIDC}
+		c := change{entries: d.sync(ctx, by, a, nil)}
+		if len(d.sessionsOf(a.Name)) > 0 {
+			e := by.entry(ctx, KindSessionsEnded, a.Name)
+			e.Reason = "as " + d.issuer.config.Issuer + " says"
+			c.entries = append(c.entries, e)
+		}
+		if len(c.entries) == 0 {
+			return nil
+		}
+		return d.commit(c)
+	})
+	return name, err
 }
 
 // atIssuer returns the accounts that are tied to a person at the issuer, and
@@ -530,7 +549,7 @@ func (d *Directory) linked(
 	config := d.issuer.config
 	by := Identity{Method: ByOIDC}
 	own, same := d.atIssuer(subject, said)
-	empty := d.Empty()
+	empty := d.none()
 
 	var a *account
 	switch {

@@ -171,13 +171,16 @@ func (d *Directory) BeginPasskey(
 	if err != nil {
 		return "", nil, err
 	}
-	return d.options(ctx, creation, &ceremony{what: toRegister, account: a.Name, passkey: *data})
+	return d.options(ctx, creation, &ceremony{What: toRegister, Account: a.Name, Passkey: data})
 }
 
 // justHere returns the account of a session whose owner has shown who they are
 // just now.
 func (d *Directory) justHere(sessionToken string) (*account, error) {
-	s, a := d.session(sessionToken)
+	s, a, err := d.sure(sessionToken)
+	if err != nil {
+		return nil, err
+	}
 	if s == nil {
 		return nil, noSession()
 	}
@@ -190,8 +193,9 @@ func (d *Directory) options(ctx context.Context, value any, c *ceremony) (string
 	if err != nil {
 		return "", nil, err
 	}
-	c.from = networkOf(addressOf(ctx))
-	return d.ceremonies.begin(d.now(), c), text, nil
+	c.From = networkOf(addressOf(ctx))
+	name, err := d.beginCeremony(c)
+	return name, text, err
 }
 
 // FinishPasskey adds the passkey that the browser has made: the answer is the
@@ -217,33 +221,41 @@ func (d *Directory) FinishPasskey(
 	if err != nil {
 		return Passkey{}, err
 	}
-	begun := d.ceremonies.finish(d.now(), ceremonyName, toRegister)
-	if begun == nil || begun.account != a.Name {
+	begun, err := d.finishCeremony(ceremonyName, toRegister)
+	if err != nil {
+		return Passkey{}, err
+	}
+	if begun == nil || begun.Account != a.Name {
 		return Passkey{}, tooLate()
 	}
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
 	if err != nil {
 		return Passkey{}, refusedPasskey(err)
 	}
-	credential, err := d.relying.CreateCredential(d.holder(a), begun.passkey, parsed)
+	credential, err := d.relying.CreateCredential(d.holder(a), *begun.Passkey, parsed)
 	if err != nil {
 		return Passkey{}, refusedPasskey(err)
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	if d.ownerOf(credential.ID) != nil {
-		return Passkey{}, problem.New(problem.Conflict, "this passkey is known already")
+	if err := d.once(ceremonyName); err != nil {
+		return Passkey{}, err
 	}
-	s, _ := d.session(sessionToken)
-	if s == nil {
-		return Passkey{}, noSession()
-	}
-	added, err := d.edit(a.Name, func(a *account, c *change) ([]Entry, error) {
-		e := s.identity(a, addressOf(ctx)).entry(ctx, KindPasskeyAdded, a.Name)
-		e.Credential = passkeyID(credential.ID)
-		e.facts = &Facts{Secret: randomID(), Name: name}
-		c.values = append(c.values, value(passkeyKey+e.facts.Secret, passkeyValue{Credential: *credential}))
-		return []Entry{e}, nil
+	var added Account
+	err = d.decide(func() (err error) {
+		if d.ownerOf(credential.ID) != nil {
+			return problem.New(problem.Conflict, "this passkey is known already")
+		}
+		s, _ := d.session(sessionToken)
+		if s == nil {
+			return noSession()
+		}
+		added, err = d.edit(a.Name, func(a *account, c *change) ([]Entry, error) {
+			e := s.identity(a, addressOf(ctx)).entry(ctx, KindPasskeyAdded, a.Name)
+			e.Credential = passkeyID(credential.ID)
+			e.facts = &Facts{Secret: randomID(), Name: name}
+			c.values = append(c.values, value(passkeyKey+e.facts.Secret, passkeyValue{Credential: *credential}))
+			return []Entry{e}, nil
+		})
+		return err
 	})
 	if err != nil {
 		return Passkey{}, err
@@ -288,7 +300,7 @@ func (d *Directory) BeginPasskeyLogin(
 	if err != nil {
 		return "", nil, err
 	}
-	return d.options(ctx, assertion, &ceremony{what: toLogIn, passkey: *data})
+	return d.options(ctx, assertion, &ceremony{What: toLogIn, Passkey: data})
 }
 
 // FinishPasskeyLogin begins a session of the account whose passkey has
@@ -299,18 +311,19 @@ func (d *Directory) FinishPasskeyLogin(
 	ceremonyName string,
 	answer []byte,
 	from string,
-) (token string, _ Identity, err error) {
+) (token string, who Identity, err error) {
 	proved, err := d.answered(ceremonyName, toLogIn, "", answer, shown(from))
 	if err != nil {
 		return "", Identity{}, err
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	used, err := d.afterUse(proved)
-	if err != nil {
-		return "", Identity{}, err
-	}
-	return d.begin(proved.account, ByPasskey, shown(from), d.now(), used)
+	err = d.decide(func() error {
+		used, err := d.afterUse(proved)
+		if err == nil {
+			token, who, err = d.begin(proved.account, ByPasskey, shown(from), d.now(), used)
+		}
+		return err
+	})
+	return token, who, err
 }
 
 // BeginPasskeyConfirm is BeginPasskeyLogin for a person who is logged in and
@@ -322,7 +335,10 @@ func (d *Directory) BeginPasskeyConfirm(
 	if err := d.noPasskeys(); err != nil {
 		return "", nil, err
 	}
-	s, a := d.session(sessionToken)
+	s, a, err := d.sure(sessionToken)
+	if err != nil {
+		return "", nil, err
+	}
 	if s == nil {
 		return "", nil, noSession()
 	}
@@ -334,7 +350,7 @@ func (d *Directory) BeginPasskeyConfirm(
 	if err != nil {
 		return "", nil, err
 	}
-	return d.options(ctx, assertion, &ceremony{what: toConfirm, account: a.Name, passkey: *data})
+	return d.options(ctx, assertion, &ceremony{What: toConfirm, Account: a.Name, Passkey: data})
 }
 
 // FinishPasskeyConfirm is [Directory.Reauthenticate] with a passkey.
@@ -343,8 +359,11 @@ func (d *Directory) FinishPasskeyConfirm(
 	sessionToken, ceremonyName string,
 	answer []byte,
 	from string,
-) (token string, _ Identity, err error) {
-	s, a := d.session(sessionToken)
+) (token string, who Identity, err error) {
+	s, a, err := d.sure(sessionToken)
+	if err != nil {
+		return "", Identity{}, err
+	}
 	if s == nil {
 		return "", Identity{}, noSession()
 	}
@@ -352,13 +371,14 @@ func (d *Directory) FinishPasskeyConfirm(
 	if err != nil {
 		return "", Identity{}, err
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	used, err := d.afterUse(proved)
-	if err != nil {
-		return "", Identity{}, err
-	}
-	return d.confirm(sessionToken, ByPasskey, shown(from), used)
+	err = d.decide(func() error {
+		used, err := d.afterUse(proved)
+		if err == nil {
+			token, who, err = d.confirm(sessionToken, ByPasskey, shown(from), used)
+		}
+		return err
+	})
+	return token, who, err
 }
 
 // proof is a passkey that has answered, with its new counter. It is not written
@@ -376,8 +396,14 @@ func (d *Directory) answered(
 	if err := d.noPasskeys(); err != nil {
 		return proof{}, err
 	}
-	begun := d.ceremonies.finish(d.now(), ceremonyName, what)
-	if begun == nil || begun.account != name {
+	begun, err := d.finishCeremony(ceremonyName, what)
+	if err == nil {
+		err = d.renewPasskeys()
+	}
+	if err != nil {
+		return proof{}, err
+	}
+	if begun == nil || begun.Account != name {
 		return proof{}, tooLate()
 	}
 	var owner *account
@@ -403,7 +429,7 @@ func (d *Directory) answered(
 	var credential *webauthn.Credential
 	if what == toConfirm {
 		owner = d.account(name)
-		credential, err = d.relying.ValidateLogin(d.holder(owner), begun.passkey, parsed)
+		credential, err = d.relying.ValidateLogin(d.holder(owner), *begun.Passkey, parsed)
 	} else {
 		_, credential, err = d.relying.ValidatePasskeyLogin(func(id, handle []byte) (webauthn.User, error) {
 			a := d.ownerOf(id)
@@ -412,7 +438,7 @@ func (d *Directory) answered(
 			}
 			owner = a
 			return d.holder(a), nil
-		}, begun.passkey, parsed)
+		}, *begun.Passkey, parsed)
 	}
 	switch {
 	case err != nil:
@@ -422,7 +448,7 @@ func (d *Directory) answered(
 	case credential.Authenticator.CloneWarning:
 		return fail(errors.New("its counter has not gone up since it was used last: there may be a copy of it"))
 	}
-	return proof{account: owner.Name, credential: credential}, nil
+	return proof{account: owner.Name, credential: credential}, d.once(ceremonyName)
 }
 
 // afterUse returns the change that notes the use of a passkey, and its counter.
@@ -446,21 +472,25 @@ func (d *Directory) afterUse(p proof) (c change, err error) {
 
 // RemovePasskey removes a passkey of an account: one's own, or anybody's for
 // those who may [Administer].
-func (d *Directory) RemovePasskey(ctx context.Context, by Identity, name, id string) (Account, error) {
+func (d *Directory) RemovePasskey(
+	ctx context.Context, by Identity, name, id string,
+) (after Account, err error) {
 	name = canonicalName(name)
 	if err := d.ownOrAdmin(by, name); err != nil {
 		return Account{}, err
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	return d.edit(name, func(a *account, _ *change) ([]Entry, error) {
-		if !slices.ContainsFunc(a.Passkeys, func(k passkey) bool { return k.ID == id }) {
-			return nil, problem.New(problem.NotFound, "%s has no passkey %q", name, shown(id)).About(name)
-		}
-		e := by.entry(ctx, KindPasskeyRemoved, name)
-		e.Credential = id
-		return []Entry{e}, nil
+	err = d.decide(func() error {
+		after, err = d.edit(name, func(a *account, _ *change) ([]Entry, error) {
+			if !slices.ContainsFunc(a.Passkeys, func(k passkey) bool { return k.ID == id }) {
+				return nil, problem.New(problem.NotFound, "%s has no passkey %q", name, shown(id)).About(name)
+			}
+			e := by.entry(ctx, KindPasskeyRemoved, name)
+			e.Credential = id
+			return []Entry{e}, nil
+		})
+		return err
 	})
+	return after, err
 }
 
 // refusedPasskey is the answer to a passkey that proves nothing. The library's

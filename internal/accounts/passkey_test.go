@@ -245,9 +245,9 @@ func TestPasskeyNeedsItsCeremony(t *testing.T) {
 // Law: what is remembered of ceremonies is bounded, and who begins many only forgets their own.
 func TestCeremoniesAreBounded(t *testing.T) {
 	c, now := newCeremonies(), newClock().now()
-	bobs := c.begin(now, &ceremony{what: toLogIn, from: "192.0.2.1"})
+	bobs := c.begin(now, &ceremony{What: toLogIn, From: "192.0.2.1"})
 	for range 3 * mostOfOne {
-		c.begin(now, &ceremony{what: toLogIn, from: "203.0.113.9"})
+		c.begin(now, &ceremony{What: toLogIn, From: "203.0.113.9"})
 	}
 	if len(c.begun) > mostOfOne+1 || len(c.order) != len(c.begun) {
 		t.Errorf("%d are remembered, %d in their order", len(c.begun), len(c.order))
@@ -258,11 +258,11 @@ func TestCeremoniesAreBounded(t *testing.T) {
 	if c.finish(now, bobs, toLogIn) != nil {
 		t.Error("bob's is finished twice")
 	}
-	bobs = c.begin(now, &ceremony{what: toLogIn, from: "192.0.2.1"})
+	bobs = c.begin(now, &ceremony{What: toLogIn, From: "192.0.2.1"})
 	if c.finish(now, bobs, toRegister) != nil {
 		t.Error("a login has become something else")
 	}
-	c.begin(now.Add(ceremonyTime+time.Second), &ceremony{what: toLogIn, from: "192.0.2.1"})
+	c.begin(now.Add(ceremonyTime+time.Second), &ceremony{What: toLogIn, From: "192.0.2.1"})
 	if len(c.begun) != 1 {
 		t.Errorf("%d are remembered after their time", len(c.begun))
 	}

@@ -29,6 +29,8 @@ type Session struct {
 }
 
 const (
+	// tokenSize is the length of a session's token, of 32 bytes in base64.
+	tokenSize = 43
 	// seenEvery is how far Seen may lag behind.
 	seenEvery = time.Minute
 	// mostSessions is how many sessions an account has at most: a further one
@@ -96,23 +98,25 @@ func (s *session) identity(a *account, from string) Identity {
 // attempts.
 func (d *Directory) Login(
 	ctx context.Context, name, password, from string,
-) (token string, _ Identity, err error) {
+) (token string, who Identity, err error) {
 	name, from = canonicalName(name), shown(from)
 	a, again, err := d.checkPassword(ctx, name, password, from)
 	if err != nil {
 		return "", Identity{}, err
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	now := d.account(name)
-	if now == nil || now.Password != a.Password || now.Disabled {
-		return "", Identity{}, wrongLogin() // changed meanwhile
-	}
-	var c change
-	if again != "" { // the same password, kept better
-		c.values = append(c.values, value(passwordKey+now.Password, again))
-	}
-	return d.begin(name, ByPassword, from, d.now(), c)
+	err = d.decide(func() (err error) {
+		now := d.account(name)
+		if now == nil || now.Password != a.Password || now.Disabled {
+			return wrongLogin() // changed meanwhile
+		}
+		var c change
+		if again != "" { // the same password, kept better
+			c.values = append(c.values, value(passwordKey+now.Password, again))
+		}
+		token, who, err = d.begin(name, ByPassword, from, d.now(), c)
+		return err
+	})
+	return token, who, err
 }
 
 // checkPassword checks a password, within the limits, and records what fails.
@@ -123,9 +127,14 @@ func (d *Directory) Login(
 func (d *Directory) checkPassword(
 	ctx context.Context, name, password, from string,
 ) (_ *account, again hash, err error) {
+	if d.shared != nil { // also what has failed at another server counts
+		if err := d.look(time.Now()); err != nil {
+			return nil, "", err
+		}
+	}
 	a := d.account(name)
 	d.mu.RLock()
-	familiar := a != nil && from != "" && slices.Contains(d.values.networks[name], networkOf(from))
+	familiar := a != nil && d.familiar(name, from)
 	stored := hash("")
 	if a != nil {
 		stored = d.values.passwords[a.Password]
@@ -167,12 +176,16 @@ func (d *Directory) checkPassword(
 	return nil, "", wrongLogin()
 }
 
+// familiar reports whether the person of an account has logged in from an
+// address before. The caller holds mu.
+func (d *Directory) familiar(name, from string) bool {
+	return from != "" && slices.Contains(d.values.networks[name], networkOf(from))
+}
+
 // record adds an entry to the audit log, of something that was refused whatever
 // becomes of the entry.
 func (d *Directory) record(e Entry) {
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	_ = d.commit(change{entries: []Entry{e}})
+	_ = d.decide(func() error { return d.commit(change{entries: []Entry{e}}) })
 }
 
 // wrongLogin does not say which of the two is wrong.
@@ -249,6 +262,9 @@ func (d *Directory) sweep(name string) (over []*session) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	now := d.now()
+	if d.shared != nil {
+		now = now.Add(-sweepLate)
+	}
 	var own []*session
 	for _, s := range d.state.sessions {
 		if d.ended(s, now) {
@@ -281,7 +297,7 @@ func (d *Directory) sessionsOf(name string) (own []*session) {
 // The length is looked at first, so that nothing is hashed for what cannot be
 // one. The lookup is by hash, whose timing tells nothing about a token.
 func (d *Directory) session(token string) (*session, *account) {
-	if len(token) != 43 { // of 32 bytes in base64
+	if len(token) != tokenSize {
 		return nil, nil
 	}
 	hashed := keyOf(token)
@@ -302,7 +318,10 @@ func (d *Directory) session(token string) (*session, *account) {
 // moment, and keeps the session alive. The error has the code
 // [problem.Unauthenticated].
 func (d *Directory) Authenticate(ctx context.Context, sessionToken string) (Identity, error) {
-	s, a := d.session(sessionToken)
+	s, a, err := d.sure(sessionToken)
+	if err != nil {
+		return Identity{}, err
+	}
 	if s == nil {
 		return Identity{}, noSession()
 	}
@@ -354,17 +373,22 @@ func noSession() error {
 func (d *Directory) Reauthenticate(
 	ctx context.Context,
 	sessionToken, password, from string,
-) (token string, _ Identity, err error) {
-	s, a := d.session(sessionToken)
+) (token string, who Identity, err error) {
+	s, a, err := d.sure(sessionToken)
+	if err != nil {
+		return "", Identity{}, err
+	}
 	if s == nil {
 		return "", Identity{}, noSession()
 	}
 	if _, _, err := d.checkPassword(ctx, a.Name, password, shown(from)); err != nil {
 		return "", Identity{}, err
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	return d.confirm(sessionToken, ByPassword, shown(from), change{})
+	err = d.decide(func() (err error) {
+		token, who, err = d.confirm(sessionToken, ByPassword, shown(from), change{})
+		return err
+	})
+	return token, who, err
 }
 
 // confirm gives a session a new token and notes that its owner has shown who
@@ -394,8 +418,11 @@ func (d *Directory) confirm(
 func (d *Directory) ChangePassword(
 	ctx context.Context,
 	sessionToken, present, password, from string,
-) (token string, _ Identity, err error) {
-	s, a := d.session(sessionToken)
+) (token string, who Identity, err error) {
+	s, a, err := d.sure(sessionToken)
+	if err != nil {
+		return "", Identity{}, err
+	}
 	if s == nil {
 		return "", Identity{}, noSession()
 	}
@@ -411,17 +438,20 @@ func (d *Directory) ChangePassword(
 	if err != nil {
 		return "", Identity{}, err
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	if s, a = d.session(sessionToken); s == nil {
-		return "", Identity{}, noSession()
-	}
-	var c change
-	c.setPassword(Entry{
-		Kind: KindPasswordSet, By: a.Name, Account: a.Name, Method: s.Method, From: shown(from),
-		Credential: s.ID,
-	}, hashed)
-	return d.begin(a.Name, s.Method, shown(from), d.now(), c)
+	err = d.decide(func() (err error) {
+		s, a := d.session(sessionToken)
+		if s == nil {
+			return noSession()
+		}
+		var c change
+		c.setPassword(Entry{
+			Kind: KindPasswordSet, By: a.Name, Account: a.Name, Method: s.Method, From: shown(from),
+			Credential: s.ID,
+		}, hashed)
+		token, who, err = d.begin(a.Name, s.Method, shown(from), d.now(), c)
+		return err
+	})
+	return token, who, err
 }
 
 // hasPassword reports whether an account can log in with a password. The
@@ -437,20 +467,21 @@ func (d *Directory) Recent(i Identity, within time.Duration) error { return i.Re
 
 // Logout ends a session. One that has ended already is no error.
 func (d *Directory) Logout(ctx context.Context, sessionToken string) error {
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	s, a := d.session(sessionToken)
-	if s == nil {
-		return nil
-	}
-	e := Entry{Kind: KindLogout, By: a.Name, Account: a.Name, Method: s.Method,
-		From: addressOf(ctx), Credential: s.ID}
-	return d.commit(change{entries: []Entry{e}})
+	return d.decide(func() error {
+		s, a := d.session(sessionToken)
+		if s == nil {
+			return nil
+		}
+		e := Entry{Kind: KindLogout, By: a.Name, Account: a.Name, Method: s.Method,
+			From: addressOf(ctx), Credential: s.ID}
+		return d.commit(change{entries: []Entry{e}})
+	})
 }
 
 // Sessions returns the sessions of an account that are not over, the newest
 // first.
 func (d *Directory) Sessions(name string) []Session {
+	d.catchUp()
 	var own []Session
 	live := d.sessionsOf(canonicalName(name))
 	d.mu.RLock()
@@ -466,21 +497,21 @@ func (d *Directory) Sessions(name string) []Session {
 
 // EndSessions ends all sessions of an account: one's own, or those of anybody
 // for those who may [Administer]. It returns how many there were.
-func (d *Directory) EndSessions(ctx context.Context, by Identity, name string) (int, error) {
+func (d *Directory) EndSessions(ctx context.Context, by Identity, name string) (n int, err error) {
 	name = canonicalName(name)
 	if err := d.ownOrAdmin(by, name); err != nil {
 		return 0, err
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	if d.account(name) == nil {
-		return 0, noAccount(name)
-	}
-	n := len(d.sessionsOf(name))
-	if n == 0 {
-		return 0, nil
-	}
-	return n, d.commit(change{entries: []Entry{by.entry(ctx, KindSessionsEnded, name)}})
+	err = d.decide(func() error {
+		if d.account(name) == nil {
+			return noAccount(name)
+		}
+		if n = len(d.sessionsOf(name)); n == 0 {
+			return nil
+		}
+		return d.commit(change{entries: []Entry{by.entry(ctx, KindSessionsEnded, name)}})
+	})
+	return n, err
 }
 
 // EndSession ends one session of an account, by its ID: one's own, or that of
@@ -490,15 +521,15 @@ func (d *Directory) EndSession(ctx context.Context, by Identity, name, id string
 	if err := d.ownOrAdmin(by, name); err != nil {
 		return err
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	if !slices.ContainsFunc(d.sessionsOf(name), func(s *session) bool { return s.ID == id }) {
-		return problem.New(problem.NotFound, "%s has no session %q", shown(name),
-			shown(id)).About(shown(name))
-	}
-	e := by.entry(ctx, KindSessionEnded, name)
-	e.Credential = id
-	return d.commit(change{entries: []Entry{e}})
+	return d.decide(func() error {
+		if !slices.ContainsFunc(d.sessionsOf(name), func(s *session) bool { return s.ID == id }) {
+			return problem.New(problem.NotFound, "%s has no session %q", shown(name),
+				shown(id)).About(shown(name))
+		}
+		e := by.entry(ctx, KindSessionEnded, name)
+		e.Credential = id
+		return d.commit(change{entries: []Entry{e}})
+	})
 }
 
 // ownOrAdmin returns nil where an identity may change what belongs to an

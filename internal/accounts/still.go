@@ -6,7 +6,10 @@ import "context"
 // alive: a program that holds a stream open asks whether it still may, and does
 // nothing by that.
 func (d *Directory) Still(ctx context.Context, sessionToken string) (Identity, error) {
-	s, a := d.session(sessionToken)
+	s, a, err := d.sure(sessionToken)
+	if err != nil {
+		return Identity{}, err
+	}
 	if s == nil {
 		return Identity{}, noSession()
 	}
@@ -16,7 +19,10 @@ func (d *Directory) Still(ctx context.Context, sessionToken string) (Identity, e
 // StillToken returns what [Directory.AuthenticateToken] does, and notes neither
 // use nor refusal.
 func (d *Directory) StillToken(ctx context.Context, bearer string) (Identity, error) {
-	t, a, why := d.token(bearer)
+	t, a, why, err := d.sureToken(bearer)
+	if err != nil {
+		return Identity{}, err
+	}
 	if why != "" {
 		return Identity{}, noToken(why)
 	}

@@ -102,7 +102,7 @@ func (d *Directory) takeEntries(entries []earlier.Entry) error {
 				return err
 			}
 		}
-		stored, err := d.append(context.Background(), batch)
+		stored, err := d.append(context.Background(), d.log, d.last, batch)
 		if err != nil {
 			return lablog.Fault(err)
 		}
@@ -208,7 +208,7 @@ func (d *Directory) takeState(old *earlier.Accounts) error {
 	if n := len(old.Entries); n > 0 {
 		mark.Reason += fmt.Sprintf(", the last with the hash %x", old.Entries[n-1].Hash)
 	}
-	if _, err := d.append(ctx, []Entry{mark}); err != nil {
+	if _, err := d.append(ctx, d.log, d.last, []Entry{mark}); err != nil {
 		return lablog.Fault(err)
 	}
 	return nil

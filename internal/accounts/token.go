@@ -105,35 +105,50 @@ func (d *Directory) CreateToken(
 	if err := by.Recent(d.now(), JustNow); err != nil {
 		return "", Token{}, err
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	a := d.account(name)
-	if a == nil {
-		return "", Token{}, noAccount(name)
-	}
-	t, err := d.newTerms(a, n)
-	if err != nil {
-		return "", Token{}, err
-	}
 	secret = newSecret()
-	e := by.entry(ctx, KindTokenCreated, name)
-	e.Credential = randomID()
-	e.facts = &Facts{Terms: t}
-	e.Reason = t.Name + ": " + joined(t.Scopes)
-	if len(t.Campaigns) > 0 {
-		e.Reason += " in " + strings.Join(t.Campaigns, ", ")
-	}
-	c := change{entries: []Entry{e}}
-	for _, id := range d.bygone(name) {
-		c.values = append(c.values, removed(tokenKey+id))
-	}
-	c.values = append(c.values, value(tokenKey+e.Credential, tokenValue{Hash: keyOf(secret)}))
-	if err := d.commit(c); err != nil {
+	var made Token
+	if err := d.decide(func() error {
+		a := d.account(name)
+		if a == nil {
+			return noAccount(name)
+		}
+		t, err := d.newTerms(a, n)
+		if err != nil {
+			return err
+		}
+		e := by.entry(ctx, KindTokenCreated, name)
+		e.Credential = randomID()
+		e.facts = &Facts{Terms: t}
+		e.Reason = t.Name + ": " + joined(t.Scopes)
+		if len(t.Campaigns) > 0 {
+			e.Reason += " in " + strings.Join(t.Campaigns, ", ")
+		}
+		c := change{entries: []Entry{e}}
+		for _, id := range d.bygone(name) {
+			c.values = append(c.values, removed(tokenKey+id))
+		}
+		c.values = append(c.values, value(tokenKey+e.Credential, tokenValue{Hash: keyOf(secret)}))
+		if err := d.commit(c); err != nil {
+			return err
+		}
+		made, err = d.madeToken(e.Credential)
+		return err
+	}); err != nil {
 		return "", Token{}, err
 	}
+	return secret, made, nil
+}
+
+// madeToken returns a token that was just changed. Over a shared log it can be
+// gone by now.
+func (d *Directory) madeToken(id string) (Token, error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return secret, d.state.tokens[e.Credential].public(d.values), nil
+	t := d.state.tokens[id]
+	if t == nil {
+		return Token{}, problem.New(problem.NotFound, "there is no token %q any more", shown(id))
+	}
+	return t.public(d.values), nil
 }
 
 // bygone returns the tokens of an account that are not listed any more; the
@@ -253,7 +268,10 @@ func (d *Directory) AuthenticateToken(ctx context.Context, bearer string) (Ident
 			"that is no API token of campaignd: one begins with %s", TokenPrefix).
 			With(problem.Remedy{Text: "make a token, or log in", Action: problem.LogIn})
 	}
-	t, a, why := d.token(bearer)
+	t, a, why, err := d.sureToken(bearer)
+	if err != nil {
+		return Identity{}, err
+	}
 	if why != "" {
 		e := Entry{Kind: KindRefused, Method: ByToken, From: from, Reason: why}
 		if t != nil {
@@ -344,6 +362,7 @@ func (d *Directory) lateUsed(id string) *tokenValue {
 // Tokens returns the tokens of an account, the newest first, also those that
 // are not valid any more, for some months.
 func (d *Directory) Tokens(name string) []Token {
+	d.catchUp()
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	var own []Token
@@ -360,7 +379,7 @@ func (d *Directory) Tokens(name string) []Token {
 
 // RevokeToken ends a token by its ID: one's own, or anybody's for those who may
 // [Administer].
-func (d *Directory) RevokeToken(ctx context.Context, by Identity, id string) (Token, error) {
+func (d *Directory) RevokeToken(ctx context.Context, by Identity, id string) (after Token, err error) {
 	d.mu.RLock()
 	owner := ""
 	if t := d.state.tokens[id]; t != nil {
@@ -372,23 +391,23 @@ func (d *Directory) RevokeToken(ctx context.Context, by Identity, id string) (To
 	if err := d.ownOrAdmin(by, owner); err != nil {
 		return Token{}, err
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	d.mu.RLock()
-	t := d.state.tokens[id]
-	d.mu.RUnlock()
-	switch {
-	case t == nil:
-		return Token{}, problem.New(problem.NotFound, "there is no token %q", shown(id))
-	case !t.Revoked.IsZero():
-		return Token{}, problem.New(problem.Conflict, "the token %s was revoked before", id).About(id)
-	}
-	e := by.entry(ctx, KindTokenRevoked, t.Account)
-	e.Credential = id
-	if err := d.commit(change{entries: []Entry{e}}); err != nil {
-		return Token{}, err
-	}
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return d.state.tokens[id].public(d.values), nil
+	err = d.decide(func() (err error) {
+		d.mu.RLock()
+		t := d.state.tokens[id]
+		d.mu.RUnlock()
+		switch {
+		case t == nil:
+			return problem.New(problem.NotFound, "there is no token %q", shown(id))
+		case !t.Revoked.IsZero():
+			return problem.New(problem.Conflict, "the token %s was revoked before", id).About(id)
+		}
+		e := by.entry(ctx, KindTokenRevoked, t.Account)
+		e.Credential = id
+		if err := d.commit(change{entries: []Entry{e}}); err != nil {
+			return err
+		}
+		after, err = d.madeToken(id)
+		return err
+	})
+	return after, err
 }

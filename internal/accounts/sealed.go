@@ -1,0 +1,134 @@
+package accounts
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/lablog"
+)
+
+// Of several servers one may begin a ceremony and another finish it. None keeps
+// it: its name is the ceremony itself, encrypted and authenticated under a key
+// of the lab's, so that strangers who begin many cost nothing. What proves who
+// a person is proves it once: the name is claimed in the lab's log by then.
+
+const (
+	// sealKey is the value that holds the key, and usedKey those that claim a
+	// ceremony. No event names either: the one stays, the others are removed once
+	// the ceremony is over.
+	sealKey = valuesPrefix + "seal"
+	usedKey = valuesPrefix + "used/"
+	// longestSealed bounds what a stranger has decrypted, in bytes. A person with
+	// all the passkeys that are kept comes to a quarter of it.
+	longestSealed = 16 << 10
+)
+
+// sealed returns the name of a ceremony, which is all of it.
+func (d *Directory) sealed(x *ceremony) (string, error) {
+	x.Until = d.now().Add(ceremonyTime)
+	text, err := json.Marshal(x)
+	if err != nil {
+		return "", err
+	}
+	seal, err := d.seal()
+	if err != nil {
+		return "", err
+	}
+	nonce := make([]byte, seal.NonceSize())
+	_, _ = rand.Read(nonce) // never fails
+	return base64.RawURLEncoding.EncodeToString(seal.Seal(nonce, nonce, text, nil)), nil
+}
+
+// unsealed returns a ceremony, nil where it is over or for something else.
+func (d *Directory) unsealed(name string, what purpose) (*ceremony, error) {
+	if len(name) > longestSealed {
+		return nil, nil
+	}
+	seal, err := d.seal()
+	if err != nil {
+		return nil, err
+	}
+	box, err := base64.RawURLEncoding.DecodeString(name)
+	if err != nil || len(box) < seal.NonceSize() {
+		return nil, nil
+	}
+	text, err := seal.Open(nil, box[:seal.NonceSize()], box[seal.NonceSize():], nil)
+	x := new(ceremony)
+	if err != nil || json.Unmarshal(text, x) != nil || x.What != what || d.now().After(x.Until) {
+		return nil, nil
+	}
+	return x, nil
+}
+
+// seal returns the lab's cipher. The key is made by the first who needs it.
+func (d *Directory) seal() (cipher.AEAD, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
+	defer cancel()
+	log, _ := d.place()
+	key, err := log.Value(ctx, sealKey)
+	if err == nil && key == nil {
+		made := make([]byte, 32)
+		_, _ = rand.Read(made) // never fails
+		if _, err = log.SwapValue(ctx, sealKey, nil, made); err == nil {
+			key, err = log.Value(ctx, sealKey) // another process may have been quicker
+		}
+	}
+	if err != nil {
+		return nil, lablog.Fault(err)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, damaged("the key of logins that are under way: %w", err)
+	}
+	return cipher.NewGCM(block)
+}
+
+// once claims a ceremony that has proved something, and refuses it where that
+// was done before. Where it is not known whether it was claimed, the person has
+// to begin again.
+func (d *Directory) once(name string) error {
+	if d.shared == nil {
+		return nil // it is gone already
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+	defer cancel()
+	log, _ := d.place()
+	claimed, err := log.SwapValue(ctx, usedKey+string(keyOf(name)), nil, []byte(d.now().Format(time.RFC3339)))
+	if err != nil {
+		return lablog.Fault(err)
+	}
+	if !claimed {
+		return tooLate()
+	}
+	return nil
+}
+
+// renewPasskeys reads the credentials of all passkeys, and their counters, which
+// rise at other servers without an event.
+func (d *Directory) renewPasskeys() error {
+	if d.shared == nil {
+		return nil
+	}
+	if err := d.fresh(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
+	defer cancel()
+	log, _ := d.place()
+	var all []events.KeyValue
+	for kv, err := range log.Values(ctx, passkeyKey) {
+		if err != nil {
+			return lablog.Fault(err)
+		}
+		all = append(all, kv)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.fold(nil, all)
+}
