@@ -432,3 +432,20 @@ func TestSharedAway(t *testing.T) {
 		t.Errorf("the audit log has %v", kinds)
 	}
 }
+
+// BenchmarkAuthenticateShared is BenchmarkAuthenticate in a lab in a database.
+func BenchmarkAuthenticateShared(b *testing.B) {
+	one, other, _ := servers(b, Options{})
+	token, _, err := one.Login(b.Context(), "ada", adasPassword, "192.0.2.1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ResetTimer() // a server was started
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			if _, err := other.Authenticate(b.Context(), token); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
