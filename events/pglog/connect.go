@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,6 +36,8 @@ type Database struct {
 	slots    chan struct{} // one for each connection in use
 	writers  chan struct{} // and one of these too for appends
 	barriers chan struct{} // one for who is at the barrier
+
+	settled, resent atomic.Int64 // see UnknownEnds
 
 	mu       sync.Mutex
 	closed   bool
@@ -169,6 +172,12 @@ func (d *Database) Close() error {
 		cancel()
 	}
 	return nil
+}
+
+// UnknownEnds returns how many appends of this process broke off without an
+// answer and then were found to be stored, and how often one was sent again.
+func (d *Database) UnknownEnds() (settled, resent int64) {
+	return d.settled.Load(), d.resent.Load()
 }
 
 // errNotConnected means that a statement was never sent.

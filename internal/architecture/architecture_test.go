@@ -90,6 +90,7 @@ var may = []struct {
 	{"internal/testinstrument", []string{"events", "adapters"}},
 	{"internal/chaos", []string{""}},
 	{"internal/killtest", []string{""}},
+	{"internal/faults", []string{""}},
 	{"cmd", []string{""}},
 }
 

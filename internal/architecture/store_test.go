@@ -18,6 +18,7 @@ var knowPebble = map[string]string{
 	"internal/accounts/earlier":          "the accounts of earlier versions are in a database of their own",
 	"internal/accounts/disk_test.go":     "its disk is full, or stops, on the file system under the log",
 	"internal/guardfs":                   "it is the file system under a database",
+	"internal/faults":                    "it stops the servers under a store, and looks into their tables",
 	"internal/pgtest":                    "it starts the servers that tests keep stores in, and knows no store",
 	"internal/study/simulate/results.go": "it locks a folder with what is there for that",
 }

@@ -1,0 +1,118 @@
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+)
+
+// usual are the faults of a plain `go test`.
+var usual = []string{"killprimary", "hold", "terminate", "pausewriter"}
+
+// Law: whatever is killed, stopped, paused or cut off, what was acknowledged is
+// stored, once and in its place; what was refused is not; what a reader was shown
+// stays; the trees verify; and all get on again.
+func TestFaults(t *testing.T) {
+	n, chosen, seed := len(usual), usual, uint64(1)
+	if text := os.Getenv("CAMPAIGND_FAULTS"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil || n < 1 {
+			t.Fatalf("CAMPAIGND_FAULTS=%s: it is a number of trials", text)
+		}
+		chosen, seed = nil, rand.Uint64()
+		for _, f := range faults {
+			chosen = append(chosen, f.name)
+		}
+	}
+	if text := os.Getenv("CAMPAIGND_FAULTS_ONLY"); text != "" {
+		chosen = strings.Split(text, ",")
+	}
+	if text := os.Getenv("CAMPAIGND_FAULTS_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("CAMPAIGND_FAULTS_SEED=%s: it is a number", text)
+		}
+	}
+	t.Logf("CAMPAIGND_FAULTS_SEED=%d", seed)
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string][]result)
+	for i := range n {
+		f := named(t, chosen[i%len(chosen)])
+		t.Run(fmt.Sprintf("%s/%d", f.name, i), func(t *testing.T) {
+			result := run(t, f, seed+uint64(i), setting{program: program}, false)
+			all[f.name] = append(all[f.name], result)
+			t.Logf("%d acknowledged, %d uncertain, %d fenced, %d settled, %d sent again, stalled for %v",
+				result.acknowledged, result.uncertain, result.fenced, result.settled, result.resent, result.stall)
+			if !result.sound() {
+				t.Errorf("%+v", result)
+			}
+			if result.verified != "" {
+				t.Errorf("the log does not verify: %s", result.verified)
+			}
+			if f.name == "pausewriter" && result.fenced == 0 {
+				t.Error("a writer that was overtaken in its sleep was not fenced")
+			}
+		})
+	}
+	t.Logf("what was measured:\n%s", table(chosen, all))
+}
+
+func named(t *testing.T, name string) fault {
+	t.Helper()
+	i := slices.IndexFunc(faults, func(f fault) bool { return f.name == name })
+	if i < 0 {
+		t.Fatalf("there is no fault %q", name)
+	}
+	return faults[i]
+}
+
+// table says what trials have come to, by fault.
+func table(names []string, all map[string][]result) string {
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	line := func(name string, results []result) {
+		var sum result
+		var stalls []time.Duration
+		for _, r := range results {
+			sum.acknowledged += r.acknowledged
+			sum.lost += r.lost
+			sum.disorder += r.disorder
+			sum.refusedStored += r.refusedStored
+			sum.gone += r.gone
+			sum.stopped += r.stopped
+			sum.fenced += r.fenced
+			sum.uncertain += r.uncertain
+			sum.settled += r.settled
+			sum.resent += r.resent
+			stalls = append(stalls, r.stall)
+		}
+		slices.Sort(stalls)
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d/%d\t%d\t%d\t%.1f/%.1f\t\n", name, len(results), sum.acknowledged,
+			sum.lost, sum.disorder, sum.refusedStored, sum.gone, sum.stopped, sum.settled, sum.resent, sum.uncertain, sum.fenced,
+			stalls[len(stalls)/2].Seconds(), stalls[len(stalls)-1].Seconds())
+	}
+	_, _ = fmt.Fprintln(w, "fault\ttrials\tacknowledged\tlost\tdup+gaps\trefused but stored\tseen but gone\tlogs stopped\t"+
+		"settled/sent again\tuncertain\tfenced\tstall median/max s\t")
+	var every []result
+	slices.Sort(names)
+	for _, name := range slices.Compact(slices.Clone(names)) {
+		if results := all[name]; len(results) > 0 {
+			line(name, results)
+			every = append(every, results...)
+		}
+	}
+	if len(every) > 0 {
+		line("all", every)
+	}
+	_ = w.Flush()
+	return out.String()
+}
