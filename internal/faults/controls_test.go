@@ -1,0 +1,110 @@
+package faults
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tries is how many trials a control has to lose something in.
+const tries = 3
+
+// Law: the suite finds what it looks for: it is made of two controls too, which
+// must lose what they acknowledged. The same trials, hosts and checks; the one's
+// cluster replicates asynchronously, and the other's hosts run the log without
+// its three rules.
+func TestControls(t *testing.T) {
+	t.Run("asynchronous", func(t *testing.T) {
+		program, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustLose(t, setting{program: program, asynchronous: true})
+	})
+	t.Run("without the rules", func(t *testing.T) {
+		mustLose(t, setting{program: without(t, cancelling, warnings, barriers)})
+	})
+}
+
+// mustLose makes trials until one has lost what was acknowledged.
+func mustLose(t *testing.T, s setting) {
+	t.Helper()
+	for i, name := range []string{"partition", "pauseprimary", "hold"}[:tries] {
+		result := run(t, named(t, name), uint64(i), s, true)
+		t.Logf("%s: of %d acknowledged events %d were lost; %d were seen and are gone; %d logs stopped",
+			name, result.acknowledged, result.lost, result.gone, result.stopped)
+		if result.lost > 0 {
+			return
+		}
+	}
+	t.Fatalf("nothing was lost in %d trials, of what must lose: this run proves nothing", tries)
+}
+
+// edit takes a part of the log away.
+type edit struct{ file, old, new string }
+
+// The rules of events/pglog, and what is left without them: pgx as it comes. A
+// statement that takes too long is cancelled, as a context's end cancels it; a
+// warning is not looked at; and a new connection is believed.
+var (
+	cancelling = []edit{
+		{"conn.go", "if ctx.Value(dialing{}) == nil {", "if false {"},
+		{"connect.go", "defaultPatience = 10 * time.Second", "defaultPatience = time.Second"},
+	}
+	warnings = []edit{{"conn.go", "if c.warning == nil {", "if true {"}, {"connect.go", " && c.warning == nil", ""}}
+	barriers = []edit{
+		{"conn.go", "if err := barrier(ctx, c, pg); err != nil {", "if false {"},
+		{"conn.go", "s.timeline < seen", "s.timeline < seen-seen"},
+	}
+)
+
+// without builds this program with parts of the log taken away. The sources stay
+// as they are: the compiler is given others in their place.
+func without(t *testing.T, rules ...[]edit) string {
+	t.Helper()
+	dir := t.TempDir()
+	source, err := filepath.Abs("../../events/pglog")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := make(map[string]string)
+	for _, rule := range rules {
+		for _, e := range rule {
+			if texts[e.file] == "" {
+				content, err := os.ReadFile(filepath.Join(source, e.file))
+				if err != nil {
+					t.Fatal(err)
+				}
+				texts[e.file] = string(content)
+			}
+			if strings.Count(texts[e.file], e.old) != 1 {
+				t.Fatalf("%s does not say %q once any more: say anew how the rule is taken away", e.file, e.old)
+			}
+			texts[e.file] = strings.Replace(texts[e.file], e.old, e.new, 1)
+		}
+	}
+	var overlay struct{ Replace map[string]string }
+	overlay.Replace = make(map[string]string)
+	for file, text := range texts {
+		changed := filepath.Join(dir, file)
+		if err := os.WriteFile(changed, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		overlay.Replace[filepath.Join(source, file)] = changed
+	}
+	content, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, program := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "control")
+	if err := os.WriteFile(list, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", list, "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
