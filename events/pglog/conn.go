@@ -14,6 +14,7 @@ import (
 // conn is a connection behind its barrier. One goroutine has it at a time.
 type conn struct {
 	pg       *pgx.Conn
+	socket   net.Conn // pg's
 	timeline uint64
 	distrust uint64         // the database's count of unknown ends at the barrier
 	warning  *pgconn.Notice // since the last statement began
@@ -54,10 +55,13 @@ func (c *conn) execTogether(ctx context.Context, b *pgx.Batch) error {
 	return c.warned()
 }
 
-// cut closes the connection at once, and says nothing to the server. pgx would
+// cut closes a connection at once, and says nothing to the server. pgx would
 // go on reading from it for a while, and a server that hangs holds that up.
-func (c *conn) cut() {
-	_ = c.pg.PgConn().Conn().Close()
+func (d *Database) cut(c *conn) {
+	d.mu.Lock()
+	delete(d.conns, c)
+	d.mu.Unlock()
+	_ = c.socket.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = c.pg.Close(ctx)
@@ -109,8 +113,23 @@ func (d *Database) connect(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.pg, c.used = pg, time.Now()
+	c.pg, c.socket, c.used = pg, pg.PgConn().Conn(), time.Now()
+	d.mu.Lock()
+	d.conns[c] = true
+	late := c.timeline < d.timeline
+	d.mu.Unlock()
+	if late { // a newer one was seen meanwhile
+		d.cut(c)
+		return nil, past(c.timeline, d.seenTimeline(0))
+	}
 	return c, nil
+}
+
+// past is why a server is not believed that is on an earlier timeline than one that
+// was seen.
+func past(timeline, seen uint64) error {
+	return &refusal{fmt.Sprintf("the server is on timeline %d, and %d was seen: it is a primary of the past",
+		timeline, seen), "stop it, and make it a standby of the primary that there is now"}
 }
 
 // admit decides whether a new connection is used. It is not while another one
@@ -131,8 +150,7 @@ func (d *Database) admit(ctx context.Context, c *conn, pg *pgconn.PgConn) error 
 		return err
 	}
 	if seen := d.seenTimeline(0); s.timeline < seen {
-		return &refusal{fmt.Sprintf("the server is on timeline %d, and %d was seen: it is a primary of the past",
-			s.timeline, seen), "stop it, and make it a standby of the primary that there is now"}
+		return past(s.timeline, seen)
 	}
 	if err := barrier(ctx, c, pg); err != nil {
 		return err
@@ -142,10 +160,45 @@ func (d *Database) admit(ctx context.Context, c *conn, pg *pgconn.PgConn) error 
 	return nil
 }
 
-// seenTimeline notes that a timeline was seen, and returns the newest.
+// seenTimeline notes that a timeline was seen, and returns the newest. What is
+// connected to a primary of the past is cut: nothing that was sent there is
+// answered any more, or is to be believed.
 func (d *Database) seenTimeline(t uint64) uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.timeline = max(d.timeline, t)
+	for c := range d.conns {
+		if c.timeline < d.timeline {
+			_ = c.socket.Close()
+		}
+	}
 	return d.timeline
+}
+
+// lookTime is how long a statement may take before another primary is looked for.
+const lookTime = 2 * time.Second
+
+// lookElsewhere looks for another primary for as long as a statement is not answered,
+// until its context ends. The server may only be slow, and then nothing happens; or
+// its machine is gone, and says nothing.
+func (d *Database) lookElsewhere(ctx context.Context, timeline uint64) {
+	if !d.begin() {
+		return
+	}
+	defer d.work.Done()
+	select {
+	case d.lookers <- struct{}{}:
+		defer func() { <-d.lookers }()
+	case <-ctx.Done():
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(d.life, cancel)()
+	for ctx.Err() == nil && d.seenTimeline(0) == timeline {
+		if c, err := d.connect(ctx); err == nil {
+			d.cut(c)
+		}
+		_ = pause(ctx, lookTime/2)
+	}
 }

@@ -36,14 +36,16 @@ type Database struct {
 	slots    chan struct{} // one for each connection in use
 	writers  chan struct{} // and one of these too for appends
 	barriers chan struct{} // one for who is at the barrier
+	lookers  chan struct{} // one for who looks for another primary
 
 	settled, resent atomic.Int64 // see UnknownEnds
 
 	mu       sync.Mutex
 	closed   bool
 	idle     []*conn
-	distrust uint64 // the number of unknown ends
-	timeline uint64 // the newest that was seen
+	conns    map[*conn]bool // all of them
+	distrust uint64         // the number of unknown ends
+	timeline uint64         // the newest that was seen
 	logs     map[*Log]bool
 	worker   *Worker                  // this process, nil where it is none
 	awaited  map[string]chan struct{} // by letter: there may be an answer
@@ -96,7 +98,7 @@ func connectTo(ctx context.Context, address string, patience, pollTime time.Dura
 			"host=… user=… dbname=…, and the password into the variable PGPASSWORD or the file ~/.pgpass")
 	}
 	d := &Database{config: config, patience: patience, pollTime: pollTime, leaseTime: defaultLeaseTime,
-		logs: make(map[*Log]bool), awaited: make(map[string]chan struct{})}
+		conns: make(map[*conn]bool), logs: make(map[*Log]bool), awaited: make(map[string]chan struct{})}
 	d.life, d.end = context.WithCancel(context.Background())
 	connections := defaultConnections
 	for name, value := range config.RuntimeParams {
@@ -122,7 +124,7 @@ func connectTo(ctx context.Context, address string, patience, pollTime time.Dura
 	}
 	d.slots = make(chan struct{}, connections)
 	d.writers = make(chan struct{}, connections-max(1, connections/4))
-	d.barriers = make(chan struct{}, 1)
+	d.barriers, d.lookers = make(chan struct{}, 1), make(chan struct{}, 1)
 	d.wake.start(d)
 
 	_, err = ask(ctx, d, use{fresh: true}, func(ctx context.Context, c *conn) (struct{}, error) {
@@ -254,7 +256,9 @@ func withConn[T any](
 	}
 	working, cancel := context.WithTimeout(context.Background(), d.patience)
 	defer cancel()
+	watch := time.AfterFunc(lookTime, func() { d.lookElsewhere(working, c.timeline) })
 	value, err := f(working, c)
+	watch.Stop()
 	d.give(c, err)
 	if err != nil {
 		return none, err
@@ -283,7 +287,7 @@ func (d *Database) take(fresh bool) (*conn, error) {
 		if believed && (time.Since(c.used) < idleTime || d.answers(c)) {
 			return c, nil
 		}
-		c.cut()
+		d.cut(c)
 	}
 	ctx, cancel := context.WithTimeout(d.life, d.patience)
 	defer cancel()
@@ -312,6 +316,6 @@ func (d *Database) give(c *conn, err error) {
 	}
 	d.mu.Unlock()
 	if !keep {
-		c.cut()
+		d.cut(c)
 	}
 }

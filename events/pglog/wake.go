@@ -76,7 +76,7 @@ func (w *wake) listen(d *Database) error {
 	if err != nil {
 		return err
 	}
-	defer c.cut()
+	defer d.cut(c)
 	if err := execAll(connecting, c, `set synchronous_commit = off; listen `+channel); err != nil {
 		return err
 	}
