@@ -9,38 +9,59 @@ import (
 	"testing"
 )
 
-// tries is how many trials a control has to lose something in.
-const tries = 3
-
-// Law: the suite finds what it looks for: it is made of two controls too, which
-// must lose what they acknowledged. The same trials, hosts and checks; the one's
-// cluster replicates asynchronously, and the other's hosts run the log without
-// its three rules.
+// Law: the suite finds what it looks for: it is made of controls too, which must
+// lose what they acknowledged. The same hosts and checks; the one's cluster
+// replicates asynchronously, and the other's hosts run the log without its three
+// rules.
 func TestControls(t *testing.T) {
+	program := self(t)
+	failovers := []fault{named(t, "partition"), named(t, "pauseprimary"), named(t, "hold")}
 	t.Run("asynchronous", func(t *testing.T) {
-		program, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		mustLose(t, setting{program: program, asynchronous: true})
+		mustLose(t, setting{program: program, asynchronous: true}, failovers...)
 	})
 	t.Run("without the rules", func(t *testing.T) {
-		mustLose(t, setting{program: without(t, cancelling, warnings, barriers)})
+		mustLose(t, setting{program: without(t, cancelling, warnings, barriers)}, failovers...)
+	})
+	if os.Getenv("CAMPAIGND_FAULTS") == "" {
+		return
+	}
+	t.Run("without the barrier", func(t *testing.T) {
+		away := named(t, "standbysaway")
+		mustLose(t, setting{program: without(t, barriers)}, away, away, away)
+	})
+	t.Run("without the rule of warnings", func(t *testing.T) {
+		mustLose(t, setting{program: without(t, warnings)}, cancelWaits, cancelWaits, cancelWaits)
+	})
+	// And with it:
+	t.Run("cancelled waits", func(t *testing.T) {
+		if result := run(t, cancelWaits, 1, setting{program: program}, true); result.lost > 0 || result.acknowledged == 0 {
+			t.Errorf("%+v", result)
+		}
 	})
 }
 
 // mustLose makes trials until one has lost what was acknowledged.
-func mustLose(t *testing.T, s setting) {
+func mustLose(t *testing.T, s setting, trials ...fault) {
 	t.Helper()
-	for i, name := range []string{"partition", "pauseprimary", "hold"}[:tries] {
-		result := run(t, named(t, name), uint64(i), s, true)
+	for i, f := range trials {
+		result := run(t, f, uint64(i), s, true)
 		t.Logf("%s: of %d acknowledged events %d were lost; %d were seen and are gone; %d logs stopped",
-			name, result.acknowledged, result.lost, result.gone, result.stopped)
+			f.name, result.acknowledged, result.lost, result.gone, result.stopped)
 		if result.lost > 0 {
 			return
 		}
 	}
-	t.Fatalf("nothing was lost in %d trials, of what must lose: this run proves nothing", tries)
+	t.Fatalf("nothing was lost in %d trials, of what must lose: this run proves nothing", len(trials))
+}
+
+// self is this program.
+func self(t *testing.T) string {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
 }
 
 // edit takes a part of the log away.

@@ -40,10 +40,7 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	t.Logf("CAMPAIGND_FAULTS_SEED=%d", seed)
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := self(t)
 	all := make(map[string][]result)
 	for i := range n {
 		f := named(t, chosen[i%len(chosen)])

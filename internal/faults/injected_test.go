@@ -77,6 +77,13 @@ var faults = []fault{
 		}
 		r.twoPrimaries(old)
 	}},
+	// The old primary's machine is gone: it answers nothing, and refuses nothing.
+	{"silence", func(r *trial) {
+		for _, line := range append(r.Lines(r.Primary, false), r.Lines(r.Primary, true)...) {
+			line.Hold()
+		}
+		r.failover()
+	}},
 	{"clientcut", func(r *trial) {
 		for range 5 {
 			some(r, r.Lines(r.Primary, true), (*pgtest.Line).Break)
@@ -159,6 +166,22 @@ var faults = []fault{
 		r.signal(first, syscall.SIGCONT)
 	}},
 }
+
+// cancelWaits is what an administrator must not do (see events/pglog): commits that
+// no standby has are shown, and then the primary is gone. It is no fault of the
+// table: readers are shown what is gone, whatever the log does. What is
+// acknowledged must still be there.
+var cancelWaits = fault{"cancelwaits", func(r *trial) {
+	for _, line := range r.Lines(r.Primary, false) {
+		line.Hold() // a standby that is stopped has received what it has not read
+	}
+	for range 5 {
+		r.between(200*time.Millisecond, 400*time.Millisecond)
+		r.Primary.SQL(r, `select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'`)
+	}
+	r.Primary.Crash(r)
+	r.failover()
+}}
 
 // failover is one after the time in which it is noticed that the primary is
 // gone.

@@ -27,7 +27,6 @@ type trial struct {
 	options string // of their addresses
 	dir     string // of journals
 	hosts   []*process
-	healed  time.Time // when the fault was over
 }
 
 // process is a host that was started.
