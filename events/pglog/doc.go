@@ -43,7 +43,7 @@
 //
 // The primary of a replicated database acknowledges a commit once a standby has
 // it. That alone does not keep what was acknowledged. Three rules do, which this
-// package keeps, and without each of which events were lost in trials:
+// package keeps; the trials of internal/faults lose events without them:
 //
 //   - No statement is ever cancelled. PostgreSQL answers the cancelling of a
 //     commit that waits for a standby by showing it to all, though no standby
@@ -57,6 +57,11 @@
 //     standby follows any more, can show events that were never acknowledged and lack
 //     others; it cannot pass the barrier. Nor is a server believed that is on an
 //     earlier timeline than one that was seen.
+//
+// Nor does a primary whose machine is gone, and which neither answers nor
+// refuses, hold anything up: while a statement is not answered, another primary
+// is looked for, and once one is seen, all that is connected to the old one is
+// cut.
 //
 // What they cannot prevent is that an administrator cancels a wait while
 // connections of other processes live: their readers see that commit before a

@@ -75,9 +75,16 @@ func check(journals map[string][]entry, stored map[string][]row) *verdict {
 	where := make(map[place]row)
 	for store, rows := range stored {
 		sequences := make(map[string]int64)
+		holder, before := "", make(map[string]bool)
 		for i, r := range rows {
 			if r.position != int64(i+1) {
 				v.fault(&v.disorder, "%s: position %d stands in place %d", store, r.position, i+1)
+			}
+			if writer, _, _ := strings.Cut(r.id, "/"); store != sharedStore && writer != holder {
+				if before[writer] {
+					v.fault(&v.disorder, "%s: %s is at %d, after %s has taken hold", store, r.id, r.position, holder)
+				}
+				holder, before[writer] = writer, true
 			}
 			if sequences[r.campaign]++; r.sequence != sequences[r.campaign] {
 				v.fault(&v.disorder, "%s: sequence %d of %s stands in place %d",
@@ -150,17 +157,29 @@ func check(journals map[string][]entry, stored map[string][]row) *verdict {
 func TestChecker(t *testing.T) {
 	sound := func() (map[string][]entry, map[string][]row) {
 		batch := func(w what, name string, expected, position int64) entry {
-			return entry{What: w, Store: "s", Campaign: "c", Batch: name, Size: 2, Expected: expected,
+			return entry{What: w, Store: sharedStore, Campaign: "c", Batch: name, Size: 2, Expected: expected,
 				Position: position, Sequence: position}
 		}
 		return map[string][]entry{
 				"h1": {batch(tried, "a", 0, 0), batch(acknowledged, "a", 0, 1), batch(tried, "b", 2, 0), batch(uncertain, "b", 2, 0)},
 				"h2": {batch(tried, "d", 0, 0), batch(refused, "d", 0, 0), batch(tried, "e", 2, 0), batch(uncertain, "e", 2, 0),
-					{What: seen, Store: "s", Position: 1, Sequence: 1, Campaign: "c", ID: "a-0"},
-					{What: seen, Store: "s", Position: 2, Sequence: 2, Campaign: "c", ID: "a-1"}},
-			}, map[string][]row{"s": {
+					{What: seen, Store: sharedStore, Position: 1, Sequence: 1, Campaign: "c", ID: "a-0"},
+					{What: seen, Store: sharedStore, Position: 2, Sequence: 2, Campaign: "c", ID: "a-1"}},
+			}, map[string][]row{sharedStore: {
 				{1, 1, "c", "a-0"}, {2, 2, "c", "a-1"}, {3, 3, "c", "b-0"}, {4, 4, "c", "b-1"},
 			}}
+	}
+	own := func(ids ...string) (found []row) {
+		for i, id := range ids {
+			found = append(found, row{int64(i + 1), int64(i + 1), "own", id})
+		}
+		return found
+	}
+	if v := check(nil, map[string][]row{"own": own("h1/0/0-0", "h2/0/0-0")}); v.disorder != 2 {
+		t.Fatalf("two that were never sent: %+v", v)
+	}
+	if v := check(nil, map[string][]row{"own": own("h1/0/0-0", "h2/0/0-0", "h1/0/1-0")}); v.disorder != 4 {
+		t.Fatalf("one behind the hold of another, of three that were never sent: %+v", v)
 	}
 	if v := check(sound()); !v.sound() || v.acknowledged != 2 || v.uncertain != 2 {
 		t.Fatalf("what is sound: %+v", v)
@@ -183,7 +202,7 @@ func TestChecker(t *testing.T) {
 		},
 		"seen, and gone": {
 			func(j map[string][]entry, s []row) []row {
-				j["h2"] = append(j["h2"], entry{What: seen, Store: "s", Position: 3, Sequence: 3, Campaign: "c", ID: "e-0"})
+				j["h2"] = append(j["h2"], entry{What: seen, Store: sharedStore, Position: 3, Sequence: 3, Campaign: "c", ID: "e-0"})
 				return s
 			},
 			func(v *verdict) int { return v.gone },
@@ -233,7 +252,7 @@ func TestChecker(t *testing.T) {
 		},
 	} {
 		journals, stored := sound()
-		stored["s"] = c.change(journals, stored["s"])
+		stored[sharedStore] = c.change(journals, stored[sharedStore])
 		v := check(journals, stored)
 		if c.count(v) == 0 || v.sound() {
 			t.Errorf("%s: it is not found: %s", name, strings.Join(v.details, "; "))

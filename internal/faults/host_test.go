@@ -36,7 +36,6 @@ type host struct {
 	Name    string
 	Address string
 	Journal string // a file
-	Shared  string // the store that all hosts write
 	Own     string // and the one that it takes hold of
 	Follow  string // the store that it reads
 	Seed    uint64
@@ -44,6 +43,9 @@ type host struct {
 	journal *journal
 	db      *pglog.Database
 }
+
+// sharedStore is the store that all hosts write.
+const sharedStore = "shared"
 
 // contested are the campaigns of the shared store, of each of which every host has a
 // writer.
@@ -75,14 +77,14 @@ func (h *host) run() {
 	if h.db == nil {
 		return
 	}
-	shared, own, followed := h.open(working, h.Shared), h.open(working, h.Own), h.open(working, h.Follow)
+	shared, own, followed := h.open(working, sharedStore), h.open(working, h.Own), h.open(working, h.Follow)
 	if shared != nil && own != nil && followed != nil {
 		var all sync.WaitGroup
 		for i, campaign := range contested {
 			all.Go(func() { h.contend(working, life, shared, i, campaign) })
 		}
 		all.Go(func() { h.hold(working, life, own) })
-		all.Go(func() { h.read(working, shared, h.Shared) })
+		all.Go(func() { h.read(working, shared, sharedStore) })
 		all.Go(func() { h.read(working, followed, h.Follow) })
 		all.Wait()
 	}
@@ -127,7 +129,7 @@ func (h *host) writer(life context.Context, log *pglog.Log, store string, number
 // contend appends to a campaign that other hosts append to as well: it expects what it
 // has seen, and often is too late.
 func (h *host) contend(working, life context.Context, log *pglog.Log, number int, campaign string) {
-	w := h.writer(life, log, h.Shared, number)
+	w := h.writer(life, log, sharedStore, number)
 	expected := events.AnySequence // not known
 	for working.Err() == nil {
 		if expected == events.AnySequence {
@@ -146,7 +148,7 @@ func (h *host) contend(working, life context.Context, log *pglog.Log, number int
 		case errors.As(err, &conflict):
 			expected = conflict.Actual
 		case log.Err() != nil:
-			h.journal.write(entry{What: failed, Store: h.Shared, Writer: number, Err: log.Err().Error()})
+			h.journal.write(entry{What: failed, Store: sharedStore, Writer: number, Err: log.Err().Error()})
 			return
 		default:
 			expected = events.AnySequence

@@ -72,7 +72,7 @@ func (r *trial) startHost(own string) *process {
 	name := fmt.Sprint("h", n)
 	p := &process{host: host{
 		Name: name, Address: r.AddressFrom(r, name, r.options), Journal: filepath.Join(r.dir, name),
-		Shared: "shared", Own: own, Follow: ownStore((n + 1) % hosts), Seed: r.random.Uint64(),
+		Own: own, Follow: ownStore((n + 1) % hosts), Seed: r.random.Uint64(),
 	}}
 	p.journal.path = p.Journal
 	text, err := json.Marshal(p.host)

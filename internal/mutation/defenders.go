@@ -72,6 +72,7 @@ var defenders = []defender{
 	{folder: "internal/chaos", why: "whole campaigns with absent people and lying devices"},
 	{folder: "cmd", why: "scripts of the whole program, which are the slowest to start"},
 	{folder: "internal/killtest", why: "the program is killed again and again: minutes", long: true},
+	{folder: "internal/faults", why: "the servers under a log are killed again and again: minutes", long: true},
 }
 
 // rank returns where a package stands among the defenders; the module's path is
