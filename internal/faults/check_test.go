@@ -21,7 +21,8 @@ type row struct {
 func rows(t testing.TB, s *pgtest.Server) map[string][]row {
 	t.Helper()
 	found := make(map[string][]row)
-	for _, line := range s.SQL(t, `select format('%s %s %s %s %s', name, position, sequence, campaign, encode(record, 'hex'))
+	for _, line := range s.SQL(t, `select
+			format('%s %s %s %s %s', name, position, sequence, campaign, encode(record, 'hex'))
 		from cd_event join cd_head using (store) order by store, position`) {
 		var r row
 		var store, text string
@@ -103,10 +104,11 @@ func check(journals map[string][]entry, stored map[string][]row) *verdict {
 			switch e.What {
 			case seen:
 				if last[e.Store]++; e.Position != last[e.Store] {
-					v.fault(&v.disorder, "%s: host %s was shown position %d in place %d", e.Store, host, e.Position, last[e.Store])
+					v.fault(&v.disorder, "%s: host %s was shown position %d in place %d",
+						e.Store, host, e.Position, last[e.Store])
 				}
-				r, ok := where[place{e.Store, e.ID}]
-				if !ok || r.position != e.Position || r.sequence != e.Sequence || r.campaign != e.Campaign {
+				shown := row{e.Position, e.Sequence, e.Campaign, e.ID}
+				if where[place{e.Store, e.ID}] != shown {
 					v.fault(&v.gone, "%s: host %s was shown %s at %d, which is gone", e.Store, host, e.ID, e.Position)
 				}
 				continue
@@ -134,8 +136,9 @@ func check(journals map[string][]entry, stored map[string][]row) *verdict {
 					}
 				case acknowledged:
 					v.acknowledged++
-					if !ok || r.position != e.Position+int64(i) || r.sequence != e.Sequence+int64(i) || r.campaign != e.Campaign {
-						v.fault(&v.lost, "%s: %s was acknowledged at %d, and is not there", e.Store, id, e.Position+int64(i))
+					want := row{e.Position + int64(i), e.Sequence + int64(i), e.Campaign, id}
+					if r != want {
+						v.fault(&v.lost, "%s: %s was acknowledged at %d, and is not there", e.Store, id, want.position)
 					}
 				case refused, fenced:
 					if ok {
@@ -161,8 +164,10 @@ func TestChecker(t *testing.T) {
 				Position: position, Sequence: position}
 		}
 		return map[string][]entry{
-				"h1": {batch(tried, "a", 0, 0), batch(acknowledged, "a", 0, 1), batch(tried, "b", 2, 0), batch(uncertain, "b", 2, 0)},
-				"h2": {batch(tried, "d", 0, 0), batch(refused, "d", 0, 0), batch(tried, "e", 2, 0), batch(uncertain, "e", 2, 0),
+				"h1": {batch(tried, "a", 0, 0), batch(acknowledged, "a", 0, 1),
+					batch(tried, "b", 2, 0), batch(uncertain, "b", 2, 0)},
+				"h2": {batch(tried, "d", 0, 0), batch(refused, "d", 0, 0),
+					batch(tried, "e", 2, 0), batch(uncertain, "e", 2, 0),
 					{What: seen, Store: sharedStore, Position: 1, Sequence: 1, Campaign: "c", ID: "a-0"},
 					{What: seen, Store: sharedStore, Position: 2, Sequence: 2, Campaign: "c", ID: "a-1"}},
 			}, map[string][]row{sharedStore: {

@@ -124,7 +124,8 @@ func without(t *testing.T, rules ...[]edit) string {
 	if err := os.WriteFile(list, content, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", list, "-o", program, ".").CombinedOutput(); err != nil {
+	build := exec.Command("go", "test", "-c", "-vet=off", "-overlay", list, "-o", program, ".")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return program

@@ -76,6 +76,13 @@ func named(t *testing.T, name string) fault {
 func table(names []string, all map[string][]result) string {
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, column := range []string{
+		"fault", "trials", "acknowledged", "lost", "dup+gaps", "refused but stored", "seen but gone", "logs stopped",
+		"settled", "sent again", "uncertain", "fenced", "stall median", "max (s)",
+	} {
+		_, _ = fmt.Fprint(w, column, "\t")
+	}
+	_, _ = fmt.Fprintln(w)
 	line := func(name string, results []result) {
 		var sum result
 		var stalls []time.Duration
@@ -86,22 +93,20 @@ func table(names []string, all map[string][]result) string {
 			sum.refusedStored += r.refusedStored
 			sum.gone += r.gone
 			sum.stopped += r.stopped
-			sum.fenced += r.fenced
-			sum.uncertain += r.uncertain
 			sum.settled += r.settled
 			sum.resent += r.resent
+			sum.uncertain += r.uncertain
+			sum.fenced += r.fenced
 			stalls = append(stalls, r.stall)
 		}
 		slices.Sort(stalls)
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d/%d\t%d\t%d\t%.1f/%.1f\t\n", name, len(results), sum.acknowledged,
-			sum.lost, sum.disorder, sum.refusedStored, sum.gone, sum.stopped, sum.settled, sum.resent, sum.uncertain, sum.fenced,
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t%.1f\t\n",
+			name, len(results), sum.acknowledged, sum.lost, sum.disorder, sum.refusedStored, sum.gone, sum.stopped,
+			sum.settled, sum.resent, sum.uncertain, sum.fenced,
 			stalls[len(stalls)/2].Seconds(), stalls[len(stalls)-1].Seconds())
 	}
-	_, _ = fmt.Fprintln(w, "fault\ttrials\tacknowledged\tlost\tdup+gaps\trefused but stored\tseen but gone\tlogs stopped\t"+
-		"settled/sent again\tuncertain\tfenced\tstall median/max s\t")
 	var every []result
-	slices.Sort(names)
-	for _, name := range slices.Compact(slices.Clone(names)) {
+	for _, name := range names {
 		if results := all[name]; len(results) > 0 {
 			line(name, results)
 			every = append(every, results...)

@@ -77,27 +77,35 @@ func (r *trial) startHost(own string) *process {
 	p.journal.path = p.Journal
 	text, err := json.Marshal(p.host)
 	r.must(err)
-	stderr, err := os.Create(p.Journal + ".err")
-	r.must(err)
+	r.must(os.WriteFile(p.Journal, nil, 0o644))
 	p.cmd = exec.Command(r.program)
 	p.cmd.Env = append(os.Environ(), hostVariable+"="+string(text))
-	p.cmd.Stdout, p.cmd.Stderr = stderr, stderr
-	p.life, err = p.cmd.StdinPipe()
-	r.must(err)
-	r.must(os.WriteFile(p.Journal, nil, 0o644))
-	r.must(p.cmd.Start())
-	_ = stderr.Close()
-	r.Cleanup(func() {
-		if p.cmd.ProcessState == nil { // the trial was given up
-			_ = p.cmd.Process.Kill()
-			_ = p.cmd.Wait()
-		}
-		if content, _ := os.ReadFile(p.Journal + ".err"); r.Failed() && len(content) > 0 {
-			r.Logf("host %s: %s", name, content[max(0, len(content)-4000):])
-		}
-	})
+	p.life = r.start(p.Name, p.cmd)
 	r.hosts = append(r.hosts, p)
 	return p
+}
+
+// start starts a program, which is asked to end by the end of its standard input,
+// and ends with the test at the latest.
+func (r *trial) start(name string, cmd *exec.Cmd) (life io.Closer) {
+	r.Helper()
+	out, err := os.Create(filepath.Join(r.dir, name+".out"))
+	r.must(err)
+	cmd.Stdout, cmd.Stderr = out, out
+	life, err = cmd.StdinPipe()
+	r.must(err)
+	r.must(cmd.Start())
+	_ = out.Close()
+	r.Cleanup(func() {
+		if cmd.ProcessState == nil { // the trial was given up
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+		if content, _ := os.ReadFile(out.Name()); r.Failed() && len(content) > 0 {
+			r.Logf("%s: %s", name, content[max(0, len(content)-4000):])
+		}
+	})
+	return life
 }
 
 // stopHosts has the hosts end what they do, and waits until they have.
