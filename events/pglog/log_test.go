@@ -257,11 +257,29 @@ func TestWake(t *testing.T) {
 	beside := late("told")
 	follows(t, mustOpen(t, deaf, "s", Options{ReadOnly: true}), "told-0")
 	beside.Wait()
-	// Nobody tells.
+	if err := deaf.Close(); err != nil {
+		t.Error(err)
+	}
+	// Nobody tells, and the follower listened before, so that it has looked once.
+	listens := pgtest.SQL(t, address, `select current_database()`)[0]
+	mute := mustConnect(t, address)
+	followed := mustOpen(t, mute, "s", Options{ReadOnly: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	var listening sync.WaitGroup
+	listening.Go(func() {
+		for range followed.Follow(ctx, 0) {
+		}
+	})
+	pgtest.Shared(t).Eventually(t, "the follower listens", `select count(*) from pg_stat_activity
+		where datname = '`+listens+`' and query like '%from cd_head where store = any%' and state = 'idle'`, "1")
 	writer.wake.mu.Lock()
+	unlock := sync.OnceFunc(writer.wake.mu.Unlock)
+	defer unlock() // Close needs it
 	beside = late("untold")
-	follows(t, mustOpen(t, mustConnect(t, address), "s", Options{ReadOnly: true}), "untold-0")
-	writer.wake.mu.Unlock()
+	follows(t, followed, "untold-0")
+	unlock()
+	cancel()
+	listening.Wait()
 	beside.Wait()
 }
 
