@@ -149,6 +149,9 @@ func (d *Database) admit(ctx context.Context, c *conn, pg *pgconn.PgConn) error 
 	if err := s.refuse(pg.PID(), d.single); err != nil {
 		return err
 	}
+	if err := d.sameCluster(s.cluster); err != nil {
+		return err
+	}
 	if seen := d.seenTimeline(0); s.timeline < seen {
 		return past(s.timeline, seen)
 	}
@@ -156,8 +159,26 @@ func (d *Database) admit(ctx context.Context, c *conn, pg *pgconn.PgConn) error 
 		return err
 	}
 	c.timeline = s.timeline
+	d.mu.Lock()
+	d.cluster = s.cluster
+	d.mu.Unlock()
 	d.seenTimeline(s.timeline)
 	return nil
+}
+
+// sameCluster refuses a server of another cluster than the one that was used.
+// Timelines of two clusters are not to be compared, and what the one lacks of the
+// other is no damage.
+func (d *Database) sameCluster(id string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.cluster == "" || d.cluster == id {
+		return nil
+	}
+	return &refusal{
+		fmt.Sprintf("the server is of another cluster (%s) than the one that was used (%s)", id, d.cluster),
+		"name the servers of one cluster alone, or start this program again if the database was moved",
+	}
 }
 
 // seenTimeline notes that a timeline was seen, and returns the newest. What is

@@ -46,6 +46,7 @@ type Database struct {
 	conns    map[*conn]bool // all of them
 	distrust uint64         // the number of unknown ends
 	timeline uint64         // the newest that was seen
+	cluster  string         // of the servers, empty before the first was used
 	logs     map[*Log]bool
 	worker   *Worker                  // this process, nil where it is none
 	awaited  map[string]chan struct{} // by letter: there may be an answer

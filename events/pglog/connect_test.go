@@ -92,6 +92,26 @@ func TestUnsafeServersAreSeen(t *testing.T) {
 	refused(t, "host=127.0.0.1 port=99999 password=sesame", "PGPASSWORD")
 }
 
+// Law: an address that leads to a server of another cluster, as a list of hosts
+// can, is refused as that; the events that are not there are no damage.
+func TestAnotherCluster(t *testing.T) {
+	d := mustConnect(t, freshDatabase(t))
+	l := mustOpen(t, d, "s", Options{})
+	if err := l.Probe(); err != nil {
+		t.Fatal(err)
+	}
+	own := pgtest.Shared(t).SQL(t, `select system_identifier from pg_control_system()`)[0]
+	d.mu.Lock()
+	if d.cluster != own {
+		t.Errorf("the cluster is %q, want %q", d.cluster, own)
+	}
+	d.cluster = "7"
+	d.mu.Unlock()
+	if err := l.Probe(); err == nil || !strings.Contains(err.Error(), "another cluster ("+own+")") {
+		t.Errorf("a server of another cluster: %v", err)
+	}
+}
+
 // Law: a session has the settings that its promises rest on, whatever the role
 // says, and the tables are not used by a program that does not know them.
 func TestSessions(t *testing.T) {

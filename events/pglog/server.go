@@ -45,6 +45,7 @@ const look = `select
 	current_setting('synchronous_standby_names'),
 	current_setting('synchronous_commit'),
 	current_setting('statement_timeout'),
+	(select system_identifier from pg_control_system()),
 	case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end`
 
 // server is what a connection says of its server.
@@ -54,6 +55,7 @@ type server struct {
 	version                              int
 	encoding, fsync, pages               string
 	standbys, commit, statementTimeoutMS string
+	cluster                              string // what its servers have in common
 	timeline                             uint64
 }
 
@@ -67,12 +69,13 @@ func examine(ctx context.Context, pg *pgconn.PgConn) (server, error) {
 	s := server{
 		pid: string(row[0]), recovery: string(row[1]) == "t", encoding: string(row[3]), fsync: string(row[4]),
 		pages: string(row[5]), standbys: string(row[6]), commit: string(row[7]), statementTimeoutMS: string(row[8]),
+		cluster: string(row[9]),
 	}
 	if s.version, err = strconv.Atoi(string(row[2])); err != nil {
 		return server{}, err
 	}
 	if !s.recovery {
-		s.timeline, err = strconv.ParseUint(string(row[9]), 16, 32)
+		s.timeline, err = strconv.ParseUint(string(row[10]), 16, 32)
 	}
 	return s, err
 }
