@@ -75,6 +75,26 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
+// Law: processes that start together, on a database without tables, make them once,
+// and all begin.
+func TestStartTogether(t *testing.T) {
+	for range 5 {
+		address := freshDatabase(t)
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				d, err := Connect(t.Context(), address)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_ = d.Close()
+			})
+		}
+		all.Wait()
+	}
+}
+
 // Law: processes that fight over a store lose nothing, store nothing twice, and
 // none is starved; a follower in one of them sees what the other appends.
 func TestTwoProcesses(t *testing.T) {

@@ -118,7 +118,10 @@ type querier interface {
 // [events.ErrNewerFormat] where this program does not know them.
 func schemaVersion(ctx context.Context, q querier) (version int, err error) {
 	var there bool
-	err = q.QueryRow(ctx, `select to_regclass('cd_schema') is not null`).Scan(&there)
+	// Not to_regclass: it may answer from what the session remembers, which is from
+	// before it waited for another program's migration.
+	err = q.QueryRow(ctx, `select exists (select from pg_class
+		where relname = 'cd_schema' and pg_table_is_visible(oid))`).Scan(&there)
 	if err != nil || !there {
 		return 0, err
 	}

@@ -89,7 +89,7 @@ func (r *trial) startHost(own string) *process {
 // and ends with the test at the latest.
 func (r *trial) start(name string, cmd *exec.Cmd) (life io.Closer) {
 	r.Helper()
-	out, err := os.Create(filepath.Join(r.dir, name+".out"))
+	out, err := os.Create(r.out(name))
 	r.must(err)
 	cmd.Stdout, cmd.Stderr = out, out
 	life, err = cmd.StdinPipe()
@@ -107,6 +107,9 @@ func (r *trial) start(name string, cmd *exec.Cmd) (life io.Closer) {
 	})
 	return life
 }
+
+// out is the file of what a program says.
+func (r *trial) out(name string) string { return filepath.Join(r.dir, name+".out") }
 
 // stopHosts has the hosts end what they do, and waits until they have.
 func (r *trial) stopHosts() {
@@ -245,6 +248,11 @@ func run(t testing.TB, f fault, seed uint64, s setting, loses bool) result {
 	t.Helper()
 	r := newTrial(t, seed, s)
 	r.goOn(time.Time{})
+	for _, p := range r.hosts {
+		if trouble, err := os.ReadFile(r.out(p.Name)); err != nil || len(trouble) > 0 {
+			r.Errorf("host %s had trouble before there was any: %s, %v", p.Name, trouble, err)
+		}
+	}
 	r.between(time.Second, 2*time.Second)
 	f.make(r)
 	if loses {
