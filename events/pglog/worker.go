@@ -145,7 +145,7 @@ func (w *Worker) live(first chan<- error) {
 		ctx, cancel := context.WithTimeout(context.Background(), w.db.beatPatience())
 		defer cancel()
 		_, _ = c.exec(ctx, `delete from cd_worker where worker = $1`, w.id)
-		c.cut()
+		w.db.cut(c)
 	}()
 	forgotten := time.Now()
 	for tick := time.NewTicker(w.db.beatTime()); ; {
@@ -214,7 +214,7 @@ func (w *Worker) beat(c **conn) (err error) {
 	}
 	if err != nil {
 		w.said = nil
-		(*c).cut()
+		w.db.cut(*c)
 		*c = nil
 	}
 	return err
