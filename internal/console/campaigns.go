@@ -55,13 +55,13 @@ type listed struct {
 type allowed struct{ Run, Halt, Pause, Resume, Stop bool }
 
 // allowedIn says what the campaign's status and the visitor's rights allow.
-// Only what runs in this process can be halted here; what another process runs
-// is halted there, or paused by an event.
+// Only what the lab runs can be halted here; what another process runs is halted
+// there, or paused by an event.
 func allowedIn(s lab.Standing, may bool) allowed {
 	open := may && !s.Status.Ended()
 	return allowed{
 		Run:    open && !s.Runs(),
-		Halt:   may && s.Here,
+		Halt:   may && s.Ours(),
 		Pause:  may && s.Status == campaign.Running,
 		Resume: may && s.Status == campaign.Paused,
 		Stop:   open,
@@ -98,6 +98,10 @@ func stateOf(s lab.Standing) state {
 		return state{"paused", "paused"}
 	case s.Here:
 		return state{"running", "running"}
+	case s.Elsewhere && s.Run.PID == 0:
+		return state{"starting", "running"}
+	case s.Elsewhere:
+		return state{"running on " + s.Run.Host, "running"}
 	case s.Runs():
 		return state{fmt.Sprintf("running in process %d", s.Run.PID), "running"}
 	}
@@ -471,7 +475,7 @@ func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 	base := address(c)
 	if s.Trouble != nil && !s.Status.Ended() {
 		n := need{Text: "It is not running: " + sentence(s.Trouble.Error()), Alarm: true}
-		if !s.Here {
+		if !s.Ours() {
 			n.Post, n.Button = base+"/run", "Run it"
 		}
 		needs = append(needs, n)

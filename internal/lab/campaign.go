@@ -65,13 +65,20 @@ type Driven struct {
 	Run Running
 	// Here is true where this process runs the campaign, or is about to.
 	Here bool
+	// Elsewhere is true where another process of a lab in a database runs the
+	// campaign, or is about to.
+	Elsewhere bool
 	// Trouble is why a run ended before the campaign did, or waits to begin;
 	// nil for none.
 	Trouble error
 }
 
 // Runs reports whether the campaign is run, or about to be.
-func (d Driven) Runs() bool { return d.Here || d.Run.PID != 0 }
+func (d Driven) Runs() bool { return d.Ours() || d.Run.PID != 0 }
+
+// Ours reports whether a process of the lab runs the campaign, or is about to:
+// it can be halted from any of them.
+func (d Driven) Ours() bool { return d.Here || d.Elsewhere }
 
 // Standing returns where the campaign stands, without working anything out. It
 // is put together from parts that each have a lock of their own, and may be of
@@ -84,8 +91,12 @@ func (c *Campaign) Standing() Standing {
 	s.Trouble = errors.Join(broken, c.trouble)
 	s.Here = c.run != nil
 	c.mu.Unlock()
-	if l := c.store.lab; l.cluster != nil && run == nil && c.store.custody.started(c.name) && !c.over() {
-		s.Trouble = errors.Join(s.Trouble, l.cluster.nobody(c.store))
+	if l := c.store.lab; l.cluster != nil && !s.Here {
+		due := c.store.custody.started(c.name) && !c.over()
+		if run == nil && due {
+			s.Trouble = errors.Join(s.Trouble, l.cluster.nobody(c.store))
+		}
+		s.Elsewhere = run != nil || due && s.Trouble == nil
 	}
 	c.cache.found.fill(&s)
 	if run != nil {

@@ -28,8 +28,9 @@ import (
 
 // cluster is what a process knows of the others that a lab in a database has.
 type cluster struct {
-	lab *Lab
-	db  *store.Database
+	lab  *Lab
+	db   *store.Database
+	news chan struct{} // gets a value when others have done something
 
 	mu       sync.Mutex
 	others   map[string]colleague // that live, by identifier; this process is one
@@ -86,7 +87,7 @@ func openCluster(ctx context.Context, l *Lab) (*cluster, error) {
 		return nil, err
 	}
 	c := &cluster{
-		lab: l, db: db,
+		lab: l, db: db, news: make(chan struct{}, 1),
 		others: make(map[string]colleague), holders: make(map[string]string),
 		free: make(map[string]time.Time), failures: make(map[string]failure),
 	}
@@ -196,6 +197,7 @@ func (c *cluster) run() {
 		case <-c.lab.ctx.Done():
 			return
 		case <-tick.C:
+		case <-c.news:
 		}
 	}
 }
@@ -370,7 +372,7 @@ func (c *cluster) start(ctx context.Context, of *Campaign) error {
 	defer timeout.Stop()
 	for {
 		changed := c.lab.Changed()
-		if of.Running() != nil {
+		if of.Running() != nil || c.held(of.store.base()) {
 			return nil
 		}
 		of.mu.Lock()
@@ -389,6 +391,15 @@ func (c *cluster) start(ctx context.Context, of *Campaign) error {
 			return events.ErrClosed
 		}
 	}
+}
+
+// held reports whether another process holds a store.
+func (c *cluster) held(name string) bool {
+	holder := c.id()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	other := c.holders[name]
+	return other != "" && other != holder
 }
 
 // startTime is how long a person who starts a campaign waits for a process that
@@ -516,6 +527,10 @@ func (c *cluster) hear(e events.Event) {
 			}
 		}
 		c.lab.announce()
+	}
+	select {
+	case c.news <- struct{}{}:
+	default:
 	}
 }
 

@@ -37,6 +37,7 @@ type Listed struct {
 	// Trouble is why the campaign is not run.
 	Trouble string `json:"trouble,omitempty" doc:"Why it is not run, though it was started."`
 	PID     int    `json:"pid,omitempty" doc:"The process that runs it; absent where none does."`
+	Host    string `json:"host,omitempty" doc:"Its machine, where that may be another one."`
 	Store   string `json:"store"`
 	Events  uint64 `json:"events"`
 }
@@ -67,6 +68,7 @@ func listed(c *lab.Campaign) Listed {
 		WaitingFor: s.WaitingFor,
 		Computing:  s.Computing.What,
 		PID:        s.Run.PID,
+		Host:       s.Run.Host,
 		Store:      c.Store(),
 		Events:     uint64(s.Sequence),
 	}
