@@ -75,7 +75,11 @@ func (h *Local) Start(
 		Slots:      h.options.Slots,
 	}
 	c.runner.Lock = func(d instruments.Description) (drive.Lease, error) {
-		return equipment.Lease(d, name, c.runner.Core().State().Source)
+		lease, err := equipment.Lease(d, name, c.runner.Core().State().Source)
+		if held, ok := h.log.(holding); ok && err == nil {
+			return sureLease{lease, held}, nil
+		}
+		return lease, err
 	}
 	if err := h.register(c); err != nil {
 		return nil, err
@@ -94,6 +98,28 @@ func (h *Local) Start(
 	c.watch(ctx, state)
 	close(c.started)
 	return c, nil
+}
+
+// holding is a store that another process may have taken, which a log in a
+// database may learn late.
+type holding interface {
+	// Sure fails where the store is lost, or may be.
+	Sure() error
+}
+
+// sureLease is a lease of a device for as long as the store is held, too: who has
+// lost the campaign sends nothing more.
+type sureLease struct {
+	drive.Lease
+	store holding
+}
+
+// Check implements [drive.Lease].
+func (l sureLease) Check() error {
+	if err := l.store.Sure(); err != nil {
+		return err
+	}
+	return l.Lease.Check()
 }
 
 // Core returns the campaign's core. Only its hooks may use it while Run runs.

@@ -213,17 +213,19 @@ func (d *device) guard(
 		return guard{d.leased, func(context.Context) string { return "" }}
 	}
 	return guard{d.leased, func(ctx context.Context) string {
+		now, err := describe(ctx)
+		if err == nil && (now.Name != had.Name || now.Identity != had.Identity) {
+			return fmt.Sprintf("the instrument is another one: it was %s, and now there is %s",
+				named(had.Name, had.Identity), named(now.Name, now.Identity))
+		}
+		// Last, and so as late as can be: describing takes time, and a process can be
+		// stopped at any moment.
 		if lease != nil {
 			if err := lease.Check(); err != nil {
 				return err.Error()
 			}
 		}
-		now, err := describe(ctx)
-		if err != nil || now.Name == had.Name && now.Identity == had.Identity {
-			return "" // what is out of reach is not sent anything
-		}
-		return fmt.Sprintf("the instrument is another one: it was %s, and now there is %s",
-			named(had.Name, had.Identity), named(now.Name, now.Identity))
+		return "" // what is out of reach is not sent anything
 	}}
 }
 
