@@ -174,6 +174,44 @@ func TestTwoProcesses(t *testing.T) {
 	verified(t, logs[1])
 }
 
+// Law: a process that is far from the database gets on against those that are near,
+// whose appends always come between its look and its own.
+func TestFarProcess(t *testing.T) {
+	address := freshDatabase(t)
+	line := newBadLine(t, 0)
+	line.Delay(20*time.Millisecond, 0)
+	d := mustConnect(t, line.address(address))
+	far := mustOpen(t, d, "s", Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	near, stop := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	for i := range 2 {
+		l := mustOpen(t, mustConnect(t, address), "s", Options{})
+		all.Go(func() {
+			for n := 0; near.Err() == nil; n++ {
+				batch := testEvents(1, "near%d/%d", i, n)
+				if _, err := l.Append(context.Background(), "near", events.AnySequence, batch...); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for n := range 10 {
+		if _, err := far.Append(ctx, "far", events.Sequence(n), testEvents(1, "far%d", n)...); err != nil {
+			t.Errorf("append %d of the far process: %v", n, err)
+			break
+		}
+	}
+	stop()
+	all.Wait()
+	verified(t, far)
+	if err := d.Close(); err != nil { // before its line is
+		t.Error(err)
+	}
+}
+
 // Law: a writer is refused, or not, by the store as it is, and not by what its
 // process has seen of it; also where nothing is to be stored.
 func TestConflictsAreCurrent(t *testing.T) {
