@@ -77,13 +77,13 @@ func (h *host) run() {
 	if h.db == nil {
 		return
 	}
-	shared, own, followed := h.open(working, sharedStore), h.open(working, h.Own), h.open(working, h.Follow)
-	if shared != nil && own != nil && followed != nil {
+	shared, followed := h.open(working, sharedStore), h.open(working, h.Follow)
+	if shared != nil && followed != nil {
 		var all sync.WaitGroup
 		for i, campaign := range contested {
 			all.Go(func() { h.contend(working, life, shared, i, campaign) })
 		}
-		all.Go(func() { h.hold(working, life, own) })
+		all.Go(func() { h.hold(working, life) })
 		all.Go(func() { h.read(working, shared, sharedStore) })
 		all.Go(func() { h.read(working, followed, h.Follow) })
 		all.Wait()
@@ -158,20 +158,32 @@ func (h *host) contend(working, life context.Context, log *pglog.Log, number int
 }
 
 // hold takes hold of the host's own store, and appends to it what need not look
-// at what there is.
-func (h *host) hold(working, life context.Context, log *pglog.Log) {
-	w := h.writer(life, log, h.Own, len(contested))
-	persist(working, func() (struct{}, error) { return struct{}{}, log.Hold(working, h.Name) })
+// at what there is. Where it loses the store, it takes it again when it can.
+func (h *host) hold(working, life context.Context) {
+	worker := persist(working, func() (*pglog.Worker, error) {
+		return h.db.Work(working, h.Name, func() []byte { return nil })
+	})
+	w := h.writer(life, nil, h.Own, len(contested))
 	for working.Err() == nil {
-		_, err := w.append("own", events.AnySequence)
-		switch {
-		case errors.Is(err, pglog.ErrFenced):
-			return
-		case log.Err() != nil:
-			h.journal.write(entry{What: failed, Store: h.Own, Writer: w.number, Err: log.Err().Error()})
+		if w.log = h.open(working, h.Own); w.log == nil {
 			return
 		}
-		w.rest(10 * time.Millisecond)
+		if err := w.log.Hold(working, worker); err != nil {
+			_ = w.log.Close()
+			w.rest(200 * time.Millisecond)
+			continue
+		}
+		for working.Err() == nil {
+			if _, err := w.append("own", events.AnySequence); errors.Is(err, events.ErrInUse) {
+				break
+			}
+			if err := w.log.Err(); err != nil && !errors.Is(err, events.ErrInUse) {
+				h.journal.write(entry{What: failed, Store: h.Own, Writer: w.number, Err: err.Error()})
+				return
+			}
+			w.rest(10 * time.Millisecond)
+		}
+		_ = w.log.Close()
 	}
 }
 
@@ -207,7 +219,7 @@ func (w *writer) append(campaign string, expected events.Sequence) (events.Seque
 		return stored[len(stored)-1].Sequence, nil
 	case errors.Is(err, events.ErrUncertain):
 		e.What = uncertain
-	case errors.Is(err, pglog.ErrFenced):
+	case errors.Is(err, events.ErrInUse): // another one has the store, or may have it
 		e.What = fenced
 	default:
 		e.What = refused
