@@ -135,8 +135,18 @@ func (l *Log) Err() error {
 	if l.failure == nil {
 		return nil
 	}
+	if errors.Is(l.failure, events.ErrInUse) {
+		return &lostError{l.failure}
+	}
 	return fmt.Errorf("%w: %w; nothing acknowledged is lost", events.ErrStopped, l.failure)
 }
+
+// lostError is [events.ErrStopped] of a log whose store another process has, which
+// is no failure of a disk.
+type lostError struct{ cause error }
+
+func (e *lostError) Error() string   { return e.cause.Error() }
+func (e *lostError) Unwrap() []error { return []error{events.ErrStopped, e.cause} }
 
 // Probe implements [events.Store], by a commit that a standby confirms.
 func (l *Log) Probe() error {

@@ -52,8 +52,16 @@ type Worker struct {
 
 // ErrLapsed means that the heartbeats of this process were not answered for so
 // long that another process may have taken hold of the store.
-var ErrLapsed = fmt.Errorf("the database has not answered for a while, so that another process may have taken "+
-	"hold of the store: %w", events.ErrInUse)
+var ErrLapsed error = &lapsedError{}
+
+type lapsedError struct{}
+
+func (*lapsedError) Error() string {
+	return "the database has not answered for a while, and another process may have taken hold of the store"
+}
+
+// Unwrap makes it an [events.ErrInUse].
+func (*lapsedError) Unwrap() error { return events.ErrInUse }
 
 // HeldError is the refusal of a hold: another worker has it, and lives.
 type HeldError struct {

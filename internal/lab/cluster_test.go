@@ -1,0 +1,252 @@
+package lab_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/pgtest"
+)
+
+// process opens a lab in a database as a process of its own does: another name of
+// the application is another worker.
+func process(t *testing.T, database, name string, change func(*lab.Options)) *lab.Lab {
+	t.Helper()
+	o := lab.Options{
+		Folder: t.TempDir(), Database: database + "&application_name=" + name, Registry: builtin.Registry(),
+		Log: func(format string, args ...any) { t.Logf(name+": "+format, args...) },
+	}
+	if change != nil {
+		change(&o)
+	}
+	l, err := lab.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+// watches is the option of a server that drives nothing.
+func watches(o *lab.Options) { o.Watches = true }
+
+// eventually waits for something that other processes do by and by.
+func eventually(t *testing.T, what string, ready func() bool) {
+	t.Helper()
+	for began := time.Now(); !ready(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("it never came that %s", what)
+		}
+	}
+}
+
+// drivers returns how many of some campaigns each lab drives.
+func drivers(t *testing.T, names []string, labs ...*lab.Lab) []int {
+	t.Helper()
+	driven := make([]int, len(labs))
+	for i, l := range labs {
+		for _, name := range names {
+			if c, err := l.Campaign(name); err == nil && c.Standing().Here {
+				driven[i]++
+			}
+		}
+	}
+	return driven
+}
+
+// Law: the campaigns of a lab in a database are driven by its processes, each by
+// one, evenly, and by those that are left when one ends; and what a person does
+// at any of them holds for all.
+func TestCluster(t *testing.T) {
+	private(t)
+	database := pgtest.URL(t)
+	server := process(t, database, "server", watches)
+	first, second := process(t, database, "first", nil), process(t, database, "second", nil)
+	eventually(t, "all three know each other", func() bool { return len(server.Colleagues()) == 3 })
+	var names []string
+	for i := range 4 {
+		names = append(names, fmt.Sprint("bench", i))
+		define(t, server, strings.Replace(byHand, "bench", names[i], 1))
+	}
+	eventually(t, "two campaigns are driven by each of two", func() bool {
+		driven := drivers(t, names, server, first, second)
+		return driven[0] == 0 && driven[1] == 2 && driven[2] == 2
+	})
+
+	// Whoever is asked, the driver records it, and all see it.
+	c, err := server.Campaign("bench0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	experiment := suggested(t, c)
+	request := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: experiment, Value: new(0.5)}}
+	stored, err := c.Submit(t.Context(), request)
+	if err != nil || len(stored) == 0 {
+		t.Fatalf("a result that is told to a server: %v, %v", stored, err)
+	}
+	for _, l := range []*lab.Lab{first, second} {
+		eventually(t, "a process sees what another one has recorded", func() bool {
+			c, err := l.Campaign("bench0")
+			return err == nil && c.Sequence() >= stored[0].Sequence
+		})
+	}
+	// One that nobody drives: the process that is asked records it itself.
+	ada := engine.Request{Actor: "person:ada"}
+	if err := c.Halt(ada); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "what was halted at the server is driven nowhere", func() bool {
+		return drivers(t, names[:1], first, second)[0]+drivers(t, names[:1], first, second)[1] == 0 && !c.Standing().Runs()
+	})
+	note := engine.Request{Actor: "person:ada", Note: &engine.Note{Text: "halted"}}
+	if _, err := c.Submit(t.Context(), note); err != nil {
+		t.Error(err)
+	}
+	if err := c.Start(t.Context(), ada); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is driven again", func() bool { return c.Standing().Run.PID != 0 })
+
+	first.Close()
+	eventually(t, "all are driven by the one that is left", func() bool { return drivers(t, names, second)[0] == len(names) })
+	if experiment = suggested(t, c); experiment == "" {
+		t.Error("nothing is suggested after the hand-over")
+	}
+	audited(t, c)
+}
+
+// suggested is the experiment that a campaign suggests.
+func suggested(t *testing.T, c *lab.Campaign) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s, err := c.Suggest(ctx)
+	if err != nil || s.Experiment == nil {
+		t.Fatalf("suggested: %+v, %v", s, err)
+	}
+	return s.Experiment.ID
+}
+
+// audited fails unless the decisions of a campaign come out the same again.
+func audited(t *testing.T, c *lab.Campaign) {
+	t.Helper()
+	log, err := c.Log()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, c.Name(), events.Build{})
+	if err != nil || len(report.Mismatches) > 0 {
+		t.Errorf("audit: %v, %v", report.Mismatches, err)
+	}
+}
+
+// Law: a process whose heartbeats are not answered drives its campaigns no more
+// before another one does, which finds out first what became of the commands.
+func TestTakeover(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for a lease to end")
+	}
+	private(t)
+	database := pgtest.URL(t)
+	first := process(t, database, "first", nil)
+	c := define(t, first, byHand)
+	eventually(t, "it is driven", func() bool { return c.Standing().Here })
+	suggested(t, c)
+	eventually(t, "it waits for a person", func() bool { return c.Standing().Run.WaitingFor != "" })
+	before := c.Sequence()
+	second := process(t, database, "second", nil)
+	eventually(t, "the two know each other", func() bool { return len(second.Colleagues()) == 2 })
+
+	var mute string
+	for _, other := range second.Colleagues() {
+		if !other.Here {
+			mute = other.ID
+		}
+	}
+	conn, err := pgx.Connect(t.Context(), strings.Replace(database, "&single=yes", "", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(t.Context(), `begin`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), `select from cd_worker where worker = $1 for update`, mute); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := second.Campaign("bench")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "another process drives it", func() bool {
+		theirs := taken.Standing().Here
+		if theirs && c.Standing().Here {
+			t.Error("two processes drive it at a time")
+		}
+		return theirs
+	})
+	log, err := taken.Log()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What became of the commands is found out first, and nothing is decided before.
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for e, err := range log.Follow(ctx, events.Position(before)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e.Kind {
+		case events.KindRecoveryDone:
+			return
+		case events.KindDecisionMade, events.KindExperimentDispatched:
+			t.Fatalf("%s comes before the recovery", e.Kind)
+		}
+	}
+	t.Error("there is no recovery")
+}
+
+// Law: a campaign at an instrument of the lab is driven by a process that reaches
+// it; where none does, it says so, and names the instrument.
+func TestInstrumentsAreReached(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits until nobody has come")
+	}
+	private(t)
+	database := pgtest.URL(t)
+	labFile := func(names ...string) func(*lab.Options) {
+		return func(o *lab.Options) {
+			write(t, o.Folder, "instruments: {pump: {manual: {}}}\n")
+			o.Instruments = names
+		}
+	}
+	server := process(t, database, "server", func(o *lab.Options) { labFile()(o); watches(o) })
+	process(t, database, "elsewhere", labFile("oven"))
+	c := define(t, server, strings.Replace(byHand, "instrument: manual", "instrument: {lab: pump}", 1))
+	eventually(t, "it says that nobody reaches the pump", func() bool {
+		trouble := c.Standing().Trouble
+		return trouble != nil && strings.Contains(trouble.Error(), "pump")
+	})
+	there := process(t, database, "there", labFile("pump"))
+	eventually(t, "who reaches the pump drives it", func() bool { return drivers(t, []string{"bench"}, there)[0] == 1 })
+	eventually(t, "there is no trouble any more", func() bool { return c.Standing().Trouble == nil })
+}
+
+// write writes a lab file.
+func write(t *testing.T, folder, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(folder, "lab.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
