@@ -30,42 +30,49 @@ const snapshotKey = "notify/snapshot"
 
 // restore goes on from the snapshot, where there is one that this program
 // believes, and folds what the stream holds since.
-func (n *Notifier) restore(ctx context.Context) error {
+func (n *Notifier) restore(ctx context.Context) (err error) {
+	n.planner, n.sequence, err = n.folded(ctx)
+	return err
+}
+
+// folded returns a planner that has folded the snapshot and the stream, up to
+// the event that is returned.
+func (n *Notifier) folded(ctx context.Context) (p *Planner, sequence events.Sequence, err error) {
 	log, err := n.options.Own()
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	data, err := log.Value(ctx, snapshotKey)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	last, err := log.LastSequence(ctx, Stream)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	n.planner = NewPlanner(n.options.Lab)
+	p = NewPlanner(n.options.Lab)
 	// Into the planner's own state, so that maps which the JSON leaves out are
 	// there. Where that fails the state may be half filled, and a new planner
 	// is made. A snapshot that counts more events than the log has is of a log
 	// that was since replaced by an older copy.
-	kept := snapshot{State: n.planner.state}
+	kept := snapshot{State: p.state}
 	if unpack(data, &kept) == nil && kept.Build == n.options.Build && kept.Sequence <= last {
-		n.sequence = kept.Sequence
+		sequence = kept.Sequence
 	} else {
-		n.planner = NewPlanner(n.options.Lab)
+		p = NewPlanner(n.options.Lab)
 	}
-	for e, err := range log.ReadCampaign(ctx, Stream, n.sequence) {
+	for e, err := range log.ReadCampaign(ctx, Stream, sequence) {
 		if err != nil {
-			return err
+			return nil, 0, err
 		}
 		payload, err := vocabulary.Decode(e)
 		if err != nil {
-			return err
+			return nil, 0, err
 		}
-		n.planner.Take(e, payload)
-		n.sequence = e.Sequence
+		p.Take(e, payload)
+		sequence = e.Sequence
 	}
-	return nil
+	return p, sequence, nil
 }
 
 // keep keeps a snapshot, unless it would hold what the log does not, or is too
@@ -120,6 +127,9 @@ func (n *Notifier) begin(b begun) error {
 	e := newEvent(kindBegun, n.options.Now(), &b)
 	n.planner.Take(e, &b)
 	n.pending = append(n.pending, e)
+	if n.options.Shared {
+		return n.record()
+	}
 	return n.flush()
 }
 

@@ -15,9 +15,12 @@ import (
 type Options struct {
 	// Lab says who is sent what; without it no one is sent anything.
 	Lab *labfile.File
-	// Own returns the lab's log, as [lablog.Log.Store] does. Its stream
-	// [Stream] is written by one Notifier at a time.
+	// Own returns the lab's log, as [lablog.Log.Store] does. Unless it is
+	// Shared, its stream [Stream] is written by one Notifier at a time.
 	Own func() (events.Store, error)
+	// Shared is set where other processes have notifiers over the same log: one
+	// of them sends, and another one goes on where that ends.
+	Shared bool
 	// Build is the program: no other one believes the snapshots that it keeps.
 	Build events.Build
 	// Earlier is the file in which an earlier version remembered what people
@@ -42,6 +45,7 @@ type Options struct {
 // [Notifier.Observe] is called from the loops of campaigns.
 type Notifier struct {
 	options Options
+	claim   *claim
 
 	mu       sync.Mutex
 	planner  *Planner
@@ -49,6 +53,10 @@ type Notifier struct {
 	changed  bool           // since the last snapshot
 	sequence events.Sequence
 	unsaid   bool // the last attempt to record failed
+
+	round   *round
+	serving int  // the stores that are served
+	stale   bool // what was folded is not what the log says: see foldAnew
 }
 
 // New returns a notifier that goes on with the lab's log. Nothing is sent before
@@ -69,14 +77,18 @@ func New(o Options) (*Notifier, error) {
 	if o.Within <= 0 {
 		o.Within = 15 * time.Second
 	}
-	n := &Notifier{options: o}
+	n := &Notifier{options: o, claim: newClaim(), round: &round{over: make(chan struct{})}}
 	// An earlier memory, where there is one, begins the stream itself; a stream
 	// that has begun is not begun again.
 	err := n.restore(context.Background())
 	if err == nil {
 		err = n.takeOver()
 	}
-	if err == nil && n.sequence == 0 {
+	switch {
+	case err != nil || n.sequence > 0:
+	case o.Shared:
+		err = n.beginShared(context.Background())
+	default:
 		err = n.begin(begun{})
 	}
 	if err != nil {
@@ -97,23 +109,59 @@ func New(o Options) (*Notifier, error) {
 // process holds the store. caught is called once what was there is folded, or
 // cannot be read: so long no message should be decided on.
 func (n *Notifier) Serve(ctx context.Context, store string, b *bus.Bus, caught func()) {
+	n.mu.Lock()
+	n.serving++
+	n.round.behind++
+	n.mu.Unlock()
+	var folded *round // that counts this store no longer
+	defer func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.serving--; n.round != folded {
+			n.round.behind--
+		}
+	}()
 	for first := true; ; first = false {
 		n.mu.Lock()
-		after := n.planner.state.Places[store]
+		round, after := n.round, n.planner.state.Places[store]
 		n.mu.Unlock()
-		err := b.Consume(ctx, bus.Consumer{
-			After:  n.found(ctx, b, after),
+		catch := func() {
+			n.mu.Lock()
+			if n.round == round && folded != round {
+				folded = round
+				round.behind--
+			}
+			n.mu.Unlock()
+			caught()
+		}
+		reading, end := context.WithCancel(ctx)
+		stop := make(chan struct{})
+		go func() {
+			select {
+			case <-round.over:
+				end()
+			case <-stop:
+			}
+		}()
+		err := b.Consume(reading, bus.Consumer{
+			After:  n.found(reading, b, after),
 			Takes:  takes,
-			Caught: caught,
+			Caught: catch,
 			Handle: func(_ context.Context, e events.Event) error {
-				n.take(store, e)
+				n.take(round, store, e)
 				return nil
 			},
 		})
+		again := reading.Err() != nil && ctx.Err() == nil
+		close(stop)
+		end()
+		if again {
+			continue
+		}
 		if err == nil {
 			return
 		}
-		if caught(); first {
+		if catch(); first {
 			n.options.Log(fmt.Sprintf("what happens in %s cannot be read: %v", store, err))
 		}
 		select {
@@ -152,10 +200,13 @@ func (n *Notifier) found(ctx context.Context, b *bus.Bus, at place) (p events.Po
 //
 // The place moves on with such an event as well: else each start would read the
 // log from there again.
-func (n *Notifier) take(store string, e events.Event) {
+func (n *Notifier) take(of *round, store string, e events.Event) {
 	payload, err := events.Decode(e)
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.round != of {
+		return // it is folded anew
+	}
 	if err == nil {
 		n.planner.Apply(e, payload)
 	}
@@ -190,8 +241,21 @@ func (n *Notifier) Run(ctx context.Context) {
 		case <-ticker.C:
 		case <-ctx.Done():
 			n.keep()
+			n.leave()
 			return
 		}
+	}
+}
+
+// leave lets another notifier send at once.
+func (n *Notifier) leave() {
+	if !n.options.Shared {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), n.options.Every)
+	defer cancel()
+	if log, err := n.options.Own(); err == nil {
+		n.claim.release(ctx, log)
 	}
 }
 
@@ -200,12 +264,21 @@ func (n *Notifier) Run(ctx context.Context) {
 // leave, so that a process that dies between the two sends the same messages
 // with the same identifiers.
 func (n *Notifier) Step(ctx context.Context) {
+	if n.options.Shared && !n.ready(ctx) {
+		return
+	}
 	n.mu.Lock()
 	due, attempted := n.planner.Due(n.options.Now())
 	n.pending = append(n.pending, attempted...)
 	n.mu.Unlock()
 	// That they are about to be sent is in the log before they are.
-	n.tryRecord()
+	recorded := n.tryRecord()
+	if n.options.Shared {
+		if !recorded {
+			return // another one may send them
+		}
+		defer n.keepClaim(ctx)()
+	}
 	var sending sync.WaitGroup
 	for _, m := range due {
 		sending.Go(func() { n.send(ctx, m) })
@@ -240,11 +313,16 @@ func (n *Notifier) send(ctx context.Context, m Message) {
 
 // tryRecord appends what is to be appended. A failure is said once, until it
 // succeeds again; messages are sent all the same, and perhaps again after a
-// restart.
-func (n *Notifier) tryRecord() {
-	err := n.flush()
+// restart. Only where another notifier may send them they are not.
+func (n *Notifier) tryRecord() (recorded bool) {
+	record := n.flush
+	if n.options.Shared {
+		record = n.record
+	}
+	err := record()
 	if err != nil && !n.unsaid {
 		n.options.Log(fmt.Sprintf("what people are sent cannot be recorded, so that they may be sent it again: %v", err))
 	}
 	n.unsaid = err != nil
+	return err == nil
 }

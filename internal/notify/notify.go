@@ -7,6 +7,8 @@
 // is around it: a consumer of each store, and a loop that records messages and
 // hands them to a [Sender].
 //
+// Of several processes that serve a lab in a database one sends: see share.go.
+//
 // What holds, whatever is killed:
 //
 //   - No one is sent a question that is closed, or reminded of it.

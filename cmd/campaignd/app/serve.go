@@ -322,6 +322,7 @@ func (a *app) openLab(
 	notifier, err := notify.New(notify.Options{
 		Lab:     named,
 		Own:     people.Lab().Store,
+		Shared:  people.Lab().Shared(),
 		Build:   thisBuild().Build,
 		Earlier: filepath.Join(s.folder, lab.Private, "notify", "state.json"),
 		Log:     func(line string) { a.dated("%s", line) },
