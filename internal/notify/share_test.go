@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -77,11 +78,13 @@ func (s *sharing) now() time.Time { return monday.Add(20 * time.Since(s.began)) 
 
 // process begins a notifier. end ends it in good order, kill as a process that is killed.
 func (s *sharing) process(name string) (n *Notifier, end, kill func()) {
-	return s.processEach(name, 400*time.Millisecond)
+	return s.processBy(name, 400*time.Millisecond, (*Notifier).Run)
 }
 
-// processEach is process for a notifier that looks so often what is due.
-func (s *sharing) processEach(name string, every time.Duration) (n *Notifier, end, kill func()) {
+// processBy is process for a notifier that looks so often what is due, and is run by a function.
+func (s *sharing) processBy(
+	name string, every time.Duration, run func(*Notifier, context.Context),
+) (n *Notifier, end, kill func()) {
 	s.t.Helper()
 	file, err := labfile.Parse(builtin.Registry(), "lab.yaml", []byte("people: {ada: {notify: [\"ntfy://h/ada\"]}}\nalarms: [ada]\n"))
 	if err != nil {
@@ -109,7 +112,7 @@ func (s *sharing) processEach(name string, every time.Duration) (n *Notifier, en
 	var work sync.WaitGroup
 	work.Go(func() { n.Serve(ctx, "kitchen", carrier, sync.OnceFunc(func() { close(caught) })) })
 	<-caught
-	work.Go(func() { n.Run(ctx) })
+	work.Go(func() { run(n, ctx) })
 	var once sync.Once
 	over := func(cause error) func() {
 		return func() {
@@ -240,7 +243,7 @@ func TestSharedContended(t *testing.T) {
 	}}
 	var ends []func()
 	for _, name := range []string{"a", "b"} {
-		_, end, _ := s.processEach(name, time.Microsecond)
+		_, end, _ := s.processBy(name, time.Microsecond, (*Notifier).Run)
 		ends = append(ends, end)
 	}
 	senders := make(map[string]bool)
@@ -259,7 +262,7 @@ func TestSharedContended(t *testing.T) {
 		t.Errorf("sent before the log knew of them: %v", s.service.unknown)
 	}
 	before := len(kindsIn(t, log))
-	_, end, _ := s.processEach("c", 100*time.Millisecond)
+	_, end, _ := s.processBy("c", 100*time.Millisecond, (*Notifier).Run)
 	time.Sleep(2 * time.Second)
 	end()
 	// Of the last message it may be that nothing is known but that it was attempted.
@@ -278,4 +281,68 @@ func kindsIn(t *testing.T, log events.Store) (kinds []events.Kind) {
 		kinds = append(kinds, e.Kind)
 	}
 	return kinds
+}
+
+// late is a lab's log in which another notifier records just before this one does.
+type late struct {
+	events.Store
+	before func()
+}
+
+func (l *late) Append(
+	ctx context.Context, stream string, expected events.Sequence, batch ...events.Event,
+) ([]events.Event, error) {
+	if before := l.before; before != nil {
+		l.before = nil
+		before()
+	}
+	return l.Store.Append(ctx, stream, expected, batch...)
+}
+
+// Law: a notifier that has decided on a message, and finds that another one has recorded meanwhile,
+// does not send it; it folds what the other one did, and goes on.
+func TestSharedLate(t *testing.T) {
+	s := &sharing{t: t, database: pgtest.URL(t), store: memlog.New(), began: time.Now()}
+	s.service = &service{sent: make(map[string][]string)}
+	idle := func(_ *Notifier, ctx context.Context) { <-ctx.Done() }
+	n, _, _ := s.processBy("a", time.Microsecond, idle)
+	other, _, _ := s.processBy("b", time.Microsecond, idle)
+	want := []events.Kind{kindBegun}
+	for range 3 {
+		title := s.loses(fmt.Sprint("e", len(s.service.sent)))
+		for began := time.Now(); n.Status()[0].Targets[0].Waiting == 0 || other.Status()[0].Targets[0].Waiting == 0; {
+			if time.Since(began) > 10*time.Second {
+				t.Fatal("it is not folded")
+			}
+			time.Sleep(time.Millisecond)
+		}
+		s.began = s.began.Add(-time.Second) // that is 20 s, in which it settles
+		own := n.options.Own
+		log, err := own()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// To take a claim over one looks twice: it stands still in between.
+		n.claims(t.Context())
+		n.claims(t.Context())
+		l := &late{log, func() { other.Step(t.Context()); other.Step(t.Context()) }}
+		n.options.Own = func() (events.Store, error) { return l, nil }
+		n.Step(t.Context())
+		for range 3 {
+			n.Step(t.Context())
+			other.Step(t.Context())
+			time.Sleep(20 * time.Millisecond) // in which it folds anew
+		}
+		n.options.Own = own
+		if by := s.service.takes(title); len(by) != 1 || by[0] != "b" {
+			t.Errorf("%q was sent by %v", title, by)
+		}
+		if a, b := n.Status()[0].Targets[0], other.Status()[0].Targets[0]; a != b || a.Waiting != 0 {
+			t.Errorf("the one says %+v, the other %+v", a, b)
+		}
+		want = append(want, kindAttempted, kindDelivered)
+		if got := kindsIn(t, log); !slices.Equal(got, want) {
+			t.Errorf("recorded is %v", got)
+		}
+	}
 }
