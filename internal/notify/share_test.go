@@ -328,9 +328,8 @@ func TestSharedLate(t *testing.T) {
 		l := &late{log, func() { other.Step(t.Context()); other.Step(t.Context()) }}
 		n.options.Own = func() (events.Store, error) { return l, nil }
 		n.Step(t.Context())
-		for range 3 {
-			n.Step(t.Context())
-			other.Step(t.Context())
+		for _, each := range []*Notifier{n, n, n, other, other, other, n} {
+			each.Step(t.Context())
 			time.Sleep(20 * time.Millisecond) // in which it folds anew
 		}
 		n.options.Own = own
