@@ -1,16 +1,15 @@
 package console
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,14 +17,27 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
 // answersFolder is the folder, in the lab's own one, that holds answers that
 // are not recorded in their campaigns yet: a file for each. They are no events
 // and no part of the log, for the log is never changed and these are made to be
-// taken back.
+// taken back. Of a lab in a database they are values of its log.
 const answersFolder = "answers"
+
+// Several processes serve a lab in a database. Each sends the answers that it was
+// given, and those of another one that has not sent them for some time: it has
+// ended. Which of them sends one, or takes it back, is decided by who changes its
+// value first.
+const (
+	// elsewhere is how long after it was due an answer is sent that another
+	// process was given.
+	elsewhere = 8 * time.Second
+	// abandoned is how long another process may have been sending one.
+	abandoned = sendingWithin + 10*time.Second
+	// lookEvery is how often the values are looked at where no page is asked for.
+	lookEvery = 2 * time.Second
+)
 
 // States of an answer that is not recorded.
 const (
@@ -64,14 +76,18 @@ type pending struct {
 	Due   time.Time `json:"due"` // when it can no longer be taken back
 	State string    `json:"state,omitempty"`
 	Why   string    `json:"why,omitempty"` // of a refusal
+	// Sending is a random word of the process that is recording it, of several.
+	Sending string `json:"sending,omitempty"`
 
 	file    string      // its name in the folder
+	text    []byte      // what is kept of it; nil where nothing is
 	sending bool        // it is being recorded: too late to take it back
 	timer   *time.Timer // fires when it is due; nil once that is over
 	tries   int         // failed attempts to record it
 }
 
-// answers keeps the answers that are not recorded yet, on disk and in memory,
+// answers keeps the answers that are not recorded yet, on disk (or in the
+// database) and in memory,
 // and sends each when it is due. An answer is acknowledged once its file is
 // written, and the file is removed only once the campaign holds the answer: a
 // crash in between sends it twice, which the request's identifier makes
@@ -84,11 +100,14 @@ type answers struct {
 	lab    *lab.Lab
 	undo   time.Duration // from an answer to its recording
 	log    func(format string, args ...any)
-	folder string
-	wg     sync.WaitGroup // timers that are set, and sends that are under way
+	keeper keeper
+	shared bool           // other processes keep theirs there as well
+	self   string         // a random word for this process
+	wg     sync.WaitGroup // timers that are set, sends that are under way, and looks
 
 	mu     sync.Mutex
 	all    map[string]*pending // by their files' names
+	unread map[string]bool     // those of which the operator's log has said so
 	closed bool
 }
 
@@ -103,42 +122,124 @@ type answers struct {
 func openAnswers(ctx context.Context, o Options) *answers {
 	a := &answers{
 		ctx: ctx, lab: o.Lab, undo: o.Undo, log: o.Log,
-		folder: filepath.Join(o.Lab.Private(), answersFolder),
+		keeper: folderKeeper(filepath.Join(o.Lab.Private(), answersFolder)),
+		self:   rand.Text()[:12],
 		all:    make(map[string]*pending),
+		unread: make(map[string]bool),
 	}
-	entries, err := os.ReadDir(a.folder)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		o.Log("the answers that are not recorded yet cannot be read: %v", err)
+	if o.Lab.Shared() {
+		a.keeper, a.shared = logKeeper(o.Lab.Log), true
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(a.folder, e.Name()))
-		p := &pending{file: e.Name()}
-		if err == nil {
-			err = json.Unmarshal(text, p)
-		}
-		if err != nil {
-			o.Log("an answer that is not recorded yet cannot be read, and is not sent: %s: %v",
-				filepath.Join(a.folder, e.Name()), err)
-			continue
-		}
+	if err := a.look(); err != nil {
+		o.Log("the answers that are not recorded yet cannot be read: %v", err)
+	}
+	for _, p := range a.all {
 		if p.State == read && time.Since(p.Given) > 2*newsLasts {
 			if err := a.drop(p); err != nil {
 				o.Log("what was put away long ago cannot be removed: %v", err)
 			}
-			continue
 		}
-		a.all[p.file] = p
-		if p.State == waiting {
-			a.schedule(p, time.Until(p.Due))
-		}
+	}
+	if a.shared {
+		a.wg.Go(a.lookAgain)
 	}
 	return a
 }
+
+// look takes in what is kept. a.mu is held.
+func (a *answers) look() error {
+	unread := func(name string, err error) {
+		if a.unread[name] {
+			return
+		}
+		a.unread[name] = true
+		if folder, ok := a.keeper.(folderKeeper); ok {
+			name = filepath.Join(string(folder), name)
+		}
+		a.log("an answer that is not recorded yet cannot be read, and is not sent: %s: %v", name, err)
+	}
+	all, err := a.keeper.list(unread)
+	if err != nil && all == nil {
+		return err
+	}
+	for name, p := range a.all {
+		if _, there := all[name]; !there {
+			a.unschedule(p)
+			delete(a.all, name)
+		}
+	}
+	for name, text := range all {
+		before := a.all[name]
+		if before != nil && bytes.Equal(before.text, text) {
+			continue
+		}
+		p := &pending{file: name}
+		if err := json.Unmarshal(text, p); err != nil {
+			unread(name, err)
+			continue
+		}
+		if before != nil {
+			a.unschedule(before)
+		}
+		p.text = text
+		a.all[name] = p
+		switch {
+		case p.State != waiting:
+		case !a.shared:
+			a.schedule(p, time.Until(p.Due))
+		case p.Sending != "":
+			a.schedule(p, abandoned)
+		default:
+			a.schedule(p, max(0, time.Until(p.Due))+elsewhere)
+		}
+	}
+	return err
+}
+
+// lookShared is look where other processes keep answers. a.mu is held.
+func (a *answers) lookShared() error {
+	if !a.shared {
+		return nil
+	}
+	return a.look()
+}
+
+// lookAgain takes in what other processes keep until the console closes.
+func (a *answers) lookAgain() {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			a.mu.Lock()
+			_ = a.look() // pages and the next time find out
+			a.mu.Unlock()
+		case <-a.ctx.Done():
+			return
+		}
+	}
+}
+
+// errMoved means that another process has just changed an answer.
+var errMoved = problem.New(problem.Unavailable, "the answer was just changed elsewhere: try again")
+
+// anew calls f, and again after a look where another process was quicker. a.mu is
+// held.
+func (a *answers) anew(f func() error) error {
+	for n := 0; ; n++ {
+		if err := a.lookShared(); err != nil {
+			return err
+		}
+		if err := f(); !errors.Is(err, errMoved) || n == 5 {
+			return err
+		}
+	}
+}
+
+// underWay reports whether an answer is being recorded, here or elsewhere.
+func (p *pending) underWay() bool { return p.sending || p.Sending != "" }
 
 // wait returns when no send is under way; nothing is sent afterwards. Answers
 // whose timers it stops stay on the disk, for the next process. The context of
@@ -177,8 +278,13 @@ func (a *answers) give(p pending) error {
 	p.Due = p.Given.Add(a.undo)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.anew(func() error { return a.giveNow(p) })
+}
+
+// giveNow is give. a.mu is held.
+func (a *answers) giveNow(p pending) error {
 	before := a.all[p.file]
-	if before != nil && before.sending {
+	if before != nil && before.underWay() {
 		if p.Request != "" && before.Request == p.Request && before.Digest == p.Digest {
 			return nil // the form was sent twice
 		}
@@ -187,6 +293,9 @@ func (a *answers) give(p pending) error {
 				Text:   "look at the question again in a moment, and change the answer",
 				Action: problem.CorrectAnswer, Subject: p.Question,
 			})
+	}
+	if before != nil {
+		p.text = before.text
 	}
 	if err := a.store(&p); err != nil {
 		return err
@@ -210,7 +319,7 @@ func (a *answers) give(p pending) error {
 // pause. a.mu is held. Where the timer cannot be stopped any more, it has
 // fired, and the send is under way.
 func (a *answers) hasten(p *pending) {
-	if p.State == waiting && !p.sending && p.tries == 0 && p.timer != nil && p.timer.Stop() {
+	if p.State == waiting && !p.underWay() && p.tries == 0 && p.timer != nil && p.timer.Stop() {
 		a.wg.Done()
 		a.schedule(p, 0)
 	}
@@ -221,22 +330,33 @@ func (a *answers) hasten(p *pending) {
 func (a *answers) sendNow(campaign, question, name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	_ = a.lookShared() // else it is sent when it is due
 	if p := a.all[fileOf(campaign, question, name)]; p != nil {
 		a.hasten(p)
 	}
 }
 
-// store writes an answer to the disk: whole or not at all, and readable by the
-// server's user alone, since it says who answered what.
+// store keeps an answer in the place of what was kept under its name. a.mu is
+// held.
 func (a *answers) store(p *pending) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(a.folder, 0o700); err != nil {
+	return a.swap(p, append(text, '\n'))
+}
+
+// swap changes what is kept of an answer; nil: nothing is. a.mu is held.
+func (a *answers) swap(p *pending, text []byte) error {
+	swapped, err := a.keeper.swap(p.file, p.text, text)
+	switch {
+	case err != nil:
 		return err
+	case !swapped:
+		return errMoved
 	}
-	return wholefile.Replace(filepath.Join(a.folder, p.file), append(text, '\n'), 0o600)
+	p.text = text
+	return nil
 }
 
 // schedule sets the timer that sends an answer; it does nothing once the
@@ -268,9 +388,14 @@ func (a *answers) unschedule(p *pending) {
 func (a *answers) take(campaign, question, name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.anew(func() error { return a.takeNow(campaign, question, name) })
+}
+
+// takeNow is take. a.mu is held.
+func (a *answers) takeNow(campaign, question, name string) error {
 	p := a.all[fileOf(campaign, question, name)]
 	switch {
-	case p == nil || p.sending:
+	case p == nil || p.underWay():
 		return problem.New(problem.NotNow,
 			"it is too late to take the answer back: it is recorded").About(question).
 			With(problem.Remedy{Text: "change the answer instead", Action: problem.CorrectAnswer,
@@ -295,17 +420,18 @@ func (a *answers) take(campaign, question, name string) error {
 func (a *answers) forget(campaign, question, name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	p := a.all[fileOf(campaign, question, name)]
-	if p == nil || p.State == waiting {
-		return nil
-	}
-	return a.drop(p)
+	return a.anew(func() error {
+		p := a.all[fileOf(campaign, question, name)]
+		if p == nil || p.State == waiting {
+			return nil
+		}
+		return a.drop(p)
+	})
 }
 
 // drop removes an answer from the disk and from memory. a.mu is held.
 func (a *answers) drop(p *pending) error {
-	err := os.Remove(filepath.Join(a.folder, p.file))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := a.swap(p, nil); err != nil {
 		return err
 	}
 	if a.all[p.file] == p {
@@ -320,6 +446,7 @@ func (a *answers) drop(p *pending) error {
 func (a *answers) of(name string) (list []pending) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	_ = a.lookShared() // what is known here is shown
 	for _, p := range a.all {
 		if p.Name == name && p.State != read {
 			list = append(list, *p)
@@ -360,7 +487,7 @@ const (
 // operator's log hears of the first failure only.
 func (a *answers) send(p *pending) {
 	a.mu.Lock()
-	if a.closed || a.all[p.file] != p || p.State != waiting {
+	if !a.claim(p) {
 		a.mu.Unlock()
 		return
 	}
@@ -372,7 +499,7 @@ func (a *answers) send(p *pending) {
 	err := a.submit(p)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	p.sending = false
+	p.sending, p.Sending = false, ""
 	if err == nil {
 		// If it stays on the disk and is sent again, the campaign refuses the
 		// repeat by its identifier.
@@ -392,8 +519,34 @@ func (a *answers) send(p *pending) {
 	if p.tries == 0 && a.ctx.Err() == nil {
 		a.log("the answer to %s of %s is sent later: %v", p.Question, p.Campaign, err)
 	}
+	if a.shared {
+		if err := a.store(p); err != nil {
+			return // it stands still, and is sent by who sees that
+		}
+	}
 	p.tries++
 	a.schedule(p, min(firstPause<<min(p.tries-1, 10), longestPause))
+}
+
+// claim reports whether an answer is to be recorded now, by this process: of
+// several the one that says so first. a.mu is held.
+func (a *answers) claim(p *pending) bool {
+	if a.closed || a.all[p.file] != p || p.State != waiting {
+		return false
+	}
+	if !a.shared {
+		return true
+	}
+	before := p.Sending
+	p.Sending = a.self + " " + rand.Text()[:12]
+	err := a.store(p)
+	if err == nil {
+		return true
+	}
+	if p.Sending = before; !errors.Is(err, errMoved) {
+		a.schedule(p, firstPause)
+	}
+	return false
 }
 
 // putAway notes that a person has put away a piece of news. It is kept with the
@@ -406,11 +559,16 @@ func (a *answers) putAway(campaign, question, name, news string) error {
 	p.file = fileOf(campaign, question+"\x00"+news, name)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.store(p); err != nil {
-		return err
-	}
-	a.all[p.file] = p
-	return nil
+	return a.anew(func() error {
+		if before := a.all[p.file]; before != nil {
+			p.text = before.text
+		}
+		if err := a.store(p); err != nil {
+			return err
+		}
+		a.all[p.file] = p
+		return nil
+	})
 }
 
 // wasRead reports whether a person has put away a piece of news.
