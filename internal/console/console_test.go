@@ -57,9 +57,15 @@ type site struct {
 
 func open(t *testing.T, folder string, undo time.Duration) *site {
 	t.Helper()
+	return openIn(t, folder, "", undo)
+}
+
+// openIn is open for a lab in a database, unless that is empty.
+func openIn(t *testing.T, folder, database string, undo time.Duration) *site {
+	t.Helper()
 	s := &site{t: t, folder: folder, visitor: console.Visitor{Name: "ada", Notice: "a notice"}}
 	var err error
-	if s.lab, err = lab.Open(t.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: t.Logf}); err != nil {
+	if s.lab, err = lab.Open(t.Context(), lab.Options{Folder: folder, Database: database, Registry: builtin.Registry(), Log: t.Logf}); err != nil {
 		t.Fatal(err)
 	}
 	s.pages = console.New(console.Options{Lab: s.lab, Version: "test", Log: t.Logf, Undo: undo})
