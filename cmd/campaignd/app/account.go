@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -26,11 +28,16 @@ func (a *app) accountCommand() *cobra.Command {
 lab's log, .campaignd/lab. Everyone who may write there may do all of this. While a
 server runs, these commands go through it, and take effect at once.
 
+Those of a lab in a database, postgres://USER@HOST/DATABASE, are in its log there:
+name it with --folder or --store. What is changed holds at all of its servers within
+a second.
+
 Roles, each for the whole lab or with --campaign for one campaign:
 ` + rolesHelp(),
 		Example: `  campaignd account add ada --role admin
   campaignd account add bob --role expert --campaign lfp --email bob@lab.example.org
-  campaignd account list`,
+  campaignd account list
+  campaignd account list --folder postgres://campaignd@db.example.org/lab`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -40,11 +47,22 @@ Roles, each for the whole lab or with --campaign for one campaign:
 		},
 	}
 	var folder string
-	cmd.PersistentFlags().StringVar(&folder, "folder", ".", "the `directory` that is served")
+	cmd.PersistentFlags().StringVar(&folder, "folder", ".", "the `directory`, or the database, that is served")
 	// The folder is known only once the flags are parsed, so the commands are
 	// given a function.
 	ask := func(cmd *cobra.Command, r accounts.Request) (accounts.Reply, error) {
-		return a.askAccounts(cmd.Context(), accounts.Dir(folder), r)
+		place := folder
+		if !cmd.Flags().Changed("folder") && store.InDatabase(a.store) {
+			place = a.store
+		}
+		if store.InDatabase(place) { // which may be named by a store in it
+			database, _, err := store.Split(place)
+			if err != nil {
+				return accounts.Reply{}, inputError{err}
+			}
+			place = database
+		}
+		return a.askAccounts(cmd.Context(), lablog.Address(place), r)
 	}
 	cmd.AddCommand(
 		a.accountAdd(ask), a.accountList(ask), a.accountChange(ask),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -19,21 +20,27 @@ type asker func(cmd *cobra.Command, r accounts.Request) (accounts.Reply, error)
 
 // askAccounts makes a request to the process that holds the accounts, or
 // carries it out on the files themselves. In the second case it acts as the
-// system's user: who may write the files may do everything.
+// system's user: who may write the files may do everything. The accounts of a
+// lab in a database are open to any number of processes, this one too.
 //
 // An error is the accounts' own, with its remedies; badStore is left for a
 // holder that does not answer.
 func (a *app) askAccounts(ctx context.Context, dir string, r accounts.Request) (accounts.Reply, error) {
+	shared := store.InDatabase(dir)
+	none := problem.New(problem.NotFound, "there are no accounts in %s yet", dir).
+		With(problem.Remedy{Text: "make the first one, an admin's,", Action: problem.AddAccount})
 	// Only making the first account makes the folder's accounts.
-	if !accounts.Exists(dir) && r.Add == nil {
-		return accounts.Reply{}, problem.New(problem.NotFound, "there are no accounts in %s yet", dir).
-			With(problem.Remedy{Text: "make the first one, an admin's,", Action: problem.AddAccount})
+	if !shared && !accounts.Exists(dir) && r.Add == nil {
+		return accounts.Reply{}, none
 	}
 	// Whether the files are free and whether their holder answers are two
 	// questions, between which a holder may end or begin. So both are asked in
 	// turn until one succeeds or the patience is used up.
 	for began := time.Now(); ; {
 		directory, err := accounts.Open(dir, accounts.Options{Log: func(line string) { a.remark("%s", line) }})
+		if err == nil && shared && directory.Empty() && r.Add == nil {
+			return accounts.Reply{}, errors.Join(none, directory.Close())
+		}
 		if err == nil {
 			reply, err := directory.Do(ctx, accounts.SystemIdentity(control.OwnAccount()), r)
 			return reply, errors.Join(err, directory.Close())

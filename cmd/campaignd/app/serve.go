@@ -444,7 +444,7 @@ func (s serving) safe(host string, nobody bool) error {
 	if nobody && s.proxy != "" { // on this machine too: all who reach the proxy would be served
 		return badInput("--behind-proxy %s: there are no accounts, so that everybody whom the proxy lets through could do everything; "+
 			"make one with `campaignd account add NAME --role admin --folder %s`", s.proxy,
-			shellArg(s.folder))
+			shellArg(s.lab()))
 	}
 	ip := net.ParseIP(host)
 	if host == "localhost" || ip != nil && ip.IsLoopback() {
@@ -453,7 +453,7 @@ func (s serving) safe(host string, nobody bool) error {
 	if nobody {
 		return badInput("--listen %s: there are no accounts, so that everybody could do everything; "+
 			"make one with `campaignd account add NAME --role admin --folder %s`, or listen on this machine alone, --listen %s",
-			s.address, shellArg(s.folder), defaultAddress)
+			s.address, shellArg(s.lab()), defaultAddress)
 	}
 	if !s.encrypts() && s.proxy == "" {
 		return badInput("--listen %s: passwords would cross the network in the clear; give --tls-cert and --tls-key, "+
