@@ -1,0 +1,242 @@
+//go:build unix
+
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/lablog"
+	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/pgtest"
+	"github.com/campaignd/campaignd/internal/server"
+	"github.com/campaignd/campaignd/internal/server/gate"
+)
+
+// farm is several servers of a lab in a database, and a balancer that sends each request to one of
+// them, at random.
+type farm struct {
+	t     *testing.T
+	books []*accounts.Directory
+	urls  []string
+	url   string // of the balancer
+}
+
+func newFarm(t *testing.T, n int) *farm {
+	t.Helper()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(lock.Variable, t.TempDir())
+	f := &farm{t: t}
+	database := pgtest.URL(t)
+	var handlers []http.Handler
+	for i := range n {
+		// An address of its own is a process to the others.
+		place := fmt.Sprintf("%s&application_name=s%d", database, i)
+		book, err := accounts.Open(lablog.Address(place), accounts.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = book.Close() })
+		l, err := lab.Open(t.Context(), lab.Options{
+			Folder: t.TempDir(), Database: place, Own: book.Lab(), Registry: builtin.Registry(), Log: t.Logf,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(l.Close)
+		h := server.New(server.Options{Lab: l, Gate: gate.Options{Accounts: book}, Log: t.Logf}).Handler()
+		s := httptest.NewServer(h)
+		t.Cleanup(s.Close)
+		handlers = append(handlers, h)
+		f.books, f.urls = append(f.books, book), append(f.urls, s.URL)
+	}
+	balancer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers[rand.IntN(len(handlers))].ServeHTTP(w, r)
+	}))
+	t.Cleanup(balancer.Close)
+	f.url = balancer.URL
+	return f
+}
+
+// logIn logs in through the balancer, and returns the cookie.
+func (f *farm) logIn(name string) string {
+	f.t.Helper()
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.PostForm(f.url+"/login", url.Values{"name": {name}, "password": {password}})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusSeeOther || len(answer.Cookies()) == 0 {
+		f.t.Fatalf("%s cannot log in: %s", name, answer.Status)
+	}
+	return "campaignd-session=" + answer.Cookies()[0].Value
+}
+
+// stream reads events of the campaign bench at a server, after one of an identifier, until so many
+// are there or it ends; it returns the identifiers.
+func (f *farm) stream(at, cookie, after string, most int) (ids []string) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "GET", at+"/api/v1/campaigns/bench/events", nil)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	r.Header.Set("Cookie", cookie)
+	if after != "" {
+		r.Header.Set("Last-Event-ID", after)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		f.t.Fatal(answer.Status)
+	}
+	for in := bufio.NewScanner(answer.Body); len(ids) < most && in.Scan(); {
+		if id, ok := strings.CutPrefix(in.Text(), "id: "); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Law: behind a balancer several servers are one: who has logged in is known at each from the next
+// request on; a request with a key is recorded once and answered alike, whichever servers get it at
+// the same time; a stream that is cut goes on at another without a gap; and access that is taken
+// away at one ends at all, streams that are open too.
+func TestFarm(t *testing.T) {
+	f := newFarm(t, 2)
+	system := accounts.SystemIdentity("root")
+	add(t, f.books[0], "admin", accounts.Admin)
+	add(t, f.books[1], "eve", accounts.Scientist)
+	admin, eve := f.logIn("admin"), f.logIn("eve")
+	c := &client{t, f.url}
+	if status, _, text := c.do("POST", "/api/v1/campaigns", "application/yaml", bench, "Cookie", admin); status != http.StatusCreated {
+		t.Fatalf("%d %s", status, text)
+	}
+	// A campaign that one server has begun the others find in a moment.
+	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		known := 0
+		for _, at := range f.urls {
+			if status, _, _ := (&client{t, at}).do("GET", "/api/v1/campaigns/bench", "", "", "Cookie", eve); status == http.StatusOK {
+				known++
+			}
+		}
+		if known == len(f.urls) {
+			break
+		}
+		if time.Since(began) > 30*time.Second {
+			t.Fatal("a campaign is not known at all servers")
+		}
+	}
+
+	for n := range 10 {
+		cookie := f.logIn("eve")
+		if status, _, text := c.do("GET", "/api/v1/campaigns", "", "", "Cookie", cookie); status != http.StatusOK {
+			t.Fatalf("login %d is not known: %d %s", n, status, text)
+		}
+		body := fmt.Sprintf(`{"text": "note %d"}`, n)
+		var mu sync.Mutex
+		answers := make(map[string]int)
+		var at sync.WaitGroup
+		for i := range 4 {
+			at.Go(func() {
+				c := &client{t, f.urls[i%len(f.urls)]}
+				for try := 0; ; try++ {
+					status, _, text := c.do("POST", "/api/v1/campaigns/bench/note", "application/json", body,
+						"Cookie", eve, "Idempotency-Key", fmt.Sprint("k", n))
+					if status == http.StatusServiceUnavailable && try < 100 {
+						time.Sleep(50 * time.Millisecond) // it was told to try again
+						continue
+					}
+					mu.Lock()
+					answers[fmt.Sprint(status, string(text))]++
+					mu.Unlock()
+					return
+				}
+			})
+		}
+		at.Wait()
+		if len(answers) != 1 || !strings.HasPrefix(slices.Collect(maps.Keys(answers))[0], "200") {
+			t.Errorf("note %d is answered %v", n, answers)
+		}
+	}
+	count := func(at string) (n int) {
+		_, _, text := (&client{t, at}).do("GET", "/api/v1/campaigns/bench/events", "", "", "Cookie", eve)
+		return strings.Count(string(text), `"campaignd.note.added"`)
+	}
+	for _, at := range f.urls {
+		if n := count(at); n != 10 {
+			t.Errorf("%d notes are recorded", n)
+		}
+	}
+
+	var got []string
+	after := ""
+	for n := 0; len(got) < 12; n++ {
+		piece := f.stream(f.urls[n%len(f.urls)], eve, after, 2)
+		if len(piece) == 0 {
+			t.Fatal("the stream has nothing more")
+		}
+		got, after = append(got, piece...), piece[len(piece)-1]
+	}
+	whole := f.stream(f.urls[0], eve, "", len(got))
+	if !slices.Equal(got, whole) {
+		t.Errorf("in pieces the stream is\n%v\nand at once\n%v", got, whole)
+	}
+
+	ended := make(chan int, 1)
+	go func() { ended <- len(f.stream(f.urls[1], eve, after, 1_000_000)) }()
+	if _, err := f.books[0].Disable(t.Context(), system, "eve"); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	for _, at := range f.urls {
+		for {
+			status, _, _ := (&client{t, at}).do("GET", "/api/v1/campaigns", "", "", "Cookie", eve)
+			if status == http.StatusUnauthorized {
+				break
+			}
+			if time.Since(began) > 20*time.Second {
+				t.Fatalf("%s still answers with %d", at, status)
+			}
+		}
+	}
+	t.Logf("refused at all servers after %v", time.Since(began))
+	if status, _, text := c.do("POST", "/api/v1/campaigns/bench/note", "application/json", `{"text": "after"}`, "Cookie", admin); status != http.StatusOK {
+		t.Fatalf("%d %s", status, text)
+	}
+	select {
+	case <-ended:
+	case <-time.After(19 * time.Second):
+		t.Error("a stream goes on that its listener may not see")
+	}
+}
+
+// add makes an account.
+func add(t *testing.T, book *accounts.Directory, name string, role accounts.Role) {
+	t.Helper()
+	if _, err := book.Add(t.Context(), accounts.SystemIdentity("root"), accounts.NewAccount{
+		Name: name, Grants: []accounts.Grant{{Role: role}}, Password: accounts.NewSecret(password),
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
