@@ -45,7 +45,7 @@ type Foregone struct {
 type Environment struct {
 	// Folder is where relative paths of the definition start from.
 	Folder string
-	// Store is the folder of the campaign's store, empty where there is none.
+	// Store is the address of the campaign's store, empty where there is none.
 	Store string
 	// Prompter asks the person at the terminal; nil where there is no
 	// terminal.

@@ -1,55 +1,16 @@
-// Package filestore keeps the bytes of files next to the events of a store, each
-// under the hash of its bytes.
-//
-// # Layout
-//
-// In the folder of a store:
-//
-//	files/ab/ab12…   the bytes whose SHA-256 is ab12…, 64 hexadecimal digits
-//	files/incoming/  what is being written
-//
-// The log names a file by its digest and size (events.FileAttached), so that
-// its Merkle tree covers the bytes, though it does not hold them. Two files of
-// the same bytes are one. A file is never changed, and removed only where no
-// event names it.
-//
-// # Durability
-//
-// [Store.Put] streams the bytes into incoming, hashes them on the way, syncs
-// the file, renames it to its place and syncs the folders; only then does it
-// return, and only then may an event name the file. So a crash at any moment
-// leaves at most rubbish: something in incoming, or a file that no event names
-// ([Store.Unnamed]). It never leaves an event whose file was not there.
-//
-// # Concurrency
-//
-// Any number of processes may put and read files of one store at the same time:
-// a file appears whole, by a rename, and two that put the same bytes write the
-// same file. Only who holds the store's lock may remove what no event names, and
-// who records an event holds it too, and looks first whether the bytes are
-// there ([Store.State]): so no file is removed between the two.
-//
-// # Reading
-//
-// A reader hashes what it passes on and fails before the last byte where it is
-// not what was put ([ErrAltered]): no caller takes an altered file for a whole
-// one.
 package filestore
 
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -57,47 +18,21 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// MaxSize is how many bytes a file has at most: 50 MiB.
-const MaxSize = 50 << 20
-
 // Folder is the folder of the files in that of a store.
 const Folder = "files"
 
 // incoming is the folder of what is being written.
 const incoming = "incoming"
 
-// bufferSize is how much of a file is in memory at a time, in bytes.
-const bufferSize = 256 << 10
-
-// buffers are those of files that were read before.
-var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
-
-var (
-	// ErrEmpty is returned by Put where there are no bytes.
-	ErrEmpty = errors.New("the file is empty")
-	// ErrTooLarge is wrapped by the error of a Put of more than [MaxSize] bytes.
-	ErrTooLarge = errors.New("the file is too large")
-	// ErrNoRoom is wrapped by the error of a Put for which the disk has no room.
-	ErrNoRoom = errors.New("the disk has no room for the file")
-	// ErrMissing means that the bytes of a file are not there.
-	ErrMissing = errors.New("the file is missing")
-	// ErrAltered means that the bytes of a file are not those that were put.
-	ErrAltered = errors.New("the file is altered")
-)
-
-// State is what became of a file that the log names. Each is one word, the same
-// for people and for programs.
-type State string
-
-const (
-	Sound     State = "sound"     // the bytes are those that were attached
-	Missing   State = "missing"   // they are not there
-	Altered   State = "altered"   // they are others
-	Elsewhere State = "elsewhere" // they were never here: nothing was looked at
-)
-
-// Store keeps the files of one store. Its methods may be called from several
-// goroutines.
+// Store keeps the files of a store in the folder of the store:
+//
+//	files/ab/ab12…   the bytes whose SHA-256 is ab12…, 64 hexadecimal digits
+//	files/incoming/  what is being written
+//
+// [Store.Put] streams the bytes into incoming, syncs the file, renames it to its
+// place and syncs the folders: it appears whole, and two that put the same bytes
+// write the same file. A crash leaves something in incoming, or a file that no
+// event names.
 type Store struct {
 	fs     vfs.FS
 	store  string // the folder of the events
@@ -110,21 +45,13 @@ type Store struct {
 // files is made when the first is put.
 func Of(folder string) *Store { return on(vfs.Default, folder) }
 
+var _ Files = (*Store)(nil)
+
 func on(fsys vfs.FS, store string) *Store {
 	return &Store{fs: fsys, store: store, folder: fsys.PathJoin(store, Folder), step: func(string) {}}
 }
 
-// Kept is what was put.
-type Kept struct {
-	Digest string // as [events.DigestOf] writes it
-	Size   int64  // bytes
-}
-
-// Put keeps what a reader gives and returns its digest, once the bytes are
-// durable. Memory does not grow with the size. It fails with [ErrEmpty], with an
-// error that wraps [ErrTooLarge] or [ErrNoRoom], or with that of the reader or
-// the disk; then nothing is kept. Bytes that are there already are compared and
-// kept once; a file that was altered is mended.
+// Put implements [Files].
 func (s *Store) Put(ctx context.Context, r io.Reader) (kept Kept, err error) {
 	if err := s.makeFolders(); err != nil {
 		return Kept{}, roomOr(err)
@@ -149,9 +76,7 @@ func (s *Store) write(ctx context.Context, name string, r io.Reader) (kept Kept,
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	s.step("created")
-	sum := sha256.New()
-	kept.Size, err = copyBounded(ctx, f, sum, r)
-	if err != nil {
+	if kept, err = Copy(ctx, f, r); err != nil {
 		return Kept{}, err
 	}
 	s.step("written")
@@ -159,38 +84,7 @@ func (s *Store) write(ctx context.Context, name string, r io.Reader) (kept Kept,
 		return Kept{}, err
 	}
 	s.step("synced")
-	kept.Digest = events.DigestOf([sha256.Size]byte(sum.Sum(nil)))
 	return kept, nil
-}
-
-// copyBounded copies what there is, at most MaxSize bytes, to the file and to
-// the hash, and returns how much it was.
-func copyBounded(ctx context.Context, f io.Writer, sum hash.Hash, r io.Reader) (size int64, err error) {
-	buffer := buffers.Get().(*[bufferSize]byte)
-	defer buffers.Put(buffer)
-	for {
-		if err := ctx.Err(); err != nil {
-			return 0, context.Cause(ctx)
-		}
-		n, err := r.Read(buffer[:])
-		if size += int64(n); size > MaxSize {
-			return 0, fmt.Errorf("%w: it has more than the %d MB that are kept", ErrTooLarge, MaxSize>>20)
-		}
-		if n > 0 {
-			sum.Write(buffer[:n]) // never fails
-			if _, err := f.Write(buffer[:n]); err != nil {
-				return 0, err
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF) && size == 0:
-			return 0, ErrEmpty
-		case errors.Is(err, io.EOF):
-			return size, nil
-		case err != nil:
-			return 0, err
-		}
-	}
 }
 
 // place gives a file that was written its name, unless the same bytes have it
@@ -231,10 +125,8 @@ func (s *Store) pathOf(digest string) (shard, file string) {
 	return shard, s.fs.PathJoin(shard, hex)
 }
 
-// Open opens the bytes of a digest for reading. Where they are not there the
-// error wraps [ErrMissing]; where they are others, Read fails with one that
-// wraps [ErrAltered], before it has given the last of them.
-func (s *Store) Open(digest string, size int64) (io.ReadCloser, error) {
+// Open implements [Files].
+func (s *Store) Open(ctx context.Context, digest string, size int64) (io.ReadCloser, error) {
 	_, file := s.pathOf(digest)
 	f, err := s.fs.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -250,41 +142,16 @@ func (s *Store) Open(digest string, size int64) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return newReader(f, digest, size), nil
+	return newReader(ctx, f, digest, size), nil
 }
 
-// State reads the bytes of a digest and says what became of them: [Sound],
-// [Missing] or [Altered]. An error is about the reading, and not about them.
+// State implements [Files].
 func (s *Store) State(ctx context.Context, digest string, size int64) (State, error) {
-	r, err := s.Open(digest, size)
-	if err == nil {
-		buffer := buffers.Get().(*[bufferSize]byte)
-		_, err = io.CopyBuffer(writerOnly{io.Discard}, withContext{ctx, r}, buffer[:])
-		buffers.Put(buffer)
-		err = errors.Join(err, r.Close())
-	}
-	switch {
-	case errors.Is(err, ErrMissing):
-		return Missing, nil
-	case errors.Is(err, ErrAltered):
-		return Altered, nil
-	case err != nil:
-		return "", err
-	}
-	return Sound, nil
+	return StateOf(ctx, s, digest, size)
 }
 
-// Unnamed is something among the files that no event names.
-type Unnamed struct {
-	Path string // within the store
-	Size int64
-}
-
-// Unnamed lists what no event names: files that were put and never attached
-// because the process ended in between, and the rests of what was being
-// written. named reports whether an event names a digest. While others put
-// files, theirs can be among them.
-func (s *Store) Unnamed(named func(digest string) bool) ([]Unnamed, error) {
+// Unnamed implements [Files].
+func (s *Store) Unnamed(_ context.Context, named func(digest string) bool) ([]Unnamed, error) {
 	shards, err := s.list(s.folder)
 	if err != nil {
 		return nil, err
@@ -326,9 +193,8 @@ func (s *Store) list(dir string) ([]string, error) {
 	return names, err
 }
 
-// Remove removes what [Store.Unnamed] has listed. The caller holds the store's
-// lock from before that until after this.
-func (s *Store) Remove(found []Unnamed) error {
+// Remove implements [Files].
+func (s *Store) Remove(_ context.Context, found []Unnamed) error {
 	for _, u := range found {
 		if err := s.fs.Remove(s.fs.PathJoin(s.store, u.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -336,6 +202,9 @@ func (s *Store) Remove(found []Unnamed) error {
 	}
 	return nil
 }
+
+// Close implements [Files]: nothing is open.
+func (s *Store) Close() error { return nil }
 
 // makeFolders makes the folders that each Put needs; that of the store must be
 // there.
@@ -392,75 +261,4 @@ func roomOr(err error) error {
 		return fmt.Errorf("%w: %w", ErrNoRoom, err)
 	}
 	return err
-}
-
-// reader reads a file and holds its last piece back until the hash is right.
-type reader struct {
-	f      io.Closer
-	in     io.Reader
-	sum    hash.Hash
-	digest string
-	left   int64
-	err    error
-}
-
-// Checked returns a reader that gives the bytes of another and fails, with an
-// error that wraps [ErrAltered] and before the last byte, where they are not
-// those of a digest and a size.
-func Checked(f io.ReadCloser, digest string, size int64) io.ReadCloser {
-	return newReader(f, digest, size)
-}
-
-func newReader(f io.ReadCloser, digest string, size int64) *reader {
-	return &reader{f: f, in: f, sum: sha256.New(), digest: digest, left: size}
-}
-
-// Read implements io.Reader.
-func (r *reader) Read(p []byte) (int, error) {
-	if r.err != nil || len(p) == 0 {
-		return 0, r.err
-	}
-	if r.left == 0 {
-		r.err = io.EOF
-		return 0, r.err
-	}
-	n, err := r.in.Read(p[:min(int64(len(p)), r.left)])
-	r.sum.Write(p[:n])
-	r.left -= int64(n)
-	if r.left == 0 {
-		more, _ := io.ReadFull(r.in, make([]byte, 1))
-		if more > 0 || events.DigestOf([sha256.Size]byte(r.sum.Sum(nil))) != r.digest {
-			r.err = fmt.Errorf("%w: its bytes are not those of %s", ErrAltered, r.digest)
-			return 0, r.err
-		}
-		return n, nil
-	}
-	if err != nil {
-		if errors.Is(err, io.EOF) {
-			err = fmt.Errorf("%w: it ends %d bytes early", ErrAltered, r.left)
-		}
-		r.err = err
-		return 0, r.err
-	}
-	return n, nil
-}
-
-// Close implements io.Closer.
-func (r *reader) Close() error { return r.f.Close() }
-
-// writerOnly hides what else a writer can do, so that a copy uses our buffer.
-type writerOnly struct{ io.Writer }
-
-// withContext is a reader that ends with a context.
-type withContext struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-// Read implements io.Reader.
-func (w withContext) Read(p []byte) (int, error) {
-	if w.ctx.Err() != nil {
-		return 0, context.Cause(w.ctx)
-	}
-	return w.r.Read(p)
 }

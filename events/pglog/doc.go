@@ -12,6 +12,8 @@
 //	           append wrote it
 //	cd_offset  consumers' offsets
 //	cd_value   values that are no events (events.ValueStore)
+//	cd_file    attached files ([Files]): their digests, and their bytes
+//	           in parts (cd_file_part)
 //	cd_worker  a row a process that can hold stores: its heartbeat
 //	cd_letter  what processes ask of each other, and the answers
 //	cd_schema  the version of these tables

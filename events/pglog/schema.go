@@ -72,6 +72,21 @@ var migrations = []string{
 	);
 	create index cd_letter_worker on cd_letter (worker) where answer is null;
 	create index cd_head_holder on cd_head (holder) where holder <> '';`,
+	// A file is bytes in parts of a bounded size. It has its digest once it is
+	// whole; until then it is what a put has come to.
+	`create table cd_file (
+		put    bytea primary key,
+		store  bigint not null references cd_head,
+		digest text collate "C",
+		size   bigint
+	);
+	create unique index cd_file_digest on cd_file (store, digest);
+	create table cd_file_part (
+		put   bytea not null references cd_file on delete cascade,
+		part  int not null,
+		bytes bytea not null,
+		primary key (put, part)
+	);`,
 }
 
 // migrationLock is the advisory lock of migrations, an arbitrary number: two

@@ -160,14 +160,7 @@ func Exists(address string) (bool, error) {
 // openInDatabase is Open of a store in a database. The connections are closed
 // with the last store of the database that this process has open.
 func openInDatabase(address string, o Options) (events.Store, error) {
-	database, name, err := Split(address)
-	if err != nil {
-		return nil, err
-	}
-	if name == "" {
-		return nil, fmt.Errorf("store: %s is a database: name a store in it, %s", address, In(database, "STORE"))
-	}
-	d, err := OpenDatabase(database)
+	d, name, err := openDatabaseOf(address)
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +170,20 @@ func openInDatabase(address string, o Options) (events.Store, error) {
 		return nil, err
 	}
 	return &closing{log, d}, nil
+}
+
+// openDatabaseOf opens the database of a store, and returns the name of the
+// store in it.
+func openDatabaseOf(address string) (*Database, string, error) {
+	database, name, err := Split(address)
+	if err != nil {
+		return nil, "", err
+	}
+	if name == "" {
+		return nil, "", fmt.Errorf("store: %s is a database: name a store in it, %s", address, In(database, "STORE"))
+	}
+	d, err := OpenDatabase(database)
+	return d, name, err
 }
 
 // closing is a store that has its database to itself.

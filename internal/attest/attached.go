@@ -65,7 +65,7 @@ func attached(ctx context.Context, log events.Log, visit func(events.Event, *eve
 // where it is given, and compares them with their digests. Bytes that several
 // events name are read once.
 func checkFiles(
-	ctx context.Context, log events.Log, files *filestore.Store, campaign string,
+	ctx context.Context, log events.Log, files filestore.Files, campaign string,
 ) (*Attached, error) {
 	found := &Attached{Files: []AttachedFile{}}
 	states := make(map[string]filestore.State) // by digest
@@ -122,7 +122,7 @@ func (a *Attached) count(state filestore.State) {
 
 // UnnamedFiles lists what lies among the files of a store and no event names.
 func UnnamedFiles(
-	ctx context.Context, log events.Log, files *filestore.Store,
+	ctx context.Context, log events.Log, files filestore.Files,
 ) ([]filestore.Unnamed, error) {
 	named := make(map[string]bool)
 	err := attached(ctx, log, func(_ events.Event, p *events.FileAttached) error {
@@ -134,5 +134,5 @@ func UnnamedFiles(
 	if err != nil {
 		return nil, err
 	}
-	return files.Unnamed(func(digest string) bool { return named[digest] })
+	return files.Unnamed(ctx, func(digest string) bool { return named[digest] })
 }

@@ -113,7 +113,7 @@ type Options struct {
 	Since []Earlier
 	// Files, if set, are those of the store: the bytes of each that the log names
 	// are compared with its digest.
-	Files *filestore.Store
+	Files filestore.Files
 	// Programs, if set, has programs that say that they are deterministic answer
 	// again. It starts what the log names: only of a log that is trusted.
 	Programs decisions.Programs

@@ -82,7 +82,7 @@ func (c *Console) showExperiment(
 			p.among(core.State())
 		}
 	})
-	showTables(of, p.Files)
+	showTables(r.Context(), of, p.Files)
 	if !found {
 		if refusal == nil {
 			refusal = problem.New(problem.NotFound, "%s has no experiment %q", of.Name(), id)

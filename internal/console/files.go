@@ -100,10 +100,10 @@ func fileViewOf(f campaign.File, path string) fileView {
 }
 
 // showTables reads the beginning of the first tables among files.
-func showTables(of *lab.Campaign, files []fileView) {
+func showTables(ctx context.Context, of *lab.Campaign, files []fileView) {
 	shown := 0
 	for i := range files {
-		if files[i].showTable(of); files[i].Header != nil {
+		if files[i].showTable(ctx, of); files[i].Header != nil {
 			shown++
 		}
 		if shown == shownTables {
@@ -114,7 +114,7 @@ func showTables(of *lab.Campaign, files []fileView) {
 
 // showTable reads the beginning of a file that is a table. What cannot be shown
 // is said, and costs nothing else of the page.
-func (v *fileView) showTable(of *lab.Campaign) {
+func (v *fileView) showTable(ctx context.Context, of *lab.Campaign) {
 	comma := map[string]rune{"text/csv": ',', "text/tab-separated-values": '\t'}[v.MediaType]
 	switch {
 	case !v.Kept() || comma == 0:
@@ -123,7 +123,7 @@ func (v *fileView) showTable(of *lab.Campaign) {
 		v.Unshown = "It is too large to be shown here."
 		return
 	}
-	content, err := of.OpenFile(&v.File)
+	content, err := of.OpenFile(ctx, &v.File)
 	if err != nil {
 		v.Unshown = sentence(err.Error())
 		return
@@ -232,7 +232,7 @@ func (c *Console) file(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, problem.New(problem.NotFound, "%s keeps no file %q", of.Name(), r.PathValue("file")))
 		return
 	}
-	content, err := of.OpenFile(f)
+	content, err := of.OpenFile(r.Context(), f)
 	if err != nil {
 		c.fail(w, r, err)
 		return

@@ -7,27 +7,33 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/filestore"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // The bytes of a file come first, and the event that names them last: they are
-// put by who has them, into the folder of the store, and the process that
-// holds the store looks for them before it records the request.
+// put by who has them, into the folder or the database of the store, and the
+// process that holds the store looks for them before it records the request.
 
 // keep keeps the bytes of a file in a store and completes the request that
 // attaches it.
 //
 // What is wrong with what is said of the file is found before its bytes are
 // read.
-func keep(ctx context.Context, folder string, r *engine.Request, content io.Reader) error {
+func keep(ctx context.Context, address string, r *engine.Request, content io.Reader) error {
 	said := r.Attach.Attachment // but for what its bytes will say
 	said.Digest, said.Size = events.DigestOf([32]byte{}), 1
 	if fault := said.Fault(); fault != "" {
 		return problem.New(problem.Invalid, "%s", fault)
 	}
-	kept, err := filestore.Of(folder).Put(ctx, content)
+	files, err := store.OpenFiles(address)
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	kept, err := files.Put(ctx, content)
 	if err != nil {
 		return fileProblem(err)
 	}
@@ -37,24 +43,39 @@ func keep(ctx context.Context, folder string, r *engine.Request, content io.Read
 	return nil
 }
 
-// attachIn is [Store.Attach] of a store whose folder is on this machine.
+// attachIn is [Store.Attach] of a store whose files this process reaches.
 func attachIn(
-	ctx context.Context, at Store, folder, name string, r engine.Request, content io.Reader,
+	ctx context.Context, at Store, address, name string, r engine.Request, content io.Reader,
 ) ([]events.Event, error) {
-	if err := keep(ctx, folder, &r, content); err != nil {
+	if err := keep(ctx, address, &r, content); err != nil {
 		return nil, err
 	}
 	return at.Submit(ctx, name, r)
 }
 
-// openFileIn is [Store.OpenFile] of a store whose folder is on this machine.
-func openFileIn(folder string, f *campaign.File) (io.ReadCloser, error) {
-	r, err := filestore.Of(folder).Open(f.Digest, f.Size)
+// openFileIn is [Store.OpenFile] of a store whose files this process reaches.
+func openFileIn(ctx context.Context, address string, f *campaign.File) (io.ReadCloser, error) {
+	files, err := store.OpenFiles(address)
 	if err != nil {
+		return nil, err
+	}
+	r, err := files.Open(ctx, f.Digest, f.Size)
+	if err != nil {
+		_ = files.Close() // what is wrong with the file is what counts
 		return nil, fileProblem(err)
 	}
-	return r, nil
+	return openFile{r, files}, nil
 }
+
+// openFile is a file that is read, with all files of its store, which were
+// opened for it.
+type openFile struct {
+	io.ReadCloser
+	files io.Closer
+}
+
+// Close implements [io.Closer].
+func (f openFile) Close() error { return errors.Join(f.ReadCloser.Close(), f.files.Close()) }
 
 // fileProblem says what can be done where a file cannot be kept or read.
 func fileProblem(err error) error {
@@ -80,7 +101,12 @@ func (h *Local) confirm(ctx context.Context, r engine.Request) error {
 	if r.Attach == nil || !r.Attach.Kept() {
 		return nil
 	}
-	state, err := filestore.Of(h.folder).State(ctx, r.Attach.Digest, r.Attach.Size)
+	files, err := store.OpenFiles(h.folder)
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	state, err := files.State(ctx, r.Attach.Digest, r.Attach.Size)
 	if err != nil || state == filestore.Sound {
 		return err
 	}
@@ -96,12 +122,12 @@ func (h *Local) Attach(
 }
 
 // OpenFile implements [Store].
-func (h *Local) OpenFile(_ context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
-	return openFileIn(h.folder, f)
+func (h *Local) OpenFile(ctx context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
+	return openFileIn(ctx, h.folder, f)
 }
 
 // Attach implements [Store]. The bytes go past the process that holds the store,
-// which finds them in the folder.
+// which finds them where they are kept.
 func (p *Peer) Attach(
 	ctx context.Context, campaign string, r engine.Request, content io.Reader,
 ) ([]events.Event, error) {
@@ -109,8 +135,8 @@ func (p *Peer) Attach(
 }
 
 // OpenFile implements [Store].
-func (p *Peer) OpenFile(_ context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
-	return openFileIn(p.address, f)
+func (p *Peer) OpenFile(ctx context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
+	return openFileIn(ctx, p.address, f)
 }
 
 // Attach implements [Store].
@@ -131,8 +157,8 @@ func (c *Copy) Attach(context.Context, string, engine.Request, io.Reader) ([]eve
 }
 
 // OpenFile implements [Store].
-func (c *Copy) OpenFile(_ context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
-	return openFileIn(c.address, f)
+func (c *Copy) OpenFile(ctx context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
+	return openFileIn(ctx, c.address, f)
 }
 
 // OpenFile implements [Store]: the server sends it, and its digest is compared
@@ -142,7 +168,7 @@ func (r *Remote) OpenFile(ctx context.Context, name string, f *campaign.File) (i
 	if err != nil {
 		return nil, err
 	}
-	return filestore.Checked(content, f.Digest, f.Size), nil
+	return filestore.Checked(ctx, content, f.Digest, f.Size), nil
 }
 
 // Keep keeps the bytes of a file with the campaign and returns the request that
@@ -156,6 +182,6 @@ func (c *Campaign) Keep(
 }
 
 // OpenFile opens a file of the campaign that is kept.
-func (c *Campaign) OpenFile(f *campaign.File) (io.ReadCloser, error) {
-	return openFileIn(c.store.path, f)
+func (c *Campaign) OpenFile(ctx context.Context, f *campaign.File) (io.ReadCloser, error) {
+	return openFileIn(ctx, c.store.path, f)
 }

@@ -109,7 +109,7 @@ func TestKilledWhileAttaching(t *testing.T) {
 		}
 		unnamed, err := attest.UnnamedFiles(t.Context(), log, filestore.Of(folder))
 		if err == nil {
-			err = filestore.Of(folder).Remove(unnamed)
+			err = filestore.Of(folder).Remove(t.Context(), unnamed)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package lab_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/pgtest"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -25,9 +27,10 @@ import (
 // watchedLog looks, before an event that names a file is appended, whether its bytes are there.
 type watchedLog struct {
 	events.Store
-	t      *testing.T
-	folder string
-	named  int
+	t       *testing.T
+	address string
+	files   filestore.Files
+	named   int
 }
 
 func (w *watchedLog) Append(
@@ -46,7 +49,7 @@ func (w *watchedLog) Append(
 			continue
 		}
 		w.named++
-		state, err := filestore.Of(w.folder).State(ctx, f.Digest, f.Size)
+		state, err := w.files.State(ctx, f.Digest, f.Size)
 		if err != nil || state != filestore.Sound {
 			w.t.Errorf("%s is about to be recorded, and is %q: %v", f.File, state, err)
 		}
@@ -54,16 +57,26 @@ func (w *watchedLog) Append(
 	return w.Store.Append(ctx, name, expected, batch...)
 }
 
+// wherever runs a test with a store in a folder, and with one in a database.
+func wherever(t *testing.T, test func(t *testing.T, address string)) {
+	t.Run("folder", func(t *testing.T) { test(t, filepath.Join(t.TempDir(), "bench.campaign")) })
+	t.Run("database", func(t *testing.T) { test(t, store.In(pgtest.URL(t), "bench")) })
+}
+
 // filing is a store with a campaign that is run by hand, held by this process and watched.
-func filing(t *testing.T) (*lab.Local, *watchedLog, string) {
+func filing(t *testing.T, address string) (*lab.Local, *watchedLog, string) {
 	t.Helper()
 	private(t)
-	folder := filepath.Join(t.TempDir(), "bench.campaign")
-	watched := &watchedLog{t: t, folder: folder}
-	local, err := lab.OpenLocal(t.Context(), folder, lab.LocalOptions{
+	files, err := store.OpenFiles(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { files.Close() })
+	watched := &watchedLog{t: t, address: address, files: files}
+	local, err := lab.OpenLocal(t.Context(), address, lab.LocalOptions{
 		Registry: builtin.Registry(),
-		Open: func(folder string, o store.Options) (events.Store, error) {
-			log, err := store.Open(folder, o)
+		Open: func(address string, o store.Options) (events.Store, error) {
+			log, err := store.Open(address, o)
 			watched.Store = log
 			return watched, err
 		},
@@ -89,8 +102,10 @@ func attaching(name string) engine.Request {
 
 // Law: the bytes of a file are on the disk before the event that names it is appended; an
 // event that names bytes which are not there, or are others, is refused.
-func TestBytesComeBeforeTheEvent(t *testing.T) {
-	local, watched, name := filing(t)
+func TestBytesComeBeforeTheEvent(t *testing.T) { wherever(t, bytesComeBeforeTheEvent) }
+
+func bytesComeBeforeTheEvent(t *testing.T, address string) {
+	local, watched, name := filing(t, address)
 	stored, err := local.Attach(t.Context(), name, attaching("a.csv"), strings.NewReader("1,2\n"))
 	if err != nil || len(stored) != 1 || watched.named != 1 {
 		t.Fatalf("%v, %v, %d were seen", stored, err, watched.named)
@@ -145,7 +160,7 @@ func (endless) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // Law: a file that is attached twice under one identifier is attached once, whichever way the
 // repeat comes; the same identifier with other bytes is another request.
 func TestAttachedOnce(t *testing.T) {
-	local, _, name := filing(t)
+	local, _, name := filing(t, filepath.Join(t.TempDir(), "bench.campaign"))
 	request := attaching("a.csv")
 	request.ID = "once"
 	first, err := local.Attach(t.Context(), name, request, strings.NewReader("1,2\n"))
@@ -163,14 +178,16 @@ func TestAttachedOnce(t *testing.T) {
 
 // Law: a process that does not hold the store attaches and reads files past the one that
 // does, and the event is that one's.
-func TestFilesOfAPeer(t *testing.T) {
-	local, watched, name := filing(t)
+func TestFilesOfAPeer(t *testing.T) { wherever(t, filesOfAPeer) }
+
+func filesOfAPeer(t *testing.T, address string) {
+	local, watched, name := filing(t, address)
 	server, err := local.Serve()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	peer, err := lab.Take(t.Context(), watched.folder, lab.LocalOptions{Registry: builtin.Registry()})
+	peer, err := lab.Take(t.Context(), watched.address, lab.LocalOptions{Registry: builtin.Registry()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +203,7 @@ func TestFilesOfAPeer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range []lab.Store{peer, mustCopy(t, watched.folder)} {
+	for _, at := range []lab.Store{peer, mustCopy(t, watched.address)} {
 		content, err := at.OpenFile(t.Context(), name, core.State().File("f1"))
 		if err != nil {
 			t.Fatal(err)
@@ -196,7 +213,7 @@ func TestFilesOfAPeer(t *testing.T) {
 		}
 		content.Close()
 	}
-	if _, err := mustCopy(t, watched.folder).Attach(t.Context(), name, attaching("b.csv"), strings.NewReader("1")); !errors.Is(err, events.ErrReadOnly) {
+	if _, err := mustCopy(t, watched.address).Attach(t.Context(), name, attaching("b.csv"), strings.NewReader("1")); !errors.Is(err, events.ErrReadOnly) {
 		t.Errorf("a copy takes a file: %v", err)
 	}
 }
@@ -213,8 +230,10 @@ func mustCopy(t *testing.T, folder string) *lab.Copy {
 
 // Law: an audit of a store's files says of each what became of it, in one word, also of those
 // that were withdrawn; missing and altered fail it, elsewhere does not.
-func TestAuditOfFiles(t *testing.T) {
-	local, watched, name := filing(t)
+func TestAuditOfFiles(t *testing.T) { wherever(t, auditOfFiles) }
+
+func auditOfFiles(t *testing.T, address string) {
+	local, watched, name := filing(t, address)
 	for _, content := range []string{"sound", "missing", "altered"} {
 		if _, err := local.Attach(t.Context(), name, attaching(content), strings.NewReader(content)); err != nil {
 			t.Fatal(err)
@@ -231,7 +250,7 @@ func TestAuditOfFiles(t *testing.T) {
 	audit := func() *attest.Audit {
 		t.Helper()
 		r, err := attest.Run(t.Context(), local.Events(), attest.Options{
-			Registry: builtin.Registry(), Campaign: name, Files: filestore.Of(watched.folder),
+			Registry: builtin.Registry(), Campaign: name, Files: watched.files,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -247,15 +266,27 @@ func TestAuditOfFiles(t *testing.T) {
 	}
 	at := func(f *campaign.File) string {
 		hex := events.HashIn(f.Digest)
-		return filepath.Join(watched.folder, filestore.Folder, hex[:2], hex)
+		return filepath.Join(address, filestore.Folder, hex[:2], hex)
 	}
 	s := core.State()
 	alter := func() error { return os.WriteFile(at(s.File("f3")), []byte("Altered"), 0o600) }
+	remove := func() error { return os.Remove(at(s.File("f2"))) }
+	if store.InDatabase(address) {
+		database, _, _ := store.Split(address)
+		change := func(statement string, f *campaign.File) func() error {
+			return func() error {
+				pgtest.SQL(t, database, fmt.Sprintf(statement, f.Digest))
+				return nil
+			}
+		}
+		alter = change(`update cd_file_part set bytes = 'Altered' where put = (select put from cd_file where digest = '%s')`,
+			s.File("f3"))
+		remove = change(`delete from cd_file where digest = '%s'`, s.File("f2"))
+	}
 	mend := func() error {
-		_, err := filestore.Of(watched.folder).Put(t.Context(), strings.NewReader("altered"))
+		_, err := watched.files.Put(t.Context(), strings.NewReader("altered"))
 		return err
 	}
-	remove := func() error { return os.Remove(at(s.File("f2"))) }
 	for _, c := range []struct {
 		change func() error
 		want   string

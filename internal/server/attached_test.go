@@ -132,7 +132,7 @@ func TestRefusedFiles(t *testing.T) {
 		t.Errorf("there are %+v", files)
 	}
 	stores, _ := filepath.Glob(filepath.Join(folder, "*.campaign"))
-	left, err := filestore.Of(stores[0]).Unnamed(func(string) bool { return false })
+	left, err := filestore.Of(stores[0]).Unnamed(t.Context(), func(string) bool { return false })
 	if err != nil || len(left) > 1 { // one whose experiment there is not
 		t.Errorf("of %d stores are left %v, %v", len(stores), left, err)
 	}

@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -9,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/internal/program"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/events/filestore"
+	"github.com/campaignd/campaignd/events/store"
 )
 
 // Name of the driver in a campaign file.
@@ -44,8 +45,14 @@ var Driver = instruments.Driver{
 			return nil, err
 		}
 		if env.Store != "" {
-			i.KeepRecord(filepath.Join(env.Store, "instrument.json"))
-			i.KeepFiles(filestore.Of(env.Store))
+			files, err := store.OpenFiles(env.Store)
+			if err != nil {
+				return nil, errors.Join(err, i.Close())
+			}
+			i.KeepFiles(files)
+			if !store.InDatabase(env.Store) {
+				i.KeepRecord(filepath.Join(env.Store, "instrument.json"))
+			}
 		}
 		return i, nil
 	},

@@ -18,8 +18,8 @@ import (
 
 // KeepFiles has the instrument keep the bytes of the files that its program
 // names by path. Without it such files are checked and not kept. It is called
-// before anything else.
-func (i *Instrument) KeepFiles(files *filestore.Store) { i.files = files }
+// before anything else, and Close closes them.
+func (i *Instrument) KeepFiles(files filestore.Files) { i.files = files }
 
 // filing is what became of the files of a command's outcome, worked out once.
 type filing struct {

@@ -144,7 +144,7 @@ func TestFilesOfAProgram(t *testing.T) {
 			t.Errorf("a remark holds what moves the cursor: %q", r)
 		}
 	}
-	if left, err := store.Unnamed(func(string) bool { return false }); err != nil || len(left) != 2 {
+	if left, err := store.Unnamed(t.Context(), func(string) bool { return false }); err != nil || len(left) != 2 {
 		t.Errorf("there are kept %v, %v", left, err) // a.csv and b.csv
 	}
 }

@@ -50,10 +50,10 @@ var ErrClosed = errors.New("the instrument is closed")
 type Instrument struct {
 	host      program.Host
 	greeting  wire.Request
-	record    string           // the file of KeepRecord, or empty
-	files     *filestore.Store // of KeepFiles, or nil
-	recording sync.Mutex       // of the file
-	reported  sync.Once        // about earlier instances
+	record    string          // the file of KeepRecord, or empty
+	files     filestore.Files // of KeepFiles, or nil
+	recording sync.Mutex      // of the file
+	reported  sync.Once       // about earlier instances
 
 	// life bounds what is done for a command rather than for a caller.
 	life   context.Context // ends with Close
@@ -134,6 +134,9 @@ func (i *Instrument) Close() error {
 		p.shutdown(open)
 	}
 	i.wg.Wait()
+	if i.files != nil {
+		return i.files.Close()
+	}
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/filestore"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/equip"
@@ -167,7 +168,12 @@ func (a *app) audit(
 		Except:   except,
 	}
 	if files {
-		o.Files = filestore.Of(t.store)
+		opened, err := store.OpenFiles(t.store)
+		if err != nil {
+			return nil, storeError{err}
+		}
+		defer opened.Close()
+		o.Files = opened
 	}
 	if programs {
 		o.Programs = func(def definition.Campaign) (methods.Method, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/filestore"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -153,12 +153,16 @@ func (a *app) cleanFiles(ctx context.Context, t target) error {
 		return err
 	}
 	defer local.Close()
-	files := filestore.Of(t.store)
+	files, err := store.OpenFiles(t.store)
+	if err != nil {
+		return storeError{err}
+	}
+	defer files.Close()
 	unnamed, err := attest.UnnamedFiles(ctx, local.Log(), files)
 	if err != nil {
 		return err
 	}
-	if err := files.Remove(unnamed); err != nil {
+	if err := files.Remove(ctx, unnamed); err != nil {
 		return storeError{err}
 	}
 	var size int64

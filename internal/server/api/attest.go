@@ -13,7 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/filestore"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -328,9 +328,6 @@ func (a *API) beginAudit(
 			return nil, problems.Of(err)
 		}
 		o.Except = w.Except
-		if w.Files {
-			o.Files = filestore.Of(c.Store())
-		}
 		for i, k := range w.Since {
 			old, err := attest.ReadCheckpoint([]byte(k.Text), keys...)
 			switch {
@@ -364,20 +361,23 @@ func (a *API) beginAudit(
 	}()
 	go func() {
 		defer cancel()
-		audit, err := a.audit(ctx, c, o)
+		audit, err := a.audit(ctx, c, o, in.Body != nil && in.Body.Files)
 		a.audits.end(run, audit, err)
 	}()
 	return &auditBegun{Location: Base + "/audits/" + begun.ID, Body: begun}, nil
 }
 
-// audit audits a campaign's store. A store that passes is given a checkpoint,
+// audit audits a campaign's store, with the attached files where that is asked
+// for. A store that passes is given a checkpoint,
 // to be kept elsewhere: it is what a later audit can be held against. An empty
 // log has none.
 //
 // A store that is too damaged to be opened is no error but a finding, and the
 // audit did not pass: that is the answer the caller came for. A panic ends this
 // audit alone.
-func (a *API) audit(ctx context.Context, c *lab.Campaign, o attest.Options) (_ *attest.Audit, err error) {
+func (a *API) audit(
+	ctx context.Context, c *lab.Campaign, o attest.Options, files bool,
+) (_ *attest.Audit, err error) {
 	defer problem.Recover(&err, a.options.Log, "the audit of "+c.Name())
 	log, err := attest.OpenToRead(c.Store())
 	if errors.Is(err, events.ErrDamaged) {
@@ -389,6 +389,12 @@ func (a *API) audit(ctx context.Context, c *lab.Campaign, o attest.Options) (_ *
 		return nil, err
 	}
 	defer log.Close()
+	if files {
+		if o.Files, err = store.OpenFiles(c.Store()); err != nil {
+			return nil, err
+		}
+		defer o.Files.Close()
+	}
 	r, err := attest.Run(ctx, log, o)
 	if err != nil || !r.Passed() || r.Events == 0 {
 		return r, err

@@ -65,8 +65,8 @@ func (a *API) control(w http.ResponseWriter, r *http.Request) {
 		) ([]events.Event, error) {
 			return a.takeFile(ctx, c, name, q, content)
 		},
-		OpenFile: func(_ context.Context, _, file string) (io.ReadCloser, error) {
-			_, content, err := fileOf(c, file)
+		OpenFile: func(ctx context.Context, _, file string) (io.ReadCloser, error) {
+			_, content, err := fileOf(ctx, c, file)
 			return content, err
 		},
 		Status:  func() control.Status { return a.controlStatus(c, log) },

@@ -194,7 +194,9 @@ func (a *API) listFiles(_ context.Context, c *lab.Campaign, in *filesInput) (out
 }
 
 // fileOf returns a file of a campaign that is kept, opened.
-func fileOf(c *lab.Campaign, id string) (f *campaign.File, content io.ReadCloser, err error) {
+func fileOf(
+	ctx context.Context, c *lab.Campaign, id string,
+) (f *campaign.File, content io.ReadCloser, err error) {
 	c.Read(func(core *engine.Core) {
 		if found := core.State().File(id); found != nil {
 			copied := *found
@@ -207,14 +209,14 @@ func fileOf(c *lab.Campaign, id string) (f *campaign.File, content io.ReadCloser
 	case !f.Kept():
 		return nil, nil, problem.New(problem.NotPossible, "%s is not kept here: it stays at %s", id, f.URI).About(id)
 	}
-	content, err = c.OpenFile(f)
+	content, err = c.OpenFile(ctx, f)
 	return f, content, err
 }
 
 // getFile sends a file. One that is altered is cut off before its end, since the
 // status has gone by then.
-func (a *API) getFile(_ context.Context, c *lab.Campaign, in *attachedInput) (*huma.StreamResponse, error) {
-	f, content, err := fileOf(c, in.File)
+func (a *API) getFile(ctx context.Context, c *lab.Campaign, in *attachedInput) (*huma.StreamResponse, error) {
+	f, content, err := fileOf(ctx, c, in.File)
 	if err != nil {
 		return nil, err
 	}
