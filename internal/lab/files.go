@@ -147,8 +147,8 @@ func (w *watched) Attach(
 }
 
 // OpenFile implements [Store].
-func (w *watched) OpenFile(_ context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
-	return openFileIn(w.address, f)
+func (w *watched) OpenFile(ctx context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
+	return openFileIn(ctx, w.address, f)
 }
 
 // Attach implements [Store]; it always fails, with [events.ErrReadOnly].
