@@ -155,7 +155,7 @@ func (d *Database) unanswered(ctx context.Context, id []byte) ([]byte, error) {
 	return nil, ErrUnread
 }
 
-// withdraw deletes a letter for whose answer nobody waits any more, without
+// withdraw deletes a letter for whose answer no one waits any more, without
 // waiting for that. One that was taken is answered into nothing.
 func (d *Database) withdraw(id []byte) {
 	go func() {

@@ -25,7 +25,7 @@ func (d *Database) beatTime() time.Duration  { return d.leaseTime / 5 }
 // beatPatience is how long a heartbeat may take before its connection is cut.
 func (d *Database) beatPatience() time.Duration { return d.leaseTime * 2 / 5 }
 
-// forgetTime is when the row of a worker, or a letter, is deleted that nobody
+// forgetTime is when the row of a worker, or a letter, is deleted that no one
 // has deleted.
 const forgetTime = 10 * time.Minute
 
@@ -148,7 +148,7 @@ func (w *Worker) live(first chan<- error) {
 		if c == nil {
 			return
 		}
-		// A worker that has ended need not be waited for. Nobody misses this where
+		// A worker that has ended need not be waited for. It is not missed where
 		// it fails: the lease ends by itself.
 		ctx, cancel := context.WithTimeout(context.Background(), w.db.beatPatience())
 		defer cancel()
@@ -177,14 +177,14 @@ func (w *Worker) live(first chan<- error) {
 				w.forget(c)
 			}
 		}
-		told := first // until the first was answered
+		report := first // until the first was answered
 		if err == nil {
 			first = nil
 		}
 		for waiting := true; waiting; {
 			select {
-			case told <- err:
-				told = nil
+			case report <- err:
+				report = nil
 			case <-w.life.Done():
 				tick.Stop()
 				return
@@ -273,8 +273,7 @@ func (w *Worker) believes() time.Duration {
 // Where another worker has it and lives, the error is a [*HeldError]; one that
 // has ended without a word is taken for dead after five seconds. A log that
 // lost its store answers [ErrFenced], and [ErrLapsed] where its worker cannot
-// know. A log that never took hold is not fenced: it appends beside whoever
-// holds the store.
+// know. A log that never took hold is not fenced: it appends next to who holds the store.
 func (l *Log) Hold(ctx context.Context, w *Worker) error {
 	if err := l.hold(ctx, w); err != nil {
 		return fmt.Errorf("store: hold %q: %w", l.name, err)

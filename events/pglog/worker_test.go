@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/pgtest"
@@ -62,17 +59,7 @@ func (l lab) refusedTo(w *Worker, store, holder string) {
 // mute has the heartbeats of a worker wait until the result is called.
 func (l lab) mute(worker string) (speak func()) {
 	l.t.Helper()
-	c, err := pgx.Connect(l.t.Context(), strings.Replace(l.address, "single=yes", "", 1))
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	_, err = c.Exec(l.t.Context(), `begin; select from cd_worker where worker = '`+worker+`' for update`)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	speak = sync.OnceFunc(func() { _ = c.Close(context.Background()) })
-	l.t.Cleanup(speak)
-	return speak
+	return pgtest.Hold(l.t, l.address, `select from cd_worker where worker = '`+worker+`' for update`)
 }
 
 // Law: after another has taken hold of a store, an earlier holder stores
@@ -250,7 +237,7 @@ func TestComingBack(t *testing.T) {
 func TestLetters(t *testing.T) {
 	l := newLab(t)
 	asked, asker := l.worker("asked"), mustConnect(t, l.address)
-	// More letters than are taken at once, which nobody reads yet.
+	// More letters than are taken at once, which are not read yet.
 	const n = 2*lettersOnce + 1
 	var mu sync.Mutex
 	seen := make(map[string]int)
@@ -286,7 +273,7 @@ func TestLetters(t *testing.T) {
 			t.Errorf("%q was read %d times", request, times)
 		}
 	}
-	if _, err := asker.Ask(t.Context(), "nobody", []byte("hello")); !errors.Is(err, ErrUnread) {
+	if _, err := asker.Ask(t.Context(), "no one", []byte("hello")); !errors.Is(err, ErrUnread) {
 		t.Errorf("a worker that there is not: %v", err)
 	}
 	// One that is taken when the worker is killed.

@@ -67,6 +67,9 @@ func OpenDatabase(address string) (*Database, error) {
 	return d, nil
 }
 
+// WorkerRow is a process that uses a database.
+type WorkerRow = pglog.WorkerRow
+
 // Close lets go of the database. The last one to do so closes it.
 func (d *Database) Close() error {
 	databases.mu.Lock()
@@ -184,7 +187,7 @@ func (d *Database) Serve(name string, answer Handler, status func() any) (stop f
 	}
 }
 
-// The first byte of an answer: whether somebody here answers for the store.
+// The first byte of an answer: whether this process answers for the store.
 const (
 	unhandled = 0
 	handled   = 1

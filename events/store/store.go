@@ -38,7 +38,7 @@ type Options struct {
 	// MustExist refuses, with an error that wraps [io/fs.ErrNotExist], to
 	// create a store.
 	MustExist bool
-	// Shared opens a store in a database beside others that write to it, too: an
+	// Shared opens a store in a database that others write to, too: an
 	// append that expects a sequence that has passed is refused. A folder always
 	// has one writer.
 	Shared bool

@@ -26,7 +26,7 @@
 //
 // A store in a database may be held by a process on any machine. The same
 // requests go there as letters in that database (events/pglog), but for the
-// streams: everybody reads the log where it is.
+// streams: all read the log where it is.
 //
 // # Trust
 //

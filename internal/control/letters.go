@@ -17,7 +17,7 @@ import (
 
 // A store in a database may be held by a process on another machine. Requests
 // and answers of the protocol go there as letters in the database, whole:
-// nothing is streamed, since everybody reads the log where it is.
+// nothing is streamed, since all read the log where it is.
 
 // trustedKey marks requests of which the account is believed: who can write
 // letters can write the log, too.

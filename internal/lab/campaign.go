@@ -94,7 +94,7 @@ func (c *Campaign) Standing() Standing {
 	if l := c.store.lab; l.cluster != nil && !s.Here {
 		due := c.store.custody.started(c.name) && !c.over()
 		if run == nil && due {
-			s.Trouble = errors.Join(s.Trouble, l.cluster.nobody(c.store))
+			s.Trouble = errors.Join(s.Trouble, l.cluster.noDriver(c.store))
 		}
 		s.Elsewhere = run != nil || due && s.Trouble == nil
 	}

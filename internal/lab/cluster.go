@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/pglog"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -38,7 +37,7 @@ type cluster struct {
 	free     map[string]time.Time // since when a store that is to be driven has had no holder
 	failures map[string]failure   // by store
 	leaving  bool
-	office   *pglog.Log // the hold of who reads for the lab, nil where another process has it
+	office   events.Store // the hold of who reads for the lab, nil where another process has it
 
 	heard events.Position // in the lab's log; of follow alone
 }
@@ -74,9 +73,9 @@ const (
 	clusterEvery = time.Second
 	// shareTime is how long a store is left to processes that drive fewer.
 	shareTime = 3 * time.Second
-	// nobodyTime is how long a campaign waits for somebody to drive it before it
+	// noDriverTime is how long a campaign waits for a process that drives it before it
 	// says that it does.
-	nobodyTime = 10 * time.Second
+	noDriverTime = 10 * time.Second
 )
 
 // openCluster makes this process one of those of a lab in a database. It is a
@@ -100,7 +99,7 @@ func openCluster(ctx context.Context, l *Lab) (*cluster, error) {
 }
 
 // officeName is the store whose holder reads the logs for the lab: it sends the
-// messages and forwards the events. One process does, so that nobody gets
+// messages and forwards the events. One process does, so that no one gets
 // anything twice.
 const officeName = ".office"
 
@@ -125,7 +124,7 @@ func (c *cluster) keepOffice() {
 }
 
 // takeOffice returns the office where this process has it, or could take it.
-func (c *cluster) takeOffice(ctx context.Context) *pglog.Log {
+func (c *cluster) takeOffice(ctx context.Context) events.Store {
 	c.mu.Lock()
 	log := c.office
 	c.mu.Unlock()
@@ -141,7 +140,7 @@ func (c *cluster) takeOffice(ctx context.Context) *pglog.Log {
 }
 
 // setOffice has the stores read, or read no more.
-func (c *cluster) setOffice(log *pglog.Log) {
+func (c *cluster) setOffice(log events.Store) {
 	c.mu.Lock()
 	c.office = log
 	c.mu.Unlock()
@@ -256,7 +255,7 @@ func (c colleague) MarshalJSON() ([]byte, error) {
 
 // colleagueOf reads what a worker has said. One that is no process of a lab, as a
 // command, has said less.
-func colleagueOf(w pglog.WorkerRow) (c colleague) {
+func colleagueOf(w store.WorkerRow) (c colleague) {
 	var said store.Said
 	if json.Unmarshal(w.Said, &said) != nil {
 		return c // another version: it lives, and that is all that is known
@@ -275,7 +274,7 @@ func colleagueOf(w pglog.WorkerRow) (c colleague) {
 // reserved reports whether a store of the database is none of campaigns.
 func reserved(name string) bool { return strings.HasPrefix(name, ".") }
 
-// status is what the holder of a store says of it; zero where nobody holds it.
+// status is what the holder of a store says of it; zero where none does.
 func (c *cluster) status(name string) control.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -428,14 +427,14 @@ func (c *cluster) failing(name string) bool {
 	return time.Now().Before(c.failures[name].again)
 }
 
-// nobody says that there is no process that could drive a campaign, nil where
+// noDriver says that there is no process that could drive a campaign, nil where
 // there is, or it has not waited long.
-func (c *cluster) nobody(s *member) error {
+func (c *cluster) noDriver(s *member) error {
 	instrument := s.instrument()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	since := c.free[s.base()]
-	if since.IsZero() || time.Since(since) < nobodyTime {
+	if since.IsZero() || time.Since(since) < noDriverTime {
 		return nil
 	}
 	for _, o := range c.others {

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
@@ -84,7 +82,7 @@ func TestCluster(t *testing.T) {
 		return driven[0] == 0 && driven[1] == 2 && driven[2] == 2
 	})
 
-	// Whoever is asked, the driver records it, and all see it.
+	// Any process can be asked: the driver records it, and all see it.
 	c, err := server.Campaign("bench0")
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +91,7 @@ func TestCluster(t *testing.T) {
 	request := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: experiment, Value: new(0.5)}}
 	stored, err := c.Submit(t.Context(), request)
 	if err != nil || len(stored) == 0 {
-		t.Fatalf("a result that is told to a server: %v, %v", stored, err)
+		t.Fatalf("a result that a server was given: %v, %v", stored, err)
 	}
 	for _, l := range []*lab.Lab{first, second} {
 		eventually(t, "a process sees what another one has recorded", func() bool {
@@ -101,7 +99,7 @@ func TestCluster(t *testing.T) {
 			return err == nil && c.Sequence() >= stored[0].Sequence
 		})
 	}
-	// One that nobody drives: the process that is asked records it itself.
+	// One that no process drives: the process that is asked records it itself.
 	ada := engine.Request{Actor: "person:ada"}
 	if err := c.Halt(ada); err != nil {
 		t.Fatal(err)
@@ -174,17 +172,7 @@ func TestTakeover(t *testing.T) {
 			mute = other.ID
 		}
 	}
-	conn, err := pgx.Connect(t.Context(), strings.Replace(database, "&single=yes", "", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	if _, err := conn.Exec(t.Context(), `begin`); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.Exec(t.Context(), `select from cd_worker where worker = $1 for update`, mute); err != nil {
-		t.Fatal(err)
-	}
+	pgtest.Hold(t, database, `select from cd_worker where worker = '`+mute+`' for update`)
 	taken, err := second.Campaign("bench")
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +209,7 @@ func TestTakeover(t *testing.T) {
 // it; where none does, it says so, and names the instrument.
 func TestInstrumentsAreReached(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it waits until nobody has come")
+		t.Skip("it waits until no process has come")
 	}
 	private(t)
 	database := pgtest.URL(t)
@@ -234,7 +222,7 @@ func TestInstrumentsAreReached(t *testing.T) {
 	server := process(t, database, "server", func(o *lab.Options) { labFile()(o); watches(o) })
 	process(t, database, "elsewhere", labFile("oven"))
 	c := define(t, server, strings.Replace(byHand, "instrument: manual", "instrument: {lab: pump}", 1))
-	eventually(t, "it says that nobody reaches the pump", func() bool {
+	eventually(t, "it says that no process reaches the pump", func() bool {
 		trouble := c.Standing().Trouble
 		return trouble != nil && strings.Contains(trouble.Error(), "pump")
 	})

@@ -98,7 +98,7 @@ func (c *Campaign) start() (ready <-chan error) {
 		answer <- err
 		return answer
 	case !ours && c.store.lab.cluster != nil:
-		answer <- nil // whoever is to drive it takes the store
+		answer <- nil // the process that is to drive it takes the store
 		return answer
 	case !ours:
 		answer <- problem.New(problem.Unavailable,

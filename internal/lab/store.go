@@ -115,7 +115,7 @@ type Peer struct {
 	*control.Client
 	address  string
 	registry registry.Registry
-	log      events.Store // in a database, where everybody reads it; nil elsewhere
+	log      events.Store // in a database, where all read it; nil elsewhere
 }
 
 // dial connects to the process that holds a store. The error wraps

@@ -87,7 +87,7 @@ func (c *Campaign) suggestAway(ctx context.Context, away *watched) (*view.Sugges
 	}
 }
 
-// suggestFree works out what a campaign suggests that nobody runs.
+// suggestFree works out what a campaign suggests that no process runs.
 func (c *Campaign) suggestFree(ctx context.Context, away *watched) (*view.Suggestion, error) {
 	local, err := OpenLocal(ctx, away.address, away.options)
 	if err != nil {

@@ -104,15 +104,44 @@ func SQL(t testing.TB, address string, statements ...string) []string {
 	return rows
 }
 
-func query(address string, statements ...string) (rows []string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
+// Hold executes a statement in a transaction that stays open until release is
+// called: what it locks, others wait for.
+func Hold(t testing.TB, address, statement string) (release func()) {
+	t.Helper()
+	config, err := configure(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := pgx.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release = sync.OnceFunc(func() { _ = c.Close(context.Background()) })
+	t.Cleanup(release)
+	if _, err := c.Exec(t.Context(), `begin; `+statement); err != nil {
+		t.Fatal(err)
+	}
+	return release
+}
+
+// configure reads an address without the parameters that are events/pglog's own.
+func configure(address string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		return nil, err
 	}
-	for _, parameter := range []string{"single", "connections"} { // they are events/pglog's own
+	for _, parameter := range []string{"single", "connections"} {
 		delete(config.RuntimeParams, parameter)
+	}
+	return config, nil
+}
+
+func query(address string, statements ...string) (rows []string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	config, err := configure(address)
+	if err != nil {
+		return nil, err
 	}
 	c, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {

@@ -97,7 +97,7 @@ func TestSlurmExample(t *testing.T) {
 	}
 	for _, text := range []string{"--array=1-3 ", "--dependency=afterany:17 "} {
 		if !strings.Contains(string(data), text) {
-			t.Errorf("sbatch was not told %q:\n%s", text, data)
+			t.Errorf("sbatch was not given %q:\n%s", text, data)
 		}
 	}
 	again := run(filepath.Join(bin, "sbatch"), "--array=3", script, "shard", study, "--seeds", "4", "--shard", "/3")

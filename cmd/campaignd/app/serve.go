@@ -109,7 +109,7 @@ an instrument goes on, and is asked about at the next start. FOLDER/lab.yaml nam
 the lab's instruments, and people and how they are reached.
 
 With the address of a database, postgres://USER@HOST/DATABASE, it serves all stores
-there, beside any number of other servers and of ` + "`campaignd work`" + `: a campaign is
+there, next to any number of other servers and of ` + "`campaignd work`" + `: a campaign is
 driven by one of them, and by another within ten seconds of its death.
 
 Without accounts the server listens on this machine alone, and everybody on it may

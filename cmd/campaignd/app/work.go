@@ -17,9 +17,9 @@ func (a *app) workCommand() *cobra.Command {
 	var folder string
 	cmd := &cobra.Command{
 		Use:   "work DATABASE",
-		Short: "Drive campaigns of a lab in a database, beside other machines",
-		Long: `Drive campaigns of the lab in DATABASE, beside any number of other workers and of
-servers, which drive campaigns, too, unless they are told --no-work.
+		Short: "Drive campaigns of a lab in a database, on any number of machines",
+		Long: `Drive campaigns of the lab in DATABASE, with any number of other workers and of
+servers, which drive campaigns, too, unless they have --no-work.
 
 A campaign that was started is driven by one process. Where that ends, or its machine
 dies, another one goes on with it within ten seconds; what was under way at an
