@@ -406,7 +406,15 @@ func TestSharedAway(t *testing.T) {
 	}})
 	token, _ := other.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
 	must(b.Authenticate(t.Context(), token))(t)
+	empty := server(t, pgtest.URL(t), "empty", newClock(), Options{open: func(address string) (events.Store, error) {
+		log, err := store.Open(address, store.Options{Shared: true})
+		return &deaf{log, &away}, err
+	}})
+	if !empty.Empty() {
+		t.Error("a new lab has accounts")
+	}
 	away.Store(true)
+	soon(t, "a lab is not taken for one without accounts", func() bool { return !empty.Empty() })
 	soon(t, "it lets nobody in", func() bool {
 		_, err := b.Authenticate(t.Context(), token)
 		return codeOf(err) == problem.Unavailable

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/pgtest"
 )
@@ -63,6 +65,29 @@ func TestOpenShared(t *testing.T) {
 	}
 	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
 		t.Errorf("files were made: %v, %v", files, err)
+	}
+}
+
+// Law: a process that finds a log empty, which another one begins before it does, goes on with that.
+func TestBegunElsewhere(t *testing.T) {
+	address := lablog.Address(pgtest.URL(t))
+	l, err := lablog.Open(address+"&application_name=late", lablog.Options{Open: func(address string) (events.Store, error) {
+		log, err := store.Open(address, store.Options{Shared: true})
+		if err != nil {
+			return nil, err
+		}
+		first, err := lablog.Open(strings.TrimSuffix(address, "&application_name=late"), lablog.Options{})
+		if err != nil {
+			return nil, errors.Join(err, log.Close())
+		}
+		return log, first.Close()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if got := kindsOf(t, storeOf(t, l)); len(got) != 1 {
+		t.Errorf("the log holds %v", got)
 	}
 }
 
