@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/campaignd/campaignd/events"
 )
@@ -153,8 +154,8 @@ func checkValuesReopened(s *subject) error {
 }
 
 // checkSwapValue swaps values that are there, empty or missing, for others, and
-// then has several writers count in one: an increment that is lost, or made by
-// two of them, is missing at the end. Others set values of other keys meanwhile.
+// then has several writers swap the same one at the same time, again and again:
+// one of them has, and it is that one's. Values of other keys are set meanwhile.
 func checkSwapValue(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -183,35 +184,36 @@ func checkSwapValue(s *subject) error {
 	if _, err := s.store().SwapValue(ctx, "k", []byte("0"), long); !errors.Is(err, events.ErrInvalidValue) {
 		return fmt.Errorf("a long value: %v, want ErrInvalidValue", err)
 	}
-	const writers, each = 4, 8
-	failed := make(chan error, writers)
-	for w := range writers {
-		go func() {
-			for n := range each {
-				if err := s.store().SetValues(ctx, set(fmt.Sprint("other/", w), fmt.Sprint(n))); err != nil {
-					failed <- err
-					return
-				}
-				for swapped := false; !swapped; {
-					was, err := s.store().Value(ctx, "k")
-					if err == nil {
-						var k int
-						_, _ = fmt.Sscan(string(was), &k)
-						swapped, err = s.store().SwapValue(ctx, "k", was, []byte(fmt.Sprint(k+1)))
-					}
-					if err != nil {
-						failed <- err
-						return
-					}
-				}
+	const writers, rounds = 8, 40
+	for n := range rounds {
+		var at sync.WaitGroup
+		begin := make(chan struct{})
+		won, errs := make([]bool, writers), make([]error, writers)
+		for w := range writers {
+			at.Go(func() {
+				<-begin
+				after := fmt.Appendf(nil, "%d by %d", n, w)
+				won[w], errs[w] = s.store().SwapValue(ctx, "k", []byte("0"), after)
+				errs[w] = errors.Join(errs[w], s.store().SetValues(ctx, set(fmt.Sprint("other/", w), fmt.Sprint(n))))
+			})
+		}
+		close(begin)
+		at.Wait()
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+		now, err := s.store().Value(ctx, "k")
+		if err != nil {
+			return err
+		}
+		for w, first := range won {
+			if first != (string(now) == fmt.Sprintf("%d by %d", n, w)) {
+				return fmt.Errorf("it is %q, and of %d writers those have changed it: %v", now, writers, won)
 			}
-			failed <- nil
-		}()
-	}
-	for range writers {
-		if err := <-failed; err != nil {
+		}
+		if err := s.store().SetValues(ctx, set("k", "0")); err != nil {
 			return err
 		}
 	}
-	return s.hasValues("k", set("k", fmt.Sprint(writers*each)))
+	return s.hasValues("k", set("k", "0"))
 }
