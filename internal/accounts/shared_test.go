@@ -361,7 +361,7 @@ func TestSharedIdle(t *testing.T) {
 	other.mustLogin(t, "bob", bobsPassword, "192.0.2.1") // which sweeps
 	must(other.Authenticate(t.Context(), used))(t)
 	if _, err := other.Authenticate(t.Context(), left); codeOf(err) != problem.Unauthenticated {
-		t.Errorf("a session that nobody used: %v", err)
+		t.Errorf("a session that was not used: %v", err)
 	}
 
 	log, _ := one.place()
@@ -393,8 +393,8 @@ func (d *deaf) ReadCampaign(ctx context.Context, campaign string, after events.S
 	return d.Store.ReadCampaign(ctx, campaign, after)
 }
 
-// Law: a server that cannot ask the database lets nobody in by what it knew: the answer is that the
-// accounts are not available, also to open streams, and not that somebody is logged out; a lab
+// Law: a server that cannot ask the database lets no one in by what it knew: the answer is that the
+// accounts are not available, also to open streams, and not that a person is logged out; a lab
 // whose accounts cannot be read is not one without. It goes on by itself.
 func TestSharedAway(t *testing.T) {
 	var away atomic.Bool
@@ -415,7 +415,7 @@ func TestSharedAway(t *testing.T) {
 	}
 	away.Store(true)
 	soon(t, "a lab is not taken for one without accounts", func() bool { return !empty.Empty() })
-	soon(t, "it lets nobody in", func() bool {
+	soon(t, "it lets no one in", func() bool {
 		_, err := b.Authenticate(t.Context(), token)
 		return codeOf(err) == problem.Unavailable
 	})

@@ -15,7 +15,7 @@ import (
 
 // keeper keeps texts under names, so that they outlive a process.
 type keeper interface {
-	// list returns all of them. What cannot be read is told to unread.
+	// list returns all of them. unread hears of what cannot be read.
 	list(unread func(name string, err error)) (map[string][]byte, error)
 	// swap makes a text another one, nil where there is none, and reports
 	// whether it still was what it is taken for.

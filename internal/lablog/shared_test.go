@@ -91,7 +91,7 @@ func TestBegunElsewhere(t *testing.T) {
 	}
 }
 
-// Law: the log of a lab is told from the stores of campaigns by its address.
+// Law: the log of a lab is known from the stores of campaigns by its address.
 func TestAddress(t *testing.T) {
 	for address, is := range map[string]bool{
 		lablog.Address("postgres://ada@db/lab"):                 true,

@@ -130,7 +130,7 @@ func (s *sharing) processBy(
 
 var errShot = errors.New("the process was killed")
 
-// loses has an experiment get lost, of which people are told.
+// loses has an experiment get lost, of which people hear.
 func (s *sharing) loses(id string) (title string) {
 	s.t.Helper()
 	e, err := events.New("bread", &events.ExperimentUnresolved{Experiment: id, Instrument: "oven", Cause: "the power failed"})
@@ -144,8 +144,8 @@ func (s *sharing) loses(id string) (title string) {
 	return fmt.Sprintf("The fate of %s of bread is unknown: the power failed", id)
 }
 
-// told waits until a message was sent, and returns by whom.
-func (s *sharing) told(title string, times int) []string {
+// arrives waits until a message was sent, and returns by whom.
+func (s *sharing) arrives(title string, times int) []string {
 	s.t.Helper()
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		if by := s.service.takes(title); len(by) >= times {
@@ -173,7 +173,7 @@ func TestShared(t *testing.T) {
 	sender := ""
 	for n := range 4 {
 		title := s.loses(fmt.Sprint("e", n))
-		by := s.told(title, 1)
+		by := s.arrives(title, 1)
 		want[title] = 1
 		if n > 0 && by[0] != sender {
 			t.Errorf("the sender was %s, and is %s while both live", sender, by[0])
@@ -182,7 +182,7 @@ func TestShared(t *testing.T) {
 	}
 	ends[sender]()
 	title := s.loses("e5")
-	if by := s.told(title, 1); by[0] == sender {
+	if by := s.arrives(title, 1); by[0] == sender {
 		t.Errorf("%s sends though it has ended", sender)
 	} else {
 		sender = by[0]
@@ -194,18 +194,18 @@ func TestShared(t *testing.T) {
 	s.service.hangs[sender] = true
 	s.service.mu.Unlock()
 	title = s.loses("e6")
-	s.told(title, 1)
+	s.arrives(title, 1)
 	time.Sleep(3 * time.Second) // longer than a claim stands still: it is renewed while the service hangs
 	if by := s.service.takes(title); len(by) != 1 {
 		t.Errorf("while its sender lives a message was sent by %v", by)
 	}
 	kills[sender]()
-	if by := s.told(title, 2); by[1] != "c" {
+	if by := s.arrives(title, 2); by[1] != "c" {
 		t.Errorf("after %s was killed, %v", sender, by)
 	}
 	want[title] = 2
 	title = s.loses("e7")
-	s.told(title, 1)
+	s.arrives(title, 1)
 	want[title] = 1
 	time.Sleep(time.Second) // in which nothing is sent again
 	got := make(map[string]int)
@@ -248,7 +248,7 @@ func TestSharedContended(t *testing.T) {
 	}
 	senders := make(map[string]bool)
 	for n := range 12 {
-		for _, by := range s.told(s.loses(fmt.Sprint("e", n)), 1) {
+		for _, by := range s.arrives(s.loses(fmt.Sprint("e", n)), 1) {
 			senders[by] = true
 		}
 	}

@@ -164,7 +164,7 @@ func TestFarm(t *testing.T) {
 					status, _, text := c.do("POST", "/api/v1/campaigns/bench/note", "application/json", body,
 						"Cookie", eve, "Idempotency-Key", fmt.Sprint("k", n))
 					if status == http.StatusServiceUnavailable && try < 100 {
-						time.Sleep(50 * time.Millisecond) // it was told to try again
+						time.Sleep(50 * time.Millisecond) // it is to try again
 						continue
 					}
 					mu.Lock()
