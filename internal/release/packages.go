@@ -13,8 +13,8 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// packages writes the packages of Linux distributions: the program, its service,
-// which is off until somebody enables it, and the user that it runs as.
+// packages writes the packages of Linux distributions: the program, its services,
+// which are off until somebody enables one, and the user that they run as.
 func (r *release) packages(b *program) error {
 	folder := filepath.Join(r.work, "package-"+b.Arch)
 	var contents files.Contents
@@ -30,7 +30,11 @@ func (r *release) packages(b *program) error {
 			FileInfo: &files.ContentFileInfo{Mode: e.mode, MTime: r.at, Owner: "root", Group: "root"}})
 		return nil
 	}
-	unit, err := r.unit()
+	serve, err := r.unit("campaignd.service")
+	if err != nil {
+		return err
+	}
+	work, err := r.unit("campaignd-work.service")
 	if err != nil {
 		return err
 	}
@@ -45,7 +49,8 @@ func (r *release) packages(b *program) error {
 	sysusers := []byte("u campaignd - \"the campaigns of a lab\" /var/lib/campaignd\n")
 	errs := []error{
 		add("/usr/bin/campaignd", entry{data: b.bytes, mode: 0o755}),
-		add("/usr/lib/systemd/system/campaignd.service", entry{data: unit, mode: 0o644}),
+		add("/usr/lib/systemd/system/campaignd.service", entry{data: serve, mode: 0o644}),
+		add("/usr/lib/systemd/system/campaignd-work.service", entry{data: work, mode: 0o644}),
 		add("/usr/lib/sysusers.d/campaignd.conf", entry{data: sysusers, mode: 0o644}),
 	}
 	for _, e := range append(texts, examples...) {
@@ -98,17 +103,17 @@ if [ -d /run/systemd/system ]; then
 fi
 `
 
-// unit is the service of docs/deploy, with the program where a package puts it,
+// unit is a service of docs/deploy, with the program where a package puts it,
 // and without the words about how to install it.
-func (r *release) unit() ([]byte, error) {
-	text, err := os.ReadFile(filepath.Join(r.dir, "docs", "deploy", "campaignd.service"))
+func (r *release) unit(name string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(r.dir, "docs", "deploy", name))
 	if err != nil {
 		return nil, err
 	}
 	_, unit, found := strings.Cut(string(text), "\n[Unit]")
 	const local = "ExecStart=/usr/local/bin/"
 	if !found || !strings.Contains(unit, local) {
-		return nil, fmt.Errorf("docs/deploy/campaignd.service has no [Unit], or does not start a program of /usr/local/bin")
+		return nil, fmt.Errorf("docs/deploy/%s has no [Unit], or does not start a program of /usr/local/bin", name)
 	}
 	return []byte("[Unit]" + strings.Replace(unit, local, "ExecStart=/usr/bin/", 1)), nil
 }

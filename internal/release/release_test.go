@@ -28,8 +28,9 @@ func made(t *testing.T, programs ...platform) *release {
 	for name, text := range map[string]string{
 		"LICENSE": "do what you like", "README.md": "# campaignd", "CHANGELOG.md": "# Changes",
 		"examples/a.yaml": "name: a", "examples/sub/b.csv": "1,2", "examples/plugin/main.go": "package main",
-		"docs/deploy/campaignd.service": "# how to\n\n[Unit]\n[Service]\nExecStart=/usr/local/bin/campaignd serve\n",
-		"internal/python/README.md":     "# Python",
+		"docs/deploy/campaignd.service":      "# how to\n\n[Unit]\n[Service]\nExecStart=/usr/local/bin/campaignd serve\n",
+		"docs/deploy/campaignd-work.service": "[Service]\n\n[Unit]\nExecStart=/usr/local/bin/campaignd work\n",
+		"internal/python/README.md":          "# Python",
 		"internal/python/pyproject.toml": "[project]\nname = \"campaignd\"\ndescription = \"d\"\nreadme = \"README.md\"\n" +
 			"requires-python = \">=3.10\"\nlicense = \"Apache-2.0\"\n[project.optional-dependencies]\n" +
 			"plots = [\"six>=1; python_version < '4'\"]\n[project.urls]\nSource = \"https://example.org\"\n",
@@ -328,15 +329,17 @@ func TestBill(t *testing.T) {
 	}
 }
 
-// Law: the package's service starts the program where the package puts it.
+// Law: the package's services start the program where the package puts it.
 func TestUnit(t *testing.T) {
 	r := made(t)
-	unit, err := r.unit()
+	unit, err := r.unit("campaignd.service")
 	if err != nil || string(unit) != "[Unit]\n[Service]\nExecStart=/usr/bin/campaignd serve\n" {
 		t.Errorf("%v: %s", err, unit)
 	}
 	r.dir = "../.." // the real one has what is replaced
-	if _, err := r.unit(); err != nil {
-		t.Error(err)
+	for _, name := range []string{"campaignd.service", "campaignd-work.service"} {
+		if _, err := r.unit(name); err != nil {
+			t.Error(err)
+		}
 	}
 }
