@@ -156,7 +156,7 @@ func (l *Log) attempt(
 		case err != nil:
 			return nil, err
 		case string(at.append) == string(p.id):
-			l.db.settled.Add(1)
+			l.db.counts.settled.Add(1)
 			*open = nil
 			return p, nil
 		case at.epoch != p.epoch && p.epoch != 0:
@@ -186,7 +186,7 @@ func (l *Log) attempt(
 	// From here on it may be stored, whatever is returned.
 	resent := *open != nil
 	if resent {
-		l.db.resent.Add(1)
+		l.db.counts.resent.Add(1)
 	}
 	*open = p
 	rows, err := p.send(ctx, c, l.id)

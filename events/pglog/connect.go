@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,7 +37,7 @@ type Database struct {
 	barriers chan struct{} // one for who is at the barrier
 	lookers  chan struct{} // one for who looks for another primary
 
-	settled, resent atomic.Int64 // see UnknownEnds
+	counts counts
 
 	mu       sync.Mutex
 	closed   bool
@@ -175,12 +174,6 @@ func (d *Database) Close() error {
 		cancel()
 	}
 	return nil
-}
-
-// UnknownEnds returns how many appends of this process broke off without an
-// answer and then were found to be stored, and how often one was sent again.
-func (d *Database) UnknownEnds() (settled, resent int64) {
-	return d.settled.Load(), d.resent.Load()
 }
 
 // errNotConnected means that a statement was never sent.

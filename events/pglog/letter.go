@@ -81,6 +81,7 @@ func (d *Database) askWorker(ctx context.Context, worker string, request []byte)
 	case written == 0:
 		return nil, ErrUnread
 	}
+	d.counts.asked.Add(1)
 	for {
 		answer, err := attempts(ctx, d, func(ctx context.Context, c *conn) (*letterState, error) {
 			return lookForAnswer(ctx, c, id)
@@ -215,6 +216,7 @@ func (w *Worker) Answer(ctx context.Context, answer func(ctx context.Context, re
 				if err := w.send(l.ID, answer(ctx, l.Request)); err != nil {
 					return // it stays taken, and is not answered a second time
 				}
+				w.db.counts.answered.Add(1)
 				mu.Lock()
 				defer mu.Unlock()
 				delete(taken, string(l.ID))

@@ -30,6 +30,7 @@ type Log struct {
 	epoch     atomic.Int64 // of this log's hold on the store, 0 without one
 	worker    *Worker      // that holds it; set before epoch is
 	followers atomic.Int64
+	at        map[*atomic.Int64]bool // of mu: how far each of them is
 
 	mu      sync.Mutex
 	seen    int64 // the number of events that were acknowledged or shown
@@ -119,6 +120,9 @@ func (l *Log) fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failure == nil {
+		if errors.Is(err, ErrLapsed) || errors.Is(err, ErrFenced) {
+			l.db.counts.lost.Add(1)
+		}
 		l.failure = err
 		close(l.failed)
 	}

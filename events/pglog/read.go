@@ -196,6 +196,8 @@ func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[event
 	return func(yield func(events.Event, error) bool) {
 		l.followers.Add(1)
 		defer l.followers.Add(-1)
+		at := l.follower(after)
+		defer l.unfollow(at)
 		l.db.wake.want()
 		order, after := records.NewOrder(after), after // of this iteration; there may be others
 		for asked := false; ; {
@@ -215,6 +217,7 @@ func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[event
 					last := events.Position(head.N)
 					more, err = l.yieldAll(ctx, order, after, last, func(e events.Event, err error) bool {
 						after = e.Position
+						at.Store(int64(after))
 						return ctx.Err() == nil && yield(e, err)
 					})
 					if head.N < hint {

@@ -160,6 +160,9 @@ func (w *Worker) live(first chan<- error) {
 		sent := time.Now()
 		err := w.beat(&c)
 		now := time.Now()
+		if err != nil && w.life.Err() == nil {
+			w.db.counts.missed.Add(1)
+		}
 		w.mu.Lock()
 		switch {
 		case err != nil:
@@ -250,8 +253,9 @@ func (w *Worker) lapsed() {
 	}
 }
 
-// sure reports whether no other worker can believe that this one has ended.
-func (w *Worker) sure() bool {
+// Sure reports whether no other worker can believe that this one has ended: a
+// heartbeat, which a standby confirms, was answered a moment ago.
+func (w *Worker) Sure() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Since(w.beaten) < w.db.lapseTime()
@@ -319,7 +323,7 @@ func (l *Log) hold(ctx context.Context, w *Worker) error {
 func (w *Worker) takeHold(ctx context.Context, l *Log) (int64, error) {
 	type answer struct {
 		epoch  int64
-		holder string
+		holder string // the one before, where it was taken
 	}
 	for {
 		wait := w.believes()
@@ -327,10 +331,10 @@ func (w *Worker) takeHold(ctx context.Context, l *Log) (int64, error) {
 		// are right.
 		a, err := attempts(ctx, l.db, func(ctx context.Context, c *conn) (a answer, err error) {
 			c.warning = nil
-			err = c.pg.QueryRow(ctx, `update cd_head set epoch = epoch + 1, holder = $2
-				where store = $1 and (holder in ('', $2) or not exists (
-					select from cd_worker where worker = holder and (not $3 or until > clock_timestamp())))
-				returning epoch`, l.id, w.id, wait <= 0).Scan(&a.epoch)
+			err = c.pg.QueryRow(ctx, `update cd_head h set epoch = h.epoch + 1, holder = $2
+				from cd_head before where h.store = $1 and before.store = $1 and (h.holder in ('', $2) or not exists (
+					select from cd_worker where worker = h.holder and (not $3 or until > clock_timestamp())))
+				returning h.epoch, before.holder`, l.id, w.id, wait <= 0).Scan(&a.epoch, &a.holder)
 			if errors.Is(err, pgx.ErrNoRows) {
 				err = c.pg.QueryRow(ctx, `select holder from cd_head where store = $1`, l.id).Scan(&a.holder)
 			}
@@ -340,6 +344,9 @@ func (w *Worker) takeHold(ctx context.Context, l *Log) (int64, error) {
 		case err != nil:
 			return 0, err
 		case a.epoch != 0:
+			if a.holder != "" && a.holder != w.id {
+				l.db.counts.takenOver.Add(1)
+			}
 			return a.epoch, nil
 		case wait <= 0:
 			return 0, &HeldError{l.name, a.holder}
@@ -398,7 +405,7 @@ func (l *Log) Sure() error {
 	if err := l.Err(); err != nil || l.epoch.Load() == 0 {
 		return err
 	}
-	if !l.worker.sure() {
+	if !l.worker.Sure() {
 		l.worker.lapsed()
 		return ErrLapsed
 	}

@@ -206,7 +206,7 @@ func TestLapse(t *testing.T) {
 	}
 	second.Close()
 	speak()
-	for !first.sure() {
+	for !first.Sure() {
 		time.Sleep(time.Millisecond)
 	}
 	l.took(first, "s")
@@ -219,12 +219,12 @@ func TestComingBack(t *testing.T) {
 	first, second := l.worker("first"), l.worker("second")
 	l.took(first, "s")
 	speakFirst, speakSecond := l.mute("first"), l.mute("second")
-	for first.sure() || second.sure() {
+	for first.Sure() || second.Sure() {
 		time.Sleep(time.Millisecond)
 	}
 	time.Sleep(second.db.leaseTime) // so that the first is dead by the database's clock
 	speakSecond()
-	for !second.sure() {
+	for !second.Sure() {
 		time.Sleep(time.Millisecond)
 	}
 	time.AfterFunc(second.db.leaseTime/4, speakFirst)

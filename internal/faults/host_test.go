@@ -89,8 +89,8 @@ func (h *host) run() {
 		all.Wait()
 	}
 	_ = h.db.Close()
-	settled, resent := h.db.UnknownEnds()
-	h.journal.write(entry{What: ended, Settled: settled, Resent: resent})
+	s := h.db.Stats()
+	h.journal.write(entry{What: ended, Settled: s.Settled, Resent: s.Resent})
 }
 
 // persist tries until it succeeds, or the context is done.

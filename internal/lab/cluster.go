@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/telemetry"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -30,6 +31,8 @@ type cluster struct {
 	lab  *Lab
 	db   *store.Database
 	news chan struct{} // gets a value when others have done something
+	// watched ends the metrics; nil before they begin.
+	watched func()
 
 	mu       sync.Mutex
 	others   map[string]colleague // that live, by identifier; this process is one
@@ -175,6 +178,21 @@ func (c *cluster) id() string {
 		return "" // it is one since openCluster
 	}
 	return worker.ID()
+}
+
+// sure reports whether the database has answered a moment ago.
+func (c *cluster) sure() bool {
+	worker, err := c.db.Worker(context.Background())
+	return err == nil && worker.Sure()
+}
+
+// stats is what this process has seen of the database, for metrics.
+func (c *cluster) stats() telemetry.Database {
+	s := c.db.Stats()
+	return telemetry.Database{
+		Held: s.Held, TakenOver: s.TakenOver, Lost: s.Lost, Missed: s.Missed, HeartbeatSeconds: s.Heartbeat.Seconds(),
+		Settled: s.Settled, Resent: s.Resent, LettersAsked: s.Asked, LettersServed: s.Answered, Behind: s.Behind,
+	}
 }
 
 // leave says that this process drives nothing any more: it is about to end.

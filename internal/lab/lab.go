@@ -46,6 +46,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/telemetry"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -185,6 +186,9 @@ func (l *Lab) begun(ctx context.Context) error {
 	if l.cluster, err = openCluster(ctx, l); err != nil {
 		return err
 	}
+	if l.cluster.watched, err = telemetry.WatchDatabase(l.cluster.stats); err != nil {
+		return err
+	}
 	log, err := l.own.Store()
 	if err != nil {
 		return err
@@ -206,6 +210,9 @@ func (l *Lab) Close() {
 	l.stop()
 	l.wg.Wait()
 	if l.cluster != nil {
+		if l.cluster.watched != nil {
+			l.cluster.watched()
+		}
 		_ = l.cluster.db.Close() // it has no error
 	}
 	if l.options.Own != nil {
@@ -408,6 +415,19 @@ func (l *Lab) Health() (stores, troubled int) {
 		}
 	}
 	return stores, troubled
+}
+
+// Ready says why this process can do nothing for anybody now, nil where it can. It
+// asks the database of the lab nothing: a heartbeat was answered a moment ago or
+// not.
+func (l *Lab) Ready() error {
+	switch {
+	case l.ctx.Err() != nil:
+		return errors.New("it is about to end")
+	case l.cluster != nil && !l.cluster.sure():
+		return errors.New("the database does not answer")
+	}
+	return nil
 }
 
 // Changed returns a channel that is closed at the next change of any campaign.

@@ -36,6 +36,8 @@ var matrix = []struct {
 	may                 string
 }{
 	{"GET /healthz", "", "", 200, everybody},
+	{"GET /livez", "", "", 200, everybody},
+	{"GET /readyz", "", "", 200, everybody},
 	{"GET /static/", "/static/console.css", "", 200, everybody},
 	{"/api/v1/", "/api/v1/openapi.json", "", 200, everybody}, // its operations: see TestEveryRoute
 	{"/", "/nowhere", "", 404, loggedIn},

@@ -1,6 +1,7 @@
 // Package server serves a lab over HTTP. It puts the rooms together: the gate
 // (internal/server/gate), behind it the pages (internal/console), the API under
-// /api/v1 (internal/server/api), and whether the server is ready under /healthz.
+// /api/v1 (internal/server/api), and how the server is under /livez, /readyz and
+// /healthz.
 package server
 
 import (
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -30,6 +32,9 @@ type Options struct {
 	Lab *lab.Lab
 	// Gate says who is let in.
 	Gate gate.Options
+	// Drain is how long, once it is to end, the server says under /readyz that it
+	// is, and goes on serving, so that those who send it people can stop.
+	Drain time.Duration
 	// Version is the program's.
 	Version string
 	// Log, if set, takes what the operator should know.
@@ -60,6 +65,7 @@ type Server struct {
 	console *console.Console
 	whatIf  *whatif.Runs
 	closing chan struct{}
+	ending  atomic.Bool // it drains
 }
 
 // New returns the server of a lab.
@@ -73,6 +79,8 @@ func New(o Options) *Server {
 	}
 	s.gate.Uploads = func(r *http.Request) bool { return api.Uploads(r) || console.Uploads(r) }
 	s.mux.HandleFunc("GET /healthz", s.health)
+	s.mux.HandleFunc("GET /livez", live)
+	s.mux.HandleFunc("GET /readyz", s.ready)
 	s.api = api.New(api.Options{
 		Lab: o.Lab, Gate: s.gate, Version: o.Version, Log: o.Log, Signer: o.Signer,
 		Confined: o.Confined, Forwards: o.Forwards, WhatIf: s.whatIf, Closing: s.closing,
@@ -122,6 +130,14 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		return err
 	case <-ctx.Done():
 	}
+	s.ending.Store(true)
+	if s.options.Drain > 0 {
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(s.options.Drain):
+		}
+	}
 	close(s.closing) // the streams end
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -149,6 +165,43 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	_, _ = w.Write([]byte("ok\n"))
+}
+
+// live says that the process lives, and no more: a program that ends those that do
+// not say so must not end all of them because the database is away.
+func live(w http.ResponseWriter, _ *http.Request) {
+	answer(w, nil)
+}
+
+// ready says whether people can be sent here.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	switch err := s.lab.Ready(); {
+	case s.ending.Load():
+		answer(w, errors.New("it is about to end"))
+	case err == nil && s.gate.Accounts() != nil && s.gate.Accounts().Err() != nil:
+		answer(w, errors.New("the accounts cannot be read or written"))
+	default:
+		answer(w, err)
+	}
+}
+
+// answer answers a program that asks how this one is.
+func answer(w http.ResponseWriter, err error) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if err != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprintf(w, "not ready: %v\n", err)
+		return
+	}
+	_, _ = w.Write([]byte("ok\n"))
+}
+
+// Health answers under /livez and /readyz for a process that serves nothing else.
+func Health(l *lab.Lab) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", live)
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, l.Ready()) })
+	return mux
 }
 
 // recovered answers a programmer's mistake as a problem, and logs for those who

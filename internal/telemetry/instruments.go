@@ -23,6 +23,8 @@ import (
 //	campaignd.queue.age            s              of the oldest that waits, by queue
 //	campaignd.forward.behind       {event}        not yet sent on, by target
 //
+// and, of a lab in a database, those of [WatchDatabase].
+//
 // The counts of answers and of measurements are the counts of their histograms.
 // No attribute is a campaign, experiment, question or decision: a metric has at
 // most 2,000 sets of attributes, and silently folds the rest into one.

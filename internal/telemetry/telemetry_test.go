@@ -434,8 +434,31 @@ func TestInstruments(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
+	// Each number is another one, so that none is reported under the name of its neighbour.
+	stop, err = telemetry.WatchDatabase(func() telemetry.Database {
+		return telemetry.Database{Held: 11, TakenOver: 12, Lost: 13, Missed: 14, HeartbeatSeconds: 3600,
+			Settled: 15, Resent: 16, LettersAsked: 17, LettersServed: 18, Behind: 7}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
 	if err := shutdown(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	for name, want := range map[string]int64{
+		"lease.held": 11, "lease.taken_over": 12, "lease.lost": 13, "heartbeat.missed": 14, "append.settled": 15,
+		"append.resent": 16, "letter.asked": 17, "letter.answered": 18,
+	} {
+		var points []*metricspb.NumberDataPoint
+		if m := c.metrics["campaignd."+name]; m.GetSum() != nil {
+			points = m.GetSum().DataPoints
+		} else {
+			points = m.GetGauge().GetDataPoints()
+		}
+		if len(points) != 1 || points[0].GetAsInt() != want {
+			t.Errorf("campaignd.%s: %v, want %d", name, points, want)
+		}
 	}
 	tests := []struct {
 		name, unit string
@@ -450,6 +473,16 @@ func TestInstruments(t *testing.T) {
 		{"campaignd.instrument.stalls", "{stall}", []string{"instrument"}},
 		{"campaignd.queue.age", "s", []string{"queue"}},
 		{"campaignd.forward.behind", "{event}", []string{"target"}},
+		{"campaignd.lease.held", "{store}", nil},
+		{"campaignd.lease.taken_over", "{store}", nil},
+		{"campaignd.lease.lost", "{store}", nil},
+		{"campaignd.heartbeat.age", "s", nil},
+		{"campaignd.heartbeat.missed", "{heartbeat}", nil},
+		{"campaignd.append.settled", "{append}", nil},
+		{"campaignd.append.resent", "{append}", nil},
+		{"campaignd.letter.asked", "{letter}", nil},
+		{"campaignd.letter.answered", "{letter}", nil},
+		{"campaignd.follow.behind", "{event}", nil},
 	}
 	for _, test := range tests {
 		got := c.metrics[test.name]

@@ -46,6 +46,7 @@ type serving struct {
 	proxy           string
 	confined        bool
 	attended        bool
+	drain           time.Duration
 }
 
 // driving says which campaigns of a lab in a database a process drives.
@@ -158,6 +159,8 @@ who may equip the lab, with --confined of nobody.`,
 		"refuse campaign files that name a program, a file or an address")
 	flags.BoolVar(&s.attended, "while-attended", false,
 		"end when the standard input does: with the program that started the server")
+	flags.DurationVar(&s.drain, "drain", 0,
+		"after SIGTERM or Ctrl-C, serve for so much `longer` and say under /readyz that the server ends")
 	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	cmd.MarkFlagsMutuallyExclusive("tls-cert", "acme", "behind-proxy")
 	return cmd
@@ -399,6 +402,7 @@ func (a *app) served(
 	return server.Options{
 		Lab:      open.lab,
 		Gate:     who,
+		Drain:    s.drain,
 		Version:  version(),
 		Log:      a.dated,
 		Confined: s.confined,

@@ -3,18 +3,22 @@ package app
 import (
 	"context"
 	"errors"
+	"net"
+	"net/http"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/labfile"
+	"github.com/campaignd/campaignd/internal/server"
 	"github.com/campaignd/campaignd/internal/telemetry"
 )
 
 // workCommand is `campaignd work`.
 func (a *app) workCommand() *cobra.Command {
 	var drives driving
-	var folder string
+	var folder, health string
 	cmd := &cobra.Command{
 		Use:   "work DATABASE",
 		Short: "Drive campaigns of a lab in a database, on any number of machines",
@@ -40,16 +44,18 @@ Ctrl-C, or SIGTERM, hands the campaigns over and ends.`,
 				return badInput("name the database of the lab: campaignd work postgres://USER@HOST/DATABASE; " +
 					"a lab in a folder is driven by `campaignd serve`")
 			}
-			return a.work(cmd.Context(), folder, drives)
+			return a.work(cmd.Context(), folder, health, drives)
 		},
 	}
 	drives.flags(cmd.Flags(), &folder)
+	cmd.Flags().StringVar(&health, "health", "",
+		"the `address` at which /livez and /readyz say to all who ask how the worker is")
 	return cmd
 }
 
 // work drives campaigns until it is interrupted, which is how a worker ends, and
 // no failure.
-func (a *app) work(ctx context.Context, folder string, drives driving) error {
+func (a *app) work(ctx context.Context, folder, health string, drives driving) error {
 	named, err := labfile.ReadFolder(a.registry, folder)
 	if err != nil {
 		return inputError{err}
@@ -68,9 +74,21 @@ func (a *app) work(ctx context.Context, folder string, drives driving) error {
 			a.remark("%v", err)
 		}
 	}()
+	asked := net.Listener(nil)
+	if health != "" {
+		if asked, err = net.Listen("tcp", health); err != nil {
+			return badInput("--health: %w", err)
+		}
+		defer asked.Close()
+	}
 	l, err := lab.Open(ctx, a.labOptions(folder, drives))
 	if err != nil {
 		return storeError{err}
+	}
+	if asked != nil {
+		h := http.Server{Handler: server.Health(l), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+		go func() { _ = h.Serve(asked) }() // Close ends it
+		defer h.Close()
 	}
 	a.printf("Working for %s\n", drives.database)
 	<-ctx.Done()
