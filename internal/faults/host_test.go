@@ -14,12 +14,15 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pglog"
+	"github.com/campaignd/campaignd/internal/testinstrument"
 )
 
 // hostVariable has this program be a host instead of a test.
 const hostVariable = "CAMPAIGND_FAULTS_HOST"
 
 func TestMain(m *testing.M) {
+	noteLife()
+	testinstrument.RunIfAsked()
 	if text := os.Getenv(hostVariable); text != "" {
 		var h host
 		if err := json.Unmarshal([]byte(text), &h); err != nil {
