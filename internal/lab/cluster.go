@@ -40,7 +40,7 @@ type cluster struct {
 	free     map[string]time.Time // since when a store that is to be driven has had no holder
 	failures map[string]failure   // by store
 	leaving  bool
-	office   events.Store // the hold of who reads for the lab, nil where another process has it
+	office   events.Store // the hold of who forwards, nil where another process has it
 
 	heard events.Position // in the lab's log; of follow alone
 }
@@ -101,9 +101,8 @@ func openCluster(ctx context.Context, l *Lab) (*cluster, error) {
 	return c, nil
 }
 
-// officeName is the store whose holder reads the logs for the lab: it sends the
-// messages and forwards the events. One process does, so that no one gets
-// anything twice.
+// officeName is the store whose holder forwards the events of the lab, so that
+// they are forwarded once.
 const officeName = ".office"
 
 // keepOffice takes the office whenever it is free, until the lab is closed.
@@ -152,8 +151,8 @@ func (c *cluster) setOffice(log events.Store) {
 	}
 }
 
-// reads reports whether this process reads the logs for the lab.
-func (c *cluster) reads() bool {
+// forwards reports whether this process forwards the events of the lab.
+func (c *cluster) forwards() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.office != nil

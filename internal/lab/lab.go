@@ -87,6 +87,9 @@ type Options struct {
 	// process holds: their logs keep no offsets ([bus.Bus.Keeps]). Open waits
 	// until it has called caught, or returned.
 	Reads func(ctx context.Context, store string, b *bus.Bus, caught func())
+	// Forwards, if set, reads like Reads, and keeps the offsets up to which it has
+	// read with the log. In a lab in a database one process at a time does.
+	Forwards func(ctx context.Context, store string, b *bus.Bus)
 	// Log, if set, takes what the operator should know. It may be called by
 	// several goroutines.
 	Log func(format string, args ...any)
@@ -195,7 +198,7 @@ func (l *Lab) begun(ctx context.Context) error {
 	}
 	l.cluster.heard = log.Last()
 	l.wg.Go(l.cluster.follow)
-	if l.options.Reads != nil {
+	if l.options.Forwards != nil {
 		l.cluster.takeOffice(ctx)
 		l.wg.Go(l.cluster.keepOffice)
 	}

@@ -370,21 +370,25 @@ func (s *member) holds(at Store, seen events.Sequence) error {
 // that. It has a context of its own and not the lab's: release ends it at its
 // place in the order.
 func (s *member) readers(log events.Log) (end func()) {
-	if s.lab.options.Reads == nil || s.lab.cluster != nil && !s.lab.cluster.reads() {
-		s.caught()
-		return func() {}
+	reads, forwards := s.lab.options.Reads, s.lab.options.Forwards
+	if s.lab.cluster != nil && !s.lab.cluster.forwards() {
+		forwards = nil
 	}
 	b := bus.New(log, bus.Config{})
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	var reading sync.WaitGroup
+	if forwards != nil {
+		reading.Go(func() { forwards(ctx, s.base(), b) })
+	}
+	reading.Go(func() {
 		defer s.caught()
-		s.lab.options.Reads(ctx, s.base(), b, s.caught)
-	}()
+		if reads != nil {
+			reads(ctx, s.base(), b, s.caught)
+		}
+	})
 	return func() {
 		cancel()
-		<-done
+		reading.Wait()
 		_ = b.Close() // it has nothing left to close
 	}
 }

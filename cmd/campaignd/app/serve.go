@@ -11,14 +11,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/mod/sumdb/note"
 
-	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/control"
@@ -343,12 +341,8 @@ func (a *app) openLab(
 	}
 	options := a.labOptions(s.folder, s.drives)
 	options.Own = people.Lab()
-	options.Reads = func(ctx context.Context, store string, b *bus.Bus, caught func()) {
-		var forwarding sync.WaitGroup
-		forwarding.Go(func() { forwarder.Serve(ctx, store, b) })
-		notifier.Serve(ctx, store, b, caught)
-		forwarding.Wait()
-	}
+	options.Reads = notifier.Serve
+	options.Forwards = forwarder.Serve
 	if a.store != "" && s.drives.database == "" {
 		options.Stores = []string{a.store}
 	}
