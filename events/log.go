@@ -107,6 +107,9 @@ var (
 	ErrClosed = errors.New("the log is closed")
 	// ErrInUse means that another process holds the store.
 	ErrInUse = errors.New("the store is open in another process")
+	// ErrMoved is wrapped by [MovedError], ErrUnfinished by [UnfinishedError].
+	ErrMoved      = errors.New("the store has been moved")
+	ErrUnfinished = errors.New("the store is an unfinished copy")
 	// ErrDamaged means that the stored bytes are not what was written. The
 	// error that wraps it says what is lost.
 	ErrDamaged = errors.New("the store is damaged")

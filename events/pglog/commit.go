@@ -162,6 +162,9 @@ func (l *Log) attempt(
 		case at.epoch != p.epoch && p.epoch != 0:
 			*open = nil // the epoch only rises: it never will match
 			return nil, ErrFenced
+		case at.moved != nil:
+			*open = nil // nor will it then
+			return nil, &events.MovedError{To: *at.moved}
 		case at.size != p.base.N:
 			*open, p = nil, nil // and that it never will, either
 			late = true
@@ -253,7 +256,10 @@ func (l *Log) know(
 	if known {
 		return false, nil
 	}
-	_, err = l.look(ctx, c, group, 0, fresh)
+	at, err := l.look(ctx, c, group, 0, fresh)
+	if err == nil && at.moved != nil {
+		err = &events.MovedError{To: *at.moved}
+	}
 	return true, err
 }
 

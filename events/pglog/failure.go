@@ -16,6 +16,7 @@ import (
 func final(err error) bool {
 	for _, e := range []error{
 		events.ErrDamaged, events.ErrNewerFormat, events.ErrEarlierFormat, events.ErrInvalidEvent, ErrFenced,
+		events.ErrMoved, events.ErrUnfinished,
 	} {
 		if errors.Is(err, e) {
 			return true

@@ -32,6 +32,9 @@ type Options struct {
 	// Without it only the end of the log is checked. Others may append
 	// meanwhile.
 	Check func(events.Store) error
+	// Marked opens for writing a store that has been moved, whose log appends
+	// nothing, or is an unfinished copy, too ([Log.Mark]).
+	Marked bool
 }
 
 // MaxNameSize is the greatest length in bytes of a store's name.
@@ -42,7 +45,8 @@ const MaxNameSize = 200
 // another's event is refused ([events.ConflictError]), and who must be the only
 // one takes hold of it ([Log.Hold]).
 //
-// It answers with [events.ErrDamaged], and what is lost, where events are
+// A store that has been moved, or is an unfinished copy, is opened for reading
+// alone. It answers with [events.ErrDamaged], and what is lost, where events are
 // missing or not what was acknowledged.
 func (d *Database) Open(ctx context.Context, name string, o Options) (*Log, error) {
 	l, err := d.open(ctx, name, o)
@@ -86,6 +90,13 @@ func (d *Database) open(ctx context.Context, name string, o Options) (*Log, erro
 	if err := end.check(ctx, d); err != nil {
 		return nil, err
 	}
+	switch {
+	case o.ReadOnly, o.Marked:
+	case end.moved != nil:
+		return nil, &events.MovedError{To: *end.moved}
+	case end.unfinished != nil:
+		return nil, &events.UnfinishedError{Of: *end.unfinished}
+	}
 	if o.Check != nil && !created && !o.ReadOnly {
 		first, err := newLog(d, name, end.id, end.size, true)
 		if err != nil {
@@ -112,6 +123,8 @@ type storeEnd struct {
 	root, edge     []byte
 	first, last    int64 // positions, 0 where there is no event
 	record, hashes []byte
+
+	moved, unfinished *string
 }
 
 // loadEnd returns the end of a store, nil where there is no such store.
@@ -120,10 +133,10 @@ func loadEnd(ctx context.Context, c *conn, name string) (*storeEnd, error) {
 	err := c.pg.QueryRow(ctx, `select h.store, h.size, h.root, h.edge,
 		coalesce((select min(position) from cd_event where store = h.store), 0),
 		coalesce((select max(position) from cd_event where store = h.store), 0),
-		e.record, e.hashes
+		e.record, e.hashes, h.moved, h.unfinished
 		from cd_head h left join cd_event e on e.store = h.store and e.position = h.size
 		where h.name = $1`, name).
-		Scan(&e.id, &e.size, &e.root, &e.edge, &e.first, &e.last, &e.record, &e.hashes)
+		Scan(&e.id, &e.size, &e.root, &e.edge, &e.first, &e.last, &e.record, &e.hashes, &e.moved, &e.unfinished)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}

@@ -87,6 +87,9 @@ var migrations = []string{
 		bytes bytea not null,
 		primary key (put, part)
 	);`,
+	// Where a store has been moved to, and what it is an unfinished copy of: null
+	// where it is neither.
+	`alter table cd_head add column moved text, add column unfinished text`,
 }
 
 // migrationLock is the advisory lock of migrations, an arbitrary number: two

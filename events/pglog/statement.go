@@ -18,11 +18,11 @@ import (
 
 // appendStatement is the one statement (see doc.go). It changes no row where
 // the head is not the one that was planned for, or where the store has another
-// holder; where it waits for another's append, it compares with what that has
+// holder, or has been moved; where it waits for another's append, it compares with what that has
 // made of the row. An epoch of 0 is that of a log without a hold.
 const appendStatement = `with head as (
 	update cd_head set size = $3, root = $4, edge = $5
-	where store = $1 and size = $2 and root = $6 and ($7::bigint = 0 or epoch = $7)
+	where store = $1 and size = $2 and root = $6 and ($7::bigint = 0 or epoch = $7) and moved is null
 	returning store
 )
 insert into cd_event (store, position, campaign, sequence, append, record, hashes)
@@ -71,6 +71,7 @@ func lockHead(ctx context.Context, c *conn, store int64) error {
 type place struct {
 	size, epoch int64
 	append      []byte // who wrote the event behind the position, nil where there is none
+	moved       *string
 }
 
 // errStale means that a server has less than was seen. A new connection shows
@@ -92,13 +93,13 @@ func (l *Log) look(
 	var p place
 	var root, edge []byte
 	var sequences []int64
-	err := c.pg.QueryRow(ctx, `select size, root, edge, epoch,
+	err := c.pg.QueryRow(ctx, `select size, root, edge, epoch, moved,
 		(select append from cd_event where store = $1 and position = $2 + 1),
 		array(select coalesce((select sequence from cd_event
 				where store = $1 and campaign = c.name order by sequence desc limit 1), 0)
 			from unnest($3::text[]) with ordinality as c (name, n) order by c.n)
 		from cd_head where store = $1`,
-		l.id, after, campaigns).Scan(&p.size, &root, &edge, &p.epoch, &p.append, &sequences)
+		l.id, after, campaigns).Scan(&p.size, &root, &edge, &p.epoch, &p.moved, &p.append, &sequences)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = gone(fresh)
 	}

@@ -93,7 +93,8 @@ func (d *Database) Close() error {
 // Open opens a store of the database, and takes hold of it unless it is opened
 // for reading or shared. It is closed before the database is.
 func (d *Database) Open(ctx context.Context, name string, o Options) (*pglog.Log, error) {
-	log, err := d.Database.Open(ctx, name, pglog.Options{ReadOnly: o.ReadOnly, MustExist: o.MustExist, Check: o.Check})
+	log, err := d.Database.Open(ctx, name, pglog.Options{ReadOnly: o.ReadOnly, MustExist: o.MustExist, Check: o.Check,
+		Marked: o.Marked})
 	if err != nil || o.ReadOnly || o.Shared {
 		return log, err
 	}

@@ -47,6 +47,9 @@ type Options struct {
 	// refused with that, and is as it was. It neither closes the store nor
 	// keeps it. Without it only the end of the log is checked.
 	Check func(events.Store) error
+	// Marked opens for writing a store that has been moved or is an unfinished
+	// copy, too ([Marks]).
+	Marked bool
 }
 
 // Open opens the store at an address. Close releases it.
@@ -54,15 +57,29 @@ type Options struct {
 // The error wraps [events.ErrInUse] where another process has the store open
 // for writing, [events.ErrNewerFormat] or [events.ErrEarlierFormat] where
 // another campaignd is needed, and [events.ErrDamaged] where events are missing
-// or not what was acknowledged. A store that is refused is not changed.
+// or not what was acknowledged; it is an [events.MovedError] or an
+// [events.UnfinishedError] where the store is only to be read. A store that is
+// refused is not changed.
 func Open(address string, o Options) (events.Store, error) {
 	if InDatabase(address) {
 		return openInDatabase(address, o)
 	}
+	check := o.Check
+	if !o.ReadOnly && !o.Marked {
+		if err := refuseFolder(address); err != nil {
+			return nil, err
+		}
+		check = func(s events.Store) error { // again, with the lock
+			if err := refuseFolder(address); err != nil || o.Check == nil {
+				return err
+			}
+			return o.Check(s)
+		}
+	}
 	log, err := pebblelog.Open(address, pebblelog.Options{
 		ReadOnly:  o.ReadOnly,
 		MustExist: o.MustExist,
-		Check:     o.Check,
+		Check:     check,
 	})
 	if err != nil {
 		return nil, err // and no store: a nil *pebblelog.Log in the interface would be one

@@ -46,17 +46,18 @@ const (
 // Offsets of consumers are not copied: a consumer of the copy begins anew, and is
 // given events again.
 func Copy(ctx context.Context, from, to events.Store) (Report, error) {
-	report, err := copyAll(ctx, from, to)
+	var report Report
+	err := sound(ctx, from)
+	if err == nil {
+		report, err = copySound(ctx, from, to)
+	}
 	if err != nil {
 		return report, fmt.Errorf("transfer: %w", err)
 	}
 	return report, nil
 }
 
-func copyAll(ctx context.Context, from, to events.Store) (r Report, err error) {
-	if err := sound(ctx, from); err != nil {
-		return r, err
-	}
+func copySound(ctx context.Context, from, to events.Store) (r Report, err error) {
 	head, err := to.Head(ctx)
 	if err != nil {
 		return r, err
