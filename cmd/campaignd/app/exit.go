@@ -219,6 +219,8 @@ func (a *app) explainError(err error) string {
 			damageInWords(err), a.about.command("audit"))
 	case errors.Is(err, events.ErrInUse):
 		message += "; wait for it to finish, or end it, and try again"
+	case errors.Is(err, events.ErrUnfinished):
+		message += "; the command is `campaignd export STORE --to WHERE`, with --copy if it was begun with it"
 	// pflag reads -3.2 as flags; the person meant a number.
 	case strings.HasPrefix(message, "unknown shorthand flag: ") && strings.ContainsAny(message, "0123456789"):
 		message += "; write a negative number as --value=-3.2, or after --"

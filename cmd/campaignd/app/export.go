@@ -22,10 +22,11 @@ import (
 // The two forms are for different readers: a table has the state that counts
 // now, JSON Lines all that ever happened.
 func (a *app) exportCommand() *cobra.Command {
-	var as, whole, crate, license string
+	var as, whole, crate, license, to string
+	var backup bool
 	cmd := &cobra.Command{
 		Use:   "export [TARGET]",
-		Short: "Write the experiments as CSV, or all events as JSON Lines",
+		Short: "Write the experiments as CSV, all events as JSON Lines, or the store to another place",
 		Long: `Write the campaign for other programs.
 
   csv    a row for each experiment with what was asked for, what was made, and
@@ -43,11 +44,24 @@ notebooks: what each file is, and each experiment as a run of its instrument. A
 file.eln is that in the form of the ELN Consortium, which eLabFTW, Kadi4Mat, PASTA
 and others read.
 
-A text that a spreadsheet would take for a formula has an apostrophe before it.`,
+A text that a spreadsheet would take for a formula has an apostrophe before it.
+
+--to moves the whole store, all campaigns with their attached files, to another
+folder or into a database (postgres://USER@HOST/DATABASE/STORE), where there is
+nothing yet. The events keep their places and the root hash, so that every proof
+and checkpoint holds; the new store is read and verified whole. While it is moved
+nobody else can use the old store, and from then on that can only be read, and says
+where it went. Interrupted, the same command goes on.
+
+--to with --copy copies the store as it is at one moment, also while it is in use,
+and changes nothing in it: a backup that is proved. Given again, it adds what is new.
+It is refused where the store does not extend what the backup holds.`,
 		Example: `  campaignd export electrolyte.campaign > electrolyte.csv
   campaignd export --format jsonl > electrolyte.jsonl
   campaignd export --bundle electrolyte.zip
-  campaignd export --crate electrolyte.eln --license https://spdx.org/licenses/CC-BY-4.0`,
+  campaignd export --crate electrolyte.eln --license https://spdx.org/licenses/CC-BY-4.0
+  campaignd export electrolyte.campaign --to postgres://lab@db.example.org/lab
+  campaignd export electrolyte.campaign --to /backup/electrolyte.campaign --copy`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -55,6 +69,19 @@ A text that a spreadsheet would take for a formula has an apostrophe before it.`
 				return badInput("--license goes with --crate, which says it")
 			case whole != "" && crate != "", whole+crate != "" && cmd.Flags().Changed("format"):
 				return badInput("give one of --format, --bundle and --crate")
+			}
+			if backup && to == "" {
+				return badInput("--copy goes with --to, which says where")
+			}
+			if to != "" {
+				if whole+crate != "" || cmd.Flags().Changed("format") {
+					return badInput("--to takes everything as it is: give it without --format, --bundle and --crate")
+				}
+				t, err := a.optionalTarget(args)
+				if err != nil {
+					return err
+				}
+				return a.exportStore(cmd.Context(), t, to, backup)
 			}
 			if as != "csv" && as != "jsonl" {
 				return badInput("--format is csv or jsonl, not %q", as)
@@ -82,6 +109,8 @@ A text that a spreadsheet would take for a formula has an apostrophe before it.`
 	cmd.Flags().StringVar(&as, "format", "csv", "csv or jsonl")
 	cmd.Flags().StringVar(&whole, "bundle", "", "write everything, attached files included, into this `folder` or file.zip")
 	cmd.Flags().StringVar(&crate, "crate", "", "write everything as an RO-Crate into this `folder`, file.zip or file.eln")
+	cmd.Flags().StringVar(&to, "to", "", "move the store to this `address`: a folder, or postgres://USER@HOST/DATABASE/STORE")
+	cmd.Flags().BoolVar(&backup, "copy", false, "with --to: copy the store as it is now, and leave it")
 	cmd.Flags().StringVar(&license, "license", "", "with --crate: the `URI` of the license under which it is given away")
 	return cmd
 }

@@ -98,7 +98,23 @@ func (a *app) openStore(ctx context.Context, t target, mode access) (*session, e
 	if err != nil {
 		return nil, openingFailed(t.store, err)
 	}
+	if mode == reading {
+		a.remarkMarks(ctx, t.store)
+	}
 	return s, nil
+}
+
+// remarkMarks says where a store that is read was moved to, or that it is not all
+// there.
+func (a *app) remarkMarks(ctx context.Context, address string) {
+	marks, err := store.MarksOf(ctx, address)
+	switch {
+	case err != nil: // the store has been read, and that is what was asked for
+	case marks.Moved != "":
+		a.remark("%s was moved to %s: this is how it was then.", address, marks.Moved)
+	case marks.Unfinished != "":
+		a.remark("%s is a copy of %s that was not finished: not all may be there.", address, marks.Unfinished)
+	}
 }
 
 // openCopy opens a store as it is on the disk, without asking the process that
