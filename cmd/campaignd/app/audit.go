@@ -160,6 +160,7 @@ func (a *app) audit(
 		return nil, err
 	}
 	defer log.Close()
+	a.remarkMarks(ctx, t.store)
 	o := attest.Options{
 		Registry: a.registry,
 		Build:    thisBuild().Build,

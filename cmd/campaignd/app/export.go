@@ -49,8 +49,8 @@ A text that a spreadsheet would take for a formula has an apostrophe before it.
 --to moves the whole store, all campaigns with their attached files, to another
 folder or into a database (postgres://USER@HOST/DATABASE/STORE), where there is
 nothing yet. The events keep their places and the root hash, so that every proof
-and checkpoint holds; the new store is read and verified whole. While it is moved
-nobody else can use the old store, and from then on that can only be read, and says
+and checkpoint holds; the new store is read and verified whole. No other process
+writes to the old store meanwhile, and from then on that can only be read, and says
 where it went. Interrupted, the same command goes on.
 
 --to with --copy copies the store as it is at one moment, also while it is in use,

@@ -88,14 +88,12 @@ func (a *app) printStoreExported(done storeExported, again, backup bool) {
 		a.printf("%s had been moved to %s before: its %s are there.\n", done.From, done.To,
 			format.Count(int(done.Events), "event"))
 	case backup:
-		a.printf("Copied %s to %s: %s, of which %d are new.\n", done.From, done.To,
-			format.Count(int(done.Events), "event"), done.Copied)
+		a.printf("Copied %s to %s: %s; new: %d.\n", done.From, done.To, format.Count(int(done.Events), "event"), done.Copied)
 	default:
 		a.printf("Moved %s to %s: %s.\n", done.From, done.To, format.Count(int(done.Events), "event"))
 	}
 	if done.Files > 0 {
-		a.printf("Attached files: %s, of which %d were copied, %s.\n", format.Count(done.Files, "file"),
-			done.FilesCopied, format.Bytes(done.FilesSize))
+		a.printf("Attached files: %d; copied: %d, %s.\n", done.Files, done.FilesCopied, format.Bytes(done.FilesSize))
 	}
 	for _, f := range done.FilesFaulty {
 		a.printf("NOT COPIED: %s of %s (%s) is %s in %s, too.\n", f.File, f.Campaign, f.Name, f.State, done.From)
