@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -236,5 +238,100 @@ func write(t *testing.T, folder, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(folder, "lab.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// slow is an instrument that remembers commands, and measures when it is let.
+type slow struct {
+	shared
+	let chan struct{}
+}
+
+func (p *slow) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	select {
+	case <-p.let:
+	case <-ctx.Done():
+		return instruments.Outcome{}, ctx.Err()
+	}
+	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
+		Actual: cmd.Parameters, Objective: definition.Quantity{Name: "flow", Value: 1},
+	}}, nil
+}
+
+func (p *slow) Recover(context.Context, instruments.Command) (instruments.Fate, error) {
+	return instruments.FateRunning, nil
+}
+
+// Law: a process that has followed a campaign in a database knows its log when it
+// goes on with it, on whichever machine: its commands carry no new word. One that
+// never has seen the log does not believe it.
+func TestWitness(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for hand-overs")
+	}
+	private(t)
+	machine := func() { t.Setenv("XDG_STATE_HOME", t.TempDir()) } // of what is noted from now on
+	p := &slow{let: make(chan struct{})}
+	reg := builtin.Registry()
+	reg.Instruments = append(reg.Instruments, instruments.Driver{
+		Name:     "pump",
+		Settings: func() definition.Settings { return new(sharedSettings) },
+		Open: func(context.Context, definition.Campaign, instruments.Environment) (instruments.Instrument, error) {
+			return p, nil
+		},
+	})
+	pumps := func(o *lab.Options) { o.Registry = reg }
+	database := pgtest.URL(t)
+	first := process(t, database, "first", pumps)
+	c := define(t, first, strings.Replace(byHand, "instrument: manual", "instrument: {pump: {}}", 1))
+	goesOn := func(l *lab.Lab) *lab.Campaign {
+		t.Helper()
+		c, err := l.Campaign("bench")
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "it goes on there", func() bool { return c.Standing().Here && c.Standing().Run.WaitingFor != "" })
+		return c
+	}
+	words := func(c *lab.Campaign) (n int) {
+		t.Helper()
+		log, err := c.Log()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range events.ReadKinds(t.Context(), log, "bench", events.KindRecoveryDone) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(e.Data), `"epoch"`) {
+				n++
+			}
+		}
+		return n
+	}
+	goesOn(first)
+
+	machine()
+	second := process(t, database, "second", func(o *lab.Options) { pumps(o); watches(o) })
+	there, err := second.Campaign("bench")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := there.Standing().Experiments
+	p.let <- struct{}{} // the next command is given where the second machine sees it
+	eventually(t, "the second has seen it", func() bool {
+		return there.Standing().Experiments > before && there.Sequence() == c.Sequence() && c.Standing().Run.WaitingFor != ""
+	})
+	second.Close()
+	first.Close()
+	second = process(t, database, "second", pumps)
+	if n := words(goesOn(second)); n != 0 {
+		t.Errorf("the log that a machine has seen grow has %d new words", n)
+	}
+	second.Close()
+
+	machine()
+	if n := words(goesOn(process(t, database, "third", pumps))); n != 1 {
+		t.Errorf("the log that a machine has never seen has %d new words, want 1", n)
 	}
 }

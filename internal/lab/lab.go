@@ -8,12 +8,15 @@
 //	run, err := local.Start(ctx, "electrolyte", equipment, lab.Hooks{})
 //	err = run.Run(ctx)
 //
-// A [Lab] is the stores of a folder: what a server serves. A store belongs to
-// one process at a time. The lab takes every store of its folder that is free,
+// A [Lab] is the stores of a folder, or of a database: what a server serves. A
+// store belongs to one process at a time. The lab takes every store of its folder that is free,
 // and offers it to other commands on the store's socket; one that another
 // process holds, `campaignd run` for example, is read through that process, and
 // taken once it is free. What is shown of a campaign is folded from the store's
 // log in either case.
+//
+// A lab in a database has any number of processes. Each reads all stores, and
+// takes those alone of which it drives a campaign: see cluster.
 //
 // Nothing physical begins unasked: after a restart the lab goes on with the
 // campaigns that people have started in it, and with no others.

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // retryAfter is how soon a store is tried again that could not be opened. Soon
@@ -413,6 +414,11 @@ func (s *member) follow(ctx context.Context, at Store) error {
 			return err
 		}
 		s.fold(e)
+		if away, ok := at.(*watched); ok && gives(e) {
+			var state campaign.State
+			s.campaign(e.Campaign).Read(func(core *engine.Core) { state = *core.State() })
+			away.witness(ctx, &state)
+		}
 		s.lab.announce()
 	}
 	return context.Cause(ctx)

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/wholefile"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -161,9 +162,34 @@ func (s *seen) unlike(
 // remembers reports whether a campaign's instrument may remember commands
 // beyond this process. An instrument that the definition determines, as a
 // simulation or a table, does not.
-func (h *Local) remembers(def *definition.Campaign) bool {
-	driver, _ := h.options.Registry.DriverOf(def)
+func remembers(reg registry.Registry, def *definition.Campaign) bool {
+	driver, _ := reg.DriverOf(def)
 	return def.Measures() && driver.Identify == nil
+}
+
+// gives reports whether a command is given behind an event, or others are from
+// then on.
+func gives(e events.Event) bool {
+	return e.Kind == events.KindExperimentDispatched || e.Kind == events.KindRecoveryDone
+}
+
+// witness notes the head of a log in a database at which another process gives a
+// command: if this machine goes on with the campaign one day, it knows the log. A
+// log that does not extend what this machine has seen stays unknown to it. Where
+// nothing can be noted, the campaign's commands carry a new word then.
+func (w *watched) witness(ctx context.Context, state *campaign.State) {
+	if !remembers(w.options.Registry, state.Definition) {
+		return
+	}
+	s, err := openSeen(state)
+	if err != nil {
+		return
+	}
+	defer s.file.Close() // and not shortened: a process of this machine may have it open
+	if head, ok, err := s.newest(); err != nil || ok && w.log.VerifyExtends(ctx, head) != nil {
+		return
+	}
+	_ = s.addHead(ctx, w.log)
 }
 
 // watch compares the log with what was seen of it, tells the person of a
@@ -171,7 +197,7 @@ func (h *Local) remembers(def *definition.Campaign) bool {
 // instrument. Where the user has no place for that, the campaign goes on
 // without.
 func (c *Run) watch(ctx context.Context, state *campaign.State) {
-	if !c.store.remembers(state.Definition) {
+	if !remembers(c.store.options.Registry, state.Definition) {
 		return
 	}
 	const unnoticed = "An older copy of this store would not be noticed if it were restored: %v"
@@ -223,9 +249,7 @@ func (l *watchedLog) Append(
 	batch ...events.Event,
 ) ([]events.Event, error) {
 	stored, err := l.Store.Append(ctx, name, expected, batch...)
-	if err != nil || !slices.ContainsFunc(stored, func(e events.Event) bool {
-		return e.Kind == events.KindExperimentDispatched || e.Kind == events.KindRecoveryDone
-	}) {
+	if err != nil || !slices.ContainsFunc(stored, gives) {
 		return stored, err
 	}
 	// What is stored is noted, also for a caller who waits no longer.
