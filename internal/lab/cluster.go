@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -574,6 +575,19 @@ func (w *watched) Log() events.Log { return w.log }
 // Record implements [Store].
 func (w *watched) Record(ctx context.Context, campaign string) (*view.Record, error) {
 	return view.FoldRecord(ctx, w.options.Registry, w.log, campaign)
+}
+
+// hold takes the store for a moment. Another process may have it for one, too.
+func (w *watched) hold(ctx context.Context, do func(*Local) error) error {
+	var local *Local
+	err := Patiently(ctx, func() (err error) {
+		local, err = OpenLocal(ctx, w.address, w.options)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(local), local.Close())
 }
 
 // with has something done by the process that holds the store, or by this one

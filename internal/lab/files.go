@@ -101,7 +101,7 @@ func (h *Local) confirm(ctx context.Context, r engine.Request) error {
 	if r.Attach == nil || !r.Attach.Kept() {
 		return nil
 	}
-	files, err := store.OpenFiles(h.folder)
+	files, err := store.OpenFiles(h.address)
 	if err != nil {
 		return err
 	}
@@ -118,12 +118,12 @@ func (h *Local) confirm(ctx context.Context, r engine.Request) error {
 func (h *Local) Attach(
 	ctx context.Context, campaign string, r engine.Request, content io.Reader,
 ) ([]events.Event, error) {
-	return attachIn(ctx, h, h.folder, campaign, r, content)
+	return attachIn(ctx, h, h.address, campaign, r, content)
 }
 
 // OpenFile implements [Store].
 func (h *Local) OpenFile(ctx context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
-	return openFileIn(ctx, h.folder, f)
+	return openFileIn(ctx, h.address, f)
 }
 
 // Attach implements [Store]. The bytes go past the process that holds the store,

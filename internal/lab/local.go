@@ -44,7 +44,7 @@ type LocalOptions struct {
 	// written; empty for all.
 	Campaign string
 	// Open opens the store; nil is [store.Open]. Tests have their disks fail.
-	Open func(folder string, o store.Options) (events.Store, error)
+	Open func(address string, o store.Options) (events.Store, error)
 }
 
 // Local is a store that this process holds. It runs any number of its campaigns
@@ -54,7 +54,7 @@ type LocalOptions struct {
 // called by several goroutines.
 type Local struct {
 	options LocalOptions
-	folder  string
+	address string
 	log     events.Store
 	began   time.Time
 
@@ -71,18 +71,18 @@ type Local struct {
 // OpenLocal opens a store. What is in it is read first, so that one that is
 // damaged stays as it is. The error wraps [events.ErrInUse] where another
 // process holds the store.
-func OpenLocal(ctx context.Context, folder string, o LocalOptions) (*Local, error) {
-	h := &Local{options: o, folder: folder}
+func OpenLocal(ctx context.Context, address string, o LocalOptions) (*Local, error) {
+	h := &Local{options: o, address: address}
 	open := o.Open
 	if open == nil {
 		open = store.Open
 	}
 	patiently := Patiently
-	if store.InDatabase(folder) { // who holds it there answers, or is waited for by the caller
+	if store.InDatabase(address) { // who holds it there answers, or is waited for by the caller
 		patiently = func(_ context.Context, open func() error) error { return open() }
 	}
 	err := patiently(ctx, func() (err error) {
-		h.log, err = open(folder, store.Options{
+		h.log, err = open(address, store.Options{
 			MustExist: o.MustExist,
 			Check:     func(log events.Store) error { return log.Check(ctx, o.Campaign) },
 		})
@@ -166,7 +166,7 @@ func (h *Local) Submit(ctx context.Context, name string, r engine.Request) ([]ev
 	}
 	stored, err := engine.Submit(ctx, h.log, core, r, time.Now())
 	if err == nil {
-		equip.EndTickets(h.folder, core.State())
+		equip.EndTickets(h.address, core.State())
 	}
 	return stored, err
 }
@@ -209,7 +209,7 @@ func (h *Local) Service() control.Service {
 
 // Serve offers the store to other processes of this user, on the socket in the
 // store. Close the server before the store.
-func (h *Local) Serve() (*control.Server, error) { return control.Serve(h.folder, h.Service()) }
+func (h *Local) Serve() (*control.Server, error) { return control.Serve(h.address, h.Service()) }
 
 // find returns the campaign of a name that is run, nil where none is.
 func (h *Local) find(name string) *Run {

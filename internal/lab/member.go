@@ -607,11 +607,7 @@ func (s *member) define(
 	case *Local:
 		return at.Define(ctx, defined, by)
 	case *watched: // the store is new, or free
-		local, err := OpenLocal(ctx, s.path, s.localOptions())
-		if err != nil {
-			return err
-		}
-		return errors.Join(local.Define(ctx, defined, by), local.Close())
+		return at.hold(ctx, func(local *Local) error { return local.Define(ctx, defined, by) })
 	}
 	return problem.New(problem.Unavailable, "the store %s is held by process %d, which "+
 		"begins its campaigns itself",

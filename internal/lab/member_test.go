@@ -21,7 +21,7 @@ func TestCampaignsStandInTheOrderOfTheirBeginnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	s := newMember(l, f.folder)
+	s := newMember(l, f.address)
 	last, err := s.catchUp(t.Context(), f.Local)
 	if err != nil || last != f.Log().Last() {
 		t.Fatalf("folded up to %d of %d: %v", last, f.Log().Last(), err)

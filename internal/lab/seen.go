@@ -221,7 +221,7 @@ func (c *Run) watch(ctx context.Context, state *campaign.State) {
 		c.remark("The store %s is not the one that this machine knows: %s. "+
 			"What the instrument remembers of its later commands is not believed: "+
 			"commands carry the word %s from here on.",
-			c.store.folder, difference, c.runner.Epoch)
+			c.store.address, difference, c.runner.Epoch)
 	}
 	c.seen = s
 	c.runner.Log = &watchedLog{

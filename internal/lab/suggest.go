@@ -89,12 +89,13 @@ func (c *Campaign) suggestAway(ctx context.Context, away *watched) (*view.Sugges
 
 // suggestFree works out what a campaign suggests that no process runs.
 func (c *Campaign) suggestFree(ctx context.Context, away *watched) (*view.Suggestion, error) {
-	local, err := OpenLocal(ctx, away.address, away.options)
+	var core *engine.Core
+	var suggestion engine.Suggestion
+	err := away.hold(ctx, func(local *Local) (err error) {
+		core, suggestion, err = c.suggestByHand(ctx, local)
+		return err
+	})
 	if err != nil {
-		return nil, err
-	}
-	core, suggestion, err := c.suggestByHand(ctx, local)
-	if err = errors.Join(err, local.Close()); err != nil {
 		return nil, err
 	}
 	if core == nil {
