@@ -88,6 +88,8 @@ var leases = []edit{
 	{"worker.go", "update cd_worker set until = clock_timestamp() + $2::interval where",
 		"update cd_worker set until = clock_timestamp() + $2::interval / 10 where"},
 	{"worker.go", "values ($1, clock_timestamp() + $2::interval, $3)", "values ($1, clock_timestamp() + $2::interval / 10, $3)"},
+	{"statement.go", "($7::bigint = 0 or epoch = $7)", "($7::bigint >= 0)"},
+	{"commit.go", "case at.epoch != p.epoch && p.epoch != 0:", "case false:"},
 	{"commit.go", "if epoch := l.epoch.Load(); epoch != 0 && l.committer.epoch != epoch {", "if false {"},
 }
 

@@ -36,13 +36,12 @@ type labTrial struct {
 	byHand    map[string]bool
 	lives     int // database roles that were given away
 
-	people   sync.WaitGroup
-	home     context.CancelFunc // has the people go home
-	mu       sync.Mutex
-	urls     map[string]string // of the servers that answer, by name
-	answers  []answer
-	kills    []kill
-	promoted time.Time // when there was a new primary; zero where there was none
+	people  sync.WaitGroup
+	home    context.CancelFunc // has the people go home
+	mu      sync.Mutex
+	urls    map[string]string // of the servers that answer, by name
+	answers []answer
+	kills   []kill
 }
 
 // labProcess is a process of the lab. The next life of it has the same name, and

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Cluster is a primary and its standbys, of which one must confirm each commit.
@@ -19,8 +20,11 @@ import (
 type Cluster struct {
 	Servers []*Server // the first one begins as the primary
 	Primary *Server
-	dir     *folder
-	lines   map[[2]string]*Line
+	// Promoted is when the newest Failover had made a standby the primary.
+	Promoted time.Time
+
+	dir   *folder
+	lines map[[2]string]*Line
 }
 
 // Options says what a cluster is.
@@ -186,7 +190,7 @@ func (c *Cluster) Failover(t testing.TB) {
 		}
 	}
 	next.Promote(t)
-	c.Primary = next
+	c.Primary, c.Promoted = next, time.Now()
 	for _, s := range standbys {
 		if s != next {
 			s.Set(t, "primary_conninfo", c.source(t, s))
