@@ -91,15 +91,33 @@ func Connect(ctx context.Context, address string) (*Database, error) {
 }
 
 func connectTo(ctx context.Context, address string, patience, pollTime time.Duration) (*Database, error) {
+	d, err := configure(address)
+	if err != nil {
+		return nil, err
+	}
+	d.patience, d.pollTime, d.leaseTime = patience, pollTime, defaultLeaseTime
+	d.conns, d.logs, d.awaited = make(map[*conn]bool), make(map[*Log]bool), make(map[string]chan struct{})
+	d.life, d.end = context.WithCancel(context.Background())
+	d.wake.start(d)
+
+	_, err = ask(ctx, d, use{fresh: true}, func(ctx context.Context, c *conn) (struct{}, error) {
+		return struct{}{}, migrate(ctx, c)
+	})
+	if err != nil {
+		return nil, errors.Join(plainly(err), d.Close())
+	}
+	return d, nil
+}
+
+// configure reads an address.
+func configure(address string) (*Database, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		// What pgx says may hold a part of the address, and that a password.
 		return nil, errors.New("the address cannot be understood: write postgres://USER@HOST/DATABASE or " +
 			"host=… user=… dbname=…, and the password into the variable PGPASSWORD or the file ~/.pgpass")
 	}
-	d := &Database{config: config, patience: patience, pollTime: pollTime, leaseTime: defaultLeaseTime,
-		conns: make(map[*conn]bool), logs: make(map[*Log]bool), awaited: make(map[string]chan struct{})}
-	d.life, d.end = context.WithCancel(context.Background())
+	d := &Database{config: config}
 	connections := defaultConnections
 	for name, value := range config.RuntimeParams {
 		switch name {
@@ -125,14 +143,6 @@ func connectTo(ctx context.Context, address string, patience, pollTime time.Dura
 	d.slots = make(chan struct{}, connections)
 	d.writers = make(chan struct{}, connections-max(1, connections/4))
 	d.barriers, d.lookers = make(chan struct{}, 1), make(chan struct{}, 1)
-	d.wake.start(d)
-
-	_, err = ask(ctx, d, use{fresh: true}, func(ctx context.Context, c *conn) (struct{}, error) {
-		return struct{}{}, migrate(ctx, c)
-	})
-	if err != nil {
-		return nil, errors.Join(plainly(err), d.Close())
-	}
 	return d, nil
 }
 

@@ -420,11 +420,12 @@ type WorkerRow struct {
 	Said  []byte
 }
 
+const workersQuery = `select worker, since, until > clock_timestamp(), said from cd_worker order by worker`
+
 // Workers returns the workers, in the order of their identifiers.
 func (d *Database) Workers(ctx context.Context) ([]WorkerRow, error) {
 	rows, err := attempts(ctx, d, func(ctx context.Context, c *conn) ([]WorkerRow, error) {
-		rows, err := c.pg.Query(ctx,
-			`select worker, since, until > clock_timestamp(), said from cd_worker order by worker`)
+		rows, err := c.pg.Query(ctx, workersQuery)
 		if err != nil {
 			return nil, err
 		}
@@ -445,12 +446,14 @@ type StoreRow struct {
 	Epoch int64
 }
 
+const storesQuery = `select name, size, coalesce(w.worker, ''), epoch
+	from cd_head left join cd_worker w on w.worker = holder and w.until > clock_timestamp()
+	order by name`
+
 // Stores returns the stores of the database, in the order of their names.
 func (d *Database) Stores(ctx context.Context) ([]StoreRow, error) {
 	rows, err := attempts(ctx, d, func(ctx context.Context, c *conn) ([]StoreRow, error) {
-		rows, err := c.pg.Query(ctx, `select name, size, coalesce(w.worker, ''), epoch
-			from cd_head left join cd_worker w on w.worker = holder and w.until > clock_timestamp()
-			order by name`)
+		rows, err := c.pg.Query(ctx, storesQuery)
 		if err != nil {
 			return nil, err
 		}

@@ -234,3 +234,30 @@ func (d *Database) AskHolder(ctx context.Context, name string, request []byte) (
 	}
 	return answer[1:], nil
 }
+
+// What a database shows of itself: see events/pglog.
+type (
+	// Inspection is what a session sees of a server and a database.
+	Inspection = pglog.Inspection
+	// Standby is a server that follows.
+	Standby = pglog.Standby
+	// Archive is how the WAL is archived.
+	Archive = pglog.Archive
+	// Table is a table of ours.
+	Table = pglog.Table
+	// WorkerRow is a process as the database knows it.
+	WorkerRow = pglog.WorkerRow
+	// StoreRow is a store of a database.
+	StoreRow = pglog.StoreRow
+)
+
+// Inspect looks at a database, and changes nothing: see [pglog.Inspect].
+func Inspect(ctx context.Context, database string) (*Inspection, error) {
+	return pglog.Inspect(ctx, database)
+}
+
+// MostConnections is how many sessions a process has at most: see [pglog.MostConnections].
+func MostConnections(database string) (int, error) { return pglog.MostConnections(database) }
+
+// KnownSchema is the version of the tables that this program makes.
+func KnownSchema() int { return pglog.KnownSchema() }

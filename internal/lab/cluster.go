@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -616,3 +617,35 @@ func (w *watched) Status() control.Status {
 
 // Close implements [Store].
 func (w *watched) Close() error { return w.log.Close() }
+
+// Process is what a process of a lab in a database says of itself.
+type Process struct {
+	Host      string
+	PID       int
+	Drives    bool
+	Version   string
+	Campaigns int
+	// Instruments are those of the lab that it reaches; nil for all.
+	Instruments []string
+}
+
+// ProcessOf reads what a process has said, and ok is false for one that is no process of
+// a lab, as a command, or of a version that says it otherwise.
+func ProcessOf(w store.WorkerRow) (p Process, ok bool) {
+	c := colleagueOf(w)
+	for _, status := range c.stores {
+		p.Campaigns += len(status.Campaigns)
+	}
+	p.Host, p.PID, p.Drives, p.Version, p.Instruments = c.Host, c.PID, c.Drives, c.Build.Version, c.Instruments
+	return p, c.Host != ""
+}
+
+// ToGoOn reads which campaigns of a store in a database are to be driven, by what the
+// lab's log says.
+func ToGoOn(ctx context.Context, log events.Store, name string) ([]string, error) {
+	c, err := CustodyOf(ctx, log, events.StoreStream(name))
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(c.Started)), nil
+}

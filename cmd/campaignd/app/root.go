@@ -143,7 +143,7 @@ a campaign of a server, by its name or its file.
 		a.auditCommand(), a.checkpointCommand(), a.verifyCommand(), a.exportCommand(), a.reportCommand())
 	group("prepare", a.newCommand(), a.docsCommand(), a.simulateCommand(), a.validateCommand(),
 		a.methodsCommand(), a.schemaCommand(), a.instrumentCommand(), a.methodCommand(),
-		a.accountCommand(), a.versionCommand())
+		a.accountCommand(), a.doctorCommand(), a.versionCommand())
 	root.SetHelpCommandGroupID("prepare")
 	root.SetCompletionCommandGroupID("prepare")
 	return root

@@ -1,0 +1,89 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/doctor"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/labfile"
+)
+
+// doctorCommand is `campaignd doctor`.
+func (a *app) doctorCommand() *cobra.Command {
+	var drives driving
+	var folder string
+	cmd := &cobra.Command{
+		Use:   "doctor [FOLDER | DATABASE]",
+		Short: "Look at a deployment, and say what is unsafe",
+		Long: `Look at the lab in a folder (default: this one, or the database of --store), or in a
+database, and say line by line what is safe, what is unsafe, with what to do about
+it, and what cannot be seen from here. It changes nothing.
+
+The exit code is 0 only where nothing is unsafe. What is unknown is not safe: it is
+for you to find out.`,
+		Example: `  campaignd doctor
+  campaignd doctor postgres://campaignd@db.example.org/lab
+  campaignd doctor --json | jq '.findings[] | select(.verdict != "safe")'`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := drives.place(a, args, &folder); err != nil {
+				return err
+			}
+			return a.doctor(cmd.Context(), folder, drives.database)
+		},
+	}
+	cmd.Flags().StringVar(&folder, "folder", ".", "with a database: the `folder` of lab.yaml")
+	return cmd
+}
+
+func (a *app) doctor(ctx context.Context, folder, database string) error {
+	found, err := a.look(ctx, folder, database)
+	if err != nil {
+		return err
+	}
+	unsafe, unknown := doctor.Count(found, doctor.Unsafe), doctor.Count(found, doctor.Unknown)
+	if a.json {
+		err = a.printJSON(map[string]any{"findings": found, "unsafe": unsafe, "unknown": unknown})
+	} else {
+		for _, f := range found {
+			a.printf("%-8s %s: %s\n", f.Verdict, f.Subject, f.Says)
+			if f.Remedy != "" {
+				a.printf("         → %s\n", f.Remedy)
+			}
+		}
+		a.printf("%d unsafe, %d not known, %d safe.\n", unsafe, unknown, doctor.Count(found, doctor.Safe))
+	}
+	if err != nil || unsafe == 0 {
+		return err
+	}
+	return fmt.Errorf("%s of what was looked at", format.Count(unsafe, "unsafe finding"))
+}
+
+func (a *app) look(ctx context.Context, folder, database string) ([]doctor.Finding, error) {
+	if !store.InDatabase(database) {
+		f, err := doctor.LookAtFolder(a.registry, folder)
+		if err != nil {
+			return nil, inputError{err}
+		}
+		return f.Findings(), nil
+	}
+	named, err := labfile.ReadFolder(a.registry, folder)
+	if err != nil {
+		return nil, inputError{err}
+	}
+	var instruments []string
+	if named != nil {
+		instruments = slices.Sorted(maps.Keys(named.Instruments))
+	}
+	d, err := doctor.LookAtDatabase(ctx, database, instruments)
+	if err != nil {
+		return nil, storeError{err}
+	}
+	return d.Findings(), nil
+}

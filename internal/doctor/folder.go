@@ -1,0 +1,119 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/labfile"
+	"github.com/campaignd/campaignd/internal/lablog"
+	"github.com/campaignd/campaignd/internal/registry"
+)
+
+// Folder is what was seen of a lab in a folder.
+type Folder struct {
+	Path string
+	Mode fs.FileMode
+	// Free is the room on its disk in bytes; FreeErr says why that is not known.
+	Free    uint64
+	FreeErr error
+	// LabFile is the fault of lab.yaml, nil where it is sound or there is none.
+	LabFile error
+	// Stores are those of the folder, the lab's log among them, each with why it cannot be
+	// read, nil where it can.
+	Stores map[string]error
+	// Served is what the process that serves the folder has noted, empty where none has.
+	Served string
+}
+
+// LookAtFolder gathers what is seen of a folder. The error is for one that cannot be
+// read.
+func LookAtFolder(reg registry.Registry, path string) (*Folder, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &Folder{Path: path, Mode: info.Mode().Perm(), Stores: make(map[string]error)}
+	f.Free, f.FreeErr = freeSpace(path)
+	_, f.LabFile = labfile.ReadFolder(reg, path)
+	stores, err := filepath.Glob(filepath.Join(path, "*"+store.Ending))
+	if err != nil {
+		return nil, err
+	}
+	if own := lablog.Dir(path); lablog.Exists(own) {
+		stores = append(stores, own)
+	}
+	for _, at := range stores {
+		log, err := store.Open(at, store.Options{ReadOnly: true})
+		if err == nil {
+			err = log.Close()
+		}
+		f.Stores[at] = err
+	}
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(lablog.Dir(path)), "serving.json"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	f.Served = string(text)
+	return f, nil
+}
+
+// Findings are what the facts come to.
+func (f *Folder) Findings() []Finding { return judge(folderRules, f) }
+
+// leastSpace is as much as a folder of many campaigns takes in some months.
+const leastSpace = 1 << 30
+
+var folderRules = []rule[*Folder]{
+	{"stores", func(f *Folder) Finding {
+		for at, err := range f.Stores {
+			switch {
+			case errors.Is(err, events.ErrNewerFormat), errors.Is(err, events.ErrEarlierFormat):
+				return unsafe(fmt.Sprintf("%s: %v", at, err), "use the campaignd that wrote it, or a newer one")
+			case err != nil:
+				return unsafe(fmt.Sprintf("%s cannot be read: %v", at, err), "`campaignd audit` says more; restore it from a copy")
+			}
+		}
+		return safe(format.Count(len(f.Stores), "store") + " that can be opened; what is in them an audit checks")
+	}},
+	{"lab.yaml", func(f *Folder) Finding {
+		if f.LabFile != nil {
+			return unsafe(f.LabFile.Error(), "mend it: a server does not start with it")
+		}
+		return safe("it is sound, or there is none")
+	}},
+	{"permissions", func(f *Folder) Finding {
+		switch {
+		case f.Mode&0o022 != 0:
+			return unsafe(fmt.Sprintf("%s has the mode %#o: others may write there, and so do what the server's user can", f.Path, f.Mode),
+				"chmod go-w "+f.Path)
+		case f.Mode&0o005 != 0:
+			return unsafe(fmt.Sprintf("%s has the mode %#o: all users of the machine may read there", f.Path, f.Mode), "chmod o-rx "+f.Path)
+		}
+		return safe(fmt.Sprintf("the folder has the mode %#o", f.Mode))
+	}},
+	{"free space", func(f *Folder) Finding {
+		switch {
+		case f.FreeErr != nil:
+			return unknown("how much room the disk has is not known: "+f.FreeErr.Error(), "look at it")
+		case f.Free < leastSpace:
+			return unsafe("the disk has "+bytes(int64(f.Free))+" left", "make room")
+		}
+		return safe("the disk has " + bytes(int64(f.Free)) + " left")
+	}},
+	{"server", func(f *Folder) Finding {
+		if f.Served != "" {
+			return safe("a process has noted that it serves the folder: " + f.Served)
+		}
+		return safe("no process has noted that it serves the folder")
+	}},
+	{"loss of the machine", func(*Folder) Finding {
+		return unknown("what is acknowledged is on this machine's disk alone; whether there are copies elsewhere is not seen",
+			"copy the folder regularly, or keep the lab in a database with standbys: campaignd docs machines")
+	}},
+}
