@@ -94,7 +94,7 @@ func waiting(ctx context.Context, address string, d *Database) (found []string, 
 func (d *Database) Findings() []Finding { return judge(databaseRules, d) }
 
 const (
-	// clockTolerance is a difference of clocks that confuses nobody who reads times.
+	// clockTolerance is a difference of clocks that people who read times can bear.
 	clockTolerance = 2 * time.Second
 	// behindTolerance is how far a standby may be behind while all is well.
 	behindTolerance = 64 << 20
