@@ -67,9 +67,6 @@ func OpenDatabase(address string) (*Database, error) {
 	return d, nil
 }
 
-// WorkerRow is a process that uses a database.
-type WorkerRow = pglog.WorkerRow
-
 // Close lets go of the database. The last one to do so closes it.
 func (d *Database) Close() error {
 	databases.mu.Lock()
