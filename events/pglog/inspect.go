@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -272,8 +271,3 @@ func MostConnections(address string) (int, error) {
 
 // KnownSchema is the version of the tables that this program makes.
 func KnownSchema() int { return len(migrations) }
-
-// VersionText is a version of PostgreSQL as people write it.
-func VersionText(version int) string {
-	return strconv.Itoa(version/10000) + "." + strconv.Itoa(version%10000)
-}
