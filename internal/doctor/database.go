@@ -245,7 +245,7 @@ var databaseRules = []rule[*Database]{
 	{"versions", func(d *Database) Finding {
 		versions := make(map[string]int)
 		for _, p := range d.Processes {
-			versions[p.Version]++
+			versions[p.Build.Version]++
 		}
 		var list []string
 		for v, n := range versions {
@@ -402,7 +402,7 @@ func judgeProcesses(d *Database) Finding {
 		what := "only shows"
 		if p.Drives {
 			drives[p.Host] = true
-			what = "drives " + format.Count(p.Campaigns, "campaign")
+			what = "drives " + format.Count(p.Campaigns(), "campaign")
 		}
 		list = append(list, fmt.Sprintf("%s %s", p.ID, what))
 	}

@@ -1,10 +1,8 @@
 package lab
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -16,10 +14,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/control"
-	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/telemetry"
-	"github.com/campaignd/campaignd/internal/view"
 )
 
 // A lab in a database may be held by any number of processes. Each reads all of
@@ -37,7 +33,8 @@ type cluster struct {
 	watched func()
 
 	mu       sync.Mutex
-	others   map[string]colleague // that live, by identifier; this process is one
+	others   map[string]Process   // that live, by identifier; this process is one
+	said     map[string]string    // what made them
 	holders  map[string]string    // by store
 	free     map[string]time.Time // since when a store that is to be driven has had no holder
 	failures map[string]failure   // by store
@@ -47,8 +44,8 @@ type cluster struct {
 	heard events.Position // in the lab's log; of follow alone
 }
 
-// colleague is what a process of the lab says of itself.
-type colleague struct {
+// Process is what a process of a lab in a database says of itself.
+type Process struct {
 	// Host is the name of its machine.
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
@@ -63,8 +60,16 @@ type colleague struct {
 
 // reaches reports whether it can drive a campaign at an instrument of the lab;
 // an empty name is for one that names none.
-func (c *colleague) reaches(instrument string) bool {
-	return c.Drives && (instrument == "" || c.Instruments == nil || slices.Contains(c.Instruments, instrument))
+func (p *Process) reaches(instrument string) bool {
+	return p.Drives && (instrument == "" || p.Instruments == nil || slices.Contains(p.Instruments, instrument))
+}
+
+// Campaigns is how many campaigns it runs.
+func (p *Process) Campaigns() (n int) {
+	for _, status := range p.stores {
+		n += len(status.Campaigns)
+	}
+	return n
 }
 
 // failure is a store whose campaign could not be driven here.
@@ -92,7 +97,7 @@ func openCluster(ctx context.Context, l *Lab) (*cluster, error) {
 	}
 	c := &cluster{
 		lab: l, db: db, news: make(chan struct{}, 1),
-		others: make(map[string]colleague), holders: make(map[string]string),
+		others: make(map[string]Process), holders: make(map[string]string),
 		free: make(map[string]time.Time), failures: make(map[string]failure),
 	}
 	db.Describe(func() any { return c.self() })
@@ -103,69 +108,12 @@ func openCluster(ctx context.Context, l *Lab) (*cluster, error) {
 	return c, nil
 }
 
-// officeName is the store whose holder forwards the events of the lab, so that
-// they are forwarded once.
-const officeName = ".office"
-
-// keepOffice takes the office whenever it is free, until the lab is closed.
-func (c *cluster) keepOffice() {
-	for c.lab.ctx.Err() == nil {
-		log := c.takeOffice(c.lab.ctx)
-		var lost <-chan struct{} // never, without the office
-		if log != nil {
-			lost = log.Failed()
-		}
-		select {
-		case <-time.After(clusterEvery):
-		case <-lost:
-		case <-c.lab.ctx.Done():
-		}
-		if log != nil && (log.Err() != nil || c.lab.ctx.Err() != nil) {
-			c.setOffice(nil)
-			_ = log.Close() // its error was seen
-		}
-	}
-}
-
-// takeOffice returns the office where this process has it, or could take it.
-func (c *cluster) takeOffice(ctx context.Context) events.Store {
-	c.mu.Lock()
-	log := c.office
-	c.mu.Unlock()
-	if log != nil {
-		return log
-	}
-	log, err := c.db.Open(ctx, officeName, store.Options{})
-	if err != nil {
-		return nil // another process has it, or the database is away
-	}
-	c.setOffice(log)
-	return log
-}
-
-// setOffice has the stores read, or read no more.
-func (c *cluster) setOffice(log events.Store) {
-	c.mu.Lock()
-	c.office = log
-	c.mu.Unlock()
-	for _, s := range c.lab.list() {
-		s.again()
-	}
-}
-
-// forwards reports whether this process forwards the events of the lab.
-func (c *cluster) forwards() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.office != nil
-}
-
 // self is what this process says of itself.
-func (c *cluster) self() colleague {
+func (c *cluster) self() Process {
 	host, _ := os.Hostname()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return colleague{
+	return Process{
 		Host: host, PID: os.Getpid(), Build: c.lab.options.Build,
 		Drives:      !c.lab.options.Watches && !c.leaving,
 		Instruments: c.lab.options.Instruments,
@@ -230,10 +178,11 @@ func (c *cluster) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	others := make(map[string]colleague)
+	others, said := make(map[string]Process), make(map[string]string)
 	for _, w := range workers {
 		if w.Alive {
-			others[w.ID] = colleagueOf(w)
+			others[w.ID], _ = ProcessOf(w) // it lives, whatever it is
+			said[w.ID] = string(w.Said)
 		}
 	}
 	holders := make(map[string]string)
@@ -247,8 +196,8 @@ func (c *cluster) look(ctx context.Context) error {
 		c.lab.add(store.In(c.lab.options.Database, s.Name))
 	}
 	c.mu.Lock()
-	changed := !sameJSON(c.others, others) || !sameJSON(c.holders, holders)
-	c.others, c.holders = others, holders
+	changed := !maps.Equal(c.said, said) || !maps.Equal(c.holders, holders)
+	c.others, c.said, c.holders = others, said, holders
 	c.mu.Unlock()
 	if changed {
 		c.lab.announce()
@@ -256,38 +205,22 @@ func (c *cluster) look(ctx context.Context) error {
 	return nil
 }
 
-// sameJSON compares what processes have said, which came as JSON.
-func sameJSON(a, b any) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && string(x) == string(y)
-}
-
-// MarshalJSON has the comparison see the stores, too.
-func (c colleague) MarshalJSON() ([]byte, error) {
-	type plain colleague
-	return json.Marshal(struct {
-		plain
-		Stores map[string]control.Status `json:"stores,omitempty"`
-	}{plain(c), c.stores})
-}
-
-// colleagueOf reads what a worker has said. One that is no process of a lab, as a
-// command, has said less.
-func colleagueOf(w store.WorkerRow) (c colleague) {
+// ProcessOf reads what a process has said; ok is false for one that is no process
+// of a lab, as a command, or of a version that says it otherwise.
+func ProcessOf(w store.WorkerRow) (p Process, ok bool) {
 	var said store.Said
 	if json.Unmarshal(w.Said, &said) != nil {
-		return c // another version: it lives, and that is all that is known
+		return p, false
 	}
-	_ = json.Unmarshal(said.Process, &c)
-	c.stores = make(map[string]control.Status)
+	_ = json.Unmarshal(said.Process, &p) // what cannot be read is not known
+	p.stores = make(map[string]control.Status)
 	for name, text := range said.Stores {
 		var status control.Status
 		if json.Unmarshal(text, &status) == nil {
-			c.stores[name] = status
+			p.stores[name] = status
 		}
 	}
-	return c
+	return p, p.Host != ""
 }
 
 // reserved reports whether a store of the database is none of campaigns.
@@ -470,42 +403,6 @@ func (c *cluster) noDriver(s *member) error {
 		With(problem.Remedy{Text: fmt.Sprintf("start `campaignd work --instrument %s` on a machine that reaches it", instrument)})
 }
 
-// Colleague is a process of a lab in a database.
-type Colleague struct {
-	ID, Host string
-	PID      int
-	Build    events.Build
-	// Drives is set where it drives campaigns, and Campaigns is how many it does.
-	Drives    bool
-	Campaigns int
-	// Instruments are those of the lab that it reaches; nil for all.
-	Instruments []string
-	Here        bool // it is this process
-}
-
-// Colleagues returns the processes of a lab in a database that live, in the order
-// of their identifiers; none for a lab in a folder.
-func (l *Lab) Colleagues() (all []Colleague) {
-	c := l.cluster
-	if c == nil {
-		return nil
-	}
-	here := c.id()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for id, o := range c.others {
-		one := Colleague{
-			ID: id, Host: o.Host, PID: o.PID, Build: o.Build, Drives: o.Drives, Instruments: o.Instruments, Here: id == here,
-		}
-		for _, status := range o.stores {
-			one.Campaigns += len(status.Campaigns)
-		}
-		all = append(all, one)
-	}
-	slices.SortFunc(all, func(a, b Colleague) int { return cmp.Compare(a.ID, b.ID) })
-	return all
-}
-
 // follow passes on what others record in the lab's log, until the lab is closed.
 func (c *cluster) follow() {
 	for c.lab.ctx.Err() == nil {
@@ -550,94 +447,6 @@ func (c *cluster) hear(e events.Event) {
 	case c.news <- struct{}{}:
 	default:
 	}
-}
-
-// watched is a store of a lab in a database that this process reads, and that
-// another one may hold.
-type watched struct {
-	cluster *cluster
-	address string
-	options LocalOptions
-	log     events.Store
-}
-
-// watch opens a store for reading.
-func (c *cluster) watch(address string, o LocalOptions) (*watched, error) {
-	log, err := store.Open(address, store.Options{Shared: true})
-	if err != nil {
-		return nil, err
-	}
-	return &watched{c, address, o, log}, nil
-}
-
-// Log implements [Store].
-func (w *watched) Log() events.Log { return w.log }
-
-// Record implements [Store].
-func (w *watched) Record(ctx context.Context, campaign string) (*view.Record, error) {
-	return view.FoldRecord(ctx, w.options.Registry, w.log, campaign)
-}
-
-// hold takes the store for a moment. Another process may have it for one, too.
-func (w *watched) hold(ctx context.Context, do func(*Local) error) error {
-	var local *Local
-	err := Patiently(ctx, func() (err error) {
-		local, err = OpenLocal(ctx, w.address, w.options)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(local), local.Close())
-}
-
-// with has something done by the process that holds the store, or by this one
-// where none does.
-func (w *watched) with(ctx context.Context, do func(Store) ([]events.Event, error)) ([]events.Event, error) {
-	at, err := Take(ctx, w.address, w.options)
-	if err != nil {
-		return nil, err
-	}
-	stored, err := do(at)
-	_ = at.Close() // what was recorded is recorded
-	return stored, err
-}
-
-// Submit implements [Store].
-func (w *watched) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
-	return w.with(ctx, func(at Store) ([]events.Event, error) { return at.Submit(ctx, campaign, r) })
-}
-
-// Status implements [Store]: that of the process that holds it.
-func (w *watched) Status() control.Status {
-	status := w.cluster.status(store.Name(w.address))
-	status.Last = w.log.Last()
-	return status
-}
-
-// Close implements [Store].
-func (w *watched) Close() error { return w.log.Close() }
-
-// Process is what a process of a lab in a database says of itself.
-type Process struct {
-	Host      string
-	PID       int
-	Drives    bool
-	Version   string
-	Campaigns int
-	// Instruments are those of the lab that it reaches; nil for all.
-	Instruments []string
-}
-
-// ProcessOf reads what a process has said, and ok is false for one that is no process of
-// a lab, as a command, or of a version that says it otherwise.
-func ProcessOf(w store.WorkerRow) (p Process, ok bool) {
-	c := colleagueOf(w)
-	for _, status := range c.stores {
-		p.Campaigns += len(status.Campaigns)
-	}
-	p.Host, p.PID, p.Drives, p.Version, p.Instruments = c.Host, c.PID, c.Drives, c.Build.Version, c.Instruments
-	return p, c.Host != ""
 }
 
 // ToGoOn reads which campaigns of a store in a database are to be driven, by what the

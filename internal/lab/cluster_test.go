@@ -51,6 +51,12 @@ func eventually(t *testing.T, what string, ready func() bool) {
 	}
 }
 
+// processes is how many processes a lab knows.
+func processes(l *lab.Lab) int {
+	ids, _ := l.Processes()
+	return len(ids)
+}
+
 // drivers returns how many of some campaigns each lab drives.
 func drivers(t *testing.T, names []string, labs ...*lab.Lab) []int {
 	t.Helper()
@@ -73,7 +79,7 @@ func TestCluster(t *testing.T) {
 	database := pgtest.URL(t)
 	server := process(t, database, "server", watches)
 	first, second := process(t, database, "first", nil), process(t, database, "second", nil)
-	eventually(t, "all three know each other", func() bool { return len(server.Colleagues()) == 3 })
+	eventually(t, "all three know each other", func() bool { return processes(server) == 3 })
 	var names []string
 	for i := range 4 {
 		names = append(names, fmt.Sprint("bench", i))
@@ -166,12 +172,13 @@ func TestTakeover(t *testing.T) {
 	eventually(t, "it waits for a person", func() bool { return c.Standing().Run.WaitingFor != "" })
 	before := c.Sequence()
 	second := process(t, database, "second", nil)
-	eventually(t, "the two know each other", func() bool { return len(second.Colleagues()) == 2 })
+	eventually(t, "the two know each other", func() bool { return processes(second) == 2 })
 
 	var mute string
-	for _, other := range second.Colleagues() {
-		if !other.Here {
-			mute = other.ID
+	ids, own := second.Processes()
+	for _, id := range ids {
+		if id != own {
+			mute = id
 		}
 	}
 	pgtest.Hold(t, database, `select from cd_worker where worker = '`+mute+`' for update`)

@@ -1,6 +1,9 @@
 package lab
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 )
@@ -9,4 +12,13 @@ import (
 func (o Options) Opening(open func(folder string, o store.Options) (events.Store, error)) Options {
 	o.open = open
 	return o
+}
+
+// Processes are the identifiers of the processes of a lab in a database that live,
+// and own is that of this one.
+func (l *Lab) Processes() (ids []string, own string) {
+	own = l.cluster.id()
+	l.cluster.mu.Lock()
+	defer l.cluster.mu.Unlock()
+	return slices.Sorted(maps.Keys(l.cluster.others)), own
 }

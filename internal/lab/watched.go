@@ -1,0 +1,78 @@
+package lab
+
+import (
+	"context"
+	"errors"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/view"
+)
+
+// watched is a store of a lab in a database that this process reads, and that
+// another one may hold.
+type watched struct {
+	cluster *cluster
+	address string
+	options LocalOptions
+	log     events.Store
+}
+
+// watch opens a store for reading.
+func (c *cluster) watch(address string, o LocalOptions) (*watched, error) {
+	log, err := store.Open(address, store.Options{Shared: true})
+	if err != nil {
+		return nil, err
+	}
+	return &watched{c, address, o, log}, nil
+}
+
+// Log implements [Store].
+func (w *watched) Log() events.Log { return w.log }
+
+// Record implements [Store].
+func (w *watched) Record(ctx context.Context, campaign string) (*view.Record, error) {
+	return view.FoldRecord(ctx, w.options.Registry, w.log, campaign)
+}
+
+// hold takes the store for a moment. Another process may have it for one, too.
+func (w *watched) hold(ctx context.Context, do func(*Local) error) error {
+	var local *Local
+	err := Patiently(ctx, func() (err error) {
+		local, err = OpenLocal(ctx, w.address, w.options)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(local), local.Close())
+}
+
+// with has something done by the process that holds the store, or by this one
+// where none does.
+func (w *watched) with(ctx context.Context, do func(Store) ([]events.Event, error)) ([]events.Event, error) {
+	at, err := Take(ctx, w.address, w.options)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := do(at)
+	_ = at.Close() // what was recorded is recorded
+	return stored, err
+}
+
+// Submit implements [Store].
+func (w *watched) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
+	return w.with(ctx, func(at Store) ([]events.Event, error) { return at.Submit(ctx, campaign, r) })
+}
+
+// Status implements [Store]: that of the process that holds it.
+func (w *watched) Status() control.Status {
+	status := w.cluster.status(store.Name(w.address))
+	status.Last = w.log.Last()
+	return status
+}
+
+// Close implements [Store].
+func (w *watched) Close() error { return w.log.Close() }
