@@ -106,6 +106,8 @@ func TestEveryPlaceHasTheSameBestWithinBounds(t *testing.T) {
 	for seed, goal := range []string{"maximize", "minimize", "maximize"} {
 		name := fmt.Sprintf("bounded-%d", seed)
 		c := s.begin(fmt.Sprintf(boundedFile, name, goal))
+		// It runs, and asks for one experiment of its own, which stays open.
+		s.until(c, "asks for an experiment", func(s *campaign.State) bool { return len(s.Experiments) == 1 })
 		r := rand.New(rand.NewPCG(7, uint64(seed)))
 		said := map[int]*engine.ModelBest{} // of the best by the model, after so many experiments
 		draw := func() float64 { return math.Round(1000*r.Float64()) / 100 }
