@@ -68,7 +68,7 @@ func (d *Database) Work(ctx context.Context, id string, say func() []byte) (*Wor
 	if there {
 		return nil, errors.New("database: this process is a worker already")
 	}
-	first := make(chan error)
+	first := make(chan error, 1)
 	if !d.begin() {
 		return nil, fmt.Errorf("database: work: %w", events.ErrClosed)
 	}
@@ -116,7 +116,7 @@ func (w *Worker) Close() {
 // live sends heartbeats until the worker is closed, on a connection of its own,
 // so that nothing else holds them up. They are commits that a standby confirms:
 // a primary of the past confirms none.
-func (w *Worker) live(first chan<- error) {
+func (w *Worker) live(first chan error) {
 	defer close(w.done)
 	lapse := time.AfterFunc(time.Hour, w.lapsed)
 	defer lapse.Stop()
@@ -157,20 +157,21 @@ func (w *Worker) live(first chan<- error) {
 				w.forget(c)
 			}
 		}
-		report := first // until the first was answered
-		if err == nil {
-			first = nil
-		}
-		for waiting := true; waiting; {
+		if first != nil {
 			select {
-			case report <- err:
-				report = nil
-			case <-w.life.Done():
-				tick.Stop()
-				return
-			case <-tick.C:
-				waiting = false
+			case <-first: // was not read, and is older
+			default:
 			}
+			first <- err
+			if err == nil {
+				first = nil
+			}
+		}
+		select {
+		case <-w.life.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
 		}
 	}
 }

@@ -15,20 +15,17 @@ import (
 // usual are the faults of a plain `go test`.
 var usual = []string{"killprimary", "hold", "terminate", "pausewriter"}
 
-// Law: whatever is killed, stopped, paused or cut off, what was acknowledged is
-// stored, once and in its place; what was refused is not; what a reader was shown
-// stays; the trees verify; and all get on again.
-func TestFaults(t *testing.T) {
-	n, chosen, seed := len(usual), usual, uint64(1)
+// asked is what the environment asks for: how many trials of which faults, and
+// their seed. Without it there is one of each of the usual ones.
+func asked(t *testing.T, usual, all []string) (n int, chosen []string, seed uint64) {
+	t.Helper()
+	n, chosen, seed = len(usual), usual, 1
 	if text := os.Getenv("CAMPAIGND_FAULTS"); text != "" {
 		var err error
 		if n, err = strconv.Atoi(text); err != nil || n < 1 {
 			t.Fatalf("CAMPAIGND_FAULTS=%s: it is a number of trials", text)
 		}
-		chosen, seed = nil, rand.Uint64()
-		for _, f := range faults {
-			chosen = append(chosen, f.name)
-		}
+		chosen, seed = all, rand.Uint64()
 	}
 	if text := os.Getenv("CAMPAIGND_FAULTS_ONLY"); text != "" {
 		chosen = strings.Split(text, ",")
@@ -40,6 +37,18 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	t.Logf("CAMPAIGND_FAULTS_SEED=%d", seed)
+	return n, chosen, seed
+}
+
+// Law: whatever is killed, stopped, paused or cut off, what was acknowledged is
+// stored, once and in its place; what was refused is not; what a reader was shown
+// stays; the trees verify; and all get on again.
+func TestFaults(t *testing.T) {
+	var names []string
+	for _, f := range faults {
+		names = append(names, f.name)
+	}
+	n, chosen, seed := asked(t, usual, names)
 	program := self(t)
 	all := make(map[string][]result)
 	for i := range n {

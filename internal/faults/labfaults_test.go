@@ -2,12 +2,10 @@ package faults
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -209,28 +207,11 @@ func TestLab(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts servers and kills them")
 	}
-	n, seed := len(usualLab), uint64(1)
-	chosen := usualLab
-	if text := os.Getenv("CAMPAIGND_FAULTS"); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil || n < 1 {
-			t.Fatalf("CAMPAIGND_FAULTS=%s: it is a number of trials", text)
-		}
-		chosen, seed = nil, rand.Uint64()
-		for _, f := range labFaults {
-			chosen = append(chosen, f.name)
-		}
+	var names []string
+	for _, f := range labFaults {
+		names = append(names, f.name)
 	}
-	if text := os.Getenv("CAMPAIGND_FAULTS_ONLY"); text != "" {
-		chosen = strings.Split(text, ",")
-	}
-	if text := os.Getenv("CAMPAIGND_FAULTS_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("CAMPAIGND_FAULTS_SEED=%s: it is a number", text)
-		}
-	}
-	t.Logf("CAMPAIGND_FAULTS_SEED=%d", seed)
+	n, chosen, seed := asked(t, usualLab, names)
 	program := product(t)
 	all := make(map[string][]labResult)
 	for i := range n {

@@ -178,13 +178,19 @@ func (c *cluster) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	others, said := make(map[string]Process), make(map[string]string)
+	c.mu.Lock()
+	others, said := maps.Clone(c.others), make(map[string]string)
 	for _, w := range workers {
-		if w.Alive {
+		if !w.Alive {
+			continue
+		}
+		said[w.ID] = string(w.Said)
+		if before, known := c.said[w.ID]; !known || before != said[w.ID] {
 			others[w.ID], _ = ProcessOf(w) // it lives, whatever it is
-			said[w.ID] = string(w.Said)
 		}
 	}
+	c.mu.Unlock()
+	maps.DeleteFunc(others, func(id string, _ Process) bool { _, lives := said[id]; return !lives })
 	holders := make(map[string]string)
 	for _, s := range stores {
 		if reserved(s.Name) {

@@ -153,12 +153,9 @@ var (
 func (s *member) want(wanted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.wanted == wanted {
-		return
-	}
-	s.wanted = wanted
-	if s.turn != nil {
-		s.turn(errTurn)
+	if s.wanted != wanted {
+		s.wanted = wanted
+		s.endTurn()
 	}
 }
 
@@ -166,6 +163,11 @@ func (s *member) want(wanted bool) {
 func (s *member) again() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.endTurn()
+}
+
+// endTurn ends the turn, if there is one. The caller holds mu.
+func (s *member) endTurn() {
 	if s.turn != nil {
 		s.turn(errTurn)
 	}
@@ -231,10 +233,7 @@ func (s *member) mending(ctx context.Context, turn context.CancelCauseFunc, at S
 		}
 		if errors.Is(own.Err(), events.ErrInUse) {
 			s.lab.options.Log("%s is driven here no more: %v", s.base(), own.Err())
-			s.mu.Lock()
-			s.wanted = false
-			s.mu.Unlock()
-			turn(errTurn)
+			s.want(false)
 			return
 		}
 		s.mu.Lock()

@@ -50,21 +50,16 @@ func (w *watched) hold(ctx context.Context, do func(*Local) error) error {
 	return errors.Join(do(local), local.Close())
 }
 
-// with has something done by the process that holds the store, or by this one
-// where none does.
-func (w *watched) with(ctx context.Context, do func(Store) ([]events.Event, error)) ([]events.Event, error) {
+// Submit implements [Store]: the process that holds the store records it, or this
+// one where none does.
+func (w *watched) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
 	at, err := Take(ctx, w.address, w.options)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := do(at)
+	stored, err := at.Submit(ctx, campaign, r)
 	_ = at.Close() // what was recorded is recorded
 	return stored, err
-}
-
-// Submit implements [Store].
-func (w *watched) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
-	return w.with(ctx, func(at Store) ([]events.Event, error) { return at.Submit(ctx, campaign, r) })
 }
 
 // Status implements [Store]: that of the process that holds it.
