@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,13 +32,17 @@ import (
 type pump struct {
 	identity string
 	open     chan struct{} // closed: measure
+	started  atomic.Int32  // commands that it was sent
 }
 
 func (p *pump) Describe(context.Context) (instruments.Description, error) {
 	return instruments.Description{Name: "pump", Identity: p.identity, Capacity: 1}, nil
 }
 
-func (p *pump) Start(context.Context, instruments.Command) error { return nil }
+func (p *pump) Start(context.Context, instruments.Command) error {
+	p.started.Add(1)
+	return nil
+}
 
 func (p *pump) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	select {
@@ -360,5 +365,42 @@ func TestWhatIsNotThere(t *testing.T) {
 	_, err = equip.Open(t.Context(), builtin.Registry(), *core.State().Definition, instruments.Environment{})
 	if !errors.Is(err, problem.Invalid) || !strings.Contains(err.Error(), `no driver "pump"`) {
 		t.Errorf("opened by a program without pumps: %v", err)
+	}
+}
+
+// doubtful is a store that another process may have taken.
+type doubtful struct{ events.Store }
+
+func (doubtful) Sure() error { return events.ErrInUse }
+
+// Law: who may have lost a store to another process sends the instrument nothing.
+func TestNothingIsSentInDoubt(t *testing.T) {
+	f := open(t)
+	f.define("c", "serial 1")
+	f.log = doubtful{f.log}
+	run, err := f.start("c", Hooks{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close(run)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	done := make(chan struct{})
+	go func() { defer close(done); _ = run.Run(ctx) }()
+	for e, err := range f.Log().Follow(ctx, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind == events.KindCampaignPaused {
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		t.Error("the campaign goes on as if nothing were")
+	}
+	cancel()
+	<-done
+	if n := f.pumps["c"].started.Load(); n != 0 {
+		t.Errorf("the instrument was sent %d commands", n)
 	}
 }
