@@ -67,6 +67,24 @@ func (d *Database) cut(c *conn) {
 	_ = c.pg.Close(ctx)
 }
 
+// endpoint is one of the servers of an address: the ways to connect to it, in their
+// order (with TLS and without, where the address allows both).
+type endpoint []*pgconn.FallbackConfig
+
+// endpoints are the servers of an address, in its order.
+func endpoints(config *pgx.ConnConfig) (found []endpoint) {
+	ways := append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}},
+		config.Fallbacks...)
+	for _, way := range ways {
+		if n := len(found); n > 0 && found[n-1][0].Host == way.Host && found[n-1][0].Port == way.Port {
+			found[n-1] = append(found[n-1], way)
+			continue
+		}
+		found = append(found, endpoint{way})
+	}
+	return found
+}
+
 // dialing marks the contexts of this package's own dialing.
 type dialing struct{}
 
@@ -90,12 +108,43 @@ func dial(dial pgconn.DialFunc) pgconn.DialFunc {
 
 // connect returns a new connection to a server that is the primary and has
 // passed the barrier. Of several servers in the address, one after the other is
-// tried.
+// tried: first the one that was the primary last.
+//
+// Where the time is over before all were tried, the next call begins with the one
+// after that which took it. Otherwise who has little time, as a heartbeat, would
+// wait for the first server alone, and that may be a machine that is gone.
 func (d *Database) connect(ctx context.Context) (*conn, error) {
+	d.mu.Lock()
+	first := d.first
+	d.mu.Unlock()
+	var failed []error
+	for i := range d.endpoints {
+		at := (first + i) % len(d.endpoints)
+		c, err := d.reach(ctx, d.endpoints[at])
+		if err == nil {
+			d.mu.Lock()
+			d.first = at
+			d.mu.Unlock()
+			return c, nil
+		}
+		failed = append(failed, err)
+		if ctx.Err() != nil {
+			d.mu.Lock()
+			d.first = (at + 1) % len(d.endpoints)
+			d.mu.Unlock()
+			break
+		}
+	}
+	return nil, errors.Join(failed...)
+}
+
+// reach connects to one server.
+func (d *Database) reach(ctx context.Context, e endpoint) (*conn, error) {
 	d.mu.Lock()
 	c := &conn{distrust: d.distrust}
 	d.mu.Unlock()
 	config := d.config.Copy()
+	config.Host, config.Port, config.TLSConfig, config.Fallbacks = e[0].Host, e[0].Port, e[0].TLSConfig, e[1:]
 	config.DialFunc = dial(d.config.DialFunc)
 	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		if n.SeverityUnlocalized == "WARNING" {

@@ -18,8 +18,9 @@ import (
 // bounded number of connections. A process has one of each database. Its
 // methods may be called from many goroutines.
 type Database struct {
-	config *pgx.ConnConfig
-	single bool
+	config    *pgx.ConnConfig
+	endpoints []endpoint
+	single    bool
 	// patience is how long a statement may take before its connection is cut,
 	// and how long who asks waits for a database that does not answer.
 	patience time.Duration
@@ -44,6 +45,7 @@ type Database struct {
 	idle     []*conn
 	conns    map[*conn]bool // all of them
 	distrust uint64         // the number of unknown ends
+	first    int            // of the endpoints, to be tried
 	timeline uint64         // the newest that was seen
 	cluster  string         // of the servers, empty before the first was used
 	logs     map[*Log]bool
@@ -117,7 +119,7 @@ func configure(address string) (*Database, error) {
 		return nil, errors.New("the address cannot be understood: write postgres://USER@HOST/DATABASE or " +
 			"host=… user=… dbname=…, and the password into the variable PGPASSWORD or the file ~/.pgpass")
 	}
-	d := &Database{config: config}
+	d := &Database{config: config, endpoints: endpoints(config)}
 	connections := defaultConnections
 	for name, value := range config.RuntimeParams {
 		switch name {

@@ -212,6 +212,26 @@ func TestLapse(t *testing.T) {
 	l.took(first, "s")
 }
 
+// Law: a machine that is gone, and says nothing, keeps no worker from another one of
+// the address, though the wait for it is longer than a heartbeat's.
+func TestWorkerLooksElsewhere(t *testing.T) {
+	p := pgtest.Shared(t)
+	gone, there := pgtest.NewLine(t, p, nil), pgtest.NewLine(t, p, nil)
+	l := newLab(t)
+	l.address += fmt.Sprintf(" host=127.0.0.1,127.0.0.1 port=%d,%d", gone.Port(), there.Port())
+	w := l.worker("worker")
+	gone.Hold()
+	for w.Sure() {
+		time.Sleep(time.Millisecond)
+	}
+	for began := time.Now(); !w.Sure(); time.Sleep(time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatal("the worker does not find the server that is there")
+		}
+	}
+	l.took(w, "s")
+}
+
 // Law: a worker that could not reach the database itself does not take another
 // one for dead that is about to come back, too.
 func TestComingBack(t *testing.T) {
