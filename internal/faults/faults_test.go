@@ -56,8 +56,8 @@ func TestFaults(t *testing.T) {
 		t.Run(fmt.Sprintf("%s/%d", f.name, i), func(t *testing.T) {
 			result := run(t, f, seed+uint64(i), setting{program: program}, false)
 			all[f.name] = append(all[f.name], result)
-			t.Logf("%d acknowledged, %d uncertain, %d fenced, %d settled, %d sent again, stalled for %v",
-				result.acknowledged, result.uncertain, result.fenced, result.settled, result.resent, result.stall)
+			t.Logf("%d acknowledged, %d uncertain, %d fenced, %d settled, %d sent again, stalled for %v, after promotion %v",
+				result.acknowledged, result.uncertain, result.fenced, result.settled, result.resent, result.stall, result.promotion)
 			if !result.sound() {
 				t.Errorf("%+v", result)
 			}
@@ -87,14 +87,14 @@ func table(names []string, all map[string][]result) string {
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, column := range []string{
 		"fault", "trials", "acknowledged", "lost", "dup+gaps", "refused but stored", "seen but gone", "logs stopped",
-		"settled", "sent again", "uncertain", "fenced", "stall median", "max (s)",
+		"settled", "sent again", "uncertain", "fenced", "stall median", "max (s)", "after promotion", "max (s)",
 	} {
 		_, _ = fmt.Fprint(w, column, "\t")
 	}
 	_, _ = fmt.Fprintln(w)
 	line := func(name string, results []result) {
 		var sum result
-		var stalls []time.Duration
+		var stalls, promotions []time.Duration
 		for _, r := range results {
 			sum.acknowledged += r.acknowledged
 			sum.lost += r.lost
@@ -107,12 +107,14 @@ func table(names []string, all map[string][]result) string {
 			sum.uncertain += r.uncertain
 			sum.fenced += r.fenced
 			stalls = append(stalls, r.stall)
+			if r.promotion > 0 {
+				promotions = append(promotions, r.promotion)
+			}
 		}
-		slices.Sort(stalls)
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t%.1f\t\n",
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t\n",
 			name, len(results), sum.acknowledged, sum.lost, sum.disorder, sum.refusedStored, sum.gone, sum.stopped,
 			sum.settled, sum.resent, sum.uncertain, sum.fenced,
-			stalls[len(stalls)/2].Seconds(), stalls[len(stalls)-1].Seconds())
+			spread(stalls), spread(promotions))
 	}
 	var every []result
 	for _, name := range names {

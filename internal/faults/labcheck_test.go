@@ -23,6 +23,7 @@ import (
 type labRow struct {
 	position int64
 	event    events.Event
+	epoch    int64  // of the hold
 	writer   string // its role
 	holder   string // the role that had the hold then, empty where nobody ever had
 	at       time.Time
@@ -37,8 +38,8 @@ type labAct struct {
 func (r *labTrial) rows() map[string][]labRow {
 	r.Helper()
 	found := make(map[string][]labRow)
-	for _, line := range r.Primary.SQL(r, `select format('%s %s %s %s %s %s %s %s', name, e.position, e.sequence, e.campaign,
-			w.writer, coalesce(h.writer, '-'), extract(epoch from w.at), encode(e.record, 'hex'))
+	for _, line := range r.Primary.SQL(r, `select format('%s %s %s %s %s %s %s %s %s', name, e.position, e.sequence, e.campaign,
+			w.epoch, w.writer, coalesce(h.writer, '-'), extract(epoch from w.at), encode(e.record, 'hex'))
 		from cd_event e join cd_head using (store) left join trial_event w using (store, position)
 			left join trial_hold h on h.store = e.store and h.epoch = w.epoch
 		where name not like '.%' order by e.store, e.position`) {
@@ -46,7 +47,7 @@ func (r *labTrial) rows() map[string][]labRow {
 		var store, text, of string
 		var sequence int64
 		var at float64
-		if _, err := fmt.Sscan(line, &store, &row.position, &sequence, &of, &row.writer, &row.holder, &at, &text); err != nil {
+		if _, err := fmt.Sscan(line, &store, &row.position, &sequence, &of, &row.epoch, &row.writer, &row.holder, &at, &text); err != nil {
 			r.Fatalf("%v: %s", err, line)
 		}
 		record, err := hex.DecodeString(text)
@@ -140,7 +141,7 @@ type labVerdict struct {
 	stored    int // refused, and there
 	disorder  int // gaps
 	drivers   int // two at once
-	unfounded int // unknown fates where no instrument has ended
+	unfounded int // unknown fates of commands that were followed to the end by who sent them
 	details   []string
 }
 
@@ -172,9 +173,9 @@ func judgeLab(stored map[string][]labRow, acts map[string][]labAct, answers []an
 func (v *labVerdict) campaign(store string, rows []labRow, acts []labAct) {
 	v.events += len(rows)
 	sent := make(map[string]bool)
-	gone := make(map[string]bool) // writers that another one has followed
+	epochs := make(map[string]int64) // in which experiments were dispatched
+	gone := make(map[string]bool)    // writers that another one has followed
 	holder := ""
-	interrupted := false
 	ids := make(map[string]bool)
 	for i, row := range rows {
 		if row.position != int64(i+1) || int64(row.event.Sequence) != row.position {
@@ -194,15 +195,14 @@ func (v *labVerdict) campaign(store string, rows []labRow, acts []labAct) {
 		case row.writer != holder:
 			if holder != "" {
 				v.takeovers++
-				interrupted = true
 			}
 			holder = row.writer
 		}
 		switch payload, err := events.Decode(row.event); p := payload.(type) {
 		case *events.ExperimentDispatched:
-			sent[p.Command] = true
+			sent[p.Command], epochs[p.Experiment] = true, row.epoch
 		case *events.ExperimentUnresolved:
-			if v.unknown++; !interrupted {
+			if v.unknown++; epochs[p.Experiment] == row.epoch {
 				v.fault(&v.unfounded, "%s: the fate of %s is unknown, and its driver had not ended", store, p.Experiment)
 			}
 		default:
@@ -287,7 +287,7 @@ func TestLabChecker(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.Position, e.Sequence, e.ID = events.Position(n), events.Sequence(n), fmt.Sprint(n)
-		return labRow{position: n, event: e, writer: writer, holder: writer}
+		return labRow{position: n, event: e, epoch: int64(writer[0]), writer: writer, holder: writer}
 	}
 	note := func(n int64, key, writer string) labRow {
 		row := event(n, &events.NoteAdded{Text: key}, writer)
@@ -322,10 +322,12 @@ func TestLabChecker(t *testing.T) {
 		"refused, and recorded": {
 			func(w *world) { w.rows = append(w.rows, note(4, "l", "b")) }, func(v *labVerdict) int { return v.stored }, 1},
 		"a gap": {func(w *world) { w.rows[2].position = 4 }, func(v *labVerdict) int { return v.disorder }, 1},
-		"unknown, and nobody had ended": {func(w *world) {
-			w.rows = append(w.rows[:1],
-				event(2, &events.ExperimentUnresolved{Experiment: "e1"}, "a"))
+		"unknown, and its driver had not ended": {func(w *world) {
+			w.rows = append(w.rows, event(4, &events.ExperimentUnresolved{Experiment: "e2"}, "b"))
 		}, func(v *labVerdict) int { return v.unfounded }, 1},
+		"unknown to the next driver": {func(w *world) {
+			w.rows = append(w.rows, event(4, &events.ExperimentUnresolved{Experiment: "e1"}, "b"))
+		}, func(v *labVerdict) int { return v.unfounded }, 0},
 		"no end": {func(*world) {}, func(v *labVerdict) int { return v.open }, 1},
 	} {
 		w := sound()

@@ -187,6 +187,7 @@ type result struct {
 	stored          int
 	settled, resent int64
 	stall           time.Duration // the longest in which a host had nothing acknowledged
+	promotion       time.Duration // the longest of these after a standby was promoted
 	verified        string        // what the log says of its stores, if not that they are sound
 }
 
@@ -203,6 +204,9 @@ func (r *trial) judge() result {
 			case acknowledged:
 				if !last.IsZero() && !p.paused {
 					result.stall = max(result.stall, e.At.Sub(last))
+					if after := later(last, r.Promoted); !r.Promoted.IsZero() && e.At.After(after) {
+						result.promotion = max(result.promotion, e.At.Sub(after))
+					}
 				}
 				last = e.At
 			case ended:
@@ -217,6 +221,13 @@ func (r *trial) judge() result {
 	result.verdict = *check(journals, stored)
 	result.verified = r.verify(stored)
 	return result
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // verify has the log check the trees of the stores, and says what it finds.
