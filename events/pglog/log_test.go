@@ -27,8 +27,9 @@ func conform(t *testing.T, d *Database) {
 	})
 }
 
+// Law: a store keeps the laws where each commit waits for one of two standbys.
 func TestConformance(t *testing.T) {
-	conform(t, mustConnect(t, freshDatabase(t)))
+	conform(t, mustConnect(t, pgtest.NewCluster(t, pgtest.Options{Standbys: 2}).Address("")))
 }
 
 // Law: a store keeps the laws on a bad line, where answers to appends that are

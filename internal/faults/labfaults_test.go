@@ -74,6 +74,7 @@ var labFaults = []labFault{
 	}},
 	{"killprimary", ofDatabase("killprimary")},
 	{"partition", ofDatabase("partition")},
+	{"silence", ofDatabase("silence")},
 	{"standbysaway", ofDatabase("standbysaway")},
 }
 
