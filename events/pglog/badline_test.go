@@ -51,7 +51,7 @@ func newBadLine(t testing.TB, part float64) *badLine {
 }
 
 // prepared finds the name of the prepared statement that appends.
-var prepared = regexp.MustCompile(`(stmtcache_[0-9a-f]+)\x00with head as \(`)
+var prepared = regexp.MustCompile(`(statement_[0-9]+)\x00with head as \(`)
 
 // chance reports whether something of this probability happens.
 func (x *badLine) chance(p float64) bool {

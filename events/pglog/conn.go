@@ -7,14 +7,13 @@ import (
 	"net"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // conn is a connection behind its barrier. One goroutine has it at a time.
 type conn struct {
-	pg       *pgx.Conn
-	socket   net.Conn // pg's
+	pg       *pgconn.PgConn
+	prepared map[string]*pgconn.StatementDescription // by text
 	timeline uint64
 	distrust uint64         // the database's count of unknown ends at the barrier
 	warning  *pgconn.Notice // since the last statement began
@@ -35,33 +34,13 @@ func (c *conn) warned() error {
 	return fmt.Errorf("%w: %s (SQLSTATE %s)", errWarned, c.warning.Message, c.warning.Code)
 }
 
-// exec executes a statement that changes something. An error that wraps
-// errWarned is one of which the server believes that it has succeeded.
-func (c *conn) exec(ctx context.Context, sql string, args ...any) (int64, error) {
-	c.warning = nil
-	tag, err := c.pg.Exec(ctx, sql, args...)
-	if err == nil {
-		err = c.warned()
-	}
-	return tag.RowsAffected(), err
-}
-
-// execTogether is exec of several statements, which are sent at once.
-func (c *conn) execTogether(ctx context.Context, b *pgx.Batch) error {
-	c.warning = nil
-	if err := c.pg.SendBatch(ctx, b).Close(); err != nil {
-		return err
-	}
-	return c.warned()
-}
-
 // cut closes a connection at once, and says nothing to the server. pgx would
 // go on reading from it for a while, and a server that hangs holds that up.
 func (d *Database) cut(c *conn) {
 	d.mu.Lock()
 	delete(d.conns, c)
 	d.mu.Unlock()
-	_ = c.socket.Close()
+	_ = c.pg.Conn().Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = c.pg.Close(ctx)
@@ -72,7 +51,7 @@ func (d *Database) cut(c *conn) {
 type endpoint []*pgconn.FallbackConfig
 
 // endpoints are the servers of an address, in its order.
-func endpoints(config *pgx.ConnConfig) (found []endpoint) {
+func endpoints(config *pgconn.Config) (found []endpoint) {
 	ways := append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}},
 		config.Fallbacks...)
 	for _, way := range ways {
@@ -158,11 +137,12 @@ func (d *Database) reach(ctx context.Context, e endpoint) (*conn, error) {
 		}
 		return err
 	}
-	pg, err := pgx.ConnectConfig(context.WithValue(ctx, dialing{}, true), config)
+	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { d.hear(n) }
+	pg, err := pgconn.ConnectConfig(context.WithValue(ctx, dialing{}, true), config)
 	if err != nil {
 		return nil, err
 	}
-	c.pg, c.socket, c.used = pg, pg.PgConn().Conn(), time.Now()
+	c.pg, c.used = pg, time.Now()
 	d.mu.Lock()
 	d.conns[c] = true
 	late := c.timeline < d.timeline
@@ -239,7 +219,7 @@ func (d *Database) seenTimeline(t uint64) uint64 {
 	d.timeline = max(d.timeline, t)
 	for c := range d.conns {
 		if c.timeline < d.timeline {
-			_ = c.socket.Close()
+			_ = c.pg.Conn().Close()
 		}
 	}
 	return d.timeline

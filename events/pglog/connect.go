@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/campaignd/campaignd/events"
 )
@@ -18,7 +18,7 @@ import (
 // bounded number of connections. A process has one of each database. Its
 // methods may be called from many goroutines.
 type Database struct {
-	config    *pgx.ConnConfig
+	config    *pgconn.Config
 	endpoints []endpoint
 	single    bool
 	// patience is how long a statement may take before its connection is cut,
@@ -113,7 +113,7 @@ func connectTo(ctx context.Context, address string, patience, pollTime time.Dura
 
 // configure reads an address.
 func configure(address string) (*Database, error) {
-	config, err := pgx.ParseConfig(address)
+	config, err := pgconn.ParseConfig(address)
 	if err != nil {
 		// What pgx says may hold a part of the address, and that a password.
 		return nil, errors.New("the address cannot be understood: write postgres://USER@HOST/DATABASE or " +
@@ -315,7 +315,7 @@ func (d *Database) give(c *conn, err error) {
 	if err != nil && unknown(err) {
 		d.distrust++
 	}
-	keep := err == nil && !c.pg.IsClosed() && c.pg.PgConn().TxStatus() == 'I' && c.warning == nil
+	keep := err == nil && !c.pg.IsClosed() && c.pg.TxStatus() == 'I' && c.warning == nil
 	if keep {
 		c.used = time.Now()
 		d.idle = append(d.idle, c)

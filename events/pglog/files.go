@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/campaignd/campaignd/events"
@@ -73,8 +72,8 @@ func (f *Files) Put(ctx context.Context, r io.Reader) (filestore.Kept, error) {
 // begin makes the row of what is being put, and returns its store.
 func (f *Files) begin(ctx context.Context, id []byte) (store int64, err error) {
 	store, err = attempts(ctx, f.db, func(ctx context.Context, c *conn) (store int64, err error) {
-		err = c.pg.QueryRow(ctx, `select store from cd_head where name = $1`, f.store).Scan(&store)
-		if errors.Is(err, pgx.ErrNoRows) {
+		err = c.query(ctx, `select store from cd_head where name = $1`, f.store).one(&store)
+		if errors.Is(err, errNoRow) {
 			return 0, nil
 		}
 		if err == nil {
@@ -125,9 +124,9 @@ func (f *Files) find(ctx context.Context, digest string) (fileRow, error) {
 		return fileRow{}, missing // no file has such a digest
 	}
 	row, err := attempts(ctx, f.db, func(ctx context.Context, c *conn) (row fileRow, err error) {
-		err = c.pg.QueryRow(ctx, `select f.put, f.size from cd_file f join cd_head h using (store)
-			where h.name = $1 and f.digest = $2`, f.store, digest).Scan(&row.id, &row.size)
-		if errors.Is(err, pgx.ErrNoRows) {
+		err = c.query(ctx, `select f.put, f.size from cd_file f join cd_head h using (store)
+			where h.name = $1 and f.digest = $2`, f.store, digest).one(&row.id, &row.size)
+		if errors.Is(err, errNoRow) {
 			return fileRow{}, nil
 		}
 		return row, err
@@ -154,18 +153,15 @@ func (f *Files) place(ctx context.Context, store int64, id []byte, kept filestor
 			return err
 		}
 		f.step("compared")
-		placed, err := attempts(ctx, f.db, func(ctx context.Context, c *conn) (placed bool, err error) {
-			batch := new(pgx.Batch)
-			batch.Queue(`begin`)
-			batch.Queue(`delete from cd_file where put = $1`, was.id)
-			batch.Queue(`update cd_file set digest = $3, size = $4 where put = $1 and store = $2
-				and (select count(*) from cd_file_part where put = $1) = $5`,
-				id, store, kept.Digest, kept.Size, parts).Exec(func(tag pgconn.CommandTag) error {
-				placed = tag.RowsAffected() == 1
-				return nil
-			})
-			batch.Queue(`commit`)
-			return placed, c.execTogether(ctx, batch)
+		placed, err := attempts(ctx, f.db, func(ctx context.Context, c *conn) (bool, error) {
+			rows, err := c.execTogether(ctx,
+				c.query(ctx, `begin`),
+				c.query(ctx, `delete from cd_file where put = $1`, was.id),
+				c.query(ctx, `update cd_file set digest = $3, size = $4 where put = $1 and store = $2
+					and (select count(*) from cd_file_part where put = $1) = $5`,
+					id, store, kept.Digest, kept.Size, parts),
+				c.query(ctx, `commit`))
+			return err == nil && rows[2] == 1, err
 		})
 		switch {
 		case violates(err, uniqueViolation):
@@ -240,9 +236,9 @@ type partReader struct {
 func (r *partReader) Read(p []byte) (int, error) {
 	if len(r.left) == 0 {
 		part, err := attempts(r.ctx, r.db, func(ctx context.Context, c *conn) (part []byte, err error) {
-			err = c.pg.QueryRow(ctx, `select bytes from cd_file_part where put = $1 and part = $2`, r.id, r.next).
-				Scan(&part)
-			if errors.Is(err, pgx.ErrNoRows) {
+			err = c.query(ctx, `select bytes from cd_file_part where put = $1 and part = $2`, r.id, r.next).
+				one(&part)
+			if errors.Is(err, errNoRow) {
 				return nil, nil
 			}
 			return part, err
@@ -278,16 +274,12 @@ const (
 // Unnamed implements [filestore.Files].
 func (f *Files) Unnamed(ctx context.Context, named func(digest string) bool) ([]filestore.Unnamed, error) {
 	found, err := attempts(ctx, f.db, func(ctx context.Context, c *conn) (found []filestore.Unnamed, err error) {
-		rows, err := c.pg.Query(ctx, `select f.put, coalesce(f.digest, ''),
-				(select coalesce(sum(octet_length(bytes)), 0)::bigint from cd_file_part p where p.put = f.put)
-			from cd_file f join cd_head h using (store) where h.name = $1 order by f.digest, f.put`, f.store)
-		if err != nil {
-			return nil, err
-		}
 		var id []byte
 		var digest string
 		var size int64
-		_, err = pgx.ForEachRow(rows, []any{&id, &digest, &size}, func() error {
+		err = c.query(ctx, `select f.put, coalesce(f.digest, ''),
+				(select coalesce(sum(octet_length(bytes)), 0)::bigint from cd_file_part p where p.put = f.put)
+			from cd_file f join cd_head h using (store) where h.name = $1 order by f.digest, f.put`, f.store).each(func() error {
 			switch hash := events.HashIn(digest); {
 			case hash == "":
 				found = append(found, filestore.Unnamed{Path: incomingPath + hex.EncodeToString(id), Size: size})
@@ -295,7 +287,7 @@ func (f *Files) Unnamed(ctx context.Context, named func(digest string) bool) ([]
 				found = append(found, filestore.Unnamed{Path: filesPath + hash[:2] + "/" + hash, Size: size})
 			}
 			return nil
-		})
+		}, &id, &digest, &size)
 		return found, err
 	})
 	if err != nil {
@@ -333,13 +325,13 @@ func (f *Files) Remove(ctx context.Context, found []filestore.Unnamed) error {
 		// Who takes hold of the store changes the row that is locked here.
 		held, err = attempts(ctx, f.db, func(ctx context.Context, c *conn) (held bool, err error) {
 			c.warning = nil
-			err = c.pg.QueryRow(ctx, `with held as (
+			err = c.query(ctx, `with held as (
 					select store from cd_head where name = $1 and holder = $2 for share
 				), gone as (
 					delete from cd_file f using held
 					where f.store = held.store and (f.put = any($3::bytea[]) and f.digest is null or f.digest = any($4::text[]))
 				)
-				select exists (select from held)`, f.store, worker.id, ids, digests).Scan(&held)
+				select exists (select from held)`, f.store, worker.id, ids, digests).one(&held)
 			return held, errors.Join(err, c.warned())
 		})
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/campaignd/campaignd/events"
 )
 
@@ -95,12 +93,12 @@ func (w *Worker) takeHold(ctx context.Context, l *Log) (int64, error) {
 		// are right.
 		a, err := attempts(ctx, l.db, func(ctx context.Context, c *conn) (a answer, err error) {
 			c.warning = nil
-			err = c.pg.QueryRow(ctx, `update cd_head h set epoch = h.epoch + 1, holder = $2
+			err = c.query(ctx, `update cd_head h set epoch = h.epoch + 1, holder = $2
 				from cd_head before where h.store = $1 and before.store = $1 and (h.holder in ('', $2) or not exists (
 					select from cd_worker where worker = h.holder and (not $3 or until > clock_timestamp())))
-				returning h.epoch, before.holder`, l.id, w.id, wait <= 0).Scan(&a.epoch, &a.holder)
-			if errors.Is(err, pgx.ErrNoRows) {
-				err = c.pg.QueryRow(ctx, `select holder from cd_head where store = $1`, l.id).Scan(&a.holder)
+				returning h.epoch, before.holder`, l.id, w.id, wait <= 0).one(&a.epoch, &a.holder)
+			if errors.Is(err, errNoRow) {
+				err = c.query(ctx, `select holder from cd_head where store = $1`, l.id).one(&a.holder)
 			}
 			return a, errors.Join(err, c.warned())
 		})
@@ -132,8 +130,8 @@ func (w *Worker) takeHold(ctx context.Context, l *Log) (int64, error) {
 // lives reports whether a worker's heartbeats are seen.
 func (d *Database) lives(ctx context.Context, worker string) (alive bool, err error) {
 	return attempts(ctx, d, func(ctx context.Context, c *conn) (alive bool, err error) {
-		err = c.pg.QueryRow(ctx, `select exists (select from cd_worker where worker = $1 and until > clock_timestamp())`,
-			worker).Scan(&alive)
+		err = c.query(ctx, `select exists (select from cd_worker where worker = $1 and until > clock_timestamp())`,
+			worker).one(&alive)
 		return alive, err
 	})
 }

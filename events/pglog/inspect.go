@@ -7,7 +7,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -90,13 +89,13 @@ func Inspect(ctx context.Context, address string) (*Inspection, error) {
 	}
 	config.RuntimeParams["client_encoding"] = "UTF8"
 	config.RuntimeParams["default_transaction_read_only"] = "on"
-	pg, err := pgx.ConnectConfig(ctx, config)
+	pg, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("database: inspect: %w", err)
 	}
-	defer func() { _ = pg.PgConn().Conn().Close() }()
+	defer func() { _ = pg.Conn().Close() }()
 	i := new(Inspection)
-	if err := i.look(ctx, pg, d.single); err != nil {
+	if err := i.look(ctx, &conn{pg: pg}, d.single); err != nil {
 		return nil, fmt.Errorf("database: inspect: %w", err)
 	}
 	return i, nil
@@ -104,25 +103,25 @@ func Inspect(ctx context.Context, address string) (*Inspection, error) {
 
 const inspectTime = 15 * time.Second
 
-func (i *Inspection) look(ctx context.Context, pg *pgx.Conn, single bool) error {
-	s, err := examine(ctx, pg.PgConn())
+func (i *Inspection) look(ctx context.Context, c *conn, single bool) error {
+	s, err := examine(ctx, c.pg)
 	if err != nil {
 		return err
 	}
 	// Each session of ours sets these.
 	s.commit, s.statementTimeoutMS = settings["synchronous_commit"], settings["statement_timeout"]
 	var refused *refusal
-	if errors.As(s.refuse(pg.PgConn().PID(), single), &refused) {
+	if errors.As(s.refuse(c.pg.PID(), single), &refused) {
 		i.Refusal, i.Remedy = refused.what, refused.remedy
 	}
 	i.Version, i.Standby, i.Cluster, i.Timeline = s.version, s.recovery, s.cluster, s.timeline
-	i.Local = local(pg.PgConn())
-	steps := []func(context.Context, *pgx.Conn) error{i.lookAtSettings, i.lookAtSession, i.lookAtClock, i.lookAtTables}
+	i.Local = local(c.pg)
+	steps := []func(context.Context, *conn) error{i.lookAtSettings, i.lookAtSession, i.lookAtClock, i.lookAtTables}
 	if !i.Standby {
 		steps = append(steps, i.lookAtStandbys, i.lookAtArchive)
 	}
 	for _, step := range steps {
-		if err := step(ctx, pg); err != nil {
+		if err := step(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -139,22 +138,18 @@ func local(pg *pgconn.PgConn) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-func (i *Inspection) lookAtSettings(ctx context.Context, pg *pgx.Conn) error {
+func (i *Inspection) lookAtSettings(ctx context.Context, c *conn) error {
 	i.Settings = make(map[string]string)
-	rows, err := pg.Query(ctx, `select name, current_setting(name) from pg_settings where name = any($1)`, inspected)
-	if err != nil {
-		return err
-	}
 	var name, value string
-	_, err = pgx.ForEachRow(rows, []any{&name, &value}, func() error {
-		i.Settings[name] = value
-		return nil
-	})
-	return err
+	return c.query(ctx, `select name, current_setting(name) from pg_settings where name = any($1)`, inspected).
+		each(func() error {
+			i.Settings[name] = value
+			return nil
+		}, &name, &value)
 }
 
-func (i *Inspection) lookAtSession(ctx context.Context, pg *pgx.Conn) error {
-	return pg.QueryRow(ctx, `select
+func (i *Inspection) lookAtSession(ctx context.Context, c *conn) error {
+	return c.query(ctx, `select
 		coalesce((select version from pg_stat_ssl where pid = pg_backend_pid() and ssl), ''),
 		pg_has_role('pg_monitor', 'usage'),
 		(select rolsuper from pg_roles where rolname = current_user),
@@ -165,15 +160,15 @@ func (i *Inspection) lookAtSession(ctx context.Context, pg *pgx.Conn) error {
 			and pid <> pg_backend_pid()),
 		(`+stuck+`),
 		pg_database_size(current_database())`).
-		Scan(&i.TLS, &i.Monitor, &i.Superuser, &i.Signals, &i.OwnsDatabase, &i.Sessions, &i.Ours, &i.Stuck, &i.DatabaseSize)
+		one(&i.TLS, &i.Monitor, &i.Superuser, &i.Signals, &i.OwnsDatabase, &i.Sessions, &i.Ours, &i.Stuck, &i.DatabaseSize)
 }
 
 // lookAtClock compares the clocks: the server's was read between two looks at
 // this machine's.
-func (i *Inspection) lookAtClock(ctx context.Context, pg *pgx.Conn) error {
+func (i *Inspection) lookAtClock(ctx context.Context, c *conn) error {
 	before := time.Now()
 	var theirs time.Time
-	if err := pg.QueryRow(ctx, `select clock_timestamp()`).Scan(&theirs); err != nil {
+	if err := c.query(ctx, `select clock_timestamp()`).one(&theirs); err != nil {
 		return err
 	}
 	after := time.Now()
@@ -186,21 +181,19 @@ func (i *Inspection) lookAtClock(ctx context.Context, pg *pgx.Conn) error {
 	return nil
 }
 
-func (i *Inspection) lookAtStandbys(ctx context.Context, pg *pgx.Conn) error {
-	rows, err := pg.Query(ctx, `select coalesce(application_name, ''), coalesce(state, ''), coalesce(sync_state, ''),
+func (i *Inspection) lookAtStandbys(ctx context.Context, c *conn) (err error) {
+	i.Standbys, err = all(c.query(ctx, `select
+		coalesce(application_name, ''), coalesce(state, ''), coalesce(sync_state, ''),
 		coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn), 0)::bigint
-		from pg_stat_replication where state is distinct from 'backup' order by 1`)
-	if err != nil {
-		return err
-	}
-	i.Standbys, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Standby])
+		from pg_stat_replication where state is distinct from 'backup' order by 1`),
+		func(s *Standby) []any { return []any{&s.Name, &s.State, &s.Sync, &s.Behind} })
 	return err
 }
 
-func (i *Inspection) lookAtArchive(ctx context.Context, pg *pgx.Conn) error {
+func (i *Inspection) lookAtArchive(ctx context.Context, c *conn) error {
 	var last, failed *time.Time
-	err := pg.QueryRow(ctx, `select failed_count, last_archived_time, last_failed_time from pg_stat_archiver`).
-		Scan(&i.Archive.Failed, &last, &failed)
+	err := c.query(ctx, `select failed_count, last_archived_time, last_failed_time from pg_stat_archiver`).
+		one(&i.Archive.Failed, &last, &failed)
 	if last != nil {
 		i.Archive.Last = *last
 	}
@@ -210,41 +203,32 @@ func (i *Inspection) lookAtArchive(ctx context.Context, pg *pgx.Conn) error {
 	return err
 }
 
-func (i *Inspection) lookAtTables(ctx context.Context, pg *pgx.Conn) error {
+func (i *Inspection) lookAtTables(ctx context.Context, c *conn) error {
 	var there bool
-	if err := pg.QueryRow(ctx, `select to_regclass('cd_schema') is not null`).Scan(&there); err != nil || !there {
-		return err
-	}
-	rows, err := pg.Query(ctx, `select relname::text, pg_total_relation_size(c.oid), pg_has_role(relowner, 'usage')
-		from pg_class c where relkind = 'r' and relname like 'cd\_%' and relnamespace = (
-			select relnamespace from pg_class where oid = to_regclass('cd_schema')) order by 1`)
-	if err != nil {
+	if err := c.query(ctx, `select to_regclass('cd_schema') is not null`).one(&there); err != nil || !there {
 		return err
 	}
 	var t Table
 	var owns bool
-	if _, err = pgx.ForEachRow(rows, []any{&t.Name, &t.Size, &owns}, func() error {
+	err := c.query(ctx, `select relname::text, pg_total_relation_size(c.oid), pg_has_role(relowner, 'usage')
+		from pg_class c where relkind = 'r' and relname like 'cd\_%' and relnamespace = (
+			select relnamespace from pg_class where oid = to_regclass('cd_schema')) order by 1`).each(func() error {
 		if i.Tables = append(i.Tables, t); !owns {
 			i.Foreign = append(i.Foreign, t.Name)
 		}
 		return nil
-	}); err != nil {
+	}, &t.Name, &t.Size, &owns)
+	if err != nil {
 		return err
 	}
-	if err := pg.QueryRow(ctx, `select version from cd_schema`).Scan(&i.Schema); err != nil {
+	if err := c.query(ctx, `select version from cd_schema`).one(&i.Schema); err != nil {
 		return denied(err)
 	}
 	if i.Schema < 2 {
 		return nil // they are made by the next program that starts
 	}
-	if rows, err = pg.Query(ctx, workersQuery); err == nil {
-		i.Workers, err = pgx.CollectRows(rows, pgx.RowToStructByPos[WorkerRow])
-	}
-	if err != nil {
-		return denied(err)
-	}
-	if rows, err = pg.Query(ctx, storesQuery); err == nil {
-		i.Stores, err = pgx.CollectRows(rows, pgx.RowToStructByPos[StoreRow])
+	if i.Workers, err = all(c.query(ctx, workersQuery), (*WorkerRow).columns); err == nil {
+		i.Stores, err = all(c.query(ctx, storesQuery), (*StoreRow).columns)
 	}
 	return denied(err)
 }

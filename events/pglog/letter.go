@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/campaignd/campaignd/events"
 )
 
@@ -121,11 +119,11 @@ type letterState struct {
 // no letter.
 func lookForAnswer(ctx context.Context, c *conn, id []byte) (*letterState, error) {
 	s := new(letterState)
-	err := c.pg.QueryRow(ctx, `select answer, exists (select from cd_worker w
+	err := c.query(ctx, `select answer, exists (select from cd_worker w
 			where w.worker = l.worker and until > clock_timestamp())
-		from cd_letter l where letter = $1`, id).Scan(&s.text, &s.alive)
+		from cd_letter l where letter = $1`, id).one(&s.text, &s.alive)
 	switch {
-	case errors.Is(err, pgx.ErrNoRows):
+	case errors.Is(err, errNoRow):
 		return nil, nil
 	case err == nil && s.text != nil:
 		_, err = c.exec(ctx, `delete from cd_letter where letter = $1`, id)
@@ -141,8 +139,8 @@ func (d *Database) unanswered(ctx context.Context, id []byte) ([]byte, error) {
 		answer []byte
 	}
 	e, err := attempts(ctx, d, func(ctx context.Context, c *conn) (e end, err error) {
-		err = c.pg.QueryRow(ctx, `delete from cd_letter where letter = $1 returning taken, answer`, id).
-			Scan(&e.taken, &e.answer)
+		err = c.query(ctx, `delete from cd_letter where letter = $1 returning taken, answer`, id).
+			one(&e.taken, &e.answer)
 		return e, err
 	})
 	switch {
@@ -210,16 +208,16 @@ func (w *Worker) Answer(ctx context.Context, answer func(ctx context.Context, re
 		letters, err := w.take(ctx, known)
 		for _, l := range letters {
 			mu.Lock()
-			taken[string(l.ID)] = true
+			taken[string(l.id)] = true
 			mu.Unlock()
 			answering.Go(func() {
-				if err := w.send(l.ID, answer(ctx, l.Request)); err != nil {
+				if err := w.send(l.id, answer(ctx, l.request)); err != nil {
 					return // it stays taken, and is not answered a second time
 				}
 				w.db.counts.answered.Add(1)
 				mu.Lock()
 				defer mu.Unlock()
-				delete(taken, string(l.ID))
+				delete(taken, string(l.id))
 			})
 		}
 		if err == nil && len(letters) == lettersOnce {
@@ -237,8 +235,7 @@ func (w *Worker) Answer(ctx context.Context, answer func(ctx context.Context, re
 
 // letter is a letter that was taken.
 type letter struct {
-	ID      []byte
-	Request []byte
+	id, request []byte
 }
 
 // take takes letters that this process does not know, each once. It alone takes
@@ -246,15 +243,12 @@ type letter struct {
 // whose answer was lost.
 func (w *Worker) take(ctx context.Context, known [][]byte) ([]letter, error) {
 	return ask(ctx, w.db, use{}, func(ctx context.Context, c *conn) ([]letter, error) {
-		rows, err := c.pg.Query(ctx, `update cd_letter set taken = true
+		return all(c.query(ctx, `update cd_letter set taken = true
 			where letter in (select letter from cd_letter
 				where worker = $1 and answer is null and letter <> all($3)
 				order by written limit $2)
-			returning letter, request`, w.id, lettersOnce, known)
-		if err != nil {
-			return nil, err
-		}
-		return pgx.CollectRows(rows, pgx.RowToStructByPos[letter])
+			returning letter, request`, w.id, lettersOnce, known),
+			func(l *letter) []any { return []any{&l.id, &l.request} })
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
@@ -24,9 +23,9 @@ type Marks struct {
 // Marks returns those of a store, none where there is no such store.
 func (d *Database) Marks(ctx context.Context, store string) (Marks, error) {
 	m, err := attempts(ctx, d, func(ctx context.Context, c *conn) (m Marks, err error) {
-		err = c.pg.QueryRow(ctx, `select coalesce(moved, ''), coalesce(unfinished, '') from cd_head where name = $1`, store).
-			Scan(&m.Moved, &m.Unfinished)
-		if errors.Is(err, pgx.ErrNoRows) {
+		err = c.query(ctx, `select coalesce(moved, ''), coalesce(unfinished, '') from cd_head where name = $1`, store).
+			one(&m.Moved, &m.Unfinished)
+		if errors.Is(err, errNoRow) {
 			return Marks{}, nil
 		}
 		return m, err

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
@@ -130,14 +129,14 @@ type storeEnd struct {
 // loadEnd returns the end of a store, nil where there is no such store.
 func loadEnd(ctx context.Context, c *conn, name string) (*storeEnd, error) {
 	e := new(storeEnd)
-	err := c.pg.QueryRow(ctx, `select h.store, h.size, h.root, h.edge,
+	err := c.query(ctx, `select h.store, h.size, h.root, h.edge,
 		coalesce((select min(position) from cd_event where store = h.store), 0),
 		coalesce((select max(position) from cd_event where store = h.store), 0),
 		e.record, e.hashes, h.moved, h.unfinished
 		from cd_head h left join cd_event e on e.store = h.store and e.position = h.size
 		where h.name = $1`, name).
-		Scan(&e.id, &e.size, &e.root, &e.edge, &e.first, &e.last, &e.record, &e.hashes, &e.moved, &e.unfinished)
-	if errors.Is(err, pgx.ErrNoRows) {
+		one(&e.id, &e.size, &e.root, &e.edge, &e.first, &e.last, &e.record, &e.hashes, &e.moved, &e.unfinished)
+	if errors.Is(err, errNoRow) {
 		return nil, nil
 	}
 	return e, err

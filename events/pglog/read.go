@@ -7,8 +7,6 @@ import (
 	"iter"
 	"math"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/internal/records"
 )
@@ -38,7 +36,7 @@ func glance[T any](
 		first = false
 		seen, _, _, _ := l.state() // before the look: it may rise meanwhile
 		value, size, err := f(ctx, c)
-		if errors.Is(err, pgx.ErrNoRows) {
+		if errors.Is(err, errNoRow) {
 			err = gone(fresh)
 		}
 		if err != nil {
@@ -157,28 +155,19 @@ func (l *Log) rows(ctx context.Context, from string, args ...any) ([]row, error)
 		) as e on e.before < $2
 		where h.store = $1 order by e.position`
 	return glance(ctx, l, func(ctx context.Context, c *conn) (found []row, size int64, err error) {
-		result, err := c.pg.Query(ctx, statement, append([]any{l.id, maxChunkSize}, args...)...)
-		if err != nil {
-			return nil, 0, err
-		}
-		defer result.Close()
+		var position, sequence *int64
+		var campaign *string
+		var r row
 		size = -1
-		for result.Next() {
-			var position, sequence *int64
-			var campaign *string
-			var r row
-			if err := result.Scan(&size, &position, &campaign, &sequence, &r.record, &r.hashes); err != nil {
-				return nil, 0, err
+		err = c.query(ctx, statement, append([]any{l.id, maxChunkSize}, args...)...).each(func() error {
+			if position != nil {
+				r.position, r.campaign, r.sequence = events.Position(*position), *campaign, events.Sequence(*sequence)
+				found = append(found, r)
 			}
-			if position == nil {
-				break
-			}
-			r.position, r.campaign, r.sequence = events.Position(*position), *campaign, events.Sequence(*sequence)
-			found = append(found, r)
-		}
-		result.Close()
-		if err = result.Err(); err == nil && size < 0 {
-			err = pgx.ErrNoRows
+			return nil
+		}, &size, &position, &campaign, &sequence, &r.record, &r.hashes)
+		if err == nil && size < 0 {
+			err = errNoRow
 		}
 		return found, size, err
 	})
@@ -301,9 +290,9 @@ func (l *Log) yieldCampaign(
 // Campaigns implements [events.Store], by the index of first events.
 func (l *Log) Campaigns(ctx context.Context) ([]string, error) {
 	names, err := glance(ctx, l, func(ctx context.Context, c *conn) (names []string, size int64, err error) {
-		err = c.pg.QueryRow(ctx, `select size, array(select campaign from cd_event
+		err = c.query(ctx, `select size, array(select campaign from cd_event
 			where store = $1 and sequence = 1 order by position)
-			from cd_head where store = $1`, l.id).Scan(&size, &names)
+			from cd_head where store = $1`, l.id).one(&size, &names)
 		return names, size, err
 	})
 	if err != nil {
@@ -321,9 +310,9 @@ func (l *Log) LastSequence(ctx context.Context, campaign string) (events.Sequenc
 		return 0, nil
 	}
 	s, err := glance(ctx, l, func(ctx context.Context, c *conn) (s, size int64, err error) {
-		err = c.pg.QueryRow(ctx, `select size, coalesce((select sequence from cd_event
+		err = c.query(ctx, `select size, coalesce((select sequence from cd_event
 			where store = $1 and campaign = $2 order by sequence desc limit 1), 0)
-			from cd_head where store = $1`, l.id, campaign).Scan(&size, &s)
+			from cd_head where store = $1`, l.id, campaign).one(&size, &s)
 		return s, size, err
 	})
 	if err != nil {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/internal/merkle"
 )
@@ -99,51 +97,51 @@ const migrationLock = 0x63616d706169676e
 // migrate brings the tables up to date. A database that is up to date is only
 // looked at, so that a program without the right to make tables can use it.
 func migrate(ctx context.Context, c *conn) error {
-	version, err := schemaVersion(ctx, c.pg)
+	version, err := schemaVersion(ctx, c)
 	if err != nil || version == len(migrations) {
 		return err
 	}
-	return pgx.BeginFunc(ctx, c.pg, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
-			return err
-		}
-		version, err := schemaVersion(ctx, tx) // another program may have made them meanwhile
-		if err != nil {
-			return err
-		}
-		if version == 0 {
-			const create = `create table cd_schema (version int not null); insert into cd_schema values (0)`
-			if err := execAll(ctx, c, create); err != nil {
-				return err
-			}
-		}
-		for _, migration := range migrations[min(version, len(migrations)):] {
-			if err := execAll(ctx, c, migration); err != nil {
-				return err
-			}
-		}
-		_, err = tx.Exec(ctx, `update cd_schema set version = $1`, len(migrations))
+	// A connection on which anything of this fails is cut, and nothing was changed.
+	if err := execAll(ctx, c, `begin`); err != nil {
 		return err
-	})
-}
-
-// querier is a connection or a transaction.
-type querier interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	}
+	if _, err := c.exec(ctx, `select pg_advisory_xact_lock($1)`, migrationLock); err != nil {
+		return err
+	}
+	version, err = schemaVersion(ctx, c) // another program may have made them meanwhile
+	if err != nil {
+		return err
+	}
+	if version == 0 {
+		const create = `create table cd_schema (version int not null); insert into cd_schema values (0)`
+		if err := execAll(ctx, c, create); err != nil {
+			return err
+		}
+	}
+	for _, migration := range migrations[min(version, len(migrations)):] {
+		if err := execAll(ctx, c, migration); err != nil {
+			return err
+		}
+	}
+	if _, err := c.exec(ctx, `update cd_schema set version = $1`, len(migrations)); err != nil {
+		return err
+	}
+	_, err = c.exec(ctx, `commit`)
+	return err
 }
 
 // schemaVersion returns the version of the tables, 0 where there are none, and
 // [events.ErrNewerFormat] where this program does not know them.
-func schemaVersion(ctx context.Context, q querier) (version int, err error) {
+func schemaVersion(ctx context.Context, c *conn) (version int, err error) {
 	var there bool
 	// Not to_regclass: it may answer from what the session remembers, which is from
 	// before it waited for another program's migration.
-	err = q.QueryRow(ctx, `select exists (select from pg_class
-		where relname = 'cd_schema' and pg_table_is_visible(oid))`).Scan(&there)
+	err = c.query(ctx, `select exists (select from pg_class
+		where relname = 'cd_schema' and pg_table_is_visible(oid))`).one(&there)
 	if err != nil || !there {
 		return 0, err
 	}
-	if err := q.QueryRow(ctx, `select version from cd_schema`).Scan(&version); err != nil {
+	if err := c.query(ctx, `select version from cd_schema`).one(&version); err != nil {
 		return 0, err
 	}
 	if version > len(migrations) {
@@ -155,7 +153,7 @@ func schemaVersion(ctx context.Context, q querier) (version int, err error) {
 
 // execAll executes statements that have no arguments, one after the other.
 func execAll(ctx context.Context, c *conn, statements string) error {
-	_, err := c.pg.PgConn().Exec(ctx, statements).ReadAll()
+	_, err := c.pg.Exec(ctx, statements).ReadAll()
 	return err
 }
 

@@ -8,9 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/internal/merkle"
 	"github.com/campaignd/campaignd/events/internal/queue"
@@ -39,7 +36,7 @@ func newID() []byte {
 
 // send sends the statement, and returns how many events it has stored: all, or
 // none.
-func (p *plan) send(ctx context.Context, c *conn, store int64) (rows int64, err error) {
+func (p *plan) send(ctx context.Context, c *conn, store int64) (int64, error) {
 	args := []any{
 		store, p.base.N, p.head.N, p.head.Hash[:], p.edge.Append(nil), p.base.Hash[:], p.epoch,
 		p.id, p.campaigns, p.numbers, p.records, p.hashes,
@@ -47,24 +44,22 @@ func (p *plan) send(ctx context.Context, c *conn, store int64) (rows int64, err 
 	if !p.locked {
 		return c.exec(ctx, appendStatement, args...)
 	}
-	batch := new(pgx.Batch)
-	batch.Queue(appendStatement, args...).Exec(func(tag pgconn.CommandTag) error {
-		rows = tag.RowsAffected()
-		return nil
-	})
-	batch.Queue(`commit`)
-	return rows, c.execTogether(ctx, batch)
+	rows, err := c.execTogether(ctx, c.query(ctx, appendStatement, args...), c.query(ctx, `commit`))
+	if err != nil {
+		return 0, err
+	}
+	return rows[0], nil
 }
 
 // lockHead begins a transaction and locks the head's row. The server ends a
 // session that then does nothing for a while: a process that was stopped there
 // would keep all others from appending.
 func lockHead(ctx context.Context, c *conn, store int64) error {
-	batch := new(pgx.Batch)
-	batch.Queue(`begin`)
-	batch.Queue(`set local idle_in_transaction_session_timeout = '5s'`)
-	batch.Queue(`select from cd_head where store = $1 for update`, store)
-	return c.execTogether(ctx, batch)
+	_, err := c.execTogether(ctx,
+		c.query(ctx, `begin`),
+		c.query(ctx, `set local idle_in_transaction_session_timeout = '5s'`),
+		c.query(ctx, `select from cd_head where store = $1 for update`, store))
+	return err
 }
 
 // place is a store's head, with what stands at a position.
@@ -93,14 +88,14 @@ func (l *Log) look(
 	var p place
 	var root, edge []byte
 	var sequences []int64
-	err := c.pg.QueryRow(ctx, `select size, root, edge, epoch, moved,
+	err := c.query(ctx, `select size, root, edge, epoch, moved,
 		(select append from cd_event where store = $1 and position = $2 + 1),
 		array(select coalesce((select sequence from cd_event
 				where store = $1 and campaign = c.name order by sequence desc limit 1), 0)
 			from unnest($3::text[]) with ordinality as c (name, n) order by c.n)
 		from cd_head where store = $1`,
-		l.id, after, campaigns).Scan(&p.size, &root, &edge, &p.epoch, &p.moved, &p.append, &sequences)
-	if errors.Is(err, pgx.ErrNoRows) {
+		l.id, after, campaigns).one(&p.size, &root, &edge, &p.epoch, &p.moved, &p.append, &sequences)
+	if errors.Is(err, errNoRow) {
 		err = gone(fresh)
 	}
 	if err != nil {

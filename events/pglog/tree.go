@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
@@ -29,18 +28,14 @@ func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 		positions[i] = int64(leaf)
 	}
 	kept, err := attempts(r.ctx, r.db, func(ctx context.Context, c *conn) (map[int64][]byte, error) {
-		rows, err := c.pg.Query(ctx, `select position, hashes from cd_event
-			where store = $1 and position = any($2)`, r.store, positions)
-		if err != nil {
-			return nil, err
-		}
 		kept := make(map[int64][]byte)
 		var position int64
 		var hashes []byte
-		_, err = pgx.ForEachRow(rows, []any{&position, &hashes}, func() error {
-			kept[position] = append([]byte(nil), hashes...)
+		err := c.query(ctx, `select position, hashes from cd_event
+			where store = $1 and position = any($2)`, r.store, positions).each(func() error {
+			kept[position] = hashes
 			return nil
-		})
+		}, &position, &hashes)
 		return kept, err
 	})
 	if err != nil {
@@ -75,8 +70,8 @@ func (l *Log) head(ctx context.Context) (tlog.Tree, error) {
 	return glance(ctx, l, func(ctx context.Context, c *conn) (tlog.Tree, int64, error) {
 		var size int64
 		var root, edge []byte
-		err := c.pg.QueryRow(ctx, `select size, root, edge from cd_head where store = $1`, l.id).
-			Scan(&size, &root, &edge)
+		err := c.query(ctx, `select size, root, edge from cd_head where store = $1`, l.id).
+			one(&size, &root, &edge)
 		if err != nil {
 			return tlog.Tree{}, 0, err
 		}

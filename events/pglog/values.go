@@ -9,8 +9,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/internal/records"
 )
@@ -41,15 +39,11 @@ func (l *Log) values(ctx context.Context, statement string, key []byte) ([]event
 		return nil, err
 	}
 	return attempts(ctx, l.db, func(ctx context.Context, c *conn) (found []events.KeyValue, err error) {
-		rows, err := c.pg.Query(ctx, statement, l.id, key)
-		if err != nil {
-			return nil, err
-		}
-		var key, value []byte
-		_, err = pgx.ForEachRow(rows, []any{&key, &value}, func() error {
-			found = append(found, events.KeyValue{Key: string(key), Value: append([]byte{}, value...)})
+		var name, value []byte
+		err = c.query(ctx, statement, l.id, key).each(func() error {
+			found = append(found, events.KeyValue{Key: string(name), Value: value})
 			return nil
-		})
+		}, &name, &value)
 		return found, err
 	})
 }
@@ -73,12 +67,12 @@ func (l *Log) SetValuesLazily(ctx context.Context, changes ...events.KeyValue) e
 // The setting is that of the transaction alone: the connection goes on to be
 // used for what must wait.
 func lazily(ctx context.Context, c *conn, statement string, args ...any) error {
-	batch := new(pgx.Batch)
-	batch.Queue(`begin`)
-	batch.Queue(`set local synchronous_commit = off`)
-	batch.Queue(statement, args...)
-	batch.Queue(`commit`)
-	return c.execTogether(ctx, batch)
+	_, err := c.execTogether(ctx,
+		c.query(ctx, `begin`),
+		c.query(ctx, `set local synchronous_commit = off`),
+		c.query(ctx, statement, args...),
+		c.query(ctx, `commit`))
+	return err
 }
 
 // changeValues makes all changes at once. Keys are locked in their order, so
@@ -206,9 +200,9 @@ func (l *Log) Offset(consumer string) (events.Position, error) {
 	position, err := int64(0), l.usable(context.Background())
 	if err == nil {
 		position, err = attempts(context.Background(), l.db, func(ctx context.Context, c *conn) (p int64, err error) {
-			err = c.pg.QueryRow(ctx, `select position from cd_offset where store = $1 and consumer = $2`,
-				l.id, []byte(consumer)).Scan(&p)
-			if errors.Is(err, pgx.ErrNoRows) {
+			err = c.query(ctx, `select position from cd_offset where store = $1 and consumer = $2`,
+				l.id, []byte(consumer)).one(&p)
+			if errors.Is(err, errNoRow) {
 				return 0, nil
 			}
 			return p, err

@@ -53,10 +53,10 @@ func (l *Log) verifyFirsts(ctx context.Context, v *records.Inspection) error {
 func (l *Log) entries(ctx context.Context, campaign string, last events.Position) (events.Position, error) {
 	n, err := glance(ctx, l, func(ctx context.Context, c *conn) (n, size int64, err error) {
 		// The order by the index's columns has the server use it.
-		err = c.pg.QueryRow(ctx, `select h.size, (select count(*) from (
+		err = c.query(ctx, `select h.size, (select count(*) from (
 				select position from cd_event where store = $1 and ($2 = '' or campaign = $2)
 				order by campaign, sequence) as e where e.position <= $3)
-			from cd_head h where h.store = $1`, l.id, campaign, int64(last)).Scan(&size, &n)
+			from cd_head h where h.store = $1`, l.id, campaign, int64(last)).one(&size, &n)
 		return n, size, err
 	})
 	return events.Position(n), err

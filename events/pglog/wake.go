@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -96,7 +95,7 @@ func (w *wake) listen(d *Database) error {
 			cancel()
 		}
 		w.mu.Unlock()
-		n, err := c.pg.WaitForNotification(waiting)
+		err := c.pg.WaitForNotification(waiting)
 		w.mu.Lock()
 		w.interrupt = nil
 		w.mu.Unlock()
@@ -104,9 +103,7 @@ func (w *wake) listen(d *Database) error {
 		switch {
 		case d.life.Err() != nil:
 			return d.life.Err()
-		case err == nil:
-			d.hear(n)
-		case !pgconn.Timeout(err) && waiting.Err() == nil || c.pg.IsClosed():
+		case err != nil && !pgconn.Timeout(err) && waiting.Err() == nil || c.pg.IsClosed():
 			return err
 		}
 	}
@@ -142,7 +139,8 @@ func (w *wake) send(d *Database, c *conn) error {
 	return err
 }
 
-// hear passes on a notification.
+// hear passes on a notification, which comes while the listener waits or while a statement
+// of its is answered.
 func (d *Database) hear(n *pgconn.Notification) {
 	if d.hearLetter(n.Payload) {
 		return
@@ -182,16 +180,13 @@ func (d *Database) poll(c *conn) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), d.patience)
 	defer cancel()
-	rows, err := c.pg.Query(ctx, `select store, size from cd_head where store = any($1)`, stores)
-	if err != nil {
-		return err
-	}
 	sizes := make(map[int64]int64)
 	var store, size int64
-	if _, err := pgx.ForEachRow(rows, []any{&store, &size}, func() error {
+	err := c.query(ctx, `select store, size from cd_head where store = any($1)`, stores).each(func() error {
 		sizes[store] = size
 		return nil
-	}); err != nil {
+	}, &store, &size)
+	if err != nil {
 		return err
 	}
 	for _, l := range logs {

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/campaignd/campaignd/events"
 )
 
@@ -258,14 +256,13 @@ type WorkerRow struct {
 
 const workersQuery = `select worker, since, until > clock_timestamp(), said from cd_worker order by worker`
 
+// columns are those of workersQuery.
+func (r *WorkerRow) columns() []any { return []any{&r.ID, &r.Since, &r.Alive, &r.Said} }
+
 // Workers returns the workers, in the order of their identifiers.
 func (d *Database) Workers(ctx context.Context) ([]WorkerRow, error) {
 	rows, err := attempts(ctx, d, func(ctx context.Context, c *conn) ([]WorkerRow, error) {
-		rows, err := c.pg.Query(ctx, workersQuery)
-		if err != nil {
-			return nil, err
-		}
-		return pgx.CollectRows(rows, pgx.RowToStructByPos[WorkerRow])
+		return all(c.query(ctx, workersQuery), (*WorkerRow).columns)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("database: workers: %w", err)
@@ -286,14 +283,13 @@ const storesQuery = `select name, size, coalesce(w.worker, ''), epoch
 	from cd_head left join cd_worker w on w.worker = holder and w.until > clock_timestamp()
 	order by name`
 
+// columns are those of storesQuery.
+func (r *StoreRow) columns() []any { return []any{&r.Name, &r.Size, &r.Holder, &r.Epoch} }
+
 // Stores returns the stores of the database, in the order of their names.
 func (d *Database) Stores(ctx context.Context) ([]StoreRow, error) {
 	rows, err := attempts(ctx, d, func(ctx context.Context, c *conn) ([]StoreRow, error) {
-		rows, err := c.pg.Query(ctx, storesQuery)
-		if err != nil {
-			return nil, err
-		}
-		return pgx.CollectRows(rows, pgx.RowToStructByPos[StoreRow])
+		return all(c.query(ctx, storesQuery), (*StoreRow).columns)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("database: stores: %w", err)
@@ -305,9 +301,9 @@ func (d *Database) Stores(ctx context.Context) ([]StoreRow, error) {
 // ended.
 func (d *Database) Holder(ctx context.Context, store string) (string, error) {
 	holder, err := attempts(ctx, d, func(ctx context.Context, c *conn) (holder string, err error) {
-		err = c.pg.QueryRow(ctx, `select worker from cd_head join cd_worker on worker = holder
-			where name = $1 and until > clock_timestamp()`, store).Scan(&holder)
-		if errors.Is(err, pgx.ErrNoRows) {
+		err = c.query(ctx, `select worker from cd_head join cd_worker on worker = holder
+			where name = $1 and until > clock_timestamp()`, store).one(&holder)
+		if errors.Is(err, errNoRow) {
 			err = nil
 		}
 		return holder, err
