@@ -62,11 +62,14 @@ func passing(err error) bool {
 }
 
 // attempts calls f until it returns no error, or one that does not pass, or the
-// patience of the database is over, or the context is done. The first attempt
-// takes any connection, the others a new one.
+// patience of the database is over, or the context is done; not at all where that is
+// done before. The first attempt takes any connection, the others a new one.
 func attempts[T any](
 	ctx context.Context, d *Database, f func(context.Context, *conn) (T, error),
-) (T, error) {
+) (none T, err error) {
+	if ctx.Err() != nil {
+		return none, context.Cause(ctx)
+	}
 	began := time.Now()
 	for n := 0; ; n++ {
 		value, err := ask(ctx, d, use{fresh: n > 0}, f)
