@@ -64,6 +64,13 @@ func endpoints(config *pgconn.Config) (found []endpoint) {
 	return found
 }
 
+// alone is a copy of an address's configuration that names this server only.
+func (e endpoint) alone(config *pgconn.Config) *pgconn.Config {
+	config = config.Copy()
+	config.Host, config.Port, config.TLSConfig, config.Fallbacks = e[0].Host, e[0].Port, e[0].TLSConfig, e[1:]
+	return config
+}
+
 // dialing marks the contexts of this package's own dialing.
 type dialing struct{}
 
@@ -96,7 +103,7 @@ func (d *Database) connect(ctx context.Context) (*conn, error) {
 	d.mu.Lock()
 	first := d.first
 	d.mu.Unlock()
-	var failed []error
+	failed := new(unreachable)
 	for i := range d.endpoints {
 		at := (first + i) % len(d.endpoints)
 		c, err := d.reach(ctx, d.endpoints[at])
@@ -106,7 +113,7 @@ func (d *Database) connect(ctx context.Context) (*conn, error) {
 			d.mu.Unlock()
 			return c, nil
 		}
-		failed = append(failed, err)
+		failed.add(d.endpoints[at], err)
 		if ctx.Err() != nil {
 			d.mu.Lock()
 			d.first = (at + 1) % len(d.endpoints)
@@ -114,7 +121,7 @@ func (d *Database) connect(ctx context.Context) (*conn, error) {
 			break
 		}
 	}
-	return nil, errors.Join(failed...)
+	return nil, failed
 }
 
 // reach connects to one server.
@@ -122,8 +129,7 @@ func (d *Database) reach(ctx context.Context, e endpoint) (*conn, error) {
 	d.mu.Lock()
 	c := &conn{distrust: d.distrust}
 	d.mu.Unlock()
-	config := d.config.Copy()
-	config.Host, config.Port, config.TLSConfig, config.Fallbacks = e[0].Host, e[0].Port, e[0].TLSConfig, e[1:]
+	config := e.alone(d.config)
 	config.DialFunc = dial(d.config.DialFunc)
 	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		if n.SeverityUnlocalized == "WARNING" {

@@ -191,7 +191,7 @@ func (d *Database) Close() error {
 // errNotConnected means that a statement was never sent.
 type errNotConnected struct{ cause error }
 
-func (e *errNotConnected) Error() string { return "the database does not answer: " + e.cause.Error() }
+func (e *errNotConnected) Error() string { return "there is no connection: " + e.cause.Error() }
 func (e *errNotConnected) Unwrap() error { return e.cause }
 
 // use says how a connection is to be used.

@@ -92,6 +92,23 @@ func TestUnsafeServersAreSeen(t *testing.T) {
 	refused(t, "host=127.0.0.1 port=99999 password=sesame", "PGPASSWORD")
 }
 
+// Law: who cannot connect is told so of each server that was tried, in one line, and what
+// can be done about it.
+func TestNoConnection(t *testing.T) {
+	p := pgtest.Shared(t)
+	gone := pgtest.NewLine(t, p, nil)
+	gone.Cut()
+	refused(t, p.Address("single=yes dbname=none"), `database "none" does not exist: see which databases there are`)
+	refused(t, p.Address("single=yes user=nobody"), `role "nobody" does not exist: see which roles there are`)
+	refused(t, p.Address("sslmode=require"), fmt.Sprintf("127.0.0.1:%d: tls error: server refused TLS connection", p.Port))
+	refused(t, p.Address("host=absent.invalid"), "absent.invalid")
+	address := p.Address(fmt.Sprintf("host=127.0.0.1,127.0.0.1 port=%d,%d user=nobody", gone.Port(), p.Port))
+	refused(t, address, fmt.Sprintf("127.0.0.1:%d: ", gone.Port()), fmt.Sprintf("; 127.0.0.1:%d: role", p.Port))
+	if _, err := Connect(t.Context(), address); strings.Contains(err.Error(), "\n") {
+		t.Errorf("it has several lines: %v", err)
+	}
+}
+
 // Law: an address that leads to a server of another cluster, as a list of hosts
 // can, is refused as that; the events that are not there are no damage.
 func TestAnotherCluster(t *testing.T) {

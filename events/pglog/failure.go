@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -88,4 +91,51 @@ func attempts[T any](
 // backoff is how long to wait after the n'th attempt, from 0.
 func backoff(n int) time.Duration {
 	return min(time.Second, 20*time.Millisecond<<min(n, 10))
+}
+
+// unreachable is why none of the servers of an address is used.
+type unreachable struct {
+	says   []string
+	causes []error
+}
+
+func (u *unreachable) add(e endpoint, err error) {
+	server := net.JoinHostPort(e[0].Host, strconv.Itoa(int(e[0].Port)))
+	u.says, u.causes = append(u.says, server+": "+reason(err)), append(u.causes, err)
+}
+
+func (u *unreachable) Error() string   { return strings.Join(u.says, "; ") }
+func (u *unreachable) Unwrap() []error { return u.causes }
+
+// reason is what an error of pgx says, without its words around that and with what
+// to do about it, where that is known.
+func reason(err error) string {
+	var answer *pgconn.PgError
+	var network *net.OpError
+	var names *net.DNSError
+	switch {
+	case errors.As(err, new(*refusal)):
+		return plainly(err).Error()
+	case errors.As(err, &answer):
+		remedies := map[string]string{
+			"28P01": "write the password into the file ~/.pgpass or the variable PGPASSWORD",
+			"28000": "see which roles there are, and the server's pg_hba.conf",
+			"3D000": "see which databases there are, or create it",
+		}
+		if remedy := remedies[answer.Code]; remedy != "" {
+			return answer.Message + ": " + remedy
+		}
+		return answer.Message
+	case errors.As(err, &names):
+		return names.Err
+	case errors.As(err, &network):
+		return network.Err.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	}
+	text := err.Error() // each way to connect has a line, which begins with the server
+	if at := strings.LastIndex(text, "): "); at >= 0 {
+		text = text[at+3:]
+	}
+	return text
 }

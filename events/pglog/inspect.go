@@ -89,9 +89,16 @@ func Inspect(ctx context.Context, address string) (*Inspection, error) {
 	}
 	config.RuntimeParams["client_encoding"] = "UTF8"
 	config.RuntimeParams["default_transaction_read_only"] = "on"
-	pg, err := pgconn.ConnectConfig(ctx, config)
-	if err != nil {
-		return nil, fmt.Errorf("database: inspect: %w", err)
+	var pg *pgconn.PgConn
+	failed := new(unreachable)
+	for _, e := range d.endpoints {
+		if pg, err = pgconn.ConnectConfig(ctx, e.alone(config)); err == nil {
+			break
+		}
+		failed.add(e, err)
+	}
+	if pg == nil {
+		return nil, fmt.Errorf("database: inspect: %w", failed)
 	}
 	defer func() { _ = pg.Conn().Close() }()
 	i := new(Inspection)
