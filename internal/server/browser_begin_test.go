@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-
-	"github.com/campaignd/campaignd/internal/lock"
 )
 
 // old are measurements as a German spreadsheet writes them: semicolons, decimal commas, units
@@ -22,12 +20,7 @@ const old = "Nr;Solvent;salt (mol/kg);EC (%);DMC (%);;conductivity (mS/cm);visco
 // no page on the way has a barrier that axe knows. The documentation is there, is found, and
 // asks for nothing outside.
 func TestBrowserBegins(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
-	h := &house{t: t, folder: t.TempDir(), address: "127.0.0.1:0"}
-	h.begin()
-	defer func() { h.end() }()
-	v := browse(t, "http://"+h.address)
+	v := browse(t, house(t).url)
 	v.open("/login")
 	v.logIn("ada")
 	v.open("/")

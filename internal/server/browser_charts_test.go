@@ -12,8 +12,6 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-
-	"github.com/campaignd/campaignd/internal/lock"
 )
 
 // charted is a campaign of two quantities, under a bound on one of them; policy chooses after
@@ -95,12 +93,7 @@ func (v *visitor) charts(name string) {
 // in pairs; a chart is saved as it stands, with all that its stylesheet says. Nothing of it breaks the pages' policy, no letter is smaller than 11 pixels on a phone, and
 // axe knows no barrier.
 func TestCharts(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
-	h := &house{t: t, folder: t.TempDir(), address: "127.0.0.1:0"}
-	h.begin()
-	defer func() { h.end() }()
-	v := browse(t, "http://"+h.address)
+	v := browse(t, house(t).url)
 	complaints := v.complaints()
 	v.open("/campaigns")
 	v.logIn("ada")

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-
-	"github.com/campaignd/campaignd/internal/lock"
 )
 
 // editorScript are the hands of the test: what a person does in the editor, many times over.
@@ -42,12 +40,7 @@ window.hands = (() => {
 // opened is a visitor with the editor open.
 func opened(t *testing.T) *visitor {
 	t.Helper()
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
-	h := &house{t: t, folder: t.TempDir(), address: "127.0.0.1:0"}
-	h.begin()
-	t.Cleanup(func() { h.end() })
-	v := browse(t, "http://"+h.address)
+	v := browse(t, house(t).url)
 	v.open("/")
 	v.logIn("ada")
 	v.open("/new")

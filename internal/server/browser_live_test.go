@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-
-	"github.com/campaignd/campaignd/internal/lock"
 )
 
 // Campaigns in which a person names what is measured: each question follows from the answer before.
@@ -33,12 +31,7 @@ policy: manual
 // lives begins a lab with a browser at it.
 func lives(t *testing.T) *visitor {
 	t.Helper()
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
-	h := &house{t: t, folder: t.TempDir(), address: "127.0.0.1:0"}
-	h.begin()
-	t.Cleanup(func() { h.end() })
-	v := browse(t, "http://"+h.address)
+	v := browse(t, house(t).url)
 	v.open("/campaigns")
 	v.logIn("ada")
 	return v

@@ -27,11 +27,6 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 
 	"github.com/campaignd/campaignd/internal/accounts"
-	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lock"
-	"github.com/campaignd/campaignd/internal/server"
-	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
 // hands is a clock that is put on by hand. Logins happen at its time.
@@ -52,7 +47,7 @@ func (h *hands) pass(d time.Duration) {
 	h.now = h.now.Add(d)
 }
 
-// entrance is a server with accounts, at http://localhost and a port.
+// entrance is a lab with accounts, at http://localhost and a port.
 type entrance struct {
 	clock *hands
 	book  *accounts.Directory
@@ -63,25 +58,14 @@ type entrance struct {
 // the address of the server.
 func newEntrance(t *testing.T, how func(home string, o *accounts.Options)) *entrance {
 	t.Helper()
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
-	var handler http.Handler
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
-	e := &entrance{clock: &hands{now: time.Now()}, home: strings.Replace(s.URL, "127.0.0.1", "localhost", 1)}
-	options := accounts.Options{Now: e.clock.Now}
-	how(e.home, &options)
-	folder := t.TempDir()
-	var err error
-	if e.book, err = accounts.Open(accounts.Dir(folder), options); err != nil {
-		t.Fatal(err)
-	}
-	(&house{t: t}).add(e.book, "root", accounts.Admin)
-	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Own: e.book.Lab(), Registry: builtin.Registry(), Log: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close(); l.Close(); e.book.Close() })
-	handler = server.New(server.Options{Lab: l, Gate: gate.Options{Accounts: e.book}, Version: "test", Log: t.Logf}).Handler()
+	s := newSite(t)
+	e := &entrance{clock: &hands{now: time.Now()}, home: strings.Replace(s.url, "127.0.0.1", "localhost", 1)}
+	s.accounts = &accounts.Options{Now: e.clock.Now}
+	how(e.home, s.accounts)
+	s.open()
+	e.book = s.books[0]
+	add(t, e.book, "root", as(accounts.Admin))
+	s.begin()
 	return e
 }
 

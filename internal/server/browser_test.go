@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,11 +17,6 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/accounts"
-	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lock"
-	"github.com/campaignd/campaignd/internal/server"
-	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
 // axeVariable names a copy of axe.min.js, which looks for barriers in pages.
@@ -48,63 +42,23 @@ func (*silentSettings) Check(*definition.Campaign, definition.Path) []definition
 func (*silentSettings) Words(*definition.Campaign) string                              { return "a silent device" }
 func (*silentSettings) Confined() bool                                                 { return true }
 
-// house is a lab whose server can be ended and begun again at the same address.
-type house struct {
-	t       *testing.T
-	folder  string
-	address string
-	end     func()
-}
-
-// begin begins to serve.
-func (h *house) begin() {
-	h.t.Helper()
-	reg := builtin.Registry()
-	reg.Instruments = append(reg.Instruments, instruments.Driver{
+// house begins a lab with two people, and with devices that are silent.
+func house(t *testing.T) *site {
+	t.Helper()
+	s := newSite(t)
+	s.registry.Instruments = append(s.registry.Instruments, instruments.Driver{
 		Name:     "silent",
 		Settings: func() definition.Settings { return new(silentSettings) },
 		Open: func(context.Context, definition.Campaign, instruments.Environment) (instruments.Instrument, error) {
 			return silent{}, nil
 		},
 	})
-	book, err := accounts.Open(accounts.Dir(h.folder), accounts.Options{})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	if book.Empty() {
-		h.add(book, "admin", accounts.Admin) // the first one must be
-		h.add(book, "ada", accounts.Scientist)
-	}
-	l, err := lab.Open(h.t.Context(), lab.Options{Folder: h.folder, Own: book.Lab(), Registry: reg, Log: h.t.Logf})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", h.address)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.address = listener.Addr().String()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	s := server.New(server.Options{Lab: l, Gate: gate.Options{Accounts: book}, Version: "test", Log: h.t.Logf})
-	go func() { ended <- s.Serve(ctx, listener) }()
-	h.end = func() {
-		cancel()
-		if err := <-ended; err != nil {
-			h.t.Error(err)
-		}
-		l.Close()
-		book.Close()
-	}
-}
-
-func (h *house) add(book *accounts.Directory, name string, role accounts.Role) {
-	_, err := book.Add(h.t.Context(), accounts.SystemIdentity("root"), accounts.NewAccount{
-		Name: name, Grants: []accounts.Grant{{Role: role}}, Password: accounts.NewSecret(password),
-	})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	s.accounts = new(accounts.Options)
+	s.open()
+	add(t, s.books[0], "admin", as(accounts.Admin)) // the first one must be
+	add(t, s.books[0], "ada", as(accounts.Scientist))
+	s.begin()
+	return s
 }
 
 // visitor is a person at a real browser.
@@ -460,12 +414,8 @@ func (v *visitor) brings() {
 // restart of the server; what they answer can be taken back and corrected; an unknown outcome
 // is settled; charts change while they look; no page has a barrier that axe knows.
 func TestBrowser(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
-	h := &house{t: t, folder: t.TempDir(), address: "127.0.0.1:0"}
-	h.begin()
-	defer func() { h.end() }()
-	v := browse(t, "http://"+h.address)
+	h := house(t)
+	v := browse(t, h.url)
 
 	v.barriers("/login")
 	v.open("/campaigns")

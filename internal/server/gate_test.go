@@ -18,7 +18,6 @@ import (
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/server"
 	"github.com/campaignd/campaignd/internal/server/gate"
@@ -30,6 +29,7 @@ const password = "correct horse battery"
 // scientist in the campaign bench alone.
 type guarded struct {
 	*client
+	site   *site
 	server *server.Server
 	lab    *lab.Lab
 	book   *accounts.Directory
@@ -43,45 +43,25 @@ func guard(t *testing.T, confirm ...string) *guarded {
 
 func guardWith(t *testing.T, reg registry.Registry, confirm ...string) *guarded {
 	t.Helper()
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
+	s := newSite(t)
 	g := &guarded{now: time.Now()}
-	folder := t.TempDir()
-	book, err := accounts.Open(accounts.Dir(folder), accounts.Options{Now: func() time.Time { return g.now }})
-	if err != nil {
-		t.Fatal(err)
+	s.registry, s.accounts = reg, &accounts.Options{Now: func() time.Time { return g.now }}
+	s.confirm = make(map[string]bool)
+	for _, act := range confirm {
+		s.confirm[act] = true
 	}
-	g.book = book
-	system := accounts.SystemIdentity("root")
-	add := func(name string, grants ...accounts.Grant) {
-		_, err := book.Add(t.Context(), system, accounts.NewAccount{
-			Name: name, Grants: grants, Password: accounts.NewSecret(password),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	add("admin", accounts.Grant{Role: accounts.Admin}) // the first one must be
+	s.open()
+	g.book = s.books[0]
+	add(t, g.book, "admin", as(accounts.Admin)) // the first one must be
 	for _, role := range accounts.Roles() {
 		if role != accounts.Admin {
-			add(string(role), accounts.Grant{Role: role})
+			add(t, g.book, string(role), as(role))
 		}
 	}
-	add("here", accounts.Grant{Role: accounts.Scientist, Campaign: "bench"})
-	add("nothing")
-	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Own: book.Lab(), Registry: reg, Log: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
-	acts := make(map[string]bool)
-	for _, act := range confirm {
-		acts[act] = true
-	}
-	g.lab = l
-	g.server = server.New(server.Options{Lab: l, Gate: gate.Options{Accounts: book, Confirm: acts}, Version: "test", Log: t.Logf})
-	s := httptest.NewServer(g.server.Handler())
-	t.Cleanup(func() { s.Close(); l.Close(); book.Close() })
-	g.client = &client{t: t, url: s.URL}
+	add(t, g.book, "here", accounts.Grant{Role: accounts.Scientist, Campaign: "bench"})
+	add(t, g.book, "nothing")
+	s.begin()
+	g.site, g.server, g.lab, g.client = s, s.servers[0], s.labs[0], &client{t: t, url: s.url}
 	return g
 }
 

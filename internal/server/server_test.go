@@ -8,15 +8,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lock"
-	"github.com/campaignd/campaignd/internal/server"
 )
 
 const bench = `
@@ -36,18 +30,12 @@ type client struct {
 	url string
 }
 
-// serve serves a folder for the time of a test.
+// serve serves a lab that is open to everybody, for the time of a test.
 func serve(t *testing.T) *client {
 	t.Helper()
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
-	l, err := lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: builtin.Registry(), Log: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(server.New(server.Options{Lab: l, Version: "test", Log: t.Logf}).Handler())
-	t.Cleanup(func() { s.Close(); l.Close() })
-	return &client{t, s.URL}
+	s := newSite(t)
+	s.begin()
+	return &client{t, s.url}
 }
 
 // do sends a request and returns the status and what was answered.

@@ -7,9 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,84 +16,32 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/accounts"
-	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lablog"
-	"github.com/campaignd/campaignd/internal/lock"
-	"github.com/campaignd/campaignd/internal/pgtest"
-	"github.com/campaignd/campaignd/internal/server"
-	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
-// farm is several servers of a lab in a database, and a balancer that sends each request to one of
-// them, at random.
-type farm struct {
-	t     *testing.T
-	books []*accounts.Directory
-	urls  []string
-	url   string // of the balancer
-}
-
-func newFarm(t *testing.T, n int) *farm {
-	t.Helper()
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
-	f := &farm{t: t}
-	database := pgtest.URL(t)
-	var handlers []http.Handler
-	for i := range n {
-		// An address of its own is a process to the others.
-		place := fmt.Sprintf("%s&application_name=s%d", database, i)
-		book, err := accounts.Open(lablog.Address(place), accounts.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = book.Close() })
-		l, err := lab.Open(t.Context(), lab.Options{
-			Folder: t.TempDir(), Database: place, Own: book.Lab(), Registry: builtin.Registry(), Log: t.Logf,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(l.Close)
-		h := server.New(server.Options{Lab: l, Gate: gate.Options{Accounts: book}, Log: t.Logf}).Handler()
-		s := httptest.NewServer(h)
-		t.Cleanup(s.Close)
-		handlers = append(handlers, h)
-		f.books, f.urls = append(f.books, book), append(f.urls, s.URL)
-	}
-	balancer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handlers[rand.IntN(len(handlers))].ServeHTTP(w, r)
-	}))
-	t.Cleanup(balancer.Close)
-	f.url = balancer.URL
-	return f
-}
-
 // logIn logs in through the balancer, and returns the cookie.
-func (f *farm) logIn(name string) string {
-	f.t.Helper()
+func (s *site) logIn(name string) string {
+	s.t.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer, err := client.PostForm(f.url+"/login", url.Values{"name": {name}, "password": {password}})
+	answer, err := client.PostForm(s.url+"/login", url.Values{"name": {name}, "password": {password}})
 	if err != nil {
-		f.t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	_ = answer.Body.Close()
 	if answer.StatusCode != http.StatusSeeOther || len(answer.Cookies()) == 0 {
-		f.t.Fatalf("%s cannot log in: %s", name, answer.Status)
+		s.t.Fatalf("%s cannot log in: %s", name, answer.Status)
 	}
 	return "campaignd-session=" + answer.Cookies()[0].Value
 }
 
 // stream reads events of the campaign bench at a server, after one of an identifier, until so many
 // are there or it ends; it returns the identifiers.
-func (f *farm) stream(at, cookie, after string, most int) (ids []string) {
-	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second)
+func (s *site) stream(at, cookie, after string, most int) (ids []string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "GET", at+"/api/v1/campaigns/bench/events", nil)
 	if err != nil {
-		f.t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	r.Header.Set("Accept", "text/event-stream")
 	r.Header.Set("Cookie", cookie)
@@ -104,11 +50,11 @@ func (f *farm) stream(at, cookie, after string, most int) (ids []string) {
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		f.t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		f.t.Fatal(answer.Status)
+		s.t.Fatal(answer.Status)
 	}
 	for in := bufio.NewScanner(answer.Body); len(ids) < most && in.Scan(); {
 		if id, ok := strings.CutPrefix(in.Text(), "id: "); ok {
@@ -123,10 +69,12 @@ func (f *farm) stream(at, cookie, after string, most int) (ids []string) {
 // the same time; a stream that is cut goes on at another without a gap; and access that is taken
 // away at one ends at all, streams that are open too.
 func TestFarm(t *testing.T) {
-	f := newFarm(t, 2)
+	f := newSiteOf(t, 2)
+	f.accounts = new(accounts.Options)
+	f.begin()
 	system := accounts.SystemIdentity("root")
-	add(t, f.books[0], "admin", accounts.Admin)
-	add(t, f.books[1], "eve", accounts.Scientist)
+	add(t, f.books[0], "admin", as(accounts.Admin))
+	add(t, f.books[1], "eve", as(accounts.Scientist))
 	admin, eve := f.logIn("admin"), f.logIn("eve")
 	c := &client{t, f.url}
 	if status, _, text := c.do("POST", "/api/v1/campaigns", "application/yaml", bench, "Cookie", admin); status != http.StatusCreated {
@@ -228,15 +176,5 @@ func TestFarm(t *testing.T) {
 	case <-ended:
 	case <-time.After(19 * time.Second):
 		t.Error("a stream goes on that its listener may not see")
-	}
-}
-
-// add makes an account.
-func add(t *testing.T, book *accounts.Directory, name string, role accounts.Role) {
-	t.Helper()
-	if _, err := book.Add(t.Context(), accounts.SystemIdentity("root"), accounts.NewAccount{
-		Name: name, Grants: []accounts.Grant{{Role: role}}, Password: accounts.NewSecret(password),
-	}); err != nil {
-		t.Fatal(err)
 	}
 }
