@@ -512,21 +512,25 @@ func (d *Directory) Refused(who Identity, p Permission, campaign, from string) {
 // The caller may be a stranger: what strangers choose must not make one refusal
 // another, or they could fill the log.
 func (d *Directory) refuse(e Entry) {
-	due, asked := false, false
 	_ = d.decide(func() error {
-		if !asked {
-			e.Times, due = d.refusals.due(e, d.now())
-			asked = true
-		}
-		if !due {
+		now, due := d.now(), false
+		if e.Times, due = d.refusals.due(e, now); !due {
 			return nil
 		}
-		return d.commit(change{entries: []Entry{e}})
+		err := d.commit(change{entries: []Entry{e}})
+		if !errors.Is(err, errLate) { // else it may be what was recorded meanwhile
+			d.refusals.recorded(e, now, true)
+		}
+		return err
 	})
 }
 
-// refusals counts those that repeat. It is guarded by writing.
-type refusals struct{ seen map[Entry]*repeated }
+// refusals counts those that repeat. Of several servers one records the first, and
+// the others know it from the log: each counts what repeats there.
+type refusals struct {
+	mu   sync.Mutex
+	seen map[Entry]*repeated
+}
 
 // repeated is a refusal that was recorded at since, and how often it came again.
 type repeated struct {
@@ -543,23 +547,54 @@ const (
 func newRefusals() *refusals { return &refusals{seen: make(map[Entry]*repeated)} }
 
 // due reports whether a refusal is to be recorded now, and how many times it
-// happened since the last time that it was; zero for once.
+// happened since the last time that it was; zero for once. One that is not due is
+// counted.
 func (r *refusals) due(e Entry, now time.Time) (times int, due bool) {
-	e.From = networkOf(e.From) // within one, a stranger has as many addresses as they like
-	if e.Kind == KindLoginFailed {
-		e.Reason = "" // why it failed depends on what was sent
-	}
-	if s := r.seen[e]; s != nil && now.Sub(s.since) < refusalsPeriod {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.of(e)
+	switch {
+	case !s.since.IsZero() && now.Sub(s.since) < refusalsPeriod:
 		s.times++
 		return 0, false
-	} else if s != nil && s.times > 0 {
+	case s.times > 0:
 		times = s.times + 1
 	}
-	if len(r.seen) >= mostRefusals {
-		clear(r.seen) // some may be recorded once more than needed
-	}
-	r.seen[e] = &repeated{since: now}
 	return times, true
+}
+
+// recorded notes that a refusal was recorded: here, with what was counted, or by
+// another process, which has counted for itself.
+func (r *refusals) recorded(e Entry, at time.Time, here bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.of(e)
+	if at.After(s.since) {
+		s.since = at
+	}
+	if here {
+		s.times = 0
+	}
+}
+
+// of returns what is known of a refusal, by what is the same each time. The
+// caller holds mu.
+func (r *refusals) of(e Entry) *repeated {
+	same := Entry{
+		Kind: e.Kind, By: e.By, Method: e.Method, Account: e.Account, Credential: e.Credential,
+		Permission: e.Permission, Campaign: e.Campaign, Reason: e.Reason,
+		From: networkOf(e.From), // within one, a stranger has as many addresses as they like
+	}
+	if e.Kind == KindLoginFailed {
+		same.Reason = "" // why it failed depends on what was sent
+	}
+	if r.seen[same] == nil {
+		if len(r.seen) >= mostRefusals {
+			clear(r.seen) // some may be recorded once more than needed
+		}
+		r.seen[same] = new(repeated)
+	}
+	return r.seen[same]
 }
 
 // key is the SHA-256 of a random secret, in hexadecimal digits. It is a type of

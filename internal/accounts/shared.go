@@ -476,15 +476,19 @@ func (e Entry) own() ownEntry {
 	return ownEntry{e.Kind, e.Time.UnixMicro(), e.Account, e.From, e.Credential}
 }
 
-// count counts a failed attempt to log in at another process. Its own it has
-// counted when it was made. The caller holds mu.
+// count counts a failed attempt to log in at another process, and what was
+// refused there. Its own it has counted when it was made. The caller holds mu.
 func (d *Directory) count(e Entry) {
 	s := d.shared
 	s.mu.Lock()
 	own := s.own[e.own()]
 	delete(s.own, e.own())
 	s.mu.Unlock()
-	if !own {
-		d.limits.recall(e, d.familiar(e.Account, e.From))
+	if own {
+		return
 	}
+	if e.Kind == KindRefused || e.Kind == KindLoginFailed {
+		d.refusals.recorded(e, e.Time, false)
+	}
+	d.limits.recall(e, d.familiar(e.Account, e.From))
 }

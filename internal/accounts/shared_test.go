@@ -457,3 +457,34 @@ func BenchmarkAuthenticateShared(b *testing.B) {
 		}
 	})
 }
+
+// Law: what is refused at several servers is in the audit log once a minute, as at one, with how
+// often it was repeated at the one that notes it next.
+func TestSharedRefusals(t *testing.T) {
+	one, other, c := servers(t, Options{})
+	_, bob := one.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
+	refused := func() (times []int) {
+		entries, err := one.AuditLog(system, Page{Limit: 100})
+		done(t, err)
+		for _, e := range slices.Backward(entries) {
+			if e.Kind == KindRefused {
+				times = append(times, e.Times)
+			}
+		}
+		return times
+	}
+	for range 3 {
+		for _, d := range []*Directory{other, one} {
+			d.Refused(bob, Run, "lfp", "192.0.2.1")
+		}
+	}
+	if got := refused(); !slices.Equal(got, []int{0}) {
+		t.Errorf("within a minute it is noted %v", got)
+	}
+	c.pass(2 * time.Minute)
+	one.Refused(bob, Run, "lfp", "192.0.2.1")
+	other.Refused(bob, Run, "lfp", "192.0.2.1")
+	if got := refused(); !slices.Equal(got, []int{0, 4}) {
+		t.Errorf("later it is noted %v", got)
+	}
+}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/pgtest"
 )
 
 // road is how a caller sends a request.
@@ -92,10 +93,11 @@ type asked struct {
 	campaign string
 }
 
-// callers send requests to the servers of a folder, and remember what they were answered. It is
+// callers send requests to the servers of a place, and remember what they were answered. It is
 // the test's own ledger: what is counted is read from the logs alone.
 type callers struct {
 	t       *testing.T
+	place   string
 	servers [2]*served
 
 	mu      sync.Mutex
@@ -251,17 +253,28 @@ func (c *callers) ask(ctx context.Context, a asked, rng *rand.Rand) {
 
 // Law: a caller's request is counted once, however often it is sent, by the API, a page or the
 // control socket, with connections that are cut before, in and after the answer, at once and again,
-// to either of two servers over one store that are killed in turn; and each time it is answered, it
-// is answered the same. A command that ends well has counted once, and one that does not at most
-// once.
+// to either of two servers over one store, or of one lab in a database, that are killed in turn; and
+// each time it is answered, it is answered the same. A command that ends well has counted once, and
+// one that does not at most once.
 func TestCountedOnce(t *testing.T) {
-	requests, seed := setting(t, "CAMPAIGND_ONCE", 300), setting(t, "CAMPAIGND_ONCE_SEED", 1)
-	rng := rand.New(rand.NewPCG(uint64(seed), 0x6f6e6365)) // "once"
-	binary, dir := build(t), t.TempDir()
-	shared := filepath.Join(dir, "shared.campaign")
-	c := &callers{t: t, answers: make(map[string]string), again: make(map[string]int)}
+	binary := build(t)
+	requests := setting(t, "CAMPAIGND_ONCE", 300)
+	t.Run("folder", func(t *testing.T) {
+		countedOnce(t, binary, requests, filepath.Join(t.TempDir(), "shared.campaign"))
+	})
+	t.Run("farm", func(t *testing.T) {
+		countedOnce(t, binary, requests, pgtest.URL(t))
+	})
+}
+
+// countedOnce makes so many requests of two servers of a place: a store in a folder, or the lab in a
+// database.
+func countedOnce(t *testing.T, binary string, requests int, place string) {
+	rng := rand.New(rand.NewPCG(uint64(setting(t, "CAMPAIGND_ONCE_SEED", 1)), 0x6f6e6365)) // "once"
+	dir, farm := t.TempDir(), store.InDatabase(place)
+	c := &callers{t: t, place: place, answers: make(map[string]string), again: make(map[string]int)}
 	for i := range c.servers {
-		c.servers[i] = &served{t: t, binary: binary, dir: dir, name: fmt.Sprint(i), store: shared}
+		c.servers[i] = &served{t: t, binary: binary, dir: dir, name: fmt.Sprint(i), store: place}
 	}
 	for _, d := range []string{c.servers[0].folder(), c.servers[1].folder(), filepath.Join(dir, "tmp")} {
 		if err := os.MkdirAll(d, 0o777); err != nil {
@@ -305,7 +318,10 @@ func TestCountedOnce(t *testing.T) {
 	var killing sync.WaitGroup
 	own := rand.New(rand.NewPCG(rng.Uint64(), 0))
 	pause := time.Duration(300+requests/4) * time.Millisecond // a store that is taken over takes no requests
-	killing.Go(func() {                                       // one server after the other
+	if farm {
+		pause += 5 * time.Second // a lease ends first
+	}
+	killing.Go(func() { // one server after the other
 		for victim := 0; ; victim = 1 - victim {
 			select {
 			case <-time.After(pause + time.Duration(own.Int64N(int64(pause)))):
@@ -321,13 +337,16 @@ func TestCountedOnce(t *testing.T) {
 	var all []asked
 	for n := range requests {
 		a := asked{road: byAPI + road(rng.IntN(3)), id: fmt.Sprint("request-", n), text: fmt.Sprint("text ", n), campaign: names[rng.IntN(2)]}
+		if farm && a.road == bySocket {
+			a.road = byPage // what commands send instead, a letter, is a command's below
+		}
 		switch {
 		case n%100 == 50:
 			a.road, a.campaign = byImport, "halted"
 		case n%1000 == 20:
 			a.road, a.campaign = byBeginning, fmt.Sprint("begun", n)
 		case n%150 == 10: // by the program, which chooses its identifier itself
-			command := exec.CommandContext(ctx, binary, "note", shared, "--campaign", a.campaign, a.text)
+			command := exec.CommandContext(ctx, binary, "note", c.store(a.campaign), "--campaign", a.campaign, a.text)
 			command.Env = c.servers[0].environment()
 			text, err := command.CombinedOutput()
 			if err != nil {
@@ -352,7 +371,7 @@ func TestCountedOnce(t *testing.T) {
 	}
 	t.Logf("%d requests, sent %d times, %d kills, again for %v; %d commands", requests, c.sent, kills.Load(), c.again, len(commands))
 
-	counts := c.count(shared)
+	counts := c.count()
 	for _, a := range all {
 		what := a.text
 		if a.road == byBeginning {
@@ -369,10 +388,45 @@ func TestCountedOnce(t *testing.T) {
 	}
 }
 
-// count counts the notes with each text, and how often each campaign was begun, from the log alone.
-func (c *callers) count(folder string) map[string]int {
+// store is the address of the store of a campaign.
+func (c *callers) store(campaign string) string {
+	if store.InDatabase(c.place) {
+		return store.In(c.place, campaign)
+	}
+	return c.place
+}
+
+// stores are the addresses of all stores.
+func (c *callers) stores() (addresses []string) {
+	if !store.InDatabase(c.place) {
+		return []string{c.place}
+	}
+	d, err := store.OpenDatabase(c.place)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer d.Close()
+	rows, err := d.Stores(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, row := range rows {
+		addresses = append(addresses, store.In(c.place, row.Name))
+	}
+	return addresses
+}
+
+// count counts the notes with each text, and how often each campaign was begun, from the logs alone.
+func (c *callers) count() map[string]int {
 	counts := make(map[string]int)
-	log, err := store.Open(folder, store.Options{ReadOnly: true})
+	for _, address := range c.stores() {
+		c.countIn(address, counts)
+	}
+	return counts
+}
+
+func (c *callers) countIn(address string, counts map[string]int) {
+	log, err := store.Open(address, store.Options{ReadOnly: true})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -392,5 +446,4 @@ func (c *callers) count(folder string) map[string]int {
 			counts[note.Text]++
 		}
 	}
-	return counts
 }

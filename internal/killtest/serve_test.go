@@ -36,7 +36,7 @@ type served struct {
 	binary string
 	dir    string
 	// name tells the folder of one server from that of another, and store is the one that they
-	// share; empty where each folder has stores of its own.
+	// share, or the database of their lab; empty where each folder has stores of its own.
 	name, store string
 
 	mu       sync.Mutex
@@ -57,7 +57,10 @@ func (s *served) environment() []string {
 func (s *served) live() *exec.Cmd {
 	s.t.Helper()
 	cmd := exec.Command(s.binary, "serve", s.folder(), "--listen", "127.0.0.1:0")
-	if s.store != "" {
+	switch {
+	case store.InDatabase(s.store):
+		cmd.Args = append(cmd.Args[:2], s.store, "--folder", s.folder(), "--listen", "127.0.0.1:0")
+	case s.store != "":
 		cmd.Args = append(cmd.Args, "--store", s.store)
 	}
 	cmd.Dir = s.dir
