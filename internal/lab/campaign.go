@@ -116,8 +116,12 @@ func (c *Campaign) Running() *Running {
 	return RunningIn(at, c.name)
 }
 
-// Log returns the log that holds the campaign, for reading.
+// Log returns the log that holds the campaign, for reading. Of a store in a
+// database it is there while that changes hands, too.
 func (c *Campaign) Log() (events.Log, error) {
+	if log := c.store.reading(); log != nil {
+		return log, nil
+	}
 	at, err := c.store.holder()
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -41,7 +42,8 @@ type cluster struct {
 	leaving  bool
 	office   events.Store // the hold of who forwards, nil where another process has it
 
-	heard events.Position // in the lab's log; of follow alone
+	heard atomic.Int64 // the position in the lab's log up to which it is passed on
+	sizes sizes
 }
 
 // Process is what a process of a lab in a database says of itself.
@@ -414,12 +416,12 @@ func (c *cluster) follow() {
 	for c.lab.ctx.Err() == nil {
 		log, err := c.lab.own.Store()
 		if err == nil {
-			for e, err := range log.Follow(c.lab.ctx, c.heard) {
+			for e, err := range log.Follow(c.lab.ctx, events.Position(c.heard.Load())) {
 				if err != nil {
 					break
 				}
 				c.hear(e)
-				c.heard = e.Position
+				c.heard.Store(int64(e.Position))
 			}
 		}
 		select {

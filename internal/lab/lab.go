@@ -199,7 +199,7 @@ func (l *Lab) begun(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.cluster.heard = log.Last()
+	l.cluster.heard.Store(int64(log.Last()))
 	l.wg.Go(l.cluster.follow)
 	if l.options.Forwards != nil {
 		l.cluster.takeOffice(ctx)

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -31,12 +32,17 @@ type member struct {
 	lab     *Lab
 	path    string
 	custody *custodian
+	// folded is the position up to which all events are folded.
+	folded atomic.Int64
 
 	mu sync.Mutex
 	// at is a *Local, or a *Peer where another process holds it, nil in between. In
 	// a database it is a *Local where this process drives a campaign of it, and a
 	// *watched elsewhere.
-	at        Store
+	at Store
+	// log is that of a store in a database, for reading: it is there whoever holds the
+	// store, also while that changes hands. Nil in a folder.
+	log       events.Store
 	wanted    bool                    // it is to be held, in a database
 	turn      context.CancelCauseFunc // ends following it as it is held now
 	snapshots *view.Snapshots         // nil but where this process holds it
@@ -104,6 +110,7 @@ func (s *member) wait(ctx context.Context) error {
 // another process until that lets go. Trouble is announced and tried again after
 // a pause; a mended disk and a store that was let go of are no trouble.
 func (s *member) hold() {
+	defer s.stopReading()
 	for s.lab.ctx.Err() == nil {
 		ctx, turn := context.WithCancelCause(s.lab.ctx)
 		s.mu.Lock()
@@ -266,6 +273,9 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := s.openToRead(); err != nil {
+		return nil, nil, err
+	}
 	if at, err = s.take(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -341,7 +351,44 @@ func (s *member) take(ctx context.Context) (Store, error) {
 			return nil, err
 		}
 	}
-	return s.lab.cluster.watch(s.path, o)
+	return &watched{s.lab.cluster, s.path, o, s.reading()}, nil
+}
+
+// openToRead opens the log of a store in a database for reading, where that is not
+// open, or has stopped.
+func (s *member) openToRead() error {
+	if s.lab.cluster == nil {
+		return nil
+	}
+	if log := s.reading(); log != nil && log.Err() == nil {
+		return nil
+	}
+	s.stopReading()
+	log, err := store.Open(s.path, store.Options{Shared: true})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.log = log
+	s.mu.Unlock()
+	return nil
+}
+
+// reading is the log of a store in a database, nil before it is open.
+func (s *member) reading() events.Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log
+}
+
+func (s *member) stopReading() {
+	s.mu.Lock()
+	log := s.log
+	s.log = nil
+	s.mu.Unlock()
+	if log != nil {
+		_ = log.Close() // it says again what failed
+	}
 }
 
 // holds has the lab's log say who holds the store. Where this process cannot
@@ -401,6 +448,7 @@ func (s *member) follow(ctx context.Context, at Store) error {
 	if err != nil {
 		return err
 	}
+	s.has(last)
 	if _, ours := at.(*Local); ours {
 		for _, c := range s.list() {
 			c.goOn()
@@ -418,6 +466,7 @@ func (s *member) follow(ctx context.Context, at Store) error {
 			s.campaign(e.Campaign).Read(func(core *engine.Core) { state = *core.State() })
 			away.witness(ctx, &state)
 		}
+		s.has(e.Position)
 		s.lab.announce()
 	}
 	return context.Cause(ctx)
@@ -578,7 +627,8 @@ func (s *member) failure() error {
 }
 
 // holder returns the store as it is held now: by this process or by another
-// one. The store may change hands right after: [Persist] asks again.
+// one. The store may change hands right after, or just be doing so, which is an
+// error that wraps [events.ErrClosed]: [Persist] asks again.
 func (s *member) holder() (Store, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -588,8 +638,8 @@ func (s *member) holder() (Store, error) {
 	case s.err != nil:
 		return nil, s.err
 	}
-	opening := problem.New(problem.Unavailable, "the store %s is just being opened",
-		filepath.Base(s.path))
+	opening := problem.New(problem.Unavailable, "the store %s is just being opened: %w",
+		s.base(), events.ErrClosed)
 	return nil, opening.With(problem.Remedy{Text: "try again in a moment"})
 }
 
@@ -598,7 +648,11 @@ func (s *member) holder() (Store, error) {
 func (s *member) define(
 	ctx context.Context, defined events.CampaignDefined, by engine.Request,
 ) error {
-	at, err := s.holder()
+	var at Store
+	err := Patiently(ctx, func() (err error) {
+		at, err = s.holder()
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -610,7 +664,7 @@ func (s *member) define(
 	}
 	return problem.New(problem.Unavailable, "the store %s is held by process %d, which "+
 		"begins its campaigns itself",
-		filepath.Base(s.path), at.Status().PID)
+		s.base(), at.Status().PID)
 }
 
 // await waits until a campaign is folded up to a sequence. The channel is taken

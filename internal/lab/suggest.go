@@ -25,7 +25,18 @@ import (
 // as `campaignd suggest` does. The two ways must not mix: a campaign that is
 // started while it is driven by hand would have two writers, which starting
 // prevents.
-func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
+//
+// A store that changes hands meanwhile is waited for: nothing was recorded then.
+func (c *Campaign) Suggest(ctx context.Context) (s *view.Suggestion, err error) {
+	err = Patiently(ctx, func() (err error) {
+		s, err = c.suggest(ctx)
+		return err
+	})
+	return s, err
+}
+
+// suggest is Suggest of a store that stays where it is.
+func (c *Campaign) suggest(ctx context.Context) (*view.Suggestion, error) {
 	at, err := c.store.holder()
 	if err != nil {
 		return nil, err
@@ -99,7 +110,7 @@ func (c *Campaign) suggestFree(ctx context.Context, away *watched) (*view.Sugges
 		return nil, err
 	}
 	if core == nil {
-		return c.Suggest(ctx) // it was started just now
+		return c.suggest(ctx) // it was started just now
 	}
 	if _, err := c.store.await(ctx, c.name, core.State().Sequence); err != nil {
 		return nil, err

@@ -17,16 +17,7 @@ type watched struct {
 	cluster *cluster
 	address string
 	options LocalOptions
-	log     events.Store
-}
-
-// watch opens a store for reading.
-func (c *cluster) watch(address string, o LocalOptions) (*watched, error) {
-	log, err := store.Open(address, store.Options{Shared: true})
-	if err != nil {
-		return nil, err
-	}
-	return &watched{c, address, o, log}, nil
+	log     events.Store // the member's
 }
 
 // Log implements [Store].
@@ -69,5 +60,5 @@ func (w *watched) Status() control.Status {
 	return status
 }
 
-// Close implements [Store].
-func (w *watched) Close() error { return w.log.Close() }
+// Close implements [Store]. The log stays open.
+func (w *watched) Close() error { return nil }

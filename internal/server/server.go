@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -99,8 +100,19 @@ func New(o Options) *Server {
 // body and has its form read.
 func (s *Server) Handler() http.Handler {
 	g := s.gate
-	formed := g.Formed(&s.mux, api.Base, s.unread)
+	formed := g.Formed(s.current(), api.Base, s.unread)
 	return s.recovered(g.Secured(g.Limited(g.Identified(g.Room(g.Arrived(formed))))))
+}
+
+// current answers those who are known by what was recorded before, at whichever
+// server of the lab.
+func (s *Server) current() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if gate.IdentityOf(r.Context()).Known() && !strings.HasPrefix(r.URL.Path, "/static/") {
+			s.lab.Current(r.Context())
+		}
+		s.mux.ServeHTTP(w, r)
+	})
 }
 
 // Patterns returns what the server and its pages are registered under. The

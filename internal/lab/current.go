@@ -1,0 +1,87 @@
+package lab
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/lablog"
+)
+
+// What a person has done at one process of a lab in a database they look at, with
+// the next request, at another one: that answers by what was recorded by then.
+
+// currentTime is how long a request waits for that. After it, or while the
+// database does not answer, it is answered by what is known here.
+const currentTime = time.Second
+
+// sizes are how many events the stores of a database had when that was asked last.
+// Who asks meanwhile waits for the same answer.
+type sizes struct {
+	mu   sync.Mutex
+	at   time.Time // when it was asked
+	rows []store.StoreRow
+	err  error
+}
+
+// since returns them as they were after a time.
+func (z *sizes) since(at time.Time, ask func() ([]store.StoreRow, error)) ([]store.StoreRow, error) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if !z.at.After(at) {
+		z.at = time.Now()
+		z.rows, z.err = ask()
+	}
+	return z.rows, z.err
+}
+
+// Current waits until this process shows what any process of the lab has recorded
+// before the call.
+func (l *Lab) Current(ctx context.Context) {
+	if l.cluster == nil || !l.cluster.sure() {
+		return
+	}
+	now := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, currentTime)
+	defer cancel()
+	rows, err := l.cluster.sizes.since(now, func() ([]store.StoreRow, error) {
+		ctx, cancel := context.WithTimeout(l.ctx, currentTime)
+		defer cancel()
+		return l.cluster.db.Stores(ctx)
+	})
+	if err != nil {
+		return
+	}
+	for _, row := range rows {
+		if row.Name == lablog.Name {
+			l.await(ctx, func() bool { return l.cluster.heard.Load() >= row.Size })
+		} else if !reserved(row.Name) {
+			s := l.add(store.In(l.options.Database, row.Name))
+			l.await(ctx, func() bool { return s.folded.Load() >= row.Size || s.failure() != nil })
+		}
+	}
+}
+
+// await waits until something holds that the lab announces, and looks now and then
+// for what is not announced: of the lab's log, most is not about campaigns.
+func (l *Lab) await(ctx context.Context, holds func() bool) {
+	for {
+		changed := l.Changed()
+		if holds() {
+			return
+		}
+		select {
+		case <-changed:
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return
+		case <-l.ctx.Done():
+			return
+		}
+	}
+}
+
+// has notes that all events of the store up to a position are folded.
+func (s *member) has(last events.Position) { s.folded.Store(int64(last)) }
