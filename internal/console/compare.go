@@ -8,11 +8,11 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
@@ -105,7 +105,7 @@ func (c *Console) fullName(of *lab.Campaign) string {
 	if found, err := c.lab.Campaign(of.Name()); err == nil && found == of {
 		return of.Name()
 	}
-	return of.Name() + "@" + strings.TrimSuffix(filepath.Base(of.Store()), filepath.Ext(of.Store()))
+	return of.Name() + "@" + store.Name(of.Store())
 }
 
 // seen returns a campaign that the visitor may see. What they may not see is not found.
@@ -236,7 +236,7 @@ func (c *Console) imaginedCourse(r *http.Request, name string) (one compared, er
 	if err != nil {
 		return one, err
 	}
-	run, err := c.whatIf.Now(of.Name(), of.Store(), name[i+1:])
+	run, err := c.whatIf.Now(of.Name(), of.Place(), name[i+1:])
 	if err != nil {
 		return one, err
 	}

@@ -138,7 +138,7 @@ func New(o Options) *Console {
 	}
 	c := &Console{options: o, lab: o.Lab, gate: o.Gate, figures: newFigureCache(), whatIf: o.WhatIf}
 	if c.whatIf == nil {
-		c.whatIf = whatif.NewRuns(o.Log)
+		c.whatIf = whatif.NewRuns(nil, o.Log)
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.hub = newHub(c.ctx, o.Lab)

@@ -51,7 +51,7 @@ func (c *Console) otherwiseOf(
 	s *shell, of *lab.Campaign, decision string, def *definition.Campaign,
 ) otherwise {
 	o := otherwise{May: s.May(AnswerIt), Least: whatif.Least, Most: whatif.Most}
-	for _, r := range c.whatIf.Of(of.Name(), of.Store()) {
+	for _, r := range c.whatIf.Of(of.Name(), of.Place()) {
 		if r.Decision == decision {
 			o.Runs = append(o.Runs, r)
 		}
@@ -204,7 +204,7 @@ func (c *Console) beginWhatIf(r *http.Request, of *lab.Campaign) (whatif.Run, er
 	}
 	by := visitorOf(r.Context()).Name
 	key := requested(r, engine.Request{}).Key()
-	return c.whatIf.Begin(of.Name(), of.Store(), by, key, q, of.WhatIf)
+	return c.whatIf.Begin(of.Name(), of.Place(), by, key, q, of.WhatIf)
 }
 
 // definitionAt is a campaign's definition when a decision was made.
@@ -226,7 +226,7 @@ func (c *Console) cancelWhatIf(w http.ResponseWriter, r *http.Request) {
 	if of == nil {
 		return
 	}
-	run, err := c.whatIf.Cancel(r.Context(), of.Name(), of.Store(), r.PathValue("run"))
+	run, err := c.whatIf.Cancel(r.Context(), of.Name(), of.Place(), r.PathValue("run"))
 	if err != nil {
 		c.fail(w, r, err)
 		return
@@ -286,7 +286,7 @@ func (c *Console) whatIfPage(w http.ResponseWriter, r *http.Request) {
 	if of == nil {
 		return
 	}
-	run, err := c.whatIf.Now(of.Name(), of.Store(), r.PathValue("run"))
+	run, err := c.whatIf.Now(of.Name(), of.Place(), r.PathValue("run"))
 	if err != nil {
 		c.fail(w, r, err)
 		return

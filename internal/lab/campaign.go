@@ -48,6 +48,10 @@ func (c *Campaign) Name() string { return c.name }
 // Store is the path of its store.
 func (c *Campaign) Store() string { return c.store.path }
 
+// Place is what its store is called in the lab, the same at all its servers: the
+// name of one in a database, or the path from the lab's folder.
+func (c *Campaign) Place() string { return c.store.lab.relative(c.store.path) }
+
 // Sequence is that of the last event that is folded.
 func (c *Campaign) Sequence() events.Sequence {
 	return c.record.Sequence()

@@ -177,7 +177,7 @@ func (f *filings) change(ctx context.Context, at filed, c FilingChange, by engin
 
 // Filing says how the campaign is filed in the lab.
 func (c *Campaign) Filing() Filing {
-	return c.store.lab.filings.get(filed{c.store.lab.relative(c.store.path), c.name})
+	return c.store.lab.filings.get(filed{c.Place(), c.name})
 }
 
 // File changes how the campaign is filed in the lab, for the person who asks. A
@@ -190,5 +190,5 @@ func (c *Campaign) File(ctx context.Context, change FilingChange, by engine.Requ
 	if change.Archive != nil && *change.Archive && c.Standing().Runs() {
 		return problem.New(problem.NotPossible, "%s is running: halt it, or wait until it has ended", c.name)
 	}
-	return c.store.lab.filings.change(ctx, filed{c.store.lab.relative(c.store.path), c.name}, change, by)
+	return c.store.lab.filings.change(ctx, filed{c.Place(), c.name}, change, by)
 }

@@ -40,8 +40,8 @@ type member struct {
 	// a database it is a *Local where this process drives a campaign of it, and a
 	// *watched elsewhere.
 	at Store
-	// log is that of a store in a database, for reading: it is there whoever holds the
-	// store, also while that changes hands. Nil in a folder.
+	// log is that of a store in a database, for reading: it is there all the time,
+	// also while the store changes hands. Nil in a folder.
 	log       events.Store
 	wanted    bool                    // it is to be held, in a database
 	turn      context.CancelCauseFunc // ends following it as it is held now

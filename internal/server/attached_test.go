@@ -141,6 +141,7 @@ func TestRefusedFiles(t *testing.T) {
 // Law: the largest file passes, in memory that does not grow with it, and one that is larger
 // does not.
 func TestLargestFile(t *testing.T) {
+	alone(t, "what is in memory of a file is bounded in a database as well, and not how often")
 	c := serve(t)
 	c.begin(bench)
 	send := func(size int64) int {

@@ -32,6 +32,7 @@ func (g *guarded) listens(path, header, value string) (status int, retry string,
 // Law: one account, and one token of it, has so many streams open at a time and no more, from this
 // machine too; it is told when to come again, and whoever else comes finds room.
 func TestStreamsLeaveRoom(t *testing.T) {
+	alone(t, "each server counts its own streams")
 	g := guard(t)
 	g.server.Narrow(6, 4, 2, 6)
 	g.begin(bench)
@@ -121,6 +122,7 @@ func TestAccessEndsOnTheWay(t *testing.T) {
 			if err := ends.by(ends.who); err != nil {
 				t.Fatal(err)
 			}
+			g.site.settle()
 			fmt.Fprint(c, note)
 			answer, err := http.ReadResponse(in, nil)
 			if err != nil {

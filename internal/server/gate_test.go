@@ -245,6 +245,7 @@ func TestEveryRoute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	g.site.settle()
 	routes := g.routes()
 	if len(routes) < len(mayDo) {
 		t.Errorf("%d operations, of %d that are written down", len(routes), len(mayDo))
@@ -368,6 +369,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("after the logout at %s", answer.Request.URL)
 	}
 	b.Jar.SetCookies(here, stolen)
+	g.site.settle()
 	if answer, _ := g.visit(b, "/campaigns"); answer.Request.URL.Path != "/login" {
 		t.Error("a session that was ended still opens the door")
 	}

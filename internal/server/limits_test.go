@@ -359,7 +359,8 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 // Law: a connection on which nobody has shown who they are is not kept for as long as others.
 func TestStrangersConnections(t *testing.T) {
 	g := guard(t)
-	g.server.HurryStrangers(200 * time.Millisecond)
+	far := server.New(server.Options{Lab: g.lab, Gate: gate.Options{Accounts: g.book}, Log: t.Logf})
+	far.HurryStrangers(200 * time.Millisecond)
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -368,7 +369,7 @@ func TestStrangersConnections(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- g.server.Serve(ctx, gate.Bounded(elsewhere{inner, func() string { return "203.0.113.7" }}, nil))
+		ended <- far.Serve(ctx, gate.Bounded(elsewhere{inner, func() string { return "203.0.113.7" }}, nil))
 	}()
 	token := g.token("viewer")
 	known, unknown := g.dial(""), g.dial("")

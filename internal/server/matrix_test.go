@@ -190,6 +190,7 @@ func TestEveryPage(t *testing.T) {
 	if err := g.book.Logout(t.Context(), strings.TrimPrefix(ended, "campaignd-session=")); err != nil {
 		t.Fatal(err)
 	}
+	g.site.settle()
 	limited, _, err := g.book.CreateToken(t.Context(), system, "admin", accounts.NewToken{Name: "looks", Scopes: []accounts.Permission{accounts.See}})
 	if err != nil {
 		t.Fatal(err)

@@ -75,7 +75,7 @@ func New(o Options) *Server {
 		o.Log = func(string, ...any) {}
 	}
 	s := &Server{
-		options: o, lab: o.Lab, gate: gate.New(o.Gate), whatIf: whatif.NewRuns(o.Log),
+		options: o, lab: o.Lab, gate: gate.New(o.Gate), whatIf: whatif.NewRuns(o.Lab.Board("whatif/", "w"), o.Log),
 		closing: make(chan struct{}),
 	}
 	s.gate.Uploads = func(r *http.Request) bool { return api.Uploads(r) || console.Uploads(r) }

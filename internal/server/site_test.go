@@ -94,11 +94,19 @@ func listen(t *testing.T, address string) net.Listener {
 // farm reports whether there are several servers.
 func (s *site) farm() bool { return len(s.places) > 1 }
 
-// alone skips the test where there are several servers, for a reason.
-func (s *site) alone(why string) {
-	s.t.Helper()
-	if s.farm() {
-		s.t.Skip("of a lab in a folder: " + why)
+// alone skips a test, where there would be several servers, for a reason.
+func alone(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv(farmVariable) != "" {
+		t.Skip("it is of one server: " + why)
+	}
+}
+
+// settle has all servers know what one of them has recorded of the accounts: what was taken from a
+// person is gone at the others within a second, and until then they may let them in.
+func (s *site) settle() {
+	for _, book := range s.books {
+		_ = book.Accounts()
 	}
 }
 
@@ -171,6 +179,11 @@ func either(t *testing.T, urls []string) http.Handler {
 			to, _ := url.Parse(urls[rand.IntN(len(urls))])
 			r.SetURL(to)
 			r.Out.Host = r.In.Host
+			for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+				if values, sent := r.In.Header[name]; sent {
+					r.Out.Header[name] = values
+				}
+			}
 		},
 		FlushInterval: -1, // streams are passed on as they come
 	}

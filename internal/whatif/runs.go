@@ -2,11 +2,15 @@ package whatif
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/board"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -25,7 +29,7 @@ const (
 type Run struct {
 	ID       string `json:"id"`
 	Campaign string `json:"campaign"`
-	// Store is the path of the campaign's store: names are unique within one.
+	// Store is what the campaign's store is called in the lab: names are unique within one.
 	Store string `json:"-"`
 	Question
 	// By is who asked.
@@ -56,8 +60,11 @@ const (
 // several goroutines.
 //
 // Nothing of it is kept on the disk: an answer follows from the log, and can be
-// asked for again.
+// asked for again. Of several servers of a lab each answers what it was asked, and
+// a board shows that at all of them.
 type Runs struct {
+	board *board.Board // nil where there is one server
+
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -77,15 +84,66 @@ type run struct {
 	request string // as what it was asked for, empty for nothing
 	cancel  context.CancelFunc
 	over    chan struct{}
+	shown   time.Time // when the board last said how far it is
+}
+
+const (
+	// showEvery is how often a board says anew how far a run is, and lookEvery how often
+	// it is looked at for what becomes of one of another server, or is wanted of one
+	// here.
+	showEvery, lookEvery = time.Second, 250 * time.Millisecond
+)
+
+// pinned is a run as a board has it.
+type pinned struct {
+	Run
+	Store      string               `json:"store"`
+	Definition *definition.Campaign `json:"definition,omitempty"` // of the answer
+	Changed    *definition.Campaign `json:"changed,omitempty"`
+	Failed     *problem.Error       `json:"failed,omitempty"`
+}
+
+// pin is a run for a board.
+func pin(r Run) *pinned {
+	p := &pinned{Run: r, Store: r.Store}
+	if r.Answer != nil {
+		p.Definition, p.Changed = r.Answer.Definition, r.Answer.Changed
+	}
+	if r.Err != nil {
+		p.Failed = problem.FromError(r.Err)
+	}
+	return p
+}
+
+// unpin reads a run from a board. One whose process has ended has failed.
+func (r *Runs) unpin(n *board.Note) (Run, error) {
+	var p pinned
+	if err := json.Unmarshal(n.Text, &p); err != nil {
+		return Run{}, err
+	}
+	p.Run.Store = p.Store
+	if p.Answer != nil {
+		p.Answer.Definition, p.Answer.Changed = p.Definition, p.Changed
+	}
+	if p.Failed != nil {
+		p.Err = p.Failed
+	}
+	if r.board.Lost(n) {
+		p.State = Failed
+		p.Err = problem.New(problem.Interrupted, "the server that worked it out has ended").
+			With(problem.Remedy{Text: "ask again"})
+	}
+	return p.Run, nil
 }
 
 // NewRuns returns what answers questions until it is closed. log hears of
-// mistakes in the program; nil drops them.
-func NewRuns(log func(format string, args ...any)) *Runs {
+// mistakes in the program; nil drops them. The board is nil where no other server
+// is to show them.
+func NewRuns(shown *board.Board, log func(format string, args ...any)) *Runs {
 	if log == nil {
 		log = func(string, ...any) {}
 	}
-	r := &Runs{turn: make(chan struct{}, 1), log: log}
+	r := &Runs{board: shown, turn: make(chan struct{}, 1), log: log}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r
 }
@@ -124,12 +182,26 @@ func (r *Runs) Begin(
 		return Run{}, problem.New(problem.NotNow, "%d questions wait to be worked out", open).
 			With(problem.Remedy{Text: "wait for one of them, or cancel it"})
 	}
-	r.next++
+	asked := Run{
+		Campaign: campaign, Store: store, Question: q, By: by, State: Waiting, Asked: time.Now(),
+	}
+	if r.board == nil {
+		r.next++
+		asked.ID = "w" + strconv.Itoa(r.next)
+	} else {
+		n, again, err := r.board.Begin(r.ctx, request, func(id string) any {
+			asked.ID = id
+			return pin(asked)
+		})
+		if err != nil {
+			return Run{}, err
+		}
+		if again {
+			return r.unpin(n)
+		}
+	}
 	ctx, cancel := context.WithCancel(r.ctx)
-	one := &run{request: request, cancel: cancel, over: make(chan struct{}), Run: Run{
-		ID: "w" + strconv.Itoa(r.next), Campaign: campaign, Store: store, Question: q, By: by,
-		State: Waiting, Asked: time.Now(),
-	}}
+	one := &run{request: request, cancel: cancel, over: make(chan struct{}), Run: asked}
 	r.runs = append(r.runs, one)
 	if len(r.runs) > mostKept { // those that are not over are fewer
 		oldest := slices.IndexFunc(r.runs, func(other *run) bool { return other.Over() })
@@ -139,6 +211,9 @@ func (r *Runs) Begin(
 	r.wg.Go(func() {
 		defer cancel()
 		defer close(one.over)
+		if r.board != nil {
+			r.wg.Go(func() { r.heed(ctx, one) })
+		}
 		answer, err := r.work(ctx, one, in)
 		r.end(one, answer, err, ctx.Err() != nil)
 	})
@@ -159,14 +234,19 @@ func (r *Runs) work(ctx context.Context, one *run, in func() (Input, error)) (_ 
 	one.State = Running
 	q := one.Question
 	r.mu.Unlock()
+	r.show(one)
 	input, err := in()
 	if err != nil {
 		return nil, err
 	}
 	input.Heard = func(done, of int) {
 		r.mu.Lock()
-		defer r.mu.Unlock()
 		one.Done, one.Of = done, of
+		late := time.Since(one.shown) > showEvery
+		r.mu.Unlock()
+		if late {
+			r.show(one)
+		}
 	}
 	return Work(ctx, input, q)
 }
@@ -174,6 +254,7 @@ func (r *Runs) work(ctx context.Context, one *run, in func() (Input, error)) (_ 
 // end records how a run ended. An answer that was there before the cancellation
 // counts.
 func (r *Runs) end(one *run, answer *Answer, err error, cancelled bool) {
+	defer r.show(one)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one.Ended = time.Now()
@@ -184,6 +265,64 @@ func (r *Runs) end(one *run, answer *Answer, err error, cancelled bool) {
 		one.State = Cancelled
 	default:
 		one.State, one.Err = Failed, err
+	}
+}
+
+// show has the board say how a run stands. What the board does not take is known
+// here.
+func (r *Runs) show(one *run) {
+	if r.board == nil {
+		return
+	}
+	r.mu.Lock()
+	one.shown = time.Now()
+	p, over := pin(one.Run), one.Over()
+	r.mu.Unlock()
+	// The end is written also where the server is about to end.
+	if err := r.board.Put(context.WithoutCancel(r.ctx), p.ID, p, over); err != nil {
+		r.log("what if %s is not shown at other servers: %v", p.ID, err)
+	}
+}
+
+// heed cancels a run that is cancelled at another server.
+func (r *Runs) heed(ctx context.Context, one *run) {
+	for {
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+			return
+		}
+		if n, err := r.board.Get(ctx, one.ID); err == nil && n != nil && n.Cancelled {
+			one.cancel()
+		}
+	}
+}
+
+// elsewhere returns a campaign's run of another server as it is, once it is over
+// or ctx is done.
+func (r *Runs) elsewhere(ctx context.Context, campaign, store, id string) (Run, error) {
+	for {
+		n, err := r.board.Get(r.ctx, id)
+		if err != nil {
+			return Run{}, err
+		}
+		if n == nil {
+			return Run{}, errNone(id)
+		}
+		one, err := r.unpin(n)
+		switch {
+		case err != nil:
+			return Run{}, err
+		case one.Campaign != campaign || one.Store != store:
+			return Run{}, errNone(id)
+		case one.Over():
+			return one, nil
+		}
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+			return one, nil
+		}
 	}
 }
 
@@ -210,6 +349,9 @@ func (r *Runs) Get(ctx context.Context, campaign, store, id string) (Run, error)
 	r.mu.Lock()
 	one, err := r.find(campaign, store, id)
 	r.mu.Unlock()
+	if err != nil && r.board != nil {
+		return r.elsewhere(ctx, campaign, store, id)
+	}
 	if err != nil {
 		return Run{}, err
 	}
@@ -236,6 +378,15 @@ func (r *Runs) Cancel(ctx context.Context, campaign, store, id string) (Run, err
 	r.mu.Lock()
 	one, err := r.find(campaign, store, id)
 	r.mu.Unlock()
+	if err != nil && r.board != nil {
+		if _, err := r.Now(campaign, store, id); err != nil {
+			return Run{}, err
+		}
+		if err := r.board.Cancel(ctx, id); err != nil {
+			return Run{}, err
+		}
+		return r.elsewhere(ctx, campaign, store, id)
+	}
 	if err != nil {
 		return Run{}, err
 	}
@@ -243,15 +394,38 @@ func (r *Runs) Cancel(ctx context.Context, campaign, store, id string) (Run, err
 	return r.Get(ctx, campaign, store, id)
 }
 
-// Of returns the runs of a campaign, the newest first.
+// Of returns the runs of a campaign, the newest first. Where the board cannot be
+// read they are those of this server.
 func (r *Runs) Of(campaign, store string) []Run {
+	all := []Run{}
+	for _, one := range slices.Backward(r.all()) {
+		if one.Campaign == campaign && one.Store == store {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// all are the runs that are remembered, the newest last.
+func (r *Runs) all() (all []Run) {
+	if r.board != nil {
+		notes, err := r.board.All(r.ctx)
+		for _, n := range notes {
+			one, unread := r.unpin(n)
+			if err = errors.Join(err, unread); unread == nil {
+				all = append(all, one)
+			}
+		}
+		if err == nil {
+			return all
+		}
+		all = nil
+		r.log("what is imagined at other servers cannot be read: %v", err)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := []Run{}
-	for _, one := range slices.Backward(r.runs) {
-		if one.Campaign == campaign && one.Store == store {
-			all = append(all, one.Run)
-		}
+	for _, one := range r.runs {
+		all = append(all, one.Run)
 	}
 	return all
 }

@@ -16,7 +16,7 @@ import (
 // answers make room for new ones; Close ends all.
 func TestRuns(t *testing.T) {
 	in := run(t, fmt.Sprintf(electrolyte, "lognei", 1, ""))
-	runs := whatif.NewRuns(t.Logf)
+	runs := whatif.NewRuns(nil, t.Logf)
 	defer runs.Close()
 	var at, most atomic.Int32
 	release := make(chan struct{})
@@ -105,7 +105,7 @@ func TestRuns(t *testing.T) {
 
 // Law: a mistake in the program fails the question it was met in, and others are answered.
 func TestMistake(t *testing.T) {
-	runs := whatif.NewRuns(t.Logf)
+	runs := whatif.NewRuns(nil, t.Logf)
 	defer runs.Close()
 	inputs := map[string]func() (whatif.Input, error){
 		"d1": func() (whatif.Input, error) { panic("a mistake") },

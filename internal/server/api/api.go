@@ -109,8 +109,8 @@ type Options struct {
 // set by [New] and not changed later; audits has a lock of its own. Its methods
 // may be called by several goroutines.
 //
-// audits live as long as the process: an audit follows from the store and can
-// be asked for again, so that nothing of it is kept on the disk. earlier
+// audits live as long as the process, or are on a board: an audit follows from the
+// store and can be asked for again, so that nothing of it is kept on the disk. earlier
 // answers repeats of requests that were sent before an upgrade.
 type API struct {
 	*gate.Gate
@@ -159,7 +159,8 @@ func New(o Options) *API {
 	refusals()
 	a := &API{
 		Gate: o.Gate, options: o, lab: o.Lab, whatIf: o.WhatIf, closing: o.Closing,
-		keyed: http.NewServeMux(),
+		keyed:  http.NewServeMux(),
+		audits: audits{board: o.Lab.Board("audit/", "a"), changed: make(chan struct{})},
 	}
 	a.earlier = openEarlierKeys(filepath.Join(o.Lab.Private(), "idempotency"), o.Log)
 	schemas := newSchemas(nil)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/attest"
+	"github.com/campaignd/campaignd/internal/board"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/server/gate"
@@ -40,7 +42,7 @@ type AuditWanted struct {
 }
 
 // AuditRun is an audit that was asked for. What is exported changes once, from
-// running to done or failed, under the lock of [audits]; readers get a copy.
+// running to done or failed, in [audits]; readers get a copy.
 type AuditRun struct {
 	ID       string            `json:"id"`
 	Campaign string            `json:"campaign"`
@@ -50,9 +52,7 @@ type AuditRun struct {
 	Audit    *attest.Audit     `json:"audit,omitempty" doc:"What was found, as in campaignd audit --json."`
 	Problem  *problems.Problem `json:"problem,omitempty" doc:"Why it failed."`
 
-	// done is closed at the end, for those who wait; request is the key of the
-	// request that began it, empty for none.
-	done    chan struct{}
+	// request is the key of the request that began it, empty for none.
 	request string
 }
 
@@ -73,14 +73,18 @@ type auditStateInput struct {
 
 type auditStateOutput struct{ Body AuditRun }
 
-// audits are those of this process: one at a time, since each takes all of a
-// processor. They are numbered from 1 in each process, so that an id of an
-// earlier process may name another audit, or none: which is why a missing one
-// is explained by a restart.
+// audits are those of the lab: one at a time at each server, since each takes all of
+// a processor. Of one server they are numbered from 1 in each process, so that an
+// id of an earlier process may name another audit, or none: which is why a missing
+// one is explained by a restart. A board shows those of several servers at all.
 type audits struct {
-	mu   sync.Mutex
-	next int
-	runs []*AuditRun // the newest last
+	board *board.Board // nil where there is one server
+
+	mu      sync.Mutex
+	next    int
+	running bool
+	runs    []*AuditRun   // the newest last; none with a board
+	changed chan struct{} // closed and made anew at each end
 }
 
 // keptAudits is how many audits are remembered. What they found may be large,
@@ -92,63 +96,133 @@ const keptAudits = 32
 // begun this one before: the caller answers with it and starts nothing.
 //
 // A second audit is refused and not queued: a queue would hide from people that
-// theirs has not begun, and an audit may take an hour. Only the newest can be
-// running, since none begins while one runs.
-func (l *audits) begin(campaign, request string) (run *AuditRun, again bool, err error) {
+// theirs has not begun, and an audit may take an hour.
+func (l *audits) begin(ctx context.Context, campaign, request string) (run AuditRun, again bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, other := range l.runs {
-		if request != "" && other.request == request {
-			return other, true, nil
-		}
-	}
-	if n := len(l.runs); n > 0 && l.runs[n-1].State == "running" {
+	run = AuditRun{Campaign: campaign, State: "running", Began: time.Now(), request: request}
+	known := l.begun(ctx, request)
+	switch {
+	case known != nil:
+		return *known, true, nil
+	case l.running:
 		// Of what, is not for everybody to know.
-		return nil, false, problem.New(problem.NotNow, "another audit runs").
+		return run, false, problem.New(problem.NotNow, "another audit runs").
 			With(problem.Remedy{Text: "wait for its end, and ask again"})
+	case l.board != nil:
+		n, again, err := l.board.Begin(ctx, request, func(id string) any {
+			run.ID = id
+			return run
+		})
+		if again {
+			run, err = l.unpin(n)
+		}
+		l.running = err == nil && !again
+		return run, again, err
 	}
 	l.next++
-	run = &AuditRun{
-		request: request,
-
-		ID: "a" + strconv.Itoa(l.next), Campaign: campaign, State: "running",
-		Began: time.Now(), done: make(chan struct{}),
-	}
-	l.runs = append(l.runs, run)
+	run.ID = "a" + strconv.Itoa(l.next)
+	l.runs = append(l.runs, &run)
 	if len(l.runs) > keptAudits {
 		l.runs = l.runs[1:]
 	}
+	l.running = true
 	return run, false, nil
 }
 
-// end notes what came of one, and wakes those who wait. The channel is closed
-// with the lock held, so that find afterwards sees the end.
-func (l *audits) end(run *AuditRun, audit *attest.Audit, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer close(run.done)
-	if err != nil {
-		run.State, run.Problem = "failed", problems.Of(err)
-		return
+// begun returns the audit that a request has begun before, nil for none. The
+// caller holds mu.
+func (l *audits) begun(ctx context.Context, request string) *AuditRun {
+	if request == "" {
+		return nil
 	}
-	passed := audit.Passed()
-	run.State = "done"
-	run.Audit = audit
-	run.Passed = &passed
+	for _, other := range l.runs {
+		if other.request == request {
+			return other
+		}
+	}
+	if l.board == nil {
+		return nil
+	}
+	all, err := l.board.All(ctx)
+	if err != nil {
+		return nil // to begin fails, too
+	}
+	for _, n := range all {
+		if n.Request == request {
+			if run, err := l.unpin(n); err == nil {
+				return &run
+			}
+		}
+	}
+	return nil
 }
 
-// find returns an audit as it is, and the channel that is closed at its end.
-// The copy is shallow: what its pointers lead to is not changed any more once
-// they are set.
-func (l *audits) find(id string) (AuditRun, <-chan struct{}, bool) {
+// end notes what came of one, and wakes those who wait.
+func (l *audits) end(run AuditRun, audit *attest.Audit, err error) error {
+	run.State = "failed"
+	if err != nil {
+		run.Problem = problems.Of(err)
+	} else {
+		passed := audit.Passed()
+		run.State, run.Audit, run.Passed = "done", audit, &passed
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running = false
+	if l.board != nil {
+		err := l.board.Put(context.Background(), run.ID, run, true)
+		if err == nil {
+			return nil
+		}
+		run.State, run.Audit, run.Passed, run.Problem = "failed", nil, nil, problems.Of(err)
+		return errors.Join(err, l.board.Put(context.Background(), run.ID, run, true))
+	}
+	for i, other := range l.runs {
+		if other.ID == run.ID {
+			l.runs[i] = &run
+		}
+	}
+	close(l.changed)
+	l.changed = make(chan struct{})
+	return nil
+}
+
+// unpin reads an audit from a board. One whose process has ended has failed.
+func (l *audits) unpin(n *board.Note) (run AuditRun, err error) {
+	err = json.Unmarshal(n.Text, &run)
+	if l.board.Lost(n) {
+		run.State = "failed"
+		run.Problem = problems.Of(problem.New(problem.Interrupted, "the server that audited it has ended").
+			With(problem.Remedy{Text: "begin another audit"}))
+	}
+	return run, err
+}
+
+// lookEvery is how often a board is looked at for the end of an audit.
+const lookEvery = 250 * time.Millisecond
+
+// find returns an audit as it is, and a channel that yields when it is to be looked at
+// again.
+func (l *audits) find(ctx context.Context, id string) (run AuditRun, again <-chan struct{}, ok bool, err error) {
+	if l.board != nil {
+		n, err := l.board.Get(ctx, id)
+		if n == nil || err != nil {
+			return run, nil, false, err
+		}
+		run, err = l.unpin(n)
+		tick := make(chan struct{})
+		time.AfterFunc(lookEvery, func() { close(tick) })
+		return run, tick, err == nil, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, run := range l.runs {
 		if run.ID == id {
-			return *run, run.done, true
+			return *run, l.changed, true, nil
 		}
 	}
-	return AuditRun{}, nil, false
+	return AuditRun{}, nil, false, nil
 }
 
 // checkpointInput and those that follow are what the operations below take and
@@ -340,14 +414,14 @@ func (a *API) beginAudit(
 			o.Since = append(o.Since, attest.Earlier{File: nameOf(k, i), Checkpoint: old})
 		}
 	}
-	run, again, err := a.audits.begin(c.Name(), askedAs(ctx))
+	run, again, err := a.audits.begin(ctx, c.Name(), askedAs(ctx))
 	if err != nil {
 		return nil, problems.Of(err)
 	}
-	begun, _, _ := a.audits.find(run.ID)
+	begun := &auditBegun{Location: Base + "/audits/" + run.ID, Body: run}
 	if again {
 		replayed(ctx)
-		return &auditBegun{Location: Base + "/audits/" + begun.ID, Body: begun}, nil
+		return begun, nil
 	}
 	// The audit outlives its request, whose caller asks for the result later,
 	// but not the server: a shutdown must not wait an hour for it.
@@ -362,9 +436,11 @@ func (a *API) beginAudit(
 	go func() {
 		defer cancel()
 		audit, err := a.audit(ctx, c, o, in.Body != nil && in.Body.Files)
-		a.audits.end(run, audit, err)
+		if err := a.audits.end(run, audit, err); err != nil {
+			a.options.Log("what the audit %s has found is lost: %v", run.ID, err)
+		}
 	}()
-	return &auditBegun{Location: Base + "/audits/" + begun.ID, Body: begun}, nil
+	return begun, nil
 }
 
 // audit audits a campaign's store, with the attached files where that is asked
@@ -411,7 +487,10 @@ func (a *API) audit(
 // path names no campaign, so that the table of permissions cannot protect it:
 // the operation asks here, by the campaign that the audit is of.
 func (a *API) auditState(ctx context.Context, in *auditStateInput) (*auditStateOutput, error) {
-	run, done, ok := a.audits.find(in.Audit)
+	run, again, ok, err := a.audits.find(ctx, in.Audit)
+	if err != nil {
+		return nil, problems.Of(err)
+	}
 	if !ok || !gate.Sees(ctx, run.Campaign) && gate.IdentityOf(ctx).May(accounts.Audit, run.Campaign) != nil {
 		// Whoever may audit no more than some campaigns is told of others'
 		// audits what they are told of those that there are not.
@@ -424,16 +503,20 @@ func (a *API) auditState(ctx context.Context, in *auditStateInput) (*auditStateO
 	if err := a.Allowed(ctx, accounts.Audit, run.Campaign); err != nil {
 		return nil, problems.Of(err)
 	}
-	if run.State == "running" && in.Wait > 0 {
+	// At most a minute, by the document: who wants to wait longer asks again.
+	timeout := time.After(time.Duration(in.Wait) * time.Second)
+	for ok && run.State == "running" && in.Wait > 0 {
 		select {
-		case <-done:
-		// At most a minute, by the document: who wants to wait longer asks
-		// again.
-		case <-time.After(time.Duration(in.Wait) * time.Second):
+		case <-again:
+			if run, again, ok, err = a.audits.find(ctx, in.Audit); err != nil {
+				return nil, problems.Of(err)
+			}
+			continue
+		case <-timeout:
 		case <-a.closing:
 		case <-ctx.Done():
 		}
-		run, _, _ = a.audits.find(in.Audit)
+		break
 	}
 	return &auditStateOutput{run}, nil
 }

@@ -213,7 +213,7 @@ func (a *API) campaigns() {
 // stores, and the lab lists campaigns in that order.
 func (a *API) list(ctx context.Context, in *Page) (*campaignsOutput, error) {
 	all := slices.DeleteFunc(a.lab.Campaigns(), func(c *lab.Campaign) bool { return !gate.Sees(ctx, c.Name()) })
-	key := func(c *lab.Campaign) string { return c.Name() + "\x00" + c.Store() }
+	key := func(c *lab.Campaign) string { return c.Name() + "\x00" + c.Place() }
 	first, _ := slices.BinarySearchFunc(all, in.Cursor, func(c *lab.Campaign, cursor string) int {
 		if key(c) <= cursor {
 			return -1

@@ -149,7 +149,7 @@ func (a *API) imagining() {
 		}
 		actor, _ := gate.ActorOf(ctx)
 		by := events.ActorName(actor)
-		run, err := a.whatIf.Begin(c.Name(), c.Store(), by, askedAs(ctx), q, c.WhatIf)
+		run, err := a.whatIf.Begin(c.Name(), c.Place(), by, askedAs(ctx), q, c.WhatIf)
 		if err != nil {
 			return nil, problems.Of(err)
 		}
@@ -162,7 +162,7 @@ func (a *API) imagining() {
 		func(ctx context.Context, c *lab.Campaign, in *whatIfListInput) (*whatIfListOutput, error) {
 			out := &whatIfListOutput{}
 			out.Body.WhatIfs = []WhatIf{}
-			for _, r := range a.whatIf.Of(c.Name(), c.Store()) {
+			for _, r := range a.whatIf.Of(c.Name(), c.Place()) {
 				r.Answer = nil
 				out.Body.WhatIfs = append(out.Body.WhatIfs, whatIfOf(r))
 			}
@@ -180,7 +180,7 @@ func (a *API) imagining() {
 				case <-ctx.Done():
 				}
 			}()
-			run, err := a.whatIf.Get(ctx, c.Name(), c.Store(), in.WhatIf)
+			run, err := a.whatIf.Get(ctx, c.Name(), c.Place(), in.WhatIf)
 			if err != nil {
 				return nil, problems.Of(err)
 			}
@@ -190,7 +190,7 @@ func (a *API) imagining() {
 		"/campaigns/{campaign}/what-ifs/{whatif}/cancel", "Cancel it",
 		"One that is over stays as it is."),
 		func(ctx context.Context, c *lab.Campaign, in *whatIfCancelInput) (*whatIfOutput, error) {
-			run, err := a.whatIf.Cancel(ctx, c.Name(), c.Store(), in.WhatIf)
+			run, err := a.whatIf.Cancel(ctx, c.Name(), c.Place(), in.WhatIf)
 			if err != nil {
 				return nil, problems.Of(err)
 			}
