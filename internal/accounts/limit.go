@@ -26,8 +26,9 @@ import (
 // accounts are opened they are made anew from the audit log, but for those of
 // names that are no account's, which it does not hold: of these the addresses
 // count. Of several servers each counts what failed at the others in the same
-// way, once it is in the log: what is tried at all of them at the same moment
-// is heard by each as if it were alone, and what comes after is not.
+// way, once it is in the log, where such names stand by their buckets
+// ([Directory.bucket]): what is tried at all of them at the same moment is heard
+// by each as if it were alone, and what comes after is not.
 var limitOf = map[counted]struct {
 	free    int           // failures without a delay
 	longest time.Duration // the longest delay
@@ -158,10 +159,14 @@ func (l *limits) recall(e Entry, familiar bool) {
 		l.forget(e.Account)
 		return
 	}
-	a := attempt{limits: l, at: countersOf(e.Account, e.From, familiar), now: e.Time}
+	name := e.Account
+	if e.facts != nil && e.facts.Bucket != "" {
+		name = bucketName(e.facts.Bucket)
+	}
+	a := attempt{limits: l, at: countersOf(name, e.From, familiar), now: e.Time}
 	l.mu.Lock()
 	for _, k := range a.at {
-		if k.by == ofAddress || e.Account != "" {
+		if k.by == ofAddress || name != "" {
 			l.fail(k, e.Time)
 		}
 	}
@@ -170,6 +175,10 @@ func (l *limits) recall(e Entry, familiar bool) {
 		a.succeeded()
 	}
 }
+
+// bucketName stands for the names of a bucket where attempts are counted. No account
+// is called so.
+func bucketName(bucket string) string { return "bucket " + bucket }
 
 // counts reports whether an entry tells of an attempt with a password, or that
 // those of before are forgotten.

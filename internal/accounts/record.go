@@ -52,6 +52,9 @@ type Facts struct {
 	Details   *Details  `json:"details,omitempty"`
 	Terms     *Terms    `json:"terms,omitempty"`
 	Link      *Link     `json:"link,omitempty"`
+	// Bucket is that of a name that is no account's, with which a login failed at one
+	// of several servers: see [Directory.bucket].
+	Bucket string `json:"bucket,omitempty"`
 	// Earlier says of an entry that it was taken over from an earlier audit
 	// log, and Taken is the state at its end.
 	Earlier *Earlier `json:"earlier,omitempty"`

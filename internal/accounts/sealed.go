@@ -4,9 +4,13 @@ import (
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -66,8 +70,21 @@ func (d *Directory) unsealed(name string, what purpose) (*ceremony, error) {
 	return x, nil
 }
 
-// seal returns the lab's cipher. The key is made by the first who needs it.
+// seal returns the lab's cipher.
 func (d *Directory) seal() (cipher.AEAD, error) {
+	key, err := d.sealKey()
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, damaged("the key of logins that are under way: %w", err)
+	}
+	return cipher.NewGCM(block)
+}
+
+// sealKey returns the lab's key, which is made by the first who needs it.
+func (d *Directory) sealKey() ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
 	log, _ := d.place()
@@ -79,14 +96,25 @@ func (d *Directory) seal() (cipher.AEAD, error) {
 			key, err = log.Value(ctx, sealKey) // another process may have been quicker
 		}
 	}
+	return key, lablog.Fault(err)
+}
+
+// buckets is how many names that are no account's are told apart. What was typed for
+// a name may be a password: of which bucket it is says next to nothing of it.
+const buckets = 4096
+
+// bucket is what failed attempts with a name that is no account's are counted by at
+// several servers, since the log does not hold such names. Which names share one,
+// only servers of the lab know: it is a MAC under the lab's key. They share nothing
+// with an account.
+func (d *Directory) bucket(name string) (string, error) {
+	key, err := d.sealKey()
 	if err != nil {
-		return nil, lablog.Fault(err)
+		return "", err
 	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, damaged("the key of logins that are under way: %w", err)
-	}
-	return cipher.NewGCM(block)
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("name\x00" + name))
+	return fmt.Sprintf("%03x", binary.BigEndian.Uint32(mac.Sum(nil))%buckets), nil
 }
 
 // once claims a ceremony that has proved something, and refuses it where that

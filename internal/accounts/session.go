@@ -141,10 +141,19 @@ func (d *Directory) checkPassword(
 	}
 	d.mu.RUnlock()
 	failed := Entry{Kind: KindLoginFailed, Method: ByPassword, From: from}
+	counted, bucket := name, ""
+	if d.shared != nil { // of every name, so that it takes as long
+		if bucket, err = d.bucket(name); err != nil {
+			return nil, "", err
+		}
+	}
 	if a != nil {
 		failed.Account = name
+	} else if bucket != "" {
+		failed.facts = &Facts{Bucket: bucket}
+		counted = bucketName(bucket)
 	}
-	try, wait, first := d.limits.begin(d.now(), name, from, familiar)
+	try, wait, first := d.limits.begin(d.now(), counted, from, familiar)
 	if try == nil {
 		if first {
 			failed.Kind = KindLockedOut

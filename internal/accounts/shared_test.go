@@ -488,3 +488,36 @@ func TestSharedRefusals(t *testing.T) {
 		t.Errorf("later it is noted %v", got)
 	}
 }
+
+// Law: whether there is an account of a name cannot be told from when further attempts are refused,
+// at several servers neither; no name that is no account's is in the log.
+func TestSharedLimitsOfNobody(t *testing.T) {
+	one, other, _ := servers(t, Options{})
+	heard := func(name, from string) (n int) {
+		t.Helper()
+		for i := range 20 {
+			at := []*Directory{one, other}[i%2]
+			_, _, err := at.Login(t.Context(), name, "a wrong one", from)
+			switch codeOf(err) {
+			case problem.Unauthenticated:
+				n++
+			case problem.TooMany:
+				return n
+			default:
+				t.Fatal(err)
+			}
+		}
+		return n
+	}
+	if bob, nobody := heard("bob", "192.0.2.7"), heard("carl-or-a-password", "192.0.2.8"); bob != nobody {
+		t.Errorf("%d attempts are heard with an account, and %d with none", bob, nobody)
+	}
+	log, err := one.lab.Store()
+	done(t, err)
+	for e, err := range log.Read(t.Context(), 0) {
+		done(t, err)
+		if strings.Contains(string(e.Data), "carl") {
+			t.Errorf("the log holds %s", e.Data)
+		}
+	}
+}
