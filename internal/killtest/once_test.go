@@ -258,12 +258,11 @@ func (c *callers) ask(ctx context.Context, a asked, rng *rand.Rand) {
 // one that does not at most once.
 func TestCountedOnce(t *testing.T) {
 	binary := build(t)
-	requests := setting(t, "CAMPAIGND_ONCE", 300)
 	t.Run("folder", func(t *testing.T) {
-		countedOnce(t, binary, requests, filepath.Join(t.TempDir(), "shared.campaign"))
+		countedOnce(t, binary, setting(t, "CAMPAIGND_ONCE", 300), filepath.Join(t.TempDir(), "shared.campaign"))
 	})
 	t.Run("farm", func(t *testing.T) {
-		countedOnce(t, binary, requests, pgtest.URL(t))
+		countedOnce(t, binary, setting(t, "CAMPAIGND_ONCE_FARM", 150), pgtest.URL(t))
 	})
 }
 

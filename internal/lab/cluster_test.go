@@ -342,3 +342,54 @@ func TestWitness(t *testing.T) {
 		t.Errorf("the log that a machine has never seen has %d new words, want 1", n)
 	}
 }
+
+// Law: a store that changes hands can be read all the while, and what is asked of it or recorded in it
+// meanwhile waits for that, at whichever process; what one process records another shows to
+// the request that follows.
+func TestChangesHands(t *testing.T) {
+	private(t)
+	database := pgtest.URL(t)
+	first, second := process(t, database, "first", nil), process(t, database, "second", watches)
+	define(t, first, byHand)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for held := false; ctx.Err() == nil; held = !held {
+			first.Hand("bench", held)
+			time.Sleep(50 * time.Millisecond)
+		}
+	}()
+	for n := range 40 {
+		at, other := first, second
+		if n%2 == 0 {
+			at, other = second, first
+		}
+		at.Current(t.Context())
+		c, err := at.Campaign("bench")
+		if err != nil {
+			t.Fatal(err)
+		}
+		note := engine.Request{Actor: "person:ada", ID: fmt.Sprint("n", n), Note: &engine.Note{Text: "x"}}
+		stored, err := c.Submit(t.Context(), note)
+		if err != nil {
+			t.Fatalf("note %d: %v", n, err)
+		}
+		other.Current(t.Context())
+		there, err := other.Campaign("bench")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is, want := there.Sequence(), stored[0].Sequence; is < want {
+			t.Errorf("the other process shows event %d, and %d is recorded", is, want)
+		}
+		if _, err := there.Load(t.Context()); err != nil {
+			t.Errorf("it cannot be read: %v", err)
+		}
+		if _, err := c.Load(t.Context()); err != nil {
+			t.Errorf("it cannot be read: %v", err)
+		}
+	}
+	cancel()
+	<-ended
+}

@@ -14,6 +14,15 @@ func (o Options) Opening(open func(folder string, o store.Options) (events.Store
 	return o
 }
 
+// Hand has a store of a lab in a database held by this process, or not any more.
+func (l *Lab) Hand(campaign string, held bool) {
+	c, err := l.Campaign(campaign)
+	if err != nil {
+		panic(err)
+	}
+	c.store.want(held)
+}
+
 // Processes are the identifiers of the processes of a lab in a database that live,
 // and own is that of this one.
 func (l *Lab) Processes() (ids []string, own string) {

@@ -150,7 +150,9 @@ var changesSession = []string{"POST /login", "POST /logout", "POST /confirm"}
 // nobody else: without a session, with one that has ended, has expired or is made up, or with
 // one of an account that was disabled, one is nobody. A token opens what its scopes say, and no
 // account. There is no route that is not written down.
-func TestEveryPage(t *testing.T) {
+func TestEveryPage(t *testing.T) { bothWays(t, everyPage) }
+
+func everyPage(t *testing.T) {
 	g := guard(t)
 	g.begin(bench)
 	g.untilDecided()
@@ -267,7 +269,9 @@ func TestEveryPage(t *testing.T) {
 
 // Law: whatever somebody is refused for what they may not do is in the audit trail, by whichever
 // way they asked for it; what only is not shown to them is not; a refusal that repeats is noted once.
-func TestRefusalsAreNoted(t *testing.T) {
+func TestRefusalsAreNoted(t *testing.T) { bothWays(t, refusalsAreNoted) }
+
+func refusalsAreNoted(t *testing.T) {
 	g := guard(t)
 	g.begin(bench)
 	tokens := map[string]string{"viewer": g.token("viewer"), "expert": g.token("expert"), "nothing": g.token("nothing")}
@@ -325,7 +329,9 @@ func TestRefusalsAreNoted(t *testing.T) {
 
 // Law: nobody ends another's session or revokes another's token or passkey, by knowing what it
 // is called.
-func TestOthersCredentials(t *testing.T) {
+func TestOthersCredentials(t *testing.T) { bothWays(t, othersCredentials) }
+
+func othersCredentials(t *testing.T) {
 	g := guard(t)
 	secret, token, err := g.book.CreateToken(t.Context(), accounts.SystemIdentity("root"), "scientist",
 		accounts.NewToken{Name: "mine", Scopes: []accounts.Permission{accounts.See}})

@@ -265,6 +265,7 @@ func TestKeysOfOthers(t *testing.T) {
 	counts := func(want int) {
 		t.Helper()
 		var held struct{ Notes int }
+		g.lab.Current(t.Context())
 		core, err := g.lab.Campaign("bench")
 		if err != nil {
 			t.Fatal(err)
@@ -289,6 +290,7 @@ func TestKeysOfOthers(t *testing.T) {
 	if _, err := g.book.Grant(t.Context(), accounts.SystemIdentity("root"), "viewer", accounts.Grant{Role: accounts.Scientist}); err != nil {
 		t.Fatal(err)
 	}
+	g.site.settle()
 	for range 2 {
 		send("viewer", "k", http.StatusOK)
 	}

@@ -11,7 +11,9 @@ import (
 // Law: what if is asked over the API and worked out beside; what comes of it has the decision that was really
 // made, what would have been decided, and says in words what stood in for the lab; it is found again in its
 // campaign alone; the campaign's log is as it was.
-func TestWhatIf(t *testing.T) {
+func TestWhatIf(t *testing.T) { bothWays(t, asksWhatIf) }
+
+func asksWhatIf(t *testing.T) {
 	c := serve(t)
 	source := "name: branin\nparameters: [{name: x1, min: -5, max: 10}, {name: x2, min: 0, max: 15}]\n" +
 		"objective: {name: value, goal: minimize}\ninitial: {experiments: 3}\nbudget: {experiments: 6}\ninstrument: {simulated: branin}\npolicy: logei\n"
