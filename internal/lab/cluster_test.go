@@ -357,7 +357,7 @@ func TestChangesHands(t *testing.T) {
 		defer close(ended)
 		for held := false; ctx.Err() == nil; held = !held {
 			first.Hand("bench", held)
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond)
 		}
 	}()
 	for n := range 40 {

@@ -15,7 +15,7 @@ import (
 
 // currentTime is how long a request waits for that. After it, or while the
 // database does not answer, it is answered by what is known here.
-const currentTime = time.Second
+const currentTime = 3 * time.Second
 
 // sizes are how many events the stores of a database had when that was asked last.
 // Who asks meanwhile waits for the same answer.

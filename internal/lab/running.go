@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -145,14 +146,23 @@ func (c *Run) Close() {
 	})
 }
 
-// submit hands a request to the loop and waits until it is recorded.
-func (c *Run) submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
+// submit hands a request to the loop and waits until it is recorded. Where the run
+// ends while the loop records it, it is the run that was cancelled, and not who asks:
+// [Persist] looks what became of it.
+func (c *Run) submit(asker context.Context, r engine.Request) ([]events.Event, error) {
+	ctx, cancel := context.WithCancelCause(asker)
 	defer cancel(nil)
 	defer context.AfterFunc(c.over, func() { cancel(errEnded) })()
 	select {
 	case <-c.started:
-		return c.runner.Submit(ctx, r)
+		stored, err := c.runner.Submit(ctx, r)
+		switch {
+		case asker.Err() != nil || !errors.Is(err, context.Canceled):
+			return stored, err
+		case errors.Is(err, events.ErrUncertain):
+			return nil, drive.ErrOver
+		}
+		return nil, errEnded
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
