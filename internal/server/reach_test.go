@@ -61,8 +61,10 @@ func (g *guarded) equip(labFile string) {
 		"secret.csv": "x,flow\n0.25,1\n0.5,2\n0.75,3\n1,1\n",
 		"taste.csv":  "x,flow\n0.25,1\n0.5,2\n",
 	} {
-		if err := os.WriteFile(filepath.Join(g.lab.Folder(), name), []byte(text), 0o600); err != nil {
-			g.t.Fatal(err)
+		for _, l := range g.site.labs {
+			if err := os.WriteFile(filepath.Join(l.Folder(), name), []byte(text), 0o600); err != nil {
+				g.t.Fatal(err)
+			}
 		}
 	}
 }
