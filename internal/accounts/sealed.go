@@ -99,7 +99,7 @@ func (d *Directory) sealKey() ([]byte, error) {
 	return key, lablog.Fault(err)
 }
 
-// buckets is how many names that are no account's are told apart. What was typed for
+// buckets is how many names that are no account's are kept apart. What was typed for
 // a name may be a password: of which bucket it is says next to nothing of it.
 const buckets = 4096
 

@@ -26,10 +26,16 @@ import (
 // servers of a lab in a database. Without, one server serves a folder.
 const farmVariable = "CAMPAIGND_FARM"
 
-// bothWays has a test serve its lab both ways.
+// bothWays has a test serve its lab both ways, by a farm where time is not short.
 func bothWays(t *testing.T, test func(t *testing.T)) {
 	t.Run("folder", func(t *testing.T) { t.Setenv(farmVariable, ""); test(t) })
-	t.Run("farm", func(t *testing.T) { t.Setenv(farmVariable, "2"); test(t) })
+	t.Run("farm", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("TestFarm is short")
+		}
+		t.Setenv(farmVariable, "2")
+		test(t)
+	})
 }
 
 // site is a lab that is served for the time of a test, at one address: by one server, or by a farm
