@@ -119,9 +119,9 @@ var (
 	// store.
 	ErrEarlierFormat = errors.New("the store was written by a campaignd from before 0.1.0")
 	// ErrUncertain means that an Append may or may not have become durable: the
-	// disk failed, or the caller stopped waiting. The log shows which once it
+	// disk failed, the database did not answer, or the caller stopped waiting. The log shows which once it
 	// is opened or read again; nothing was acknowledged.
-	ErrUncertain = errors.New("the write may or may not have reached the disk")
+	ErrUncertain = errors.New("the write may or may not be stored")
 )
 
 // ConflictError reports an Append whose writer had not seen the campaign's

@@ -83,9 +83,9 @@ var (
 	ErrReadOnly = errors.New("the store was opened for reading only")
 	// ErrStopped means that a write failed earlier, for the reason that the
 	// error also wraps, and that the log takes no more events. What was
-	// acknowledged is on disk; open the store again once the disk works and has
+	// acknowledged is stored; open the store again once what failed works and has
 	// room.
-	ErrStopped = errors.New("the log stopped after the disk failed")
+	ErrStopped = errors.New("the log stopped after a write failed")
 	// ErrNotExtended means that a log does not extend an earlier head of it:
 	// events before that head were changed or removed.
 	ErrNotExtended = errors.New("the log does not extend the earlier checkpoint")

@@ -220,7 +220,7 @@ func (c *Campaign) Submit(ctx context.Context, r engine.Request) ([]events.Event
 	})
 	if errors.Is(err, events.ErrStopped) && !errors.Is(err, events.ErrUncertain) {
 		err = problem.New(problem.Unavailable, "%w", err).With(problem.Remedy{
-			Text: "make room on the disk: the store is opened again by itself once it takes writes",
+			Text: "mend what failed, a full disk by making room: the store is opened again by itself once it takes writes",
 		})
 	}
 	if err != nil || len(stored) == 0 {

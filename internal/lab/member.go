@@ -149,7 +149,7 @@ func (s *member) hold() {
 var (
 	// errMended ends the following of a log that has stopped, on a disk that takes
 	// writes again.
-	errMended = errors.New("the disk takes writes again")
+	errMended = errors.New("the store takes writes again")
 	// errTurn ends it where the store is to be held by another process from now on,
 	// or by this one.
 	errTurn = errors.New("the store changes hands")
@@ -255,7 +255,7 @@ func (s *member) mending(ctx context.Context, turn context.CancelCauseFunc, at S
 				return
 			}
 			if own.Probe() == nil {
-				s.lab.options.Log("%s is opened again: its disk takes writes", s.path)
+				s.lab.options.Log("%s is opened again: it takes writes", s.path)
 				turn(errMended)
 				return
 			}

@@ -190,9 +190,10 @@ func (l *Log) Close() error {
 var ErrInUse = problem.New(problem.Unavailable,
 	"another process holds the lab's log of this folder")
 
-// restart is the remedy for a disk that failed.
+// restart is the remedy for a write that failed, on a disk or in a database: which
+// one, the error says that goes with it.
 var restart = problem.Remedy{
-	Text:   "make room on the disk or mend it, and look whether it was recorded",
+	Text:   "mend what failed, a full disk by making room, and look whether it was recorded",
 	Action: problem.Trail,
 }
 
@@ -207,12 +208,12 @@ func Fault(err error) error {
 		return ErrInUse
 	case errors.Is(err, events.ErrDamaged):
 		return problem.New(problem.Damaged, "the lab's log is damaged: %w; nothing was changed; "+
-			"restore its folder from a copy", err)
+			"restore it from a copy", err)
 	case errors.Is(err, events.ErrNewerFormat), errors.As(err, &unknown):
 		return problem.New(problem.Unsupported, "the lab's log: %w", err)
 	case errors.Is(err, events.ErrUncertain):
 		return problem.New(problem.Uncertain,
-			"it may or may not be recorded: the disk of the lab's log failed: %w", err).With(restart)
+			"it may or may not be recorded: the lab's log could not be written: %w", err).With(restart)
 	}
 	return problem.New(problem.Unavailable, "the lab's log cannot be read or written: %w", err)
 }

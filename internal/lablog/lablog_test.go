@@ -3,8 +3,10 @@ package lablog_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -149,5 +151,21 @@ func TestDiskFails(t *testing.T) {
 	}
 	if storeOf(t, l) != after || len(kindsOf(t, after)) != 1 {
 		t.Error("it is opened again and again, or has lost something")
+	}
+}
+
+// Law: a fault says what has failed, and blames no disk for a database.
+func TestFaultSaysWhatItIs(t *testing.T) {
+	cause := errors.New("the database does not answer")
+	for of, code := range map[error]problem.Code{
+		events.ErrUncertain: problem.Uncertain, events.ErrStopped: problem.Unavailable, events.ErrDamaged: problem.Damaged,
+	} {
+		err := lablog.Fault(fmt.Errorf("%w: %w", of, cause))
+		if text := err.Error(); !strings.Contains(text, cause.Error()) || strings.Contains(text, "disk") || strings.Contains(text, "folder") {
+			t.Errorf("%s: %s", code, text)
+		}
+		if !errors.Is(err, code) {
+			t.Errorf("%v is no %s", err, code)
+		}
 	}
 }
