@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -130,6 +132,48 @@ func TestCluster(t *testing.T) {
 		t.Error("nothing is suggested after the hand-over")
 	}
 	audited(t, c)
+}
+
+// Law: a process of another version, which says of itself what this one does not know, or
+// asks what it does not understand, holds nothing up: campaigns are driven, and it is
+// answered that it was not understood.
+func TestOtherVersions(t *testing.T) {
+	private(t)
+	database := pgtest.URL(t)
+	server, worker := process(t, database, "server", watches), process(t, database, "worker", nil)
+	for id, said := range map[string]string{
+		"nothing":   ``,
+		"no JSON":   `{"process":`,
+		"a list":    `[1, 2]`,
+		"more":      `{"process": {"host": "x", "pid": 7, "drives": true, "moods": {"a": [1]}}, "stores": {"bench": 1}, "tides": 4}`,
+		"otherwise": `{"process": {"host": {"name": "x"}, "drives": "at night", "instruments": {"pump": 2}}, "stores": []}`,
+	} {
+		pgtest.SQL(t, database, fmt.Sprintf(
+			`insert into cd_worker (worker, until, said) values ('%s', clock_timestamp() + interval '1 hour', convert_to('%s', 'UTF8'))`,
+			id, said))
+	}
+	eventually(t, "all are known to live", func() bool { return processes(server) == 7 })
+	c := define(t, server, byHand)
+	eventually(t, "it is driven", func() bool { return drivers(t, []string{"bench"}, worker)[0] == 1 })
+
+	db, err := store.OpenDatabase(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, letter := range []string{"", "\x00\x01", "GET /v1/status", "LEAP /v9/moon HTTP/1.1\r\nHost: store\r\n\r\n"} {
+		answer, err := db.AskHolder(t.Context(), "bench", []byte(letter))
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 4") {
+			t.Errorf("the letter %q is answered %q, %v", letter, answer, err)
+		}
+	}
+	if _, err := db.AskHolder(t.Context(), "of another time", nil); !errors.Is(err, store.ErrNobody) {
+		t.Errorf("of a store that is not there: %v", err)
+	}
+	note := engine.Request{Actor: "person:ada", Note: &engine.Note{Text: "it goes on"}}
+	if _, err := c.Submit(t.Context(), note); err != nil {
+		t.Error(err)
+	}
 }
 
 // suggested is the experiment that a campaign suggests.
