@@ -39,6 +39,8 @@ type cluster struct {
 	holders  map[string]string    // by store
 	free     map[string]time.Time // since when a store that is to be driven has had no holder
 	failures map[string]failure   // by store
+	offer    offer
+	given    map[string]time.Time // when a store was handed over, by its name
 	leaving  bool
 	office   events.Store // the hold of who forwards, nil where another process has it
 
@@ -100,7 +102,7 @@ func openCluster(ctx context.Context, l *Lab) (*cluster, error) {
 	c := &cluster{
 		lab: l, db: db, news: make(chan struct{}, 1),
 		others: make(map[string]Process), holders: make(map[string]string),
-		free: make(map[string]time.Time), failures: make(map[string]failure),
+		free: make(map[string]time.Time), failures: make(map[string]failure), given: make(map[string]time.Time),
 	}
 	db.Describe(func() any { return c.self() })
 	if _, err := db.Worker(ctx); err != nil {
@@ -303,9 +305,13 @@ func (c *cluster) assign() {
 			take = append(take, s)
 		}
 	}
+	over := c.give(driven, due, now)
 	c.mu.Unlock()
 	for _, s := range take {
 		s.want(true)
+	}
+	if over != nil { // another one has less than its share
+		over.want(false)
 	}
 }
 

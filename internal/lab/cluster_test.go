@@ -176,6 +176,117 @@ func TestOtherVersions(t *testing.T) {
 	}
 }
 
+// holds counts how often processes have said in the lab's log that they hold a store.
+func holds(t *testing.T, l *lab.Lab) (n int) {
+	t.Helper()
+	log, err := l.Log()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind == events.KindStoreHeld {
+			n++
+		}
+	}
+	return n
+}
+
+// Law: a process that comes later gets its share of campaigns that stand still, each
+// handed over once, driven by one process at a time, and none is handed on.
+func TestShare(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits until campaigns have stood still")
+	}
+	private(t)
+	database := pgtest.URL(t)
+	labs := []*lab.Lab{process(t, database, "first", nil), process(t, database, "second", nil)}
+	eventually(t, "the two know each other", func() bool { return processes(labs[0]) == 2 && processes(labs[1]) == 2 })
+	var names []string
+	for i := range 6 {
+		names = append(names, fmt.Sprint("bench", i))
+		define(t, labs[0], strings.Replace(byHand, "bench", names[i], 1))
+	}
+	even := func(each int) {
+		t.Helper()
+		eventually(t, "all drive alike", func() bool {
+			total, alike := 0, true
+			for _, n := range drivers(t, names, labs...) {
+				total += n
+				alike = alike && n == each
+			}
+			if total > len(names) {
+				t.Errorf("%d campaigns are driven %d times", len(names), total)
+			}
+			return alike
+		})
+	}
+	even(3)
+	labs = append(labs, process(t, database, "late", nil))
+	even(2)
+	time.Sleep(2 * lab.GiveAfter) // in which nothing more may happen
+	even(2)
+	if n := holds(t, labs[0]); n != len(names)+2 {
+		t.Errorf("stores were taken %d times: %d, and two that were handed over", n, len(names))
+	}
+	for _, name := range names {
+		c, err := labs[2].Campaign(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if suggested(t, c) == "" {
+			t.Errorf("%s does not go on", name)
+		}
+		audited(t, c)
+	}
+}
+
+// Law: no campaign is handed over of which a command is under way, or whose instrument
+// the other process does not reach.
+func TestKept(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits until campaigns have stood still")
+	}
+	private(t)
+	p := &slow{let: make(chan struct{})}
+	reg := builtin.Registry()
+	reg.Instruments = append(reg.Instruments, instruments.Driver{
+		Name:     "pump",
+		Settings: func() definition.Settings { return new(sharedSettings) },
+		Open: func(context.Context, definition.Campaign, instruments.Environment) (instruments.Instrument, error) {
+			return p, nil
+		},
+	})
+	options := func(names []string) func(*lab.Options) {
+		return func(o *lab.Options) {
+			o.Registry, o.Instruments = reg, names
+			write(t, o.Folder, "instruments: {oven: {manual: {}}}\n")
+		}
+	}
+	database := pgtest.URL(t)
+	first := process(t, database, "first", options(nil))
+	var names []string
+	for name, instrument := range map[string]string{"commanded": "{pump: {}}", "baked": "{lab: oven}"} {
+		define(t, first, strings.NewReplacer("bench", name, "instrument: manual", "instrument: "+instrument).Replace(byHand))
+		names = append(names, name)
+	}
+	second := process(t, database, "second", options([]string{}))
+	eventually(t, "the two know each other", func() bool { return processes(first) == 2 })
+	eventually(t, "a command is under way", func() bool {
+		c, err := first.Campaign("commanded")
+		return err == nil && c.Standing().Run.WaitingFor != ""
+	})
+	time.Sleep(2 * lab.GiveAfter) // in which nothing may happen
+	if driven := drivers(t, names, first, second); driven[0] != 2 || driven[1] != 0 {
+		t.Errorf("the two drive %v", driven)
+	}
+	if n := holds(t, first); n != 2 {
+		t.Errorf("stores were taken %d times, want 2", n)
+	}
+}
+
 // suggested is the experiment that a campaign suggests.
 func suggested(t *testing.T, c *lab.Campaign) string {
 	t.Helper()

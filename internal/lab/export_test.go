@@ -8,6 +8,9 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 )
 
+// GiveAfter is how long a campaign stands still before it is handed over.
+const GiveAfter = giveAfter
+
 // Opening returns the options of a lab whose stores are opened by a function.
 func (o Options) Opening(open func(folder string, o store.Options) (events.Store, error)) Options {
 	o.open = open
