@@ -10,14 +10,14 @@ import (
 
 // A process that holds more than its share hands campaigns over to one that holds
 // less, as one that was started later does: one at a time, and only such as stand
-// still. Nobody takes more than its share where it can be helped, so that what was
+// still. No process takes more than its share where it can be helped, so that what was
 // handed over is not handed on.
 
 const (
 	// giveAfter is how long a campaign has stood still, and another process had less
 	// than its share, before it is handed over.
 	giveAfter = 5 * time.Second
-	// keepFor is how long a store that came back, since nobody else took it, stays.
+	// keepFor is how long a store that came back, since no other took it, stays.
 	keepFor = 10 * time.Minute
 )
 

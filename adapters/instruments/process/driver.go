@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/internal/program"
@@ -50,9 +49,7 @@ var Driver = instruments.Driver{
 				return nil, errors.Join(err, i.Close())
 			}
 			i.KeepFiles(files)
-			if !store.InDatabase(env.Store) {
-				i.KeepRecord(filepath.Join(env.Store, "instrument.json"))
-			}
+			i.KeepRecord(env.Store)
 		}
 		return i, nil
 	},

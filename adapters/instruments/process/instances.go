@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
 )
 
 // instance is a running program in the record that a store keeps, so that the
@@ -19,6 +23,8 @@ import (
 // (docs/architecture.md, What is kept outside the logs).
 type instance struct {
 	PID int `json:"pid"`
+	// Host is its machine, where several may read the record; else empty.
+	Host string `json:"host,omitempty"`
 	// Birth is when the process began, in the system's own notation. It tells
 	// the process from a later one with the same PID. Empty where the system
 	// does not say.
@@ -27,53 +33,157 @@ type instance struct {
 	Since   time.Time `json:"since"`
 }
 
-// alive reports whether the process is still the one that was recorded.
-func (n instance) alive() bool { return running(n.PID, n.Birth) }
-
-// KeepRecord names the file that records running instances of the program. Call
-// it before the instrument is used. The file's folder need not exist yet.
-func (i *Instrument) KeepRecord(file string) { i.record = file }
-
-// recorded reads the instances that are still alive. The caller holds
-// i.recording. Those that have ended are left out on the way, so that the
-// record does not grow.
-func (i *Instrument) recorded() (alive []instance, err error) {
-	data, err := os.ReadFile(i.record)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// alive reports whether the process is still the one that was recorded, and
+// whether that is known: of a process on another machine it is not, and it counts
+// as alive for a while.
+func (n instance) alive() (alive, known bool) {
+	if n.Host != "" && n.Host != hostname() {
+		return time.Since(n.Since) < keepElsewhere, false
 	}
-	if err == nil {
-		err = json.Unmarshal(data, &alive)
-	}
-	return slices.DeleteFunc(alive, func(n instance) bool { return !n.alive() }), err
+	return running(n.PID, n.Birth), true
 }
 
-// rerecord changes the record, as a whole file, and reports whether that
-// worked. Failing is no error: an experiment is worth more than the record. The
-// file is replaced as a whole, so that a crash leaves the old record or the new
-// one. recording guards the file within the process; between processes the
-// store's lock does.
+// keepElsewhere is how long after its start a process of another machine stays on
+// the record, where that machine does not look at it again.
+const keepElsewhere = 30 * 24 * time.Hour
+
+// hostname is this machine's name, empty where it has none.
+func hostname() string {
+	name, _ := os.Hostname()
+	return name
+}
+
+// record is where running instances of the program are recorded.
+type record interface {
+	// read returns what was written last, nil for nothing.
+	read() ([]byte, error)
+	// replace writes something new, as a whole, where before is still there; it
+	// reports whether it did.
+	replace(before, next []byte) (done bool, err error)
+	// ready reports whether there is a store to keep it.
+	ready() bool
+	// host is the name by which a process of this machine is recorded, empty where
+	// only this machine reads the record.
+	host() string
+}
+
+// fileRecord is a file in the folder of a store, which the store's lock guards
+// between processes. It is replaced as a whole, so that a crash leaves the old
+// record or the new one.
+type fileRecord string
+
+func (f fileRecord) read() ([]byte, error) {
+	data, err := os.ReadFile(string(f))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return data, err
+}
+
+func (f fileRecord) replace(_, next []byte) (done bool, err error) {
+	fresh := string(f) + ".new"
+	if err := os.WriteFile(fresh, next, 0o600); err != nil {
+		return false, err
+	}
+	err = os.Rename(fresh, string(f))
+	return err == nil, err
+}
+
+func (f fileRecord) ready() bool {
+	_, err := os.Stat(filepath.Dir(string(f)))
+	return err == nil
+}
+
+func (fileRecord) host() string { return "" }
+
+// valueRecord is a value of a store in a database, whose address it is. Any machine
+// that goes on with the campaign reads it. It is opened for each use: a program
+// seldom starts or ends.
+type valueRecord string
+
+const (
+	recordKey = "instrument"
+	// recordTime is how long the database may take: an experiment is worth more.
+	recordTime = 5 * time.Second
+)
+
+func (v valueRecord) read() (data []byte, err error) {
+	err = v.open(func(ctx context.Context, values events.ValueStore) (err error) {
+		data, err = values.Value(ctx, recordKey)
+		return err
+	})
+	return data, err
+}
+
+func (v valueRecord) replace(before, next []byte) (done bool, err error) {
+	err = v.open(func(ctx context.Context, values events.ValueStore) (err error) {
+		done, err = values.SwapValue(ctx, recordKey, before, next)
+		return err
+	})
+	return done, err
+}
+
+func (v valueRecord) open(do func(context.Context, events.ValueStore) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
+	defer cancel()
+	log, err := store.Open(string(v), store.Options{MustExist: true, Shared: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(ctx, log), log.Close())
+}
+
+func (valueRecord) ready() bool  { return true }
+func (valueRecord) host() string { return hostname() }
+
+// KeepRecord has running instances of the program recorded with the store at an
+// address: in instrument.json of a folder, which need not exist yet, or in a
+// database. Call it before the instrument is used.
+func (i *Instrument) KeepRecord(address string) {
+	if store.InDatabase(address) {
+		i.record = valueRecord(address)
+		return
+	}
+	i.record = fileRecord(filepath.Join(address, "instrument.json"))
+}
+
+// recorded reads the record, and the instances in it that may be alive. The
+// caller holds i.recording. Those that have ended are left out on the way, so
+// that the record does not grow.
+func (i *Instrument) recorded() (data []byte, alive []instance, err error) {
+	if data, err = i.record.read(); err == nil && len(data) > 0 {
+		err = json.Unmarshal(data, &alive)
+	}
+	return data, slices.DeleteFunc(alive, func(n instance) bool { alive, _ := n.alive(); return !alive }), err
+}
+
+// rerecord changes the record and reports whether that worked. Failing is no
+// error: an experiment is worth more than the record. recording guards it within
+// the process.
 func (i *Instrument) rerecord(change func([]instance) []instance) (done bool) {
-	if i.record == "" {
+	if i.record == nil {
 		return false
 	}
 	i.recording.Lock()
 	defer i.recording.Unlock()
-	if _, err := os.Stat(filepath.Dir(i.record)); err != nil {
+	if !i.record.ready() {
 		return false // the store is still to be made: a start writes it again
 	}
-	alive, _ := i.recorded() // a record that cannot be read is written anew
-	data, err := json.Marshal(change(alive))
-	if err == nil {
-		err = os.WriteFile(i.record+".new", append(data, '\n'), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(i.record+".new", i.record)
+	var err error
+	for range 3 { // another process that had the campaign may write it, too
+		before, alive, _ := i.recorded() // a record that cannot be read is written anew
+		var data []byte
+		if data, err = json.Marshal(change(alive)); err != nil {
+			break
+		}
+		if done, err = i.record.replace(before, append(data, '\n')); done || err != nil {
+			break
+		}
 	}
 	if err != nil {
 		i.host.Logf("the record of running instruments cannot be kept: %v", err)
 	}
-	return err == nil
+	return done
 }
 
 // enlist adds a running program to the record, once. Where it could not be
@@ -83,12 +193,14 @@ func (i *Instrument) enlist(p *peer) {
 		return
 	}
 	pid := p.Cmd.Process.Pid
+	is := i.started(p)
 	done := i.rerecord(func(alive []instance) []instance {
-		if slices.ContainsFunc(alive, func(n instance) bool { return n.PID == pid }) {
+		if slices.ContainsFunc(alive, is) {
 			return alive
 		}
 		return append(alive, instance{
 			PID:     pid,
+			Host:    i.record.host(),
 			Birth:   birth(pid),
 			Program: i.host.Name(),
 			Since:   p.StartedAt.UTC().Truncate(time.Second),
@@ -100,36 +212,49 @@ func (i *Instrument) enlist(p *peer) {
 // delist removes a program that has ended from the record. By its number: a
 // process that has just ended here is the latest with it.
 func (i *Instrument) delist(p *peer) {
-	pid := p.Cmd.Process.Pid
-	i.rerecord(func(alive []instance) []instance {
-		return slices.DeleteFunc(alive, func(n instance) bool { return n.PID == pid })
-	})
+	is := i.started(p)
+	i.rerecord(func(alive []instance) []instance { return slices.DeleteFunc(alive, is) })
 }
 
-// earlier names the running instances other than p; empty where there are none.
-// Local time, since it is for a person at this machine.
-func (i *Instrument) earlier(p *peer) string {
-	if i.record == "" {
-		return ""
+// started reports which instance is a program that runs here.
+func (i *Instrument) started(p *peer) func(instance) bool {
+	return func(n instance) bool {
+		return p != nil && n.PID == p.Cmd.Process.Pid && (n.Host == "" || n.Host == hostname())
+	}
+}
+
+// earlier names the instances other than p that run or may run, and says which of
+// the two; empty where there are none. Local time, since it is for a person at this
+// machine.
+func (i *Instrument) earlier(p *peer) (names, are string) {
+	if i.record == nil {
+		return "", ""
 	}
 	i.recording.Lock()
-	alive, _ := i.recorded()
+	_, alive, _ := i.recorded()
 	i.recording.Unlock()
-	var names []string
+	is := i.started(p)
+	var all []string
+	are = "is still alive"
 	for _, n := range alive {
-		if p == nil || n.PID != p.Cmd.Process.Pid {
-			names = append(names, fmt.Sprintf("process %d, %s, since %s",
-				n.PID, n.Program, n.Since.Local().Format("2 Jan 15:04:05")))
+		if is(n) {
+			continue
 		}
+		where := ""
+		if _, known := n.alive(); !known {
+			where, are = " on "+n.Host, "may still be alive"
+		}
+		all = append(all, fmt.Sprintf("process %d%s, %s, since %s",
+			n.PID, where, n.Program, n.Since.Local().Format("2 Jan 15:04:05")))
 	}
-	return strings.Join(names, "; ")
+	return strings.Join(all, "; "), are
 }
 
 // reportEarlier reports the instances that an earlier run has left behind.
 func (i *Instrument) reportEarlier() {
-	if names := i.earlier(nil); names != "" {
-		i.host.Logf("an earlier instance of the instrument's program is still alive (%s): "+
+	if names, are := i.earlier(nil); names != "" {
+		i.host.Logf("an earlier instance of the instrument's program %s (%s): "+
 			"it may hold the device, or finish an experiment. "+
-			"If it does not end by itself, look at the device, then end it with kill", names)
+			"If it does not end by itself, look at the device, then end it with kill", are, names)
 	}
 }

@@ -214,7 +214,7 @@ func TestEarlierInstanceIsTold(t *testing.T) {
 	run := func() (*process.Instrument, *logbook) {
 		inst, book := open(t, cfg)
 		inst.Hurry()
-		inst.KeepRecord(record)
+		inst.KeepRecord(filepath.Dir(record))
 		if _, err := inst.Describe(within(t, 20*time.Second)); err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +261,7 @@ func TestRecordFromTheFirstWord(t *testing.T) {
 	inst, _ := open(t, cfg)
 	inst.Hurry()
 	folder := t.TempDir()
-	inst.KeepRecord(filepath.Join(folder, "instrument.json"))
+	inst.KeepRecord(folder)
 	if _, err := inst.Describe(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +332,7 @@ func TestEarlierInstanceIsAlive(t *testing.T) {
 		if err := os.WriteFile(record, []byte(fmt.Sprintf(`[{"pid":%d,"birth":%q}]`, c.pid, c.birth)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		inst.KeepRecord(record)
+		inst.KeepRecord(filepath.Dir(record))
 		_, _ = inst.Describe(within(t, 20*time.Second)) // it tells, then starts the program
 		if told := strings.Contains(book.String(), fmt.Sprintf("still alive (process %d, ", c.pid)); told != c.told {
 			t.Errorf("%s, process %d born at %q: told %t, want %t:\n%s", c.name, c.pid, c.birth, told, c.told, book)
@@ -357,7 +357,7 @@ func TestEarlierInstanceMayHoldTheDevice(t *testing.T) {
 			if err := os.WriteFile(record, []byte(earlier), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			inst.KeepRecord(record)
+			inst.KeepRecord(filepath.Dir(record))
 			_, err := inst.Describe(within(t, 20*time.Second))
 			if err == nil || !strings.Contains(err.Error(), "did not answer") {
 				t.Fatal(err)

@@ -144,9 +144,8 @@ func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply,
 		err = fmt.Errorf("%s did not answer the request %q within %v: "+
 			"where it needs longer, raise reply_within in the campaign file",
 			p.i.host.Name(), req.Op, p.i.host.ReplyWithin)
-		if names := p.i.earlier(p); names != "" {
-			err = fmt.Errorf("%w; an earlier instance, which may hold the device, is still alive: %s",
-				err, names)
+		if names, are := p.i.earlier(p); names != "" {
+			err = fmt.Errorf("%w; an earlier instance, which may hold the device, %s: %s", err, are, names)
 		}
 	}
 	// From here on an answer goes to late: mu decides which of the two comes

@@ -50,9 +50,9 @@ var ErrClosed = errors.New("the instrument is closed")
 type Instrument struct {
 	host      program.Host
 	greeting  wire.Request
-	record    string          // the file of KeepRecord, or empty
+	record    record          // of KeepRecord, or nil
 	files     filestore.Files // of KeepFiles, or nil
-	recording sync.Mutex      // of the file
+	recording sync.Mutex      // of the record
 	reported  sync.Once       // about earlier instances
 
 	// life bounds what is done for a command rather than for a caller.
