@@ -46,8 +46,10 @@ type Inspection struct {
 
 // Standby is a server that follows.
 type Standby struct {
-	Name, State, Sync string // as pg_stat_replication has them
-	Behind            int64  // bytes of WAL that it has not on its disk
+	Name, State, Sync string        // as pg_stat_replication has them
+	Address           string        // from which it follows, empty for a socket of the file system
+	Behind            int64         // bytes of WAL that it has not on its disk
+	Silent            time.Duration // since its newest answer, by the clocks of both; 0 where there is none yet
 }
 
 // Archive is how the WAL is archived.
@@ -190,10 +192,13 @@ func (i *Inspection) lookAtClock(ctx context.Context, c *conn) error {
 
 func (i *Inspection) lookAtStandbys(ctx context.Context, c *conn) (err error) {
 	i.Standbys, err = all(c.query(ctx, `select
-		coalesce(application_name, ''), coalesce(state, ''), coalesce(sync_state, ''),
-		coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn), 0)::bigint
+		coalesce(application_name, ''), coalesce(state, ''), coalesce(sync_state, ''), coalesce(host(client_addr), ''),
+		coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn), 0)::bigint,
+		coalesce(greatest(extract(epoch from clock_timestamp() - reply_time) * 1e9, 0), 0)::bigint
 		from pg_stat_replication where state is distinct from 'backup' order by 1`),
-		func(s *Standby) []any { return []any{&s.Name, &s.State, &s.Sync, &s.Behind} })
+		func(s *Standby) []any {
+			return []any{&s.Name, &s.State, &s.Sync, &s.Address, &s.Behind, (*int64)(&s.Silent)}
+		})
 	return err
 }
 

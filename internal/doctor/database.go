@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -98,6 +99,9 @@ const (
 	clockTolerance = 2 * time.Second
 	// behindTolerance is how far a standby may be behind while all is well.
 	behindTolerance = 64 << 20
+	// silenceTolerance is how long a standby may answer nothing: it does so every ten
+	// seconds, as PostgreSQL comes.
+	silenceTolerance = 30 * time.Second
 )
 
 // databaseRules judge a database, in the order in which a person reads them.
@@ -353,19 +357,27 @@ func judgeStandbys(d *Database) Finding {
 	case !d.Monitor:
 		return unknown("the role does not see which standbys follow", "grant pg_monitor to it")
 	}
-	var list []string
-	following, late := 0, 0
+	var list, silent []string
+	names, addresses := make(map[string]bool), make(map[string]bool) // of those that follow
+	late := 0
 	for _, s := range d.Standbys {
 		list = append(list, fmt.Sprintf("%s %s (%s)", s.Name, s.State, s.Sync))
-		if s.State == "streaming" && (slices.Contains(q.names, s.Name) || slices.Contains(q.names, "*")) {
-			following++
+		switch {
+		case s.Silent > silenceTolerance:
+			silent = append(silent, fmt.Sprintf("%s for %s", s.Name, s.Silent.Round(time.Second)))
+		case s.State == "streaming" && (slices.Contains(q.names, s.Name) || slices.Contains(q.names, "*")):
+			names[s.Name], addresses[s.Address] = true, true
 		}
 		if s.Behind > behindTolerance {
 			late++
 		}
 	}
+	following := len(names) // two that call themselves alike may be one
 	says := strings.Join(list, ", ")
 	switch {
+	case len(silent) > 0:
+		return unsafe(says+"; not answered by its own clock: "+strings.Join(silent, ", ")+", so that it hangs, or its clock is wrong",
+			"look at that standby, and at its clock")
 	case following < q.count:
 		return unsafe(fmt.Sprintf("%d of the %d that a commit needs follow: nothing is acknowledged now", following, q.count),
 			"bring a standby back; never empty synchronous_standby_names")
@@ -373,6 +385,9 @@ func judgeStandbys(d *Database) Finding {
 		return unsafe(says+": one more that is lost, and nothing is acknowledged", "bring the other standby back, or add one")
 	case late > 0:
 		return unsafe(fmt.Sprintf("%s; %d of them is behind by more than %s", says, late, bytes(behindTolerance)), "look why")
+	case len(addresses) < following:
+		return unknown(says+"; several of them follow from one address: whether they are on different machines is not seen",
+			"have each standby on a machine of its own")
 	}
 	return safe(says)
 }
@@ -396,12 +411,12 @@ func judgeArchive(d *Database) Finding {
 }
 
 func judgeProcesses(d *Database) Finding {
-	drives := make(map[string]bool)
+	drives := make(map[string]bool) // by machine
 	var list []string
 	for _, p := range d.Processes {
 		what := "only shows"
 		if p.Drives {
-			drives[p.Host] = true
+			drives[cmp.Or(p.Machine, p.Host)] = true
 			what = "drives " + format.Count(p.Campaigns(), "campaign")
 		}
 		list = append(list, fmt.Sprintf("%s %s", p.ID, what))

@@ -52,7 +52,10 @@ type cluster struct {
 type Process struct {
 	// Host is the name of its machine.
 	Host string `json:"host"`
-	PID  int    `json:"pid"`
+	// Machine is the same for all processes of a machine, under whichever name and in
+	// whichever container, until it is started anew; empty where it cannot be told.
+	Machine string `json:"machine,omitempty"`
+	PID     int    `json:"pid"`
 	// Drives is set where it drives campaigns, and is not about to end.
 	Drives bool `json:"drives"`
 	// Instruments are those of the lab that it reaches; nil for all.
@@ -118,11 +121,17 @@ func (c *cluster) self() Process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Process{
-		Host: host, PID: os.Getpid(), Build: c.lab.options.Build,
+		Host: host, Machine: machine(), PID: os.Getpid(), Build: c.lab.options.Build,
 		Drives:      !c.lab.options.Watches && !c.leaving,
 		Instruments: c.lab.options.Instruments,
 	}
 }
+
+// machine is [Process.Machine]: Linux draws it when it starts.
+var machine = sync.OnceValue(func() string {
+	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // there is none elsewhere
+	return strings.TrimSpace(string(text))
+})
 
 // id is this process to the others.
 func (c *cluster) id() string {
