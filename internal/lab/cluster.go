@@ -53,7 +53,7 @@ type Process struct {
 	// Host is the name of its machine.
 	Host string `json:"host"`
 	// Machine is the same for all processes of a machine, under whichever name and in
-	// whichever container, until it is started anew; empty where it cannot be told.
+	// whichever container, until it is started anew; empty where that is not known.
 	Machine string `json:"machine,omitempty"`
 	PID     int    `json:"pid"`
 	// Drives is set where it drives campaigns, and is not about to end.
