@@ -42,12 +42,15 @@ func dialDatabase(ctx context.Context, address string) (*Client, error) {
 	c := &Client{base: "http://store", who: "the process that holds the store", trusted: true}
 	c.http.Transport = &letters{d, name}
 	c.release = d.Close
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	asking, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	if err := c.call(ctx, http.MethodGet, "/v1/status", nil, &c.status); err != nil {
+	if err := c.call(asking, http.MethodGet, "/v1/status", nil, &c.status); err != nil {
 		err = errors.Join(err, d.Close())
 		if errors.Is(err, store.ErrNobody) || errors.Is(err, events.ErrUncertain) {
 			return nil, ErrNobody // or it is just ending
+		}
+		if asking.Err() != nil && ctx.Err() == nil { // it has died, perhaps, and is believed for a moment
+			return nil, fmt.Errorf("%w: the process that holds it does not answer within %s", events.ErrInUse, dialTimeout)
 		}
 		return nil, fmt.Errorf("control: %w", err)
 	}
