@@ -23,8 +23,9 @@ type Cluster struct {
 	// Promoted is when the newest Failover had made a standby the primary.
 	Promoted time.Time
 
-	dir   *folder
-	lines map[[2]string]*Line
+	dir    *folder
+	direct bool
+	lines  map[[2]string]*Line
 }
 
 // Options says what a cluster is.
@@ -33,6 +34,9 @@ type Options struct {
 	// Asynchronous has the primary acknowledge without a standby, as PostgreSQL
 	// comes.
 	Asynchronous bool
+	// Direct has no lines between the servers, which nothing is to hold or cut: what
+	// passes them on takes this process's time.
+	Direct bool
 }
 
 // NewCluster starts a cluster of the test's own.
@@ -43,7 +47,7 @@ func NewCluster(t testing.TB, o Options) *Cluster {
 	}
 	dir, err := newFolder(binaries(t))
 	must(t, err)
-	c := &Cluster{dir: dir, lines: make(map[[2]string]*Line)}
+	c := &Cluster{dir: dir, direct: o.Direct, lines: make(map[[2]string]*Line)}
 	t.Cleanup(func() {
 		if t.Failed() {
 			c.printLogs(t)
@@ -99,8 +103,11 @@ func (c *Cluster) standby(t testing.TB, s *Server) {
 // source is where a standby has the primary's log from.
 func (c *Cluster) source(t testing.TB, s *Server) string {
 	t.Helper()
-	return fmt.Sprintf("host=127.0.0.1 port=%d user=campaignd application_name=%s",
-		c.Line(t, s.Name, c.Primary).Port(), s.Name)
+	port := c.Primary.Port
+	if !c.direct {
+		port = c.Line(t, s.Name, c.Primary).Port()
+	}
+	return fmt.Sprintf("host=127.0.0.1 port=%d user=campaignd application_name=%s", port, s.Name)
 }
 
 // Standbys are the servers that are not the primary.
