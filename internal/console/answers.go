@@ -105,8 +105,14 @@ type answers struct {
 	self   string         // a random word for this process
 	wg     sync.WaitGroup // timers that are set, sends that are under way, and looks
 
+	// looking is held by the page that looks for all that wait; looked is when it
+	// began. They are taken before mu.
+	looking sync.Mutex
+	looked  time.Time
+
 	mu     sync.Mutex
 	all    map[string]*pending // by their files' names
+	swaps  int                 // how often something kept was changed here
 	unread map[string]bool     // those of which the operator's log has said so
 	closed bool
 }
@@ -150,20 +156,28 @@ func openAnswers(ctx context.Context, o Options) *answers {
 
 // look takes in what is kept. a.mu is held.
 func (a *answers) look() error {
-	unread := func(name string, err error) {
-		if a.unread[name] {
-			return
-		}
-		a.unread[name] = true
-		if folder, ok := a.keeper.(folderKeeper); ok {
-			name = filepath.Join(string(folder), name)
-		}
-		a.log("an answer that is not recorded yet cannot be read, and is not sent: %s: %v", name, err)
-	}
-	all, err := a.keeper.list(unread)
+	all, err := a.keeper.list(a.notRead)
 	if err != nil && all == nil {
 		return err
 	}
+	a.takeIn(all)
+	return err
+}
+
+// notRead says of an answer, once, that it cannot be read. a.mu is held.
+func (a *answers) notRead(name string, err error) {
+	if a.unread[name] {
+		return
+	}
+	a.unread[name] = true
+	if folder, ok := a.keeper.(folderKeeper); ok {
+		name = filepath.Join(string(folder), name)
+	}
+	a.log("an answer that is not recorded yet cannot be read, and is not sent: %s: %v", name, err)
+}
+
+// takeIn makes what is known what is kept. a.mu is held.
+func (a *answers) takeIn(all map[string][]byte) {
 	for name, p := range a.all {
 		if _, there := all[name]; !there {
 			a.unschedule(p)
@@ -177,7 +191,7 @@ func (a *answers) look() error {
 		}
 		p := &pending{file: name}
 		if err := json.Unmarshal(text, p); err != nil {
-			unread(name, err)
+			a.notRead(name, err)
 			continue
 		}
 		if before != nil {
@@ -195,7 +209,39 @@ func (a *answers) look() error {
 			a.schedule(p, max(0, time.Until(p.Due))+elsewhere)
 		}
 	}
-	return err
+}
+
+// refresh takes in what other processes had kept when a page was asked for. Of the
+// pages that wait for that at a time one looks, and who knows what to show does not
+// wait for the database: hundreds of pages may be open.
+func (a *answers) refresh(asked time.Time) {
+	if !a.shared {
+		return
+	}
+	a.looking.Lock()
+	defer a.looking.Unlock()
+	if a.looked.After(asked) {
+		return // another page has looked since
+	}
+	a.looked = time.Now()
+	for range 3 {
+		a.mu.Lock()
+		swaps := a.swaps
+		a.mu.Unlock()
+		all, err := a.keeper.list(func(string, error) {})
+		if err != nil {
+			return // what is known here is shown
+		}
+		a.mu.Lock()
+		current := a.swaps == swaps // else what was found is older than what is known
+		if current {
+			a.takeIn(all)
+		}
+		a.mu.Unlock()
+		if current {
+			return
+		}
+	}
 }
 
 // lookShared is look where other processes keep answers. a.mu is held.
@@ -348,6 +394,7 @@ func (a *answers) store(p *pending) error {
 
 // swap changes what is kept of an answer; nil: nothing is. a.mu is held.
 func (a *answers) swap(p *pending, text []byte) error {
+	a.swaps++
 	swapped, err := a.keeper.swap(p.file, p.text, text)
 	switch {
 	case err != nil:
@@ -442,11 +489,10 @@ func (a *answers) drop(p *pending) error {
 
 // of returns the answers of a person that are not recorded yet, the newest
 // first: copies, which do not change. Those that were taken back or refused are
-// among them.
+// among them. Those of other processes are as the newest look has found them.
 func (a *answers) of(name string) (list []pending) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	_ = a.lookShared() // what is known here is shown
 	for _, p := range a.all {
 		if p.Name == name && p.State != read {
 			list = append(list, *p)

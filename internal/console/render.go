@@ -171,6 +171,7 @@ func (c *Console) shellOf(r *http.Request, title string) *shell {
 		s.At = of.Sequence()
 	}
 	s.Said = saids[r.URL.Query().Get("said")]
+	c.answers.refresh(time.Now()) // the visitor may have been at another server a moment ago
 	s.Pending, s.News = c.pendingOf(s.Visitor), c.newsFor(s.Visitor)
 	s.Open = c.openCount(s.Visitor)
 	return s
