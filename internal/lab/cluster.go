@@ -90,6 +90,12 @@ const (
 	clusterEvery = time.Second
 	// shareTime is how long a store is left to processes that drive fewer.
 	shareTime = 3 * time.Second
+	// newsTime is how long what others have done gathers before it is looked at.
+	newsTime = 100 * time.Millisecond
+	// mostOpening is how many stores a process takes at a time. Of a thousand that
+	// are free at once, the processes that start a moment later have their share,
+	// and a machine is not asked for all at a time.
+	mostOpening = 32
 	// noDriverTime is how long a campaign waits for a process that drives it before it
 	// says that it does.
 	noDriverTime = 10 * time.Second
@@ -177,6 +183,11 @@ func (c *cluster) run() {
 			return
 		case <-tick.C:
 		case <-c.news:
+			select {
+			case <-c.lab.ctx.Done():
+				return
+			case <-time.After(newsTime):
+			}
 		}
 	}
 }
@@ -259,16 +270,19 @@ func (c *cluster) status(name string) control.Status {
 // of those of which it drives none any more.
 //
 // A process takes as many as are due to it where all share alike, and more only
-// where a store has been free for a while: because the others do not reach its
-// instrument, or drive more already.
+// where it has taken those, and a store has been free for a while: because the others
+// do not reach its instrument, drive more already, or are slower.
 func (c *cluster) assign() {
 	self := c.self()
 	var wanted []*member
-	driven := 0
+	driven, opening := 0, 0
 	for _, s := range c.lab.list() {
 		switch {
 		case s.mine():
 			driven++
+			if _, ours := s.local(); !ours {
+				opening++
+			}
 			if !s.drives() && (!s.wants() || c.failing(s.base())) {
 				s.want(false)
 			}
@@ -303,14 +317,19 @@ func (c *cluster) assign() {
 	}
 	all := driven + len(wanted)
 	due := (all + max(1, drivers) - 1) / max(1, drivers)
+	idle := opening == 0
 	var take []*member
 	for _, s := range free {
+		if opening == mostOpening {
+			break // one that is taken is news
+		}
 		waited := now.Sub(c.free[s.base()])
 		if now.Before(c.failures[s.base()].again) || !self.reaches(s.instrument()) {
 			continue
 		}
-		if driven < due || waited > shareTime {
+		if driven < due || idle && waited > shareTime {
 			driven++
+			opening++
 			take = append(take, s)
 		}
 	}
@@ -454,17 +473,19 @@ func (c *cluster) hear(e events.Event) {
 		c.lab.announce()
 		return
 	}
-	for _, s := range c.lab.list() {
-		if s.custody.stream != e.Campaign {
-			continue
-		}
-		s.custody.hear(e)
-		for _, campaign := range s.list() {
-			if !s.custody.started(campaign.name) {
-				campaign.stopped()
+	if name, ok := events.StoreOfStream(e.Campaign); ok {
+		c.lab.mu.Lock()
+		s := c.lab.stores[store.In(c.lab.options.Database, name)]
+		c.lab.mu.Unlock()
+		if s != nil {
+			s.custody.hear(e)
+			for _, campaign := range s.list() {
+				if !s.custody.started(campaign.name) {
+					campaign.stopped()
+				}
 			}
+			c.lab.announce()
 		}
-		c.lab.announce()
 	}
 	select {
 	case c.news <- struct{}{}:

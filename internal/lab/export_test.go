@@ -34,3 +34,18 @@ func (l *Lab) Processes() (ids []string, own string) {
 	defer l.cluster.mu.Unlock()
 	return slices.Sorted(maps.Keys(l.cluster.others)), own
 }
+
+// MostOpening is how many stores a process of a lab in a database takes at a time.
+const MostOpening = mostOpening
+
+// Assign has a process of a lab in a database take what it is to drive, as it does
+// from time to time, and returns how many stores it holds or is about to.
+func (l *Lab) Assign() (mine int) {
+	l.cluster.assign()
+	for _, s := range l.list() {
+		if s.mine() {
+			mine++
+		}
+	}
+	return mine
+}

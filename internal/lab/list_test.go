@@ -1,0 +1,43 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Law: stores are listed in the order of their paths, in whichever they came; to list them makes
+// nothing, however many there are; and who has a list keeps it.
+func TestStoresAreListed(t *testing.T) {
+	l := &Lab{stores: make(map[string]*member)}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // nothing is opened
+	l.ctx = ctx
+	paths := func(stores []*member) (paths []string) {
+		for _, s := range stores {
+			paths = append(paths, s.path)
+		}
+		return paths
+	}
+	var before []string
+	var early []*member
+	for i, n := range rand.Perm(300) {
+		if i == 150 {
+			early = l.list()
+			before = paths(early)
+		}
+		l.add(fmt.Sprintf("/lab/%d.campaign", n))
+	}
+	l.wg.Wait()
+	if all := paths(l.list()); len(all) != 300 || !slices.IsSorted(all) {
+		t.Errorf("it lists %d: %v", len(all), all)
+	}
+	if !slices.Equal(paths(early), before) {
+		t.Error("a list has changed that was given before")
+	}
+	if n := testing.AllocsPerRun(10, func() { l.list() }); n != 0 {
+		t.Errorf("to list them makes %v things", n)
+	}
+}
