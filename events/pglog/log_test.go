@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -382,5 +383,63 @@ func TestSameTreeAsPebble(t *testing.T) {
 			return s.ProveEvent(t.Context(), events.Position(p), n)
 		})
 		same("proofs of growth", func(s events.Store) (any, error) { return s.ProveExtends(t.Context(), p, n) })
+	}
+}
+
+// Law: a follower asks the database once for each event that is new, and it alone: a
+// thousand that are followed and have nothing new cost one statement a second.
+func TestFollowersAskOnce(t *testing.T) {
+	address := freshDatabase(t)
+	l := mustOpen(t, mustConnect(t, address), "s", Options{})
+	others := mustConnect(t, address)
+	ctx, cancel := context.WithCancel(t.Context())
+	var following sync.WaitGroup
+	defer following.Wait()
+	defer cancel()
+	came := make(chan string)
+	begun := make(chan struct{}, 50)
+	for i := range cap(begun) { // which have nothing new after their first event
+		s := mustOpen(t, others, fmt.Sprint("still", i), Options{})
+		if _, err := s.Append(t.Context(), "c", 0, testEvents(1, "e")...); err != nil {
+			t.Fatal(err)
+		}
+		following.Go(func() {
+			for range s.Follow(ctx, 0) {
+				begun <- struct{}{}
+			}
+		})
+	}
+	follower := mustOpen(t, others, "s", Options{ReadOnly: true})
+	following.Go(func() {
+		for e := range follower.Follow(ctx, 0) {
+			came <- e.ID
+		}
+	})
+	put := func(id string) {
+		t.Helper()
+		if _, err := l.Append(t.Context(), "c", events.AnySequence, testEvents(1, "%s", id)...); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-came; got != id+"-0" {
+			t.Errorf("the follower has %s, want %s", got, id)
+		}
+	}
+	put("first")
+	for range cap(begun) {
+		<-begun
+	}
+	const n = 20
+	asked := 0
+	for text, times := range pgtest.Shared(t).Statements(t, func() {
+		for i := range n {
+			put(fmt.Sprint("e", i))
+		}
+	}) {
+		if strings.HasPrefix(text, "select size, root, edge from cd_head") || strings.Contains(text, "from cd_event") {
+			asked += times
+		}
+	}
+	if asked != n {
+		t.Errorf("for %d events the database was asked %d times", n, asked)
 	}
 }

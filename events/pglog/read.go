@@ -86,34 +86,71 @@ func (l *Log) yieldAll(
 		if last-after > events.Position(n) {
 			end = after + events.Position(n)
 		}
-		rows, err := l.chunk(ctx, after, end)
+		rows, _, err := l.chunk(ctx, after, end)
 		if err != nil {
 			return false, err
 		}
 		if len(rows) == 0 {
 			return false, records.Missing(after+1, end)
 		}
-		for _, r := range rows {
-			if r.position != after+1 {
-				return false, records.Missing(after+1, r.position-1)
-			}
-			e, err := r.event()
-			if err == nil {
-				err = seen.Check(&e)
-			}
-			if err == nil && ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			if err != nil {
-				return false, err
-			}
-			if !yield(e, nil) {
-				return false, nil
-			}
-			after = e.Position
+		more := false
+		if after, more, err = yieldRows(ctx, seen, after, rows, yield); err != nil || !more {
+			return false, err
 		}
 	}
 	return true, nil
+}
+
+// yieldNews yields the events after a position, as far as there are any, and
+// returns how many there are. Where nothing new is there it has asked once, where
+// little is, too. more is false where yield wants no more.
+func (l *Log) yieldNews(
+	ctx context.Context, seen *records.Order, after events.Position,
+	yield func(events.Event, error) bool,
+) (size events.Position, more bool, err error) {
+	for n := events.Position(firstChunk); ; n = min(2*n, largestChunk) {
+		if err := l.usable(ctx); err != nil {
+			return 0, false, err
+		}
+		rows, size, err := l.chunk(ctx, after, after+n)
+		if err != nil {
+			return 0, false, err
+		}
+		if len(rows) == 0 && after < size {
+			return 0, false, records.Missing(after+1, min(size, after+n))
+		}
+		if after, more, err = yieldRows(ctx, seen, after, rows, yield); err != nil || !more || after >= size {
+			return size, more, err
+		}
+	}
+}
+
+// yieldRows yields the events of rows, which must follow on a position, and
+// returns the position of the last one that was yielded. more is false where yield
+// wants no more.
+func yieldRows(
+	ctx context.Context, seen *records.Order, after events.Position, rows []row,
+	yield func(events.Event, error) bool,
+) (last events.Position, more bool, err error) {
+	for _, r := range rows {
+		if r.position != after+1 {
+			return after, false, records.Missing(after+1, r.position-1)
+		}
+		e, err := r.event()
+		if err == nil {
+			err = seen.Check(&e)
+		}
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return after, false, err
+		}
+		if after = e.Position; !yield(e, nil) {
+			return after, false, nil
+		}
+	}
+	return after, true, nil
 }
 
 // row is what is stored of an event.
@@ -147,34 +184,40 @@ func (r *row) misnamed(e events.Event) error {
 // the store, and whose others are all NULL where there is none to read. What the
 // statement selects is bounded by the size of the records, and is one row at
 // least.
-func (l *Log) rows(ctx context.Context, from string, args ...any) ([]row, error) {
+func (l *Log) rows(ctx context.Context, from string, args ...any) (_ []row, size events.Position, err error) {
 	statement := `select h.size, e.position, e.campaign, e.sequence, e.record, e.hashes
 		from cd_head h left join (
 			select *, sum(octet_length(record)) over (order by position) - octet_length(record) as before
 			from (` + from + `) as chosen
 		) as e on e.before < $2
 		where h.store = $1 order by e.position`
-	return glance(ctx, l, func(ctx context.Context, c *conn) (found []row, size int64, err error) {
+	type answer struct {
+		rows []row
+		size int64
+	}
+	a, err := glance(ctx, l, func(ctx context.Context, c *conn) (a answer, size int64, err error) {
 		var position, sequence *int64
 		var campaign *string
 		var r row
-		size = -1
+		a.size = -1
 		err = c.query(ctx, statement, append([]any{l.id, maxChunkSize}, args...)...).each(func() error {
 			if position != nil {
 				r.position, r.campaign, r.sequence = events.Position(*position), *campaign, events.Sequence(*sequence)
-				found = append(found, r)
+				a.rows = append(a.rows, r)
 			}
 			return nil
-		}, &size, &position, &campaign, &sequence, &r.record, &r.hashes)
-		if err == nil && size < 0 {
+		}, &a.size, &position, &campaign, &sequence, &r.record, &r.hashes)
+		if err == nil && a.size < 0 {
 			err = errNoRow
 		}
-		return found, size, err
+		return a, a.size, err
 	})
+	return a.rows, events.Position(a.size), err
 }
 
-// chunk returns rows in (after, end], from the first on.
-func (l *Log) chunk(ctx context.Context, after, end events.Position) ([]row, error) {
+// chunk returns rows in (after, end], from the first on, and how many events the
+// store has.
+func (l *Log) chunk(ctx context.Context, after, end events.Position) ([]row, events.Position, error) {
 	return l.rows(ctx, `select position, campaign, sequence, record, hashes from cd_event
 		where store = $1 and position > $3 and position <= $4`, int64(after), int64(end))
 }
@@ -199,17 +242,14 @@ func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[event
 				return
 			}
 			if !asked || events.Position(hint) > after {
-				head, err := l.head(ctx)
-				more := true
+				size, more, err := l.yieldNews(ctx, order, after, func(e events.Event, err error) bool {
+					after = e.Position
+					at.Store(int64(after))
+					return ctx.Err() == nil && yield(e, err)
+				})
 				if err == nil {
 					asked = true
-					last := events.Position(head.N)
-					more, err = l.yieldAll(ctx, order, after, last, func(e events.Event, err error) bool {
-						after = e.Position
-						at.Store(int64(after))
-						return ctx.Err() == nil && yield(e, err)
-					})
-					if head.N < hint {
+					if more && int64(size) < hint {
 						l.forgets(hint)
 					}
 				}
@@ -262,7 +302,7 @@ func (l *Log) yieldCampaign(
 		if err := l.usable(ctx); err != nil || !nameable(campaign) || after >= math.MaxInt64 {
 			return err
 		}
-		rows, err := l.rows(ctx, `select position, campaign, sequence, record, hashes from cd_event
+		rows, _, err := l.rows(ctx, `select position, campaign, sequence, record, hashes from cd_event
 			where store = $1 and campaign = $3 and sequence > $4 and position <= $5
 			order by sequence limit $6`, campaign, int64(after), last, n)
 		if err != nil || len(rows) == 0 {

@@ -69,7 +69,7 @@ func (l *Log) each(
 ) error {
 	for after := events.Position(0); after < last; {
 		end := min(last, after+4*largestChunk)
-		rows, err := l.chunk(ctx, after, end)
+		rows, _, err := l.chunk(ctx, after, end)
 		if err != nil {
 			return err
 		}
