@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/pglog"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
@@ -110,15 +110,12 @@ func (m *machines) must(err error) {
 // define writes what a server writes that begins campaigns and starts them.
 func (m *machines) define(own events.Store, campaigns int) {
 	m.t.Helper()
-	db, err := pglog.Connect(m.t.Context(), m.address)
-	m.must(err)
-	defer func() { m.must(db.Close()) }()
 	begin := func(name string) error {
 		file, err := campaignfile.Parse(builtin.Registry(), name, []byte(fmt.Sprintf(manualCampaign, name)))
 		if err != nil {
 			return err
 		}
-		log, err := db.Open(m.t.Context(), name, pglog.Options{})
+		log, err := store.Open(store.In(m.address, name), store.Options{Shared: true})
 		if err != nil {
 			return err
 		}
@@ -374,7 +371,7 @@ func TestMachines(t *testing.T) {
 	m := newMachines(t, campaigns, consoles)
 	t.Logf("%d campaigns, written in %.1f s", campaigns, time.Since(began).Seconds())
 
-	before := m.cluster.Primary.Usage(t)
+	before := m.worked()
 	began = time.Now()
 	for i := range 2 {
 		m.start(binary, fmt.Sprint("worker ", i), "work")
@@ -391,9 +388,9 @@ func TestMachines(t *testing.T) {
 		m.listens(p)
 	}
 	now := m.worked()
-	t.Logf("all have a lease after %.1f s, have asked after %.1f s, the servers listen after %.1f s; processor s till then: %s primary %.1f",
-		leased.Seconds(), asked.Seconds(), time.Since(began).Seconds(), m.seconds(now),
-		(now.used["primary"].Processor - before.Processor).Seconds())
+	t.Logf("all have a lease after %.1f s, have asked after %.1f s, the servers listen after %.1f s; till then %d transactions, and processor s: %s, primary %.1f",
+		leased.Seconds(), asked.Seconds(), time.Since(began).Seconds(), now.transactions-before.transactions, m.seconds(now),
+		(now.used["primary"].Processor - before.used["primary"].Processor).Seconds())
 	shares := m.cluster.Primary.SQL(t, `select count(*) from cd_head where name not like '.%' group by holder`)
 	t.Logf("campaigns of each worker: %s", strings.Join(shares, ", "))
 
