@@ -118,7 +118,7 @@ func (c *Console) isNews(of *lab.Campaign, id string, v Visitor, about string) (
 func (c *Console) newsFor(v Visitor) (list []news) {
 	now := time.Now()
 	for _, each := range c.lab.Campaigns() {
-		if v.may(See, each.Name()) != nil || !each.Record().Stands().Contested {
+		if !each.Record().Stands().Contested || v.may(See, each.Name()) != nil {
 			continue
 		}
 		each.Read(func(core *engine.Core) {

@@ -30,10 +30,10 @@ func (c *Console) queueOf(v Visitor) (list []queued) {
 		given[p.Campaign+"\x00"+p.Question] = p.State == waiting
 	}
 	for _, each := range c.lab.Campaigns() {
-		if v.may(AnswerIt, each.Name()) != nil {
+		s := each.Record().Stands()
+		if len(s.Questions) == 0 || v.may(AnswerIt, each.Name()) != nil {
 			continue
 		}
-		s := each.Record().Stands()
 		for _, q := range s.Questions {
 			if v.answersAs(q.Expert, each.Name()) != nil {
 				continue

@@ -125,7 +125,11 @@ type Lab struct {
 	mu      sync.Mutex
 	stores  map[string]*member // by absolute path
 	ordered []*member          // by their paths; replaced, and never changed
-	changed chan struct{}      // closed and made anew whenever a campaign has changed
+	// campaigns are those of all stores in the order of their names, nil where one
+	// has come since; came counts those.
+	campaigns []*Campaign
+	came      int
+	changed   chan struct{} // closed and made anew whenever a campaign has changed
 }
 
 // Open opens the stores of a folder and goes on with the campaigns that were
@@ -369,14 +373,25 @@ func (l *Lab) list() []*member {
 	return l.ordered
 }
 
-// Campaigns returns the campaigns of all stores in the order of their names.
+// Campaigns returns the campaigns of all stores in the order of their names. It is
+// called several times for each page, and puts them in order only once another one
+// has come.
 func (l *Lab) Campaigns() []*Campaign {
-	var all []*Campaign
-	for _, s := range l.list() {
-		all = append(all, s.list()...)
+	l.mu.Lock()
+	all, came := l.campaigns, l.came
+	l.mu.Unlock()
+	if all == nil {
+		for _, s := range l.list() {
+			all = append(all, s.list()...)
+		}
+		slices.SortStableFunc(all, func(a, b *Campaign) int { return cmp.Compare(a.name, b.name) })
+		l.mu.Lock()
+		if l.came == came {
+			l.campaigns = all
+		}
+		l.mu.Unlock()
 	}
-	slices.SortStableFunc(all, func(a, b *Campaign) int { return cmp.Compare(a.name, b.name) })
-	return all
+	return slices.Clone(all)
 }
 
 // Campaign returns the campaign of that name; of several stores that hold one,

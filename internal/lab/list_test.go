@@ -8,6 +8,36 @@ import (
 	"testing"
 )
 
+// Law: campaigns are listed in the order of their names, each that has come, and in as few steps
+// again until another one comes; who has a list may change it.
+func TestCampaignsAreListed(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // nothing is opened
+	l := &Lab{stores: make(map[string]*member), ctx: ctx}
+	for i, n := range rand.Perm(300) {
+		s := l.add(fmt.Sprintf("/lab/%d.campaign", i))
+		name := fmt.Sprintf("c%03d", n)
+		s.enter(&Campaign{store: s, name: name})
+		if i%50 > 0 {
+			continue // so that some come between two lists, and some do not
+		}
+		var names []string
+		all := l.Campaigns()
+		for _, c := range all {
+			names = append(names, c.name)
+		}
+		if len(names) != i+1 || !slices.IsSorted(names) || !slices.Contains(names, name) {
+			t.Fatalf("after %d have come it lists %v", i+1, names)
+		}
+		slices.Reverse(all)
+	}
+	l.wg.Wait()
+	l.Campaigns()
+	if n := testing.AllocsPerRun(10, func() { l.Campaigns() }); n > 1 {
+		t.Errorf("to list them again makes %v things", n)
+	}
+}
+
 // Law: stores are listed in the order of their paths, in whichever they came; to list them makes
 // nothing, however many there are; and who has a list keeps it.
 func TestStoresAreListed(t *testing.T) {

@@ -545,9 +545,13 @@ func (s *member) bring(ctx context.Context, log events.Log, name string) error {
 // enter lists a campaign, which has a definition.
 func (s *member) enter(c *Campaign) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.campaigns[c.name] = c
 	s.order = append(s.order, c.name)
+	s.mu.Unlock()
+	s.lab.mu.Lock()
+	s.lab.campaigns = nil
+	s.lab.came++
+	s.lab.mu.Unlock()
 }
 
 // kept are the snapshots in the store, nil where another process holds it.
