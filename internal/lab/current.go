@@ -74,7 +74,7 @@ func (l *Lab) await(ctx context.Context, holds func() bool) {
 		}
 		select {
 		case <-changed:
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(5 * time.Millisecond):
 		case <-ctx.Done():
 			return
 		case <-l.ctx.Done():
