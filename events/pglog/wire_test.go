@@ -110,7 +110,7 @@ func TestColumnsThatAreRefused(t *testing.T) {
 			t.Errorf("%s was read: %v", statement, err)
 		}
 	}
-	for _, statement := range []string{`select null::bigint`, `select 1.5`, `select 1::float8`, `select '1'`} {
+	for _, statement := range []string{`select null::bigint`, `select 1.5`, `select 1::float8`, `select 1::real`, `select '1'`} {
 		_, err := column[int64](ctx, c, statement)
 		refuses(statement, err)
 	}
