@@ -240,7 +240,7 @@ func (i *Inspection) lookAtTables(ctx context.Context, c *conn) error {
 		return nil // they are made by the next program that starts
 	}
 	if i.Workers, err = all(c.query(ctx, workersQuery), (*WorkerRow).columns); err == nil {
-		i.Stores, err = all(c.query(ctx, storesQuery), (*StoreRow).columns)
+		i.Stores, err = all(c.query(ctx, storesQuery, []string(nil)), (*StoreRow).columns)
 	}
 	return denied(err)
 }

@@ -281,15 +281,16 @@ type StoreRow struct {
 
 const storesQuery = `select name, size, coalesce(w.worker, ''), epoch
 	from cd_head left join cd_worker w on w.worker = holder and w.until > clock_timestamp()
-	order by name`
+	where $1::text[] is null or name = any($1) order by name`
 
 // columns are those of storesQuery.
 func (r *StoreRow) columns() []any { return []any{&r.Name, &r.Size, &r.Holder, &r.Epoch} }
 
-// Stores returns the stores of the database, in the order of their names.
-func (d *Database) Stores(ctx context.Context) ([]StoreRow, error) {
+// Stores returns the stores of the database that have these names, or all of them
+// where none is given, in the order of their names.
+func (d *Database) Stores(ctx context.Context, names ...string) ([]StoreRow, error) {
 	rows, err := attempts(ctx, d, func(ctx context.Context, c *conn) ([]StoreRow, error) {
-		return all(c.query(ctx, storesQuery), (*StoreRow).columns)
+		return all(c.query(ctx, storesQuery, names), (*StoreRow).columns)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("database: stores: %w", err)

@@ -520,7 +520,7 @@ func TestChangesHands(t *testing.T) {
 		if n%2 == 0 {
 			at, other = second, first
 		}
-		at.Current(t.Context())
+		at.Current(t.Context(), "")
 		c, err := at.Campaign("bench")
 		if err != nil {
 			t.Fatal(err)
@@ -530,7 +530,7 @@ func TestChangesHands(t *testing.T) {
 		if err != nil {
 			t.Fatalf("note %d: %v", n, err)
 		}
-		other.Current(t.Context())
+		other.Current(t.Context(), "bench")
 		there, err := other.Campaign("bench")
 		if err != nil {
 			t.Fatal(err)

@@ -38,19 +38,14 @@ func (z *sizes) since(at time.Time, ask func() ([]store.StoreRow, error)) ([]sto
 }
 
 // Current waits until this process shows what any process of the lab has recorded
-// before the call.
-func (l *Lab) Current(ctx context.Context) {
+// before the call: of the campaign of that name, where there is one, else of all.
+func (l *Lab) Current(ctx context.Context, campaign string) {
 	if l.cluster == nil || !l.cluster.sure() {
 		return
 	}
-	now := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, currentTime)
 	defer cancel()
-	rows, err := l.cluster.sizes.since(now, func() ([]store.StoreRow, error) {
-		ctx, cancel := context.WithTimeout(l.ctx, currentTime)
-		defer cancel()
-		return l.cluster.db.Stores(ctx)
-	})
+	rows, err := l.recorded(ctx, campaign)
 	if err != nil {
 		return
 	}
@@ -62,6 +57,19 @@ func (l *Lab) Current(ctx context.Context) {
 			l.await(ctx, func() bool { return s.folded.Load() >= row.Size || s.failure() != nil })
 		}
 	}
+}
+
+// recorded returns the sizes of the stores of a campaign and of the lab itself, or
+// of all where there is no campaign of that name.
+func (l *Lab) recorded(ctx context.Context, campaign string) ([]store.StoreRow, error) {
+	if c, err := l.Campaign(campaign); err == nil {
+		return l.cluster.db.Stores(ctx, lablog.Name, c.store.base())
+	}
+	return l.cluster.sizes.since(time.Now(), func() ([]store.StoreRow, error) {
+		ctx, cancel := context.WithTimeout(l.ctx, currentTime)
+		defer cancel()
+		return l.cluster.db.Stores(ctx)
+	})
 }
 
 // await waits until something holds that the lab announces, and looks now and then

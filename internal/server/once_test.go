@@ -265,7 +265,7 @@ func TestKeysOfOthers(t *testing.T) {
 	counts := func(want int) {
 		t.Helper()
 		var held struct{ Notes int }
-		g.lab.Current(t.Context())
+		g.lab.Current(t.Context(), "bench")
 		core, err := g.lab.Campaign("bench")
 		if err != nil {
 			t.Fatal(err)

@@ -109,10 +109,21 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) current() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if gate.IdentityOf(r.Context()).Known() && !strings.HasPrefix(r.URL.Path, "/static/") {
-			s.lab.Current(r.Context())
+			s.lab.Current(r.Context(), campaignOf(r.URL.Path))
 		}
 		s.mux.ServeHTTP(w, r)
 	})
+}
+
+// campaignOf returns the name of the campaign that a path is about, empty for none.
+func campaignOf(path string) string {
+	for _, base := range []string{"/campaigns/", "/questions/", api.Base + "/campaigns/"} {
+		if rest, ok := strings.CutPrefix(path, base); ok {
+			name, _, _ := strings.Cut(rest, "/")
+			return name
+		}
+	}
+	return ""
 }
 
 // Patterns returns what the server and its pages are registered under. The
