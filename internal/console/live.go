@@ -24,6 +24,9 @@ const (
 	// campaign that has changed come first, so that theirs do not wait for those
 	// of thousands of others.
 	apart = 5 * time.Millisecond
+	// often is how often a page is told of campaigns that it is not the page of. Where
+	// many campaigns change, lists would be made anew all the time.
+	often = time.Second
 )
 
 // hub tells open pages which campaigns have changed. Two goroutines work for it
@@ -55,9 +58,10 @@ type hub struct {
 type listener struct {
 	campaign string // whose page it is; empty for others
 	changed  chan []string
-	names    []string // that have changed since it was notified last: then it is due
-	isFirst  bool     // it is in the hub's list of those that are notified first
-	isDue    bool     // in that of the others
+	names    []string  // that have changed since it was notified last: then it is due
+	isFirst  bool      // it is in the hub's list of those that are notified first
+	isDue    bool      // in that of the others
+	told     time.Time // when it was notified last as one of the others
 }
 
 // newHub returns a hub that works until ctx is done.
@@ -180,35 +184,39 @@ func (h *hub) tell(names []string) {
 
 // pass notifies one listener after the other, with a pause between them.
 func (h *hub) pass(ctx context.Context, more <-chan struct{}) {
-	for {
-		if !h.tellNext() {
-			select {
-			case <-more:
-				continue
-			case <-ctx.Done():
-				return
-			}
+	for ctx.Err() == nil {
+		told, wait := h.tellNext(time.Now())
+		sooner := more
+		if told {
+			sooner, wait = nil, apart
 		}
 		select {
-		case <-time.After(apart):
+		case <-time.After(wait):
+		case <-sooner:
 		case <-ctx.Done():
-			return
 		}
 	}
 }
 
 // tellNext notifies the first listener that is due: three times in four one that
-// shows what has changed, where there is one. It returns false if there is none. A listener in the list once is notified once, with all names that
-// came meanwhile; one that has not read its last list gets both in one, so that
-// the hub never waits for a page.
-func (h *hub) tellNext() bool {
+// shows what has changed, where there is one. It returns false if there is none,
+// and how long it takes until there may be. A listener in the list once is notified
+// once, with all names that came meanwhile; one that has not read its last list
+// gets both in one, so that the hub never waits for a page.
+func (h *hub) tellNext(now time.Time) (told bool, wait time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for len(h.first)+len(h.due) > 0 {
-		h.turn++
-		from := &h.due
-		if len(h.first) > 0 && (h.turn%4 != 0 || len(h.due) == 0) {
-			from = &h.first
+		from := &h.first
+		if len(h.due) > 0 {
+			// How long it is until the first of them may be told; the others wait no longer.
+			early := often - now.Sub(h.due[0].told)
+			switch h.turn++; {
+			case len(h.first) == 0 && early > 0:
+				return false, early
+			case len(h.first) == 0 || h.turn%4 == 0 && early <= 0:
+				from = &h.due
+			}
 		}
 		l := (*from)[0]
 		(*from)[0] = nil
@@ -221,6 +229,9 @@ func (h *hub) tellNext() bool {
 		if len(l.names) == 0 || !h.listeners[l] {
 			continue // it was notified as one of the other list, or has gone
 		}
+		if from == &h.due {
+			l.told = now
+		}
 		names := l.names
 		l.names = nil
 		select {
@@ -230,9 +241,9 @@ func (h *hub) tellNext() bool {
 		}
 		// There is room: only this function sends, and it has just emptied it.
 		l.changed <- names
-		return true
+		return true, 0
 	}
-	return false
+	return false, alive
 }
 
 // live is the stream of a page, as server-sent events: which campaigns have

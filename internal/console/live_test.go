@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 // Law: of all open pages those of a campaign that has changed are notified first, once, with all that
@@ -20,14 +21,19 @@ func TestThePagesOfWhatChangedComeFirst(t *testing.T) {
 	other, mine := open("other"), open("mine")
 	h.tell([]string{"elsewhere"})
 	h.tell([]string{"mine", "third"})
-	if !h.tellNext() || len(mine.changed) != 1 {
+	now := time.Now()
+	next := func() bool {
+		told, _ := h.tellNext(now)
+		return told
+	}
+	if !next() || len(mine.changed) != 1 {
 		t.Fatal("the page of the campaign that has changed waits for others")
 	}
 	if names := fmt.Sprint(<-mine.changed); names != "[elsewhere mine third]" {
 		t.Errorf("it is told of %s", names)
 	}
 	told := 1
-	for h.tellNext() {
+	for next() {
 		told++
 	}
 	if told != 102 || len(mine.changed) != 0 || len(other.changed) != 1 {
@@ -37,9 +43,43 @@ func TestThePagesOfWhatChangedComeFirst(t *testing.T) {
 	<-other.changed
 	for range 1000 {
 		h.tell([]string{"mine"})
-		if h.tellNext(); len(other.changed) > 0 {
+		now = now.Add(apart)
+		if next(); len(other.changed) > 0 {
 			return
 		}
 	}
 	t.Error("a page waits for ever for those of a campaign that changes all the time")
+}
+
+// Law: however often other campaigns change, a page is told of them once a second, at once for the
+// first time, and with all that have changed; of its own it is told each time.
+func TestListsAreToldOnceASecond(t *testing.T) {
+	h := &hub{listeners: make(map[*listener]bool), more: make(chan struct{}, 1), stop: func() {}}
+	list, mine := &listener{changed: make(chan []string, 1)}, &listener{campaign: "mine", changed: make(chan []string, 1)}
+	h.listeners[list], h.listeners[mine] = true, true
+	told := map[*listener]int{}
+	var last []string
+	now := time.Now()
+	for range 40 { // each 100 ms, so for four seconds
+		h.tell([]string{"mine", "theirs"})
+		for again := true; again; {
+			again, _ = h.tellNext(now)
+			for _, l := range []*listener{list, mine} {
+				select {
+				case names := <-l.changed:
+					if told[l]++; l == list {
+						last = names
+					}
+				default:
+				}
+			}
+		}
+		now = now.Add(100 * time.Millisecond)
+	}
+	if told[list] != 4 || told[mine] != 40 {
+		t.Errorf("a list is told %d times, want 4; a page of what changes %d times, want 40", told[list], told[mine])
+	}
+	if fmt.Sprint(last) != "[mine theirs]" {
+		t.Errorf("the list is told of %s", last)
+	}
 }
