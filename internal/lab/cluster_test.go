@@ -484,6 +484,7 @@ func TestWitness(t *testing.T) {
 	eventually(t, "the second has seen it", func() bool {
 		return there.Standing().Experiments > before && there.Sequence() == c.Sequence() && c.Standing().Run.WaitingFor != ""
 	})
+	second.Current(t.Context(), "bench") // which it is once the head is noted
 	second.Close()
 	first.Close()
 	second = process(t, database, "second", pumps)
