@@ -121,6 +121,7 @@ var faults = []fault{
 	// One process of the server dies, and the server ends all others and recovers.
 	{"killbackend", func(r *trial) {
 		for range 2 {
+			r.goOn(time.Now()) // the server may have to recover
 			pids := r.Primary.SQL(r, `select pid from pg_stat_activity where application_name = 'campaignd'`)
 			if len(pids) == 0 {
 				r.Fatal("there is no session to kill")
