@@ -32,7 +32,11 @@ func TestThePagesOfWhatChangedComeFirst(t *testing.T) {
 	if names := fmt.Sprint(<-mine.changed); names != "[elsewhere mine third]" {
 		t.Errorf("it is told of %s", names)
 	}
-	told := 1
+	// A page that is made of all campaigns leaves more time to the next one.
+	if _, wait := h.tellNext(now); wait != listsApart {
+		t.Errorf("after a list the next page waits %v, want %v", wait, listsApart)
+	}
+	told := 2
 	for next() {
 		told++
 	}
