@@ -27,7 +27,7 @@ const (
 	// listsApart is apart after a page that is of no one campaign: it is made of all
 	// of them, and with a thousand takes tens of milliseconds of a processor.
 	listsApart = 50 * time.Millisecond
-	// often is how often a page is told of campaigns that it is not the page of. Where
+	// often is how often a page is notified of campaigns that it is not the page of. Where
 	// many campaigns change, lists would be made anew all the time.
 	often = time.Second
 )
@@ -64,7 +64,7 @@ type listener struct {
 	names    []string  // that have changed since it was notified last: then it is due
 	isFirst  bool      // it is in the hub's list of those that are notified first
 	isDue    bool      // in that of the others
-	told     time.Time // when it was notified last as one of the others
+	notified time.Time // when it was last, as one of the others
 }
 
 // newHub returns a hub that works until ctx is done.
@@ -188,9 +188,9 @@ func (h *hub) tell(names []string) {
 // pass notifies one listener after the other, with a pause between them.
 func (h *hub) pass(ctx context.Context, more <-chan struct{}) {
 	for ctx.Err() == nil {
-		told, wait := h.tellNext(time.Now())
+		notified, wait := h.tellNext(time.Now())
 		sooner := more
-		if told {
+		if notified {
 			sooner = nil
 		}
 		select {
@@ -206,14 +206,14 @@ func (h *hub) pass(ctx context.Context, more <-chan struct{}) {
 // how long it is until the next one. A listener in the list once is notified once,
 // with all names that came meanwhile; one that has not read its last list gets both
 // in one, so that the hub never waits for a page.
-func (h *hub) tellNext(now time.Time) (told bool, wait time.Duration) {
+func (h *hub) tellNext(now time.Time) (notified bool, wait time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for len(h.first)+len(h.due) > 0 {
 		from := &h.first
 		if len(h.due) > 0 {
-			// How long it is until the first of them may be told; the others wait no longer.
-			early := often - now.Sub(h.due[0].told)
+			// How long it is until the first of them may be notified; the others wait no longer.
+			early := often - now.Sub(h.due[0].notified)
 			switch h.turn++; {
 			case len(h.first) == 0 && early > 0:
 				return false, early
@@ -233,7 +233,7 @@ func (h *hub) tellNext(now time.Time) (told bool, wait time.Duration) {
 			continue // it was notified as one of the other list, or has gone
 		}
 		if from == &h.due {
-			l.told = now
+			l.notified = now
 		}
 		names := l.names
 		l.names = nil
