@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/pgtest"
+	"github.com/campaignd/campaignd/internal/registry"
 )
 
 // process opens a lab in a database as a process of its own does: another name of
@@ -243,14 +244,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// Law: no campaign is handed over of which a command is under way, or whose instrument
-// the other process does not reach.
-func TestKept(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits until campaigns have stood still")
-	}
-	private(t)
-	p := &slow{let: make(chan struct{})}
+// withPump returns the drivers that there are, and one called pump, of one instrument.
+func withPump(p instruments.Instrument) registry.Registry {
 	reg := builtin.Registry()
 	reg.Instruments = append(reg.Instruments, instruments.Driver{
 		Name:     "pump",
@@ -259,6 +254,18 @@ func TestKept(t *testing.T) {
 			return p, nil
 		},
 	})
+	return reg
+}
+
+// Law: no campaign is handed over of which a command is under way, or whose instrument
+// the other process does not reach.
+func TestKept(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits until campaigns have stood still")
+	}
+	private(t)
+	p := &slow{let: make(chan struct{})}
+	reg := withPump(p)
 	options := func(names []string) func(*lab.Options) {
 		return func(o *lab.Options) {
 			o.Registry, o.Instruments = reg, names
@@ -434,14 +441,7 @@ func TestWitness(t *testing.T) {
 	private(t)
 	machine := func() { t.Setenv("XDG_STATE_HOME", t.TempDir()) } // of what is noted from now on
 	p := &slow{let: make(chan struct{})}
-	reg := builtin.Registry()
-	reg.Instruments = append(reg.Instruments, instruments.Driver{
-		Name:     "pump",
-		Settings: func() definition.Settings { return new(sharedSettings) },
-		Open: func(context.Context, definition.Campaign, instruments.Environment) (instruments.Instrument, error) {
-			return p, nil
-		},
-	})
+	reg := withPump(p)
 	pumps := func(o *lab.Options) { o.Registry = reg }
 	database := pgtest.URL(t)
 	first := process(t, database, "first", pumps)
