@@ -52,7 +52,7 @@ func TestKeys(t *testing.T) {
 	command(v, network.Enable, network.EnableParams{})
 	late := []*network.BlockPattern{{URLPattern: "*://*:*/static/console.js*", Block: true}}
 	command(v, network.SetBlockedURLs, network.SetBlockedURLsParams{URLPatterns: late})
-	v.do("open a question without the script", chromedp.Navigate(v.home+"/questions/labels/q1"), chromedp.WaitReady(css("main")))
+	v.open("/questions/labels/q1")
 	if ask[bool](v, `!!document.documentElement.dataset.keys`) {
 		t.Fatal("the script is there")
 	}

@@ -2,7 +2,9 @@ package server_test
 
 import (
 	"testing"
+	"time"
 
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/chromedp"
 )
 
@@ -75,6 +77,26 @@ func TestWhatIsToBeDoneComesByItself(t *testing.T) {
 	if kept := ask[string](v, `document.querySelector("form.tell #value").value`); kept != "0.7" {
 		t.Errorf("the field holds %q", kept)
 	}
+}
+
+// Law: who follows a link gets there, also where the answer is slow and the page has something new
+// to show meanwhile.
+func TestALinkIsFollowed(t *testing.T) {
+	v := lives(t)
+	v.define("by-hand", byHand)
+	v.open("/campaigns/by-hand/results")
+	v.until("something is to be measured", `!!document.querySelector("form.tell #value")`)
+
+	held := chromedp.Events(v.ctx, fetch.RequestPaused)
+	command(v, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/by-hand/log"}}})
+	v.do("follow a link", chromedp.Evaluate[chromedp.Void](`document.querySelector('a[href$="/by-hand/log"]').click();
+		fetch("/campaigns/by-hand/tell", {method: "POST", body: new URLSearchParams({experiment: "e1", value: "0.5"})})`))
+	time.Sleep(1500 * time.Millisecond) // the page learns that it is measured
+	for request := range held {
+		command(v, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: request.RequestID})
+		break
+	}
+	v.until("the link has been followed", `location.pathname === "/campaigns/by-hand/log"`)
 }
 
 // Law: in the first hour with one campaign, a person answers by keys, which the page shows, what the

@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -123,10 +126,19 @@ func (v *visitor) until(what, expression string) {
 	v.stuck("wait until "+what, last)
 }
 
-// open opens a page.
+// open opens a page. [chromedp.Navigate] would take the request of a page that just then opens
+// another one by itself for its own, and fail once the browser gives that up; the answer of
+// Page.navigate is about this page only.
 func (v *visitor) open(path string) {
 	v.t.Helper()
-	v.do("open "+path, chromedp.Navigate(v.home+path), chromedp.WaitReady(css("main")))
+	v.do("open "+path, chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		opened, err := cdp.Call(ctx, tab, page.Navigate, page.NavigateParams{URL: v.home + path})
+		if err == nil && opened.ErrorText != "" {
+			err = errors.New(opened.ErrorText)
+		}
+		return err
+	}))
+	v.until(path+" is there", `document.readyState === "complete" && !!document.querySelector("main")`)
 }
 
 func css(selector string) chromedp.CSS { return chromedp.CSS(selector) }
