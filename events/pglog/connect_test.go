@@ -109,6 +109,32 @@ func TestNoConnection(t *testing.T) {
 	}
 }
 
+// Law: a role without rights, encrypted and with its password, has all that a log needs. A server
+// that cannot prove to be that of the address is not talked to, and what to do is said.
+func TestEncrypted(t *testing.T) {
+	p := pgtest.NewCluster(t, pgtest.Options{Asynchronous: true, Direct: true}).Primary
+	authority := p.Encrypt(t, "lab", "sesame")
+	p.SQL(t, `create database lab owner lab`)
+	at := func(host, password, parameters string) string {
+		return fmt.Sprintf("host=%s port=%d user=lab password=%s dbname=lab single=yes %s", host, p.Port, password, parameters)
+	}
+	proven := "sslmode=verify-full sslrootcert=" + authority
+	refused(t, at("127.0.0.1", "sesame", "sslmode=disable"), "no encryption", "sslmode=verify-full")
+	refused(t, at("127.0.0.1", "sesame", "sslmode=verify-full"), "unknown authority", "sslrootcert")
+	refused(t, at("localhost", "sesame", proven), "not localhost", "write the host as its certificate does")
+	refused(t, at("127.0.0.1", "open", proven), "password authentication failed", "PGPASSWORD")
+
+	address := at("127.0.0.1", "sesame", proven)
+	conform(t, mustConnect(t, address))
+	seen, err := Inspect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen.TLS == "" || seen.Superuser || seen.Refusal != "" {
+		t.Errorf("TLS %q, superuser %t, refused %q", seen.TLS, seen.Superuser, seen.Refusal)
+	}
+}
+
 // Law: an address that leads to a server of another cluster, as a list of hosts
 // can, is refused as that; the events that are not there are no damage.
 func TestAnotherCluster(t *testing.T) {

@@ -2,6 +2,7 @@ package pglog
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -113,19 +114,24 @@ func reason(err error) string {
 	var answer *pgconn.PgError
 	var network *net.OpError
 	var names *net.DNSError
+	var another x509.HostnameError
 	switch {
 	case errors.As(err, new(*refusal)):
 		return plainly(err).Error()
 	case errors.As(err, &answer):
 		remedies := map[string]string{
 			"28P01": "write the password into the file ~/.pgpass or the variable PGPASSWORD",
-			"28000": "see which roles there are, and the server's pg_hba.conf",
+			"28000": "see which roles there are, the server's pg_hba.conf, and whether it wants TLS (sslmode=verify-full)",
 			"3D000": "see which databases there are, or create it",
 		}
 		if remedy := remedies[answer.Code]; remedy != "" {
 			return answer.Message + ": " + remedy
 		}
 		return answer.Message
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return "its certificate is signed by an unknown authority: name the file of that one with sslrootcert"
+	case errors.As(err, &another):
+		return another.Error() + ": write the host as its certificate does"
 	case errors.As(err, &names):
 		return names.Err
 	case errors.As(err, &network):

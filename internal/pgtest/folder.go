@@ -157,6 +157,18 @@ func (f *folder) copyTemplate(data string) error {
 	return f.execute("cp", "-R", "-p", template.data, data)
 }
 
+// write writes a file that the servers alone may read.
+func (f *folder) write(path string, content []byte) error {
+	credential, err := unprivileged()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil || credential == nil {
+		return err
+	}
+	return os.Chown(path, int(credential.Uid), int(credential.Gid))
+}
+
 // appendTo appends to a file that is there.
 func appendTo(path, text string) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)

@@ -4,8 +4,11 @@ package pgtest
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"net"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -171,6 +174,30 @@ func (s *Server) SQL(t testing.TB, statements ...string) []string {
 func (s *Server) Set(t testing.TB, name, value string) {
 	t.Helper()
 	s.SQL(t, fmt.Sprintf(`alter system set %s = '%s'`, name, value), `select pg_reload_conf()`)
+}
+
+// Encrypt has the server encrypt, and makes a role without rights that is let in with its password
+// and encrypted only. It returns the file of who vouches for the server's certificate, which is for
+// 127.0.0.1 and not for localhost.
+func (s *Server) Encrypt(t testing.TB, role, password string) (authority string) {
+	t.Helper()
+	web := httptest.NewTLSServer(nil)
+	defer web.Close()
+	key, err := x509.MarshalPKCS8PrivateKey(web.TLS.Certificates[0].PrivateKey)
+	must(t, err)
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw})
+	must(t, s.dir.write(filepath.Join(s.data, "server.crt"), certificate))
+	must(t, s.dir.write(filepath.Join(s.data, "server.key"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
+	s.SQL(t, fmt.Sprintf(`create role %s login password '%s'`, role, password))
+	access := filepath.Join(s.data, "pg_hba.conf")
+	before, err := os.ReadFile(access)
+	must(t, err)
+	rules := fmt.Sprintf("hostssl all %[1]s all scram-sha-256\nhost all %[1]s all reject\n", role)
+	must(t, s.dir.write(access, append([]byte(rules), before...)))
+	s.Set(t, "ssl", "on")
+	authority = filepath.Join(t.TempDir(), "authority.pem")
+	must(t, os.WriteFile(authority, certificate, 0o600))
+	return authority
 }
 
 // Count returns the number that a query returns.
