@@ -81,12 +81,12 @@ func (c *Campaign) suggestAway(ctx context.Context, away *watched) (*view.Sugges
 		switch {
 		case run == nil && !c.store.custody.started(c.name):
 			return c.suggestFree(ctx, away)
-		case run != nil && run.WaitingFor != "":
+		case run != nil && run.WaitingFor != "", c.unattended():
 			core, err := c.Load(ctx)
 			if err != nil {
 				return nil, err
 			}
-			if waits(core) {
+			if unattended(core) || waits(core) {
 				return c.suggestRun(ctx, core, away.log)
 			}
 		}
@@ -125,7 +125,7 @@ func (c *Campaign) suggestRun(ctx context.Context, core *engine.Core, log events
 	if _, err := c.store.await(ctx, c.name, s.Sequence); err != nil {
 		return nil, err
 	}
-	if !s.Definition.ByHand() && s.Definition.Measures() && !s.Status.Ended() {
+	if unattended(core) && !s.Status.Ended() {
 		return nil, problem.New(problem.NotNow, "the campaign's instrument performs the "+
 			"experiments itself").About(c.name)
 	}
@@ -150,6 +150,9 @@ func (c *Campaign) suggestRun(ctx context.Context, core *engine.Core, log events
 // asked about the newest state, that nothing has come since which would have it
 // go on. Either alone would be too early: the loop may have waited for what has
 // just come.
+//
+// One that suggests nothing to a person is not waited for: it may wait for its
+// instrument for days.
 func (c *Campaign) settled(ctx context.Context, r *driving) (*engine.Core, error) {
 	for {
 		changed := c.store.lab.Changed()
@@ -162,12 +165,12 @@ func (c *Campaign) settled(ctx context.Context, r *driving) (*engine.Core, error
 		r.mu.Lock()
 		idle := r.idle && r.waiting
 		r.mu.Unlock()
-		if idle || ended {
+		if idle || ended || c.unattended() {
 			core, err := c.Load(ctx)
 			if err != nil || ended {
 				return core, err
 			}
-			if waits(core) {
+			if unattended(core) || waits(core) {
 				return core, nil
 			}
 		}
@@ -178,6 +181,20 @@ func (c *Campaign) settled(ctx context.Context, r *driving) (*engine.Core, error
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// unattended reports whether a campaign has nothing to suggest to a person,
+// whatever it does next: its instrument performs the experiments, or it has
+// ended.
+func unattended(core *engine.Core) bool {
+	s := core.State()
+	return s.Status.Ended() || s.Definition.Measures() && !s.Definition.ByHand()
+}
+
+// unattended is unattended of what this process has folded.
+func (c *Campaign) unattended() (so bool) {
+	c.record.Read(func(core *engine.Core) { so = unattended(core) })
+	return so
 }
 
 // waits reports whether the campaign has nothing to do that it could do by
