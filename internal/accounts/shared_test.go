@@ -487,6 +487,11 @@ func TestSharedRefusals(t *testing.T) {
 	if got := refused(); !slices.Equal(got, []int{0, 4}) {
 		t.Errorf("later it is noted %v", got)
 	}
+	c.pass(2 * time.Minute)
+	other.Refused(bob, Run, "lfp", "192.0.2.1")
+	if got := refused(); !slices.Equal(got, []int{0, 4, 4}) {
+		t.Errorf("at the other one it is noted %v", got)
+	}
 }
 
 // Law: whether there is an account of a name cannot be told from when further attempts are refused,

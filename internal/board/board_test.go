@@ -68,9 +68,12 @@ func TestOneRun(t *testing.T) {
 	if err := all[1].Cancel(t.Context(), "w1"); err != nil {
 		t.Fatal(err)
 	}
+	if err := all[0].Put(t.Context(), "w1", "whole", false); err != nil { // it has not heard of that
+		t.Fatal(err)
+	}
 	for _, b := range all {
 		n, err := b.Get(t.Context(), "w1")
-		if err != nil || n == nil || string(n.Text) != `"half"` || !n.Cancelled || n.Over {
+		if err != nil || n == nil || string(n.Text) != `"whole"` || !n.Cancelled || n.Over {
 			t.Errorf("%+v, %v", n, err)
 		}
 	}

@@ -30,6 +30,9 @@ func TestCampaignsAreListed(t *testing.T) {
 			t.Fatalf("after %d have come it lists %v", i+1, names)
 		}
 		slices.Reverse(all)
+		if again := l.Campaigns(); again[0].name != names[0] {
+			t.Fatalf("a list of others was changed with one: it begins with %s", again[0].name)
+		}
 	}
 	l.wg.Wait()
 	l.Campaigns()
