@@ -73,7 +73,8 @@ var inspected = []string{
 }
 
 // Inspect looks at the server that an address leads to, and at what is in the
-// database, in a session that can only read. A server that would be refused is
+// database, in a session that can only read. Of several servers it is the primary,
+// or the first that answers where none of them is. A server that would be refused is
 // looked at, too; the error is for one that does not answer. It does not take
 // longer than 15 seconds.
 func Inspect(ctx context.Context, address string) (*Inspection, error) {
@@ -83,40 +84,58 @@ func Inspect(ctx context.Context, address string) (*Inspection, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, dialing{}, true), inspectTime)
 	defer cancel()
-	config := d.config.Copy()
-	config.DialFunc = dial(d.config.DialFunc)
-	config.OnNotice = nil
-	for name := range settings { // what the role has is looked at
-		delete(config.RuntimeParams, name)
-	}
-	config.RuntimeParams["client_encoding"] = "UTF8"
-	config.RuntimeParams["default_transaction_read_only"] = "on"
-	var pg *pgconn.PgConn
-	failed := new(unreachable)
-	for _, e := range d.endpoints {
-		if pg, err = pgconn.ConnectConfig(ctx, e.alone(config)); err == nil {
-			break
-		}
-		failed.add(e, err)
-	}
-	if pg == nil {
-		return nil, fmt.Errorf("database: inspect: %w", failed)
+	pg, s, err := d.visit(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("database: inspect: %w", err)
 	}
 	defer func() { _ = pg.Conn().Close() }()
 	i := new(Inspection)
-	if err := i.look(ctx, &conn{pg: pg}, d.single); err != nil {
+	if err := i.look(ctx, &conn{pg: pg}, s, d.single); err != nil {
 		return nil, fmt.Errorf("database: inspect: %w", err)
 	}
 	return i, nil
 }
 
+// visit connects to the server that is to be inspected.
+func (d *Database) visit(ctx context.Context) (pg *pgconn.PgConn, s server, err error) {
+	config := d.config.Copy()
+	config.DialFunc = dial(d.config.DialFunc)
+	config.OnNotice = nil
+	config.ValidateConnect = nil // such as target_session_attrs=read-write, which this session is not
+	for name := range settings { // what the role has is looked at
+		delete(config.RuntimeParams, name)
+	}
+	config.RuntimeParams["client_encoding"] = "UTF8"
+	config.RuntimeParams["default_transaction_read_only"] = "on"
+	failed := new(unreachable)
+	for _, e := range d.endpoints {
+		other, err := pgconn.ConnectConfig(ctx, e.alone(config))
+		if err != nil {
+			failed.add(e, err)
+			continue
+		}
+		seen, err := examine(ctx, other)
+		if err != nil {
+			failed.add(e, err)
+		} else if pg == nil || !seen.recovery {
+			pg, other, s = other, pg, seen
+		}
+		if other != nil { // it is not to be inspected
+			_ = other.Conn().Close()
+		}
+		if pg != nil && !s.recovery {
+			break
+		}
+	}
+	if pg == nil {
+		return nil, s, failed
+	}
+	return pg, s, nil
+}
+
 const inspectTime = 15 * time.Second
 
-func (i *Inspection) look(ctx context.Context, c *conn, single bool) error {
-	s, err := examine(ctx, c.pg)
-	if err != nil {
-		return err
-	}
+func (i *Inspection) look(ctx context.Context, c *conn, s server, single bool) error {
 	// Each session of ours sets these.
 	s.commit, s.statementTimeoutMS = settings["synchronous_commit"], settings["statement_timeout"]
 	var refused *refusal

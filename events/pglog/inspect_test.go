@@ -1,12 +1,35 @@
 package pglog
 
 import (
+	"fmt"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/campaignd/campaignd/internal/pgtest"
 )
+
+// Law: of the servers that an address names the primary is inspected, whichever comes first and
+// whatever the address asks of a session, and a standby where there is no primary.
+func TestInspectedServer(t *testing.T) {
+	c := pgtest.NewCluster(t, pgtest.Options{Standbys: 1})
+	standby := c.Standbys()[0]
+	for parameters, isStandby := range map[string]bool{
+		fmt.Sprintf("host=127.0.0.1,127.0.0.1 port=%d,%d target_session_attrs=read-write", standby.Port, c.Primary.Port): false,
+		fmt.Sprintf("host=127.0.0.1,127.0.0.1 port=%d,%d", c.Primary.Port, standby.Port):                                 false,
+		fmt.Sprintf("host=127.0.0.1,127.0.0.1 port=%d,%d", standby.Port, standby.Port):                                   true,
+		fmt.Sprintf("port=%d", standby.Port):                                                                             true,
+	} {
+		i, err := Inspect(t.Context(), c.Primary.Address(parameters))
+		if err != nil {
+			t.Errorf("%s: %v", parameters, err)
+			continue
+		}
+		if i.Standby != isStandby || (i.Refusal != "") != isStandby {
+			t.Errorf("%s: a standby %t, refused %q", parameters, i.Standby, i.Refusal)
+		}
+	}
+}
 
 // Law: an inspection shows each standby, from where it follows, and that it answers
 // nothing any more, although the primary still takes it for one that streams.
