@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/pgtest"
 )
@@ -106,6 +108,10 @@ func TestNoConnection(t *testing.T) {
 	refused(t, address, fmt.Sprintf("127.0.0.1:%d: ", gone.Port()), fmt.Sprintf("; 127.0.0.1:%d: role", p.Port))
 	if _, err := Connect(t.Context(), address); strings.Contains(err.Error(), "\n") {
 		t.Errorf("it has several lines: %v", err)
+	}
+	pooler := &pgconn.PgError{Code: "08P01", Message: "unsupported startup parameter: lock_timeout"} // PgBouncer's
+	if got := reason(pooler); !strings.Contains(got, "lock_timeout") || !strings.Contains(got, "name the server itself") {
+		t.Errorf("of a pooler it says %q", got)
 	}
 }
 

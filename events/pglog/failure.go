@@ -123,6 +123,7 @@ func reason(err error) string {
 			"28P01": "write the password into the file ~/.pgpass or the variable PGPASSWORD",
 			"28000": "see which roles there are, the server's pg_hba.conf, and whether it wants TLS (sslmode=verify-full)",
 			"3D000": "see which databases there are, or create it",
+			"08P01": "a pooler of connections may stand before the server, whose answer this is: name the server itself",
 		}
 		if remedy := remedies[answer.Code]; remedy != "" {
 			return answer.Message + ": " + remedy
