@@ -237,15 +237,18 @@ func (d *Directory) Close() error {
 	return errors.Join(d.stopped, d.lab.Close())
 }
 
-// Err says why no change is taken now, nil where changes are.
-func (d *Directory) Err() error {
+// Readable says why it is not known who there is, nil where it is.
+func (d *Directory) Readable() error {
 	if err := d.fresh(); err != nil {
 		return err
 	}
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if d.stopped != nil {
-		return d.stopped
+	return d.broken()
+}
+
+// Err says why no change is taken now, nil where changes are.
+func (d *Directory) Err() error {
+	if err := d.Readable(); err != nil {
+		return err
 	}
 	log, err := d.lab.Store()
 	if err != nil {

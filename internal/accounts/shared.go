@@ -67,10 +67,10 @@ type sharing struct {
 	decided events.Sequence
 
 	// looking is held while the log is read to its end, and guards what follows:
-	// when the newest look began, and what came of it.
-	looking sync.Mutex
-	looked  time.Time
-	failed  error
+	// when the newest look began and ended, and what came of it.
+	looking       sync.Mutex
+	looked, ended time.Time
+	failed        error
 
 	mu  sync.Mutex
 	own map[ownEntry]bool // that this process appends, until they are folded
@@ -182,18 +182,21 @@ func (d *Directory) catchUp() {
 }
 
 // look reads the log to its end, unless that was done, or was tried, since a
-// time. All who ask meanwhile wait for the same one.
+// time. All who ask meanwhile wait for the same one. One that has failed is not
+// tried again at once: a request asks several times, and each would wait for
+// [lookTime].
 func (d *Directory) look(since time.Time) error {
 	s := d.shared
 	s.looking.Lock()
 	defer s.looking.Unlock()
-	if !s.looked.Before(since) {
+	if !s.looked.Before(since) || s.failed != nil && time.Since(s.ended) < freshFor {
 		return s.failed
 	}
 	s.looked = time.Now()
 	if s.failed = d.readOn(); s.failed == nil {
 		s.confirm(s.looked)
 	}
+	s.ended = time.Now()
 	return s.failed
 }
 

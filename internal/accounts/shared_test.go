@@ -383,11 +383,13 @@ func TestSharedIdle(t *testing.T) {
 // deaf is a store whose database can be away.
 type deaf struct {
 	events.Store
-	away *atomic.Bool
+	away  *atomic.Bool
+	asked *atomic.Int64 // while it is away
 }
 
 func (d *deaf) ReadCampaign(ctx context.Context, campaign string, after events.Sequence) iter.Seq2[events.Event, error] {
 	if d.away.Load() {
+		d.asked.Add(1)
 		return func(yield func(events.Event, error) bool) { yield(events.Event{}, errors.New("the database is away")) }
 	}
 	return d.Store.ReadCampaign(ctx, campaign, after)
@@ -395,20 +397,22 @@ func (d *deaf) ReadCampaign(ctx context.Context, campaign string, after events.S
 
 // Law: a server that cannot ask the database lets no one in by what it knew: the answer is that the
 // accounts are not available, also to open streams, and not that a person is logged out; a lab
-// whose accounts cannot be read is not one without. It goes on by itself.
+// whose accounts cannot be read is not one without. It is not asked anew for each who wants to know, and
+// goes on by itself.
 func TestSharedAway(t *testing.T) {
 	var away atomic.Bool
+	var asked atomic.Int64
 	_, other, _ := servers(t, Options{})
 	database := strings.TrimSuffix(databaseOf(other), "&application_name=other")
 	b := server(t, database, "deaf", newClock(), Options{open: func(address string) (events.Store, error) {
 		log, err := store.Open(address, store.Options{Shared: true})
-		return &deaf{log, &away}, err
+		return &deaf{log, &away, &asked}, err
 	}})
 	token, _ := other.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
 	must(b.Authenticate(t.Context(), token))(t)
 	empty := server(t, pgtest.URL(t), "empty", newClock(), Options{open: func(address string) (events.Store, error) {
 		log, err := store.Open(address, store.Options{Shared: true})
-		return &deaf{log, &away}, err
+		return &deaf{log, &away, &asked}, err
 	}})
 	if !empty.Empty() {
 		t.Error("a new lab has accounts")
@@ -430,6 +434,15 @@ func TestSharedAway(t *testing.T) {
 	}
 	if b.Empty() {
 		t.Error("a lab whose accounts cannot be read has none")
+	}
+	before := asked.Load()
+	for range 100 {
+		if b.Readable() == nil {
+			t.Fatal("it is known who there is")
+		}
+	}
+	if n := asked.Load() - before; n > 10 {
+		t.Errorf("to say 100 times that the database is away it was asked %d times", n)
 	}
 	away.Store(false)
 	soon(t, "it goes on", func() bool {

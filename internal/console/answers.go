@@ -35,8 +35,9 @@ const (
 	elsewhere = 8 * time.Second
 	// abandoned is how long another process may have been sending one.
 	abandoned = sendingWithin + 10*time.Second
-	// lookEvery is how often the values are looked at where no page is asked for.
-	lookEvery = 2 * time.Second
+	// lookEvery is how often the values are looked at where no page is asked for, and
+	// missedFor how long no page looks after one has in vain.
+	lookEvery, missedFor = 2 * time.Second, time.Second
 )
 
 // States of an answer that is not recorded.
@@ -106,9 +107,9 @@ type answers struct {
 	wg     sync.WaitGroup // timers that are set, sends that are under way, and looks
 
 	// looking is held by the page that looks for all that wait; looked is when it
-	// began. They are taken before mu.
-	looking sync.Mutex
-	looked  time.Time
+	// began, and missed when one ended that failed. They are taken before mu.
+	looking        sync.Mutex
+	looked, missed time.Time
 
 	mu     sync.Mutex
 	all    map[string]*pending // by their files' names
@@ -213,15 +214,16 @@ func (a *answers) takeIn(all map[string][]byte) {
 
 // refresh takes in what other processes had kept when a page was asked for. Of the
 // pages that wait for that at a time one looks, and who knows what to show does not
-// wait for the database: hundreds of pages may be open.
+// wait for the database: hundreds of pages may be open. A look that has failed is not
+// tried again at once, as each page would wait for it.
 func (a *answers) refresh(asked time.Time) {
 	if !a.shared {
 		return
 	}
 	a.looking.Lock()
 	defer a.looking.Unlock()
-	if a.looked.After(asked) {
-		return // another page has looked since
+	if a.looked.After(asked) || time.Since(a.missed) < missedFor {
+		return // another page has looked since, or in vain
 	}
 	a.looked = time.Now()
 	for range 3 {
@@ -230,6 +232,7 @@ func (a *answers) refresh(asked time.Time) {
 		a.mu.Unlock()
 		all, err := a.keeper.list(func(string, error) {})
 		if err != nil {
+			a.missed = time.Now()
 			return // what is known here is shown
 		}
 		a.mu.Lock()
@@ -259,9 +262,7 @@ func (a *answers) lookAgain() {
 	for {
 		select {
 		case <-tick.C:
-			a.mu.Lock()
-			_ = a.look() // pages and the next time find out
-			a.mu.Unlock()
+			a.refresh(time.Now())
 		case <-a.ctx.Done():
 			return
 		}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ type slowKeeper struct {
 	looks int
 	began chan struct{} // gets a value when a look has found what there is
 	goOn  chan struct{} // lets one return
+	away  error         // what they come to
 }
 
 func (k *slowKeeper) list(func(string, error)) (map[string][]byte, error) {
@@ -26,7 +28,7 @@ func (k *slowKeeper) list(func(string, error)) (map[string][]byte, error) {
 	k.mu.Unlock()
 	k.began <- struct{}{}
 	<-k.goOn
-	return found, nil
+	return found, k.away
 }
 
 func (k *slowKeeper) swap(name string, _, after []byte) (bool, error) {
@@ -85,5 +87,27 @@ func TestPagesShareALook(t *testing.T) {
 	pages.Wait()
 	if k.looks != 3 {
 		t.Errorf("the database was asked %d times", k.looks)
+	}
+}
+
+// Law: of pages that are asked for while the database is away one finds that out, and the others do
+// not wait for the same; what is known here they show.
+func TestPagesWhileTheDatabaseIsAway(t *testing.T) {
+	k := &slowKeeper{began: make(chan struct{}, 1), goOn: make(chan struct{}, 1), away: errors.New("it is away")}
+	a := &answers{shared: true, keeper: k, all: map[string]*pending{"given": {Name: "ada", State: undone}}}
+	k.goOn <- struct{}{}
+	for range 50 { // a second look would wait for ever
+		a.refresh(time.Now())
+	}
+	if k.looks != 1 || len(a.of("ada")) != 1 {
+		t.Errorf("after %d looks %d answers are known", k.looks, len(a.of("ada")))
+	}
+	a.missed = a.missed.Add(-missedFor) // and later
+	k.away, k.texts = nil, make(map[string][]byte)
+	k.put("here", "eve")
+	k.goOn <- struct{}{}
+	<-k.began
+	if a.refresh(time.Now()); len(a.of("eve")) != 1 {
+		t.Error("it is not looked again")
 	}
 }

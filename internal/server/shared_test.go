@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/pgtest"
 )
 
 // logIn logs in through the balancer, and returns the cookie.
@@ -166,5 +167,43 @@ func TestFarm(t *testing.T) {
 	case <-ended:
 	case <-time.After(19 * time.Second):
 		t.Error("a stream goes on that its listener may not see")
+	}
+}
+
+// Law: while the database does not answer it is not known who there is, which is no reason to ask
+// anybody to log in: a lab without accounts answers that it is not available, and goes on by itself.
+func TestAccountsAway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for a database that does not answer")
+	}
+	f := newSiteOf(t, 2)
+	database := pgtest.Shared(t)
+	line := pgtest.NewLine(t, database, nil)
+	for i, place := range f.places {
+		f.places[i] = strings.Replace(place, fmt.Sprint(":", database.Port), fmt.Sprint(":", line.Port()), 1)
+	}
+	f.accounts = new(accounts.Options)
+	f.begin()
+	seen := func(status int) bool {
+		t.Helper()
+		api, _, _ := (&client{t, f.urls[0]}).do("GET", "/api/v1/campaigns", "", "")
+		page, _, _ := (&client{t, f.urls[0]}).do("GET", "/campaigns", "", "")
+		for _, got := range []int{api, page} {
+			if got != http.StatusOK && got != http.StatusServiceUnavailable {
+				t.Fatalf("the answer is %d", got)
+			}
+		}
+		return api == status && page == status
+	}
+	for _, step := range []struct {
+		do     func()
+		status int
+	}{{func() {}, http.StatusOK}, {line.Cut, http.StatusServiceUnavailable}, {line.Pass, http.StatusOK}} {
+		step.do()
+		for began := time.Now(); !seen(step.status); time.Sleep(50 * time.Millisecond) {
+			if time.Since(began) > 20*time.Second {
+				t.Fatalf("waited in vain for a %d", step.status)
+			}
+		}
 	}
 }

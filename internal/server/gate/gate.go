@@ -9,6 +9,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -295,6 +296,15 @@ func (g *Gate) Allowed(ctx context.Context, p accounts.Permission, campaign stri
 		g.NoteRefused(who, p, campaign)
 	}
 	return err
+}
+
+// Nobody is why a request without an identity is refused: err, unless it is not
+// known who there is. A lab of which that is not known need not have accounts.
+func (g *Gate) Nobody(err error) error {
+	if g.options.Accounts == nil {
+		return err
+	}
+	return cmp.Or(g.options.Accounts.Readable(), err)
 }
 
 // NoteRefused notes in the audit log what the caller may not do.

@@ -15,14 +15,16 @@ type Fail func(w http.ResponseWriter, r *http.Request, err error)
 // asked to log in, and come back.
 func (g *Gate) Known(next http.HandlerFunc, fail Fail) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case IdentityOf(r.Context()).Known():
+		if IdentityOf(r.Context()).Known() {
 			next(w, r)
-		case r.Method == http.MethodGet:
-			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
-		default:
-			fail(w, r, problem.New(problem.Unauthenticated, "You are not logged in, or not any more."))
+			return
 		}
+		err := g.Nobody(problem.New(problem.Unauthenticated, "You are not logged in, or not any more."))
+		if r.Method == http.MethodGet && problem.CodeOf(err) == problem.Unauthenticated {
+			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+			return
+		}
+		fail(w, r, err)
 	}
 }
 
