@@ -214,6 +214,9 @@ func Fault(err error) error {
 	case errors.Is(err, events.ErrUncertain):
 		return problem.New(problem.Uncertain,
 			"it may or may not be recorded: the lab's log could not be written: %w", err).With(restart)
+	case errors.Is(err, context.DeadlineExceeded):
+		return problem.New(problem.Unavailable, "the database of the lab's log does not answer").
+			With(problem.Remedy{Text: "try again in a moment"})
 	}
 	return problem.New(problem.Unavailable, "the lab's log cannot be read or written: %w", err)
 }

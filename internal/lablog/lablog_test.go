@@ -168,4 +168,8 @@ func TestFaultSaysWhatItIs(t *testing.T) {
 			t.Errorf("%v is no %s", err, code)
 		}
 	}
+	late := lablog.Fault(fmt.Errorf("store: read: %w", context.DeadlineExceeded))
+	if text := late.Error(); !strings.Contains(text, "does not answer") || strings.Contains(text, "deadline") {
+		t.Error(text)
+	}
 }
