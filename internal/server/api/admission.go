@@ -95,7 +95,7 @@ func (a *API) admit(hc huma.Context, next func(huma.Context)) {
 		return
 	}
 	if !gate.IdentityOf(ctx).Known() {
-		refuse(a.Nobody(problem.New(problem.Unauthenticated, "It is not known who asks.").
+		refuse(a.Unidentified(problem.New(problem.Unauthenticated, "It is not known who asks.").
 			With(problem.Remedy{Text: "send an API token: Authorization: Bearer campaignd_…, or log in"})))
 		return
 	}

@@ -298,9 +298,9 @@ func (g *Gate) Allowed(ctx context.Context, p accounts.Permission, campaign stri
 	return err
 }
 
-// Nobody is why a request without an identity is refused: err, unless it is not
+// Unidentified is why a request without an identity is refused: err, unless it is not
 // known who there is. A lab of which that is not known need not have accounts.
-func (g *Gate) Nobody(err error) error {
+func (g *Gate) Unidentified(err error) error {
 	if g.options.Accounts == nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func (g *Gate) Known(next http.HandlerFunc, fail Fail) http.HandlerFunc {
 			next(w, r)
 			return
 		}
-		err := g.Nobody(problem.New(problem.Unauthenticated, "You are not logged in, or not any more."))
+		err := g.Unidentified(problem.New(problem.Unauthenticated, "You are not logged in, or not any more."))
 		if r.Method == http.MethodGet && problem.CodeOf(err) == problem.Unauthenticated {
 			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 			return

@@ -36,7 +36,7 @@ func (g *Gate) still(ctx context.Context, r *http.Request) (accounts.Identity, e
 	}
 	cookie, err := r.Cookie(g.cookieName())
 	if err != nil {
-		return accounts.Identity{}, g.Nobody(problem.New(problem.Unauthenticated, "nobody is logged in here"))
+		return accounts.Identity{}, g.Unidentified(problem.New(problem.Unauthenticated, "nobody is logged in here"))
 	}
 	return book.Still(ctx, cookie.Value)
 }
