@@ -176,8 +176,8 @@ func (s *Server) Set(t testing.TB, name, value string) {
 	s.SQL(t, fmt.Sprintf(`alter system set %s = '%s'`, name, value), `select pg_reload_conf()`)
 }
 
-// Encrypt has the server encrypt, and makes a role without rights that is let in with its password
-// and encrypted only. It returns the file of who vouches for the server's certificate, which is for
+// Encrypt has the server use TLS, and makes a role without rights that is let in with its password
+// and by TLS only. It returns the file of the authority of the server's certificate, which is for
 // 127.0.0.1 and not for localhost.
 func (s *Server) Encrypt(t testing.TB, role, password string) (authority string) {
 	t.Helper()

@@ -9,7 +9,6 @@
 package gate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -299,12 +298,20 @@ func (g *Gate) Allowed(ctx context.Context, p accounts.Permission, campaign stri
 }
 
 // Unidentified is why a request without an identity is refused: err, unless it is not
-// known who there is. A lab of which that is not known need not have accounts.
+// known who there is, or was not when the request came. Such a lab need not have
+// accounts.
 func (g *Gate) Unidentified(err error) error {
 	if g.options.Accounts == nil {
 		return err
 	}
-	return cmp.Or(g.options.Accounts.Readable(), err)
+	if away := g.options.Accounts.Readable(); away != nil {
+		return away
+	}
+	if g.Open() {
+		return problem.New(problem.Unavailable, "a moment ago it was not known who there is").
+			With(problem.Remedy{Text: "try again"})
+	}
+	return err
 }
 
 // NoteRefused notes in the audit log what the caller may not do.
