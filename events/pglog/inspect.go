@@ -109,21 +109,19 @@ func (d *Database) visit(ctx context.Context) (pg *pgconn.PgConn, s server, err 
 	config.RuntimeParams["default_transaction_read_only"] = "on"
 	failed := new(unreachable)
 	for _, e := range d.endpoints {
-		other, err := pgconn.ConnectConfig(ctx, e.alone(config))
-		if err != nil {
+		other, seen, err := examined(ctx, e.alone(config))
+		switch {
+		case err != nil:
 			failed.add(e, err)
 			continue
-		}
-		seen, err := examine(ctx, other)
-		if err != nil {
-			failed.add(e, err)
-		} else if pg == nil || !seen.recovery {
-			pg, other, s = other, pg, seen
-		}
-		if other != nil { // it is not to be inspected
+		case pg == nil:
+		case seen.recovery: // as the one that there is
 			_ = other.Conn().Close()
+			continue
+		default:
+			_ = pg.Conn().Close()
 		}
-		if pg != nil && !s.recovery {
+		if pg, s = other, seen; !s.recovery {
 			break
 		}
 	}
@@ -131,6 +129,19 @@ func (d *Database) visit(ctx context.Context) (pg *pgconn.PgConn, s server, err 
 		return nil, s, failed
 	}
 	return pg, s, nil
+}
+
+// examined connects to a server and examines it.
+func examined(ctx context.Context, config *pgconn.Config) (*pgconn.PgConn, server, error) {
+	pg, err := pgconn.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, server{}, err
+	}
+	s, err := examine(ctx, pg)
+	if err != nil {
+		_ = pg.Conn().Close()
+	}
+	return pg, s, err
 }
 
 const inspectTime = 15 * time.Second

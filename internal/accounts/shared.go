@@ -66,11 +66,7 @@ type sharing struct {
 	// guarded by writing.
 	decided events.Sequence
 
-	// looking is held while the log is read to its end, and guards what follows:
-	// when the newest look began and ended, and what came of it.
-	looking       sync.Mutex
-	looked, ended time.Time
-	failed        error
+	looking lablog.Look[struct{}] // reads the log to its end
 
 	mu  sync.Mutex
 	own map[ownEntry]bool // that this process appends, until they are folded
@@ -92,6 +88,7 @@ const never = math.MinInt64 / 2
 func (d *Directory) share() (err error) {
 	d.shared = &sharing{
 		born: time.Now(), own: make(map[ownEntry]bool), unnamed: make(map[string]time.Time),
+		looking: lablog.Look[struct{}]{Rest: freshFor},
 	}
 	d.shared.confirmed.Store(never)
 	if d.lab, err = lablog.Open(d.dir, lablog.Options{Now: d.o.Now, Open: d.o.open}); err != nil {
@@ -182,26 +179,19 @@ func (d *Directory) catchUp() {
 }
 
 // look reads the log to its end, unless that was done, or was tried, since a
-// time. All who ask meanwhile wait for the same one. One that has failed is not
-// tried again at once: a request asks several times, and each would wait for
-// [lookTime].
+// time.
 func (d *Directory) look(since time.Time) error {
-	s := d.shared
-	s.looking.Lock()
-	defer s.looking.Unlock()
-	if !s.looked.Before(since) || s.failed != nil && time.Since(s.ended) < freshFor {
-		return s.failed
-	}
-	s.looked = time.Now()
-	if s.failed = d.readOn(); s.failed == nil {
-		s.confirm(s.looked)
-	}
-	s.ended = time.Now()
-	return s.failed
+	_, err := d.shared.looking.Since(since, func(began time.Time) (none struct{}, err error) {
+		if err = d.readOn(); err == nil {
+			d.shared.confirm(began)
+		}
+		return none, err
+	})
+	return err
 }
 
 // readOn folds what was appended since the newest event that is folded, with the
-// values that it names. The caller holds looking.
+// values that it names. Nothing else looks meanwhile.
 func (d *Directory) readOn() error {
 	log, err := d.lab.Store()
 	if err != nil {
@@ -416,9 +406,12 @@ func (d *Directory) sureToken(bearer string) (t *token, a *account, why string, 
 func (d *Directory) renewAll(now time.Time) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
+	return d.shared.looking.Apart(func() error { return d.renewNow(now) })
+}
+
+// renewNow is renewAll. The caller holds writing, and nothing looks.
+func (d *Directory) renewNow(now time.Time) error {
 	s := d.shared
-	s.looking.Lock()
-	defer s.looking.Unlock()
 	if err := d.readOn(); err != nil {
 		return err
 	}

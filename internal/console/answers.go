@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -106,10 +107,7 @@ type answers struct {
 	self   string         // a random word for this process
 	wg     sync.WaitGroup // timers that are set, sends that are under way, and looks
 
-	// looking is held by the page that looks for all that wait; looked is when it
-	// began, and missed when one ended that failed. They are taken before mu.
-	looking        sync.Mutex
-	looked, missed time.Time
+	looking lablog.Look[struct{}] // by a page for all that wait; it takes mu
 
 	mu     sync.Mutex
 	all    map[string]*pending // by their files' names
@@ -133,6 +131,8 @@ func openAnswers(ctx context.Context, o Options) *answers {
 		self:   rand.Text()[:12],
 		all:    make(map[string]*pending),
 		unread: make(map[string]bool),
+
+		looking: lablog.Look[struct{}]{Rest: missedFor},
 	}
 	if o.Lab.Shared() {
 		a.keeper, a.shared = logKeeper(o.Lab.Log), true
@@ -214,26 +214,25 @@ func (a *answers) takeIn(all map[string][]byte) {
 
 // refresh takes in what other processes had kept when a page was asked for. Of the
 // pages that wait for that at a time one looks, and who knows what to show does not
-// wait for the database: hundreds of pages may be open. A look that has failed is not
-// tried again at once, as each page would wait for it.
+// wait for the database: hundreds of pages may be open.
 func (a *answers) refresh(asked time.Time) {
 	if !a.shared {
 		return
 	}
-	a.looking.Lock()
-	defer a.looking.Unlock()
-	if a.looked.After(asked) || time.Since(a.missed) < missedFor {
-		return // another page has looked since, or in vain
-	}
-	a.looked = time.Now()
+	_, _ = a.looking.Since(asked, func(time.Time) (none struct{}, err error) {
+		return none, a.lookApart() // with an error, what is known here is shown
+	})
+}
+
+// lookApart is look without a.mu while the keeper looks.
+func (a *answers) lookApart() error {
 	for range 3 {
 		a.mu.Lock()
 		swaps := a.swaps
 		a.mu.Unlock()
 		all, err := a.keeper.list(func(string, error) {})
 		if err != nil {
-			a.missed = time.Now()
-			return // what is known here is shown
+			return err
 		}
 		a.mu.Lock()
 		current := a.swaps == swaps // else what was found is older than what is known
@@ -242,9 +241,10 @@ func (a *answers) refresh(asked time.Time) {
 		}
 		a.mu.Unlock()
 		if current {
-			return
+			return nil
 		}
 	}
+	return nil
 }
 
 // lookShared is look where other processes keep answers. a.mu is held.

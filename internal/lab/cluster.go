@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/telemetry"
 )
@@ -44,8 +45,8 @@ type cluster struct {
 	leaving  bool
 	office   events.Store // the hold of who forwards, nil where another process has it
 
-	heard atomic.Int64 // the position in the lab's log up to which it is passed on
-	sizes sizes
+	heard atomic.Int64                  // the position in the lab's log up to which it is passed on
+	sizes lablog.Look[[]store.StoreRow] // how many events each store has
 }
 
 // Process is what a process of a lab in a database says of itself.

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -16,26 +15,6 @@ import (
 // currentTime is how long a request waits for that. After it, or while the
 // database does not answer, it is answered by what is known here.
 const currentTime = 3 * time.Second
-
-// sizes are how many events the stores of a database had when that was asked last.
-// Who asks meanwhile waits for the same answer.
-type sizes struct {
-	mu   sync.Mutex
-	at   time.Time // when it was asked
-	rows []store.StoreRow
-	err  error
-}
-
-// since returns them as they were after a time.
-func (z *sizes) since(at time.Time, ask func() ([]store.StoreRow, error)) ([]store.StoreRow, error) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	if !z.at.After(at) {
-		z.at = time.Now()
-		z.rows, z.err = ask()
-	}
-	return z.rows, z.err
-}
 
 // Current waits until this process shows what any process of the lab has recorded
 // before the call: of the campaign of that name, where there is one, else of all.
@@ -65,7 +44,7 @@ func (l *Lab) recorded(ctx context.Context, campaign string) ([]store.StoreRow, 
 	if c, err := l.Campaign(campaign); err == nil {
 		return l.cluster.db.Stores(ctx, lablog.Name, c.store.base())
 	}
-	return l.cluster.sizes.since(time.Now(), func() ([]store.StoreRow, error) {
+	return l.cluster.sizes.Since(time.Now(), func(time.Time) ([]store.StoreRow, error) {
 		ctx, cancel := context.WithTimeout(l.ctx, currentTime)
 		defer cancel()
 		return l.cluster.db.Stores(ctx)
