@@ -166,7 +166,9 @@ func EnterTurn(dir string, h Holder) (*Lease, error) { return enter(dir, turnOf(
 func turnOf(device string) string { return "the turns of " + device }
 
 // Lease is a seat in the queue of a device. Its methods may be called by
-// several goroutines.
+// several goroutines. It has to be kept until [Lease.Release]: of one that is
+// dropped the file is closed with the next garbage collection, and the device is
+// free.
 type Lease struct {
 	q    queue
 	path string
