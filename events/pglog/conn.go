@@ -103,7 +103,7 @@ func (d *Database) connect(ctx context.Context) (*conn, error) {
 	d.mu.Lock()
 	first := d.first
 	d.mu.Unlock()
-	failed := new(unreachable)
+	failed := &unreachable{several: len(d.endpoints) > 1}
 	for i := range d.endpoints {
 		at := (first + i) % len(d.endpoints)
 		c, err := d.reach(ctx, d.endpoints[at])

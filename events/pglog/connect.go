@@ -149,8 +149,13 @@ func configure(address string) (*Database, error) {
 }
 
 // plainly returns the refusal of a server alone, without what pgx says around
-// it; any other error as it is.
+// it; where an address names several, what each of them says; any other error as
+// it is.
 func plainly(err error) error {
+	var servers *unreachable
+	if errors.As(err, &servers) && servers.several {
+		return servers
+	}
 	var refused *refusal
 	if errors.As(err, &refused) {
 		return refused

@@ -96,13 +96,18 @@ func backoff(n int) time.Duration {
 
 // unreachable is why none of the servers of an address is used.
 type unreachable struct {
-	says   []string
-	causes []error
+	several bool // the address names more than one
+	says    []string
+	causes  []error
 }
 
 func (u *unreachable) add(e endpoint, err error) {
 	server := net.JoinHostPort(e[0].Host, strconv.Itoa(int(e[0].Port)))
-	u.says, u.causes = append(u.says, server+": "+reason(err)), append(u.causes, err)
+	says := reason(err)
+	if u.several && errors.Is(err, errStandby) {
+		says = "a standby" // as all but one should be: there is nothing to do about it
+	}
+	u.says, u.causes = append(u.says, server+": "+says), append(u.causes, err)
 }
 
 func (u *unreachable) Error() string   { return strings.Join(u.says, "; ") }

@@ -15,6 +15,9 @@ type refusal struct{ what, remedy string }
 
 func (r *refusal) Error() string { return r.what + ": " + r.remedy }
 
+// errStandby is the refusal of a server that follows another one.
+var errStandby = &refusal{"the server is a standby", "name the primary, or all servers of the cluster (host=a,b,c)"}
+
 // leastVersion is the earliest PostgreSQL whose behaviour was tried.
 const leastVersion = 15
 
@@ -92,8 +95,7 @@ func (s server) refuse(pid uint32, single bool) error {
 		return &refusal{"a pooler of connections stands before the server",
 			"name the server itself: sessions that are shared lose their settings, and with them what is promised"}
 	case s.recovery:
-		return &refusal{"the server is a standby",
-			"name the primary, or all servers of the cluster (host=a,b,c)"}
+		return errStandby
 	case s.encoding != "UTF8":
 		return &refusal{"the database's encoding is " + s.encoding,
 			"make a database with the encoding UTF8"}
