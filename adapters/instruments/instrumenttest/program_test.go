@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // actLasts is how long an act takes, and actOutlasts where it is to go on until another process
-// of the program is up, also under the race detector.
+// of the program is up, or another command has begun, also under the race detector.
 const (
 	actLasts    = 80 * time.Millisecond
 	actOutlasts = 2 * time.Second
@@ -52,7 +53,7 @@ type program struct {
 	ledger  *os.File
 	working sync.WaitGroup
 	out     sync.Mutex
-	channel sync.Mutex // of the mode "serial"
+	channel sync.Mutex // of the modes "serial" and "other"
 
 	mu       sync.Mutex
 	alone    bool // no earlier process is at work
@@ -219,7 +220,7 @@ func (p *program) begin(j *job) {
 
 func (p *program) perform(j *job) {
 	switch p.mode {
-	case "serial":
+	case "serial", "other": // of two, the later one ends last, whatever else the machine does
 		p.channel.Lock()
 		defer p.channel.Unlock()
 	case "tardy":
@@ -243,7 +244,7 @@ func (p *program) perform(j *job) {
 		p.end(j, measurement(j, 10*j.salt))
 	}
 	lasts := actLasts
-	if p.mode == "twohands" || p.mode == "redo" {
+	if slices.Contains([]string{"twohands", "redo", "onechannel"}, p.mode) {
 		lasts = actOutlasts
 	}
 	select {
