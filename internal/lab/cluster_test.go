@@ -512,7 +512,7 @@ func TestChangesHands(t *testing.T) {
 	go func() {
 		defer close(ended)
 		for held := false; ctx.Err() == nil; held = !held {
-			first.Hand("bench", held)
+			first.Hand(ctx, "bench", held)
 			time.Sleep(200 * time.Millisecond)
 		}
 	}()
@@ -531,12 +531,15 @@ func TestChangesHands(t *testing.T) {
 		if err != nil {
 			t.Fatalf("note %d: %v", n, err)
 		}
+		asked := time.Now()
 		other.Current(t.Context(), "bench")
+		waited := time.Since(asked)
 		there, err := other.Campaign("bench")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if is, want := there.Sequence(), stored[0].Sequence; is < want {
+		is, want := there.Sequence(), stored[0].Sequence
+		if is < want && waited < lab.CurrentTime { // else the machine is too slow to show it
 			t.Errorf("the other process shows event %d, and %d is recorded", is, want)
 		}
 		if _, err := there.Load(t.Context()); err != nil {

@@ -1,12 +1,16 @@
 package lab
 
 import (
+	"context"
 	"maps"
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 )
+
+// CurrentTime is how long a request waits for what others have recorded.
+const CurrentTime = currentTime
 
 // GiveAfter is how long a campaign stands still before it is handed over.
 const GiveAfter = giveAfter
@@ -17,13 +21,21 @@ func (o Options) Opening(open func(folder string, o store.Options) (events.Store
 	return o
 }
 
-// Hand has a store of a lab in a database held by this process, or not any more.
-func (l *Lab) Hand(campaign string, held bool) {
+// Hand has a store of a lab in a database held by this process, or not any more,
+// and waits until it is, or until another process has turned out to hold it.
+func (l *Lab) Hand(ctx context.Context, campaign string, held bool) {
 	c, err := l.Campaign(campaign)
 	if err != nil {
 		panic(err)
 	}
-	c.store.want(held)
+	s := c.store
+	s.want(held)
+	l.await(ctx, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_, ours := s.at.(*Local)
+		return s.at != nil && ours == s.wanted
+	})
 }
 
 // Processes are the identifiers of the processes of a lab in a database that live,
