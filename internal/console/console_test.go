@@ -358,6 +358,20 @@ func (s *site) as(name string) *site {
 	return &other
 }
 
+// settled waits until no answer of the visitor is about to be recorded any more.
+func (s *site) settled() {
+	s.t.Helper()
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		_, page := s.get("/campaigns")
+		if !strings.Contains(page, "It is sent in") {
+			return
+		}
+		if time.Since(began) > 30*time.Second {
+			s.t.Fatal("an answer is about to be recorded all the time")
+		}
+	}
+}
+
 // named sends requests in somebody's name.
 type named string
 
@@ -390,6 +404,8 @@ func TestTwoExperts(t *testing.T) {
 	}
 	both.Wait()
 	s.until(c, "has both answers", func(st *campaign.State) bool { return len(st.Question(q.ID).Aside) == 1 })
+	ada.settled()
+	bob.settled()
 	answered, contested := s.events(c, events.KindQuestionAnswered), s.events(c, events.KindQuestionContested)
 	if len(answered) != 1 || len(contested) != 1 || len(s.events(c, events.KindQuestionSuperseded)) != 0 {
 		t.Fatalf("%d answers, %d beside", len(answered), len(contested))

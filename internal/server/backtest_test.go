@@ -26,11 +26,15 @@ budget: {experiments: 3}
 instrument: {table: %s}
 `, table))
 	const found = "found in e"
-	var status struct{ Backtest string }
-	for late := time.Now().Add(20 * time.Second); !strings.Contains(status.Backtest, found); time.Sleep(10 * time.Millisecond) {
-		if c.get("/api/v1/campaigns/rows", &status); time.Now().After(late) {
-			t.Fatalf("the status says %q, and nowhere that the best of three rows was found by three experiments", status.Backtest)
+	var page []byte
+	for late := time.Now().Add(20 * time.Second); !strings.Contains(string(page), found); time.Sleep(10 * time.Millisecond) {
+		if _, _, page = c.do("GET", "/campaigns/rows", "", ""); time.Now().After(late) {
+			t.Fatalf("the page says nowhere that the best of three rows was found by three experiments: %s", page)
 		}
+	}
+	var status struct{ Backtest string }
+	if c.get("/api/v1/campaigns/rows", &status); !strings.Contains(status.Backtest, found) {
+		t.Errorf("the status says %q", status.Backtest)
 	}
 	c.begin(bench)
 	var list struct {
