@@ -232,9 +232,10 @@ func (a *app) runRemote(ctx context.Context, t target, seed *uint64) error {
 			return err
 		}
 	}
-	// A campaign that runs there already is only watched.
-	if !lab.Over(core) {
-		if lab.RunningIn(s, s.name) == nil {
+	// What was begun here is told from its beginning, also where it has ended by
+	// now. A campaign that runs there already is only watched.
+	if over := lab.Over(core); !exists || !over {
+		if !over && lab.RunningIn(s, s.name) == nil {
 			if err := a.api().Post(ctx, onServer(t, "/run"), nil, nil); err != nil {
 				return err
 			}
