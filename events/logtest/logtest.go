@@ -49,9 +49,9 @@ func run(
 ) {
 	for _, l := range laws {
 		t.Run(l.name, func(t *testing.T) {
-			// 30 s are far more than a check takes on a slow machine with the
-			// race detector, and less than the patience of a test run.
-			s := &subject{Log: open(t), patience: 30 * time.Second}
+			// Far more than a check takes on a slow machine with the race detector or
+			// on a bad line, and less than the patience of a test run.
+			s := &subject{Log: open(t), patience: 2 * time.Minute}
 			if reopen != nil {
 				s.reopen = func(log events.Log) events.Log { return reopen(t, log) }
 			}

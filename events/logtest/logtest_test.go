@@ -325,7 +325,7 @@ func refill(t testing.TB, all []events.Event) *memlog.Log {
 // contents returns the events of a log.
 func contents(t testing.TB, log events.Log) []events.Event {
 	t.Helper()
-	all, err := (&subject{Log: log, patience: time.Second}).readAll(0)
+	all, err := (&subject{Log: log, patience: time.Minute}).readAll(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +345,7 @@ func TestSuiteCatchesForgetting(t *testing.T) {
 		{"forgets everything", func(int) int { return 0 }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := &subject{Log: memlog.New(), patience: time.Second}
+			s := &subject{Log: memlog.New(), patience: time.Minute}
 			s.reopen = func(old events.Log) events.Log {
 				all := contents(t, old)
 				return refill(t, all[:c.keep(len(all))])
@@ -393,11 +393,11 @@ func (l *keeping) Append(ctx context.Context, campaign string, expected events.S
 // TestSuiteCatchesRevival: it is found where a refused batch is stored after all, with
 // a later one or by opening the log again.
 func TestSuiteCatchesRevival(t *testing.T) {
-	s := &subject{Log: &keeping{Log: memlog.New(), later: true}, patience: time.Second}
+	s := &subject{Log: &keeping{Log: memlog.New(), later: true}, patience: time.Minute}
 	if err := checkRefused(s); err == nil {
 		t.Error("a refused batch that was stored later was not found")
 	}
-	s = &subject{Log: &keeping{Log: memlog.New()}, patience: time.Second}
+	s = &subject{Log: &keeping{Log: memlog.New()}, patience: time.Minute}
 	s.reopen = func(old events.Log) events.Log {
 		all := contents(t, old)
 		return &keeping{Log: refill(t, append(all, old.(*keeping).refused...))}
