@@ -232,8 +232,8 @@ func (a *app) runRemote(ctx context.Context, t target, seed *uint64) error {
 			return err
 		}
 	}
-	// What was begun here is told from its beginning, also where it has ended by
-	// now. A campaign that runs there already is only watched.
+	// The story of what was begun here is printed also where it has ended by now.
+	// A campaign that runs there already is only watched.
 	if over := lab.Over(core); !exists || !over {
 		if !over && lab.RunningIn(s, s.name) == nil {
 			if err := a.api().Post(ctx, onServer(t, "/run"), nil, nil); err != nil {
