@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Law: ? shows the keys of a page and gives the focus back, g and a letter lead to the pages, / finds a
+// Law: ? shows the keys of a page and gives the focus back, also where the list has changed beneath, g and a letter lead to the pages, / finds a
 // campaign from anywhere; none of them is heard where somebody is typing. A key that is pressed before
 // the script has come is not lost.
 func TestKeys(t *testing.T) {
@@ -32,6 +32,14 @@ func TestKeys(t *testing.T) {
 	v.sees("Go to Campaigns")
 	v.sees("Go to Questions")
 	v.inPlace("the keys of the list")
+	turn := func(to, shows string) {
+		t.Helper()
+		ask[bool](v, `fetch("/campaigns/labels/`+to+`", {method: "POST", body: new URLSearchParams({reason: "lunch"})}).then(r => r.ok)`,
+			chromedp.EvalAwaitPromise)
+		v.until("the list has "+shows, `[...document.querySelectorAll("#list button")].some(b => b.textContent.startsWith("`+shows+`"))`)
+	}
+	turn("pause", "Resume")
+	turn("resume", "Pause")
 	press("\u001b")
 	v.until("the focus is back", `!document.querySelector("dialog") && document.activeElement === document.querySelector("h2 a")`)
 	press("/")

@@ -45,14 +45,17 @@
   const watch = document.body.dataset.watch;
   const regions = () => $$("[data-live]");
   let pendingFetch = 0, lastFetch = 0;
+  // What had the focus before a dialog took it, and gets it back. It is exchanged with its part.
+  let under = null;
+  const focused = () => under || document.activeElement;
   const busy = (region) => {
-    const active = document.activeElement;
+    const active = focused();
     return (active && region.contains(active) && active.matches("input, textarea, select")) ||
       $$("input, textarea, select", region).some((field) => field.type !== "hidden" && field.value !== field.defaultValue && field.matches("input, textarea"));
   };
   const swap = (old, fresh) => {
     const before = $$("details", old).map((d) => d.open);
-    const active = document.activeElement;
+    const active = focused();
     let mark = null;
     if (active && old.contains(active)) {
       const like = $$(active.tagName, old);
@@ -67,7 +70,8 @@
     if (mark) {
       const like = $$(mark.tag, old);
       const same = like.find((e) => e.getAttribute("href") === mark.href && e.textContent === mark.text) || like[mark.at];
-      if (same) same.focus({ preventScroll: true });
+      if (under) under = same;
+      else if (same) same.focus({ preventScroll: true });
     }
     localTimes(old);
   };
@@ -208,7 +212,7 @@
   };
   let going = 0; // until when a letter after g leads somewhere
   const help = () => {
-    const from = document.activeElement;
+    under = document.activeElement;
     const dialog = document.createElement("dialog"), heading = document.createElement("h2"), list = document.createElement("dl");
     heading.id = "keys-h";
     heading.textContent = "Keys of this page";
@@ -227,7 +231,7 @@
     close.type = "button";
     close.textContent = "Close";
     close.addEventListener("click", () => dialog.close());
-    dialog.addEventListener("close", () => { dialog.remove(); if (from && from !== document.body) from.focus(); });
+    dialog.addEventListener("close", () => { dialog.remove(); if (under && under !== document.body) under.focus(); under = null; });
     dialog.append(heading, list, close);
     document.body.append(dialog);
     dialog.showModal();
