@@ -285,7 +285,8 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 		select {
 		case <-c.done:
 		case <-a.failed:
-			if !errors.Is(a.err, program.ErrExited) {
+			// An outcome that came unasked counts, also where the request for it failed since.
+			if _, known := i.outcomeOf(c); !known && !errors.Is(a.err, program.ErrExited) {
 				return instruments.Outcome{}, a.err
 			}
 		case <-ctx.Done():
