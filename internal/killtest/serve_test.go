@@ -90,6 +90,10 @@ func (s *served) live() *exec.Cmd {
 // errAgain means that nobody answered, or not to the end: it is asked again later.
 var errAgain = errors.New("no answer")
 
+// patience is how long people wait at most: longer than 200 kills take on a slow machine, where a
+// server may be killed before it answers, as nothing has to be done before the last of them.
+const patience = 5 * time.Minute
+
 // ask sends a request, once. What was recorded by it is remembered: it was acknowledged.
 func (s *served) ask(ctx context.Context, method, path, contentType, body string, into any) error {
 	s.mu.Lock()
@@ -221,7 +225,7 @@ experts: [{name: ada, web: {}, meanwhile: 1}]
 instrument: manual
 `,
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := s.live()
 	var people sync.WaitGroup
@@ -370,7 +374,7 @@ policy: sobol
 instrument: {lab: bench, process: %s}
 `, name, experiments, experiments, command)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := s.live()
 	var people sync.WaitGroup
