@@ -103,6 +103,7 @@ func TestCloudEventSubject(t *testing.T) {
 		events.KindExperimentMeasured: "e1", events.KindQuantityArrived: "e1", events.KindExperimentFailed: "e1", events.KindExperimentCancelled: "e1",
 		events.KindExperimentUnresolved: "e1", events.KindExperimentResolved: "e1", events.KindExperimentInfeasible: "e1",
 		events.KindExperimentCorrected: "e1", events.KindExperimentDeferred: "e1",
+		events.KindCancellationOrdered: "e1", events.KindCancellationAnswered: "e1", events.KindInstrumentAnswered: "e1",
 		events.KindRegionExcluded: "n4", events.KindRegionAllowed: "n4",
 		events.KindMeasurementsJudged: "", events.KindMeasurementFlagged: "e1", events.KindMeasurementCorrected: "e1",
 		events.KindInstrumentStalled: "e1", events.KindModelFitted: "", events.KindModelFitFailed: "",

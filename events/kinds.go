@@ -48,6 +48,10 @@ const (
 	KindExperimentCorrected  Kind = "experiment.corrected"
 	KindExperimentDeferred   Kind = "experiment.deferred"
 
+	KindCancellationOrdered  Kind = "cancellation.ordered"
+	KindCancellationAnswered Kind = "cancellation.answered"
+	KindInstrumentAnswered   Kind = "instrument.answered"
+
 	KindRegionExcluded       Kind = "region.excluded"
 	KindRegionAllowed        Kind = "region.allowed"
 	KindMeasurementsJudged   Kind = "measurements.judged"
@@ -209,6 +213,9 @@ var campaigns = NewVocabulary(
 	RowOf[ExperimentInfeasible](KindExperimentInfeasible, 1),
 	RowOf[ExperimentDeferred](KindExperimentDeferred, 1),
 	RowOf[ExperimentCorrected](KindExperimentCorrected, 2),
+	RowOf[CancellationOrdered](KindCancellationOrdered, 1),
+	RowOf[CancellationAnswered](KindCancellationAnswered, 1),
+	RowOf[InstrumentAnswered](KindInstrumentAnswered, 1),
 	RowOf[RegionExcluded](KindRegionExcluded, 1),
 	RowOf[RegionAllowed](KindRegionAllowed, 1),
 	RowOf[MeasurementsJudged](KindMeasurementsJudged, 1),

@@ -36,7 +36,7 @@
 //
 // [Recoverer] for instruments whose memory outlives the process, [Deliverer] for
 // those that give quantities after an experiment has ended, [Listener] for those that
-// may say more of them unasked, [Candidates] for those that can only measure a list, [Killer], [Redeliverer] and [Watched]
+// may say more of them unasked, [Confirmer] for those whose confirmation of a start may come late, [Candidates] for those that can only measure a list, [Ender], [Killer], [Redeliverer] and [Watched]
 // for those that run a program, io.Closer for those that hold resources.
 // adapters/instruments/instrumenttest holds the suite every instrument passes;
 // `campaignd instrument check` runs it.
@@ -87,6 +87,21 @@ type Killer interface {
 	// been killed with it: its further output is lost. Kill does not stop what
 	// the program has set in motion.
 	Kill(ctx context.Context, severed bool) error
+}
+
+// Confirmer is an Instrument that may confirm a start after Start has given up
+// waiting for it.
+type Confirmer interface {
+	// Confirmed waits for the next such confirmation, and returns its command.
+	Confirmed(ctx context.Context) (Command, error)
+}
+
+// Ender is an Instrument that runs a program which a person may order to end.
+type Ender interface {
+	// End ends the program without warning, and every earlier run of it that is
+	// left, and returns once they have ended: what they have not read they never
+	// do. It does not stop what they have set in motion.
+	End(ctx context.Context) error
 }
 
 // Redeliverer is an Instrument that hands commands on to a program, and answers
@@ -249,6 +264,10 @@ func (o Outcome) Recordable() Outcome {
 // not act on the command: the door is open, the instrument is not ready or out
 // of reach. The experiment is postponed and tried again later by a new command.
 var ErrRefused = errors.New("the instrument refused the command")
+
+// ErrCalledOff is wrapped with [ErrRefused] by the error of a Start of a command
+// that was called off before.
+var ErrCalledOff = errors.New("it was called off")
 
 // ErrPermanent is wrapped with [ErrRefused] where every later command of this
 // kind would be refused as well: the composition is out of limits, a table has

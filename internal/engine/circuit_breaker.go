@@ -117,8 +117,12 @@ func fruitless(s *campaign.State, w World) []*campaign.Experiment {
 // withoutResult reports whether an instrument was given the experiment, or a
 // person tried it, and there is no result. An experiment that can be measured
 // only once ([campaign.Experiment].Once) and was called off for it says nothing
-// against the instrument.
+// against the instrument, and neither does one that a person called off while it
+// was under way.
 func withoutResult(x *campaign.Experiment) bool {
+	if x.CallOff != nil && !x.CallOff.Settled {
+		return false
+	}
 	switch x.Status {
 	case campaign.Failed, campaign.Infeasible, campaign.Deferred:
 		return true

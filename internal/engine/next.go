@@ -23,6 +23,8 @@ type World struct {
 	// Occupied are the experts who have a question before them and are shown
 	// one at a time.
 	Occupied map[string]bool
+	// CallingOff are the calls that a command is off, by its experiment.
+	CallingOff map[string]CallingOff
 	// Capacity is how many experiments the instrument works on at once. How
 	// many may be requested at once is the definition's business.
 	Capacity int
@@ -67,6 +69,10 @@ type World struct {
 // were busy.
 func (c *Core) Attended(w World) World {
 	s := c.State()
+	w.CallingOff = make(map[string]CallingOff)
+	for _, x := range s.BeingCalledOff() {
+		w.CallingOff[x.ID] = CallingOff{Order: x.CallOff.Order}
+	}
 	w.InFlight = make(map[string]bool, len(s.Experiments)+len(s.Questions))
 	for i := range s.Experiments {
 		w.InFlight[s.Experiments[i].ID] = true
@@ -88,6 +94,8 @@ type (
 	// Recover asks the instrument what became of commands another process
 	// dispatched.
 	Recover struct{ Experiments []string }
+	// CallOff tells the instrument that an experiment's command is off.
+	CallOff struct{ Experiment string }
 	// Describe asks the instrument what it is, before the first command.
 	Describe struct{}
 	// Queue asks for the ticket that an experiment is dispatched with, at an
@@ -149,6 +157,7 @@ type (
 
 func (Record) step()   {}
 func (Recover) step()  {}
+func (CallOff) step()  {}
 func (Describe) step() {}
 func (Queue) step()    {}
 func (Unqueue) step()  {}
@@ -179,7 +188,9 @@ func (c *Core) Next(w World) (Step, error) {
 		return nil, errUndefined
 	}
 	rules := []func(*campaign.State, World) (Step, error){
+		c.nextCallOff,
 		c.nextLost,
+		c.nextContradicted,
 		c.nextRecovery,
 		c.nextWatch,
 		c.nextRecovered,
@@ -188,6 +199,7 @@ func (c *Core) Next(w World) (Step, error) {
 		c.nextCollect,
 		c.nextQuestion,
 		c.nextExcluded,
+		c.nextOvertaken,
 		c.nextCircuitBreak,
 		c.nextDispatch,
 		c.nextPause,
@@ -208,9 +220,9 @@ func (c *Core) Next(w World) (Step, error) {
 	return nil, errors.New("engine: no rule applies") // nextDecision always answers
 }
 
-// nextLost pauses a campaign that does not have its device any more. It is the
-// first rule: under a lease that is lost nothing may be sent, not even what
-// another rule has ready.
+// nextLost pauses a campaign that does not have its device any more. Under a
+// lease that is lost nothing may be sent, not even what another rule has ready,
+// but that a command is called off.
 func (c *Core) nextLost(s *campaign.State, w World) (Step, error) {
 	if w.Lost == "" || s.Status == campaign.Paused || s.Status.Ended() {
 		return nil, nil
@@ -358,7 +370,7 @@ func (c *Core) nextEnd(s *campaign.State, w World) (Step, error) {
 	if record.Payloads != nil {
 		return record, nil
 	}
-	if n := s.Count(campaign.Dispatched, campaign.Started); n > 0 {
+	if s.Count(campaign.Dispatched, campaign.Started) > 0 || s.BeingCalledOff() != nil {
 		return Wait{For: waitingForInstrument(s, w), Until: deadline(s, w)}, nil
 	}
 	if c.objective.Stale() { // the result is stated by the posterior, whatever ended the campaign
@@ -422,21 +434,22 @@ func (c *Core) nextExcluded(s *campaign.State, w World) (Step, error) {
 
 // nextDispatch hands requested experiments to the instrument, as many as it
 // works on at once. While the fate of an experiment is unknown, the state of
-// the instrument is too: nothing is dispatched until a person has looked.
+// the instrument is too: nothing is dispatched until a person has looked, and
+// until what was given up cannot begin any more.
 //
 // That holds for an instrument with several channels too: neither a description
 // nor a command says which channel it is, so that nothing tells which of them
 // are in order. And an instrument in trouble is left alone for a while (see
 // backoff.go).
 func (c *Core) nextDispatch(s *campaign.State, w World) (Step, error) {
-	if s.Status == campaign.Paused || s.Count(campaign.Unresolved) > 0 {
+	if s.Status == campaign.Paused || s.Count(campaign.Unresolved) > 0 || s.BeingCalledOff() != nil {
 		return nil, nil
 	}
 	if s.Count(campaign.Dispatched, campaign.Started) >= w.Capacity {
 		return nil, nil
 	}
 	x := firstRequested(s)
-	if x == nil || restsUntil(s, w).After(w.Now) {
+	if x == nil || restsUntil(s, w).After(w.Now) || heldBack(s, x) {
 		return nil, nil
 	}
 	switch {
@@ -530,6 +543,9 @@ func firstUnresolved(s *campaign.State) string {
 // way or requested, in the order of what a person can do about it: a silent
 // instrument, one that rests, another campaign.
 func waitingForInstrument(s *campaign.State, w World) string {
+	if off := s.BeingCalledOff(); off != nil {
+		return answerToCallOff(off[0], w)
+	}
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		if x.Status == campaign.Dispatched || x.Status == campaign.Started {

@@ -41,8 +41,8 @@ func (c *Core) Concluded(
 // instrument's answer kept.
 //
 // The first switch is about what comes too late: a person's word has settled the
-// experiment and is the last, so what the instrument says is kept as a note,
-// from which a person can correct it.
+// experiment and is the last, so what the instrument says is kept as it is, from
+// which a person can correct it.
 func (c *Core) conclude(
 	x *campaign.Experiment, o instruments.Outcome, from instruments.Description,
 ) events.Payload {
@@ -50,10 +50,9 @@ func (c *Core) conclude(
 	known := isKnown(o.Status)
 	switch {
 	case !x.Status.Open() && known:
-		return &events.NoteAdded{
-			About: x.ID,
-			Text: "the instrument answered after a person had settled it: " + late(o) +
-				"; if that is how it ended, " + x.ID + " has to be corrected",
+		return &events.InstrumentAnswered{
+			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+			Answer: string(o.Status), Text: late(o),
 		}
 	case !known && x.Status != campaign.Dispatched && x.Status != campaign.Started:
 		if o.Cause == "" {

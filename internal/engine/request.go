@@ -34,6 +34,8 @@ type Request struct {
 	Answer  *Answer                 `json:"answer,omitempty"`
 	Correct *Correct                `json:"correct,omitempty"`
 	Resolve *Resolve                `json:"resolve,omitempty"`
+	Cancel  *Cancel                 `json:"cancel,omitempty"`
+	Abort   *Abort                  `json:"abort,omitempty"`
 	Exclude *Exclude                `json:"exclude,omitempty"`
 	Allow   *Allow                  `json:"allow,omitempty"`
 	Anchors *Anchors                `json:"anchors,omitempty"`
@@ -67,7 +69,9 @@ func (r *Request) Check() error {
 	case r.Correct != nil:
 		return r.Correct.check()
 	case r.Resolve != nil:
-		return CheckComposition("actual", r.Resolve.Actual)
+		return r.Resolve.check()
+	case r.Cancel != nil:
+		return r.Cancel.check()
 	case r.Exclude != nil:
 		return r.Exclude.check()
 	case r.Anchors != nil:
@@ -111,7 +115,8 @@ func CheckComposition(field string, point definition.Point) error {
 // [ErrNoCampaign] before there is one.
 //
 // Each kind of request stands with its noun: those of the campaign in
-// steer.go, of results in tell.go, resolve.go and correct.go, of the space in
+// steer.go, of results in tell.go, resolve.go and correct.go, of commands in
+// calloff.go, of the space in
 // exclude.go, of experts in question.go, of files in file.go.
 func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	if c.State().Status == campaign.Undefined {
@@ -147,6 +152,10 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 		return c.correct(r.Correct)
 	case r.Resolve != nil:
 		return c.resolve(r.Resolve)
+	case r.Cancel != nil:
+		return c.cancel(r.Cancel)
+	case r.Abort != nil:
+		return c.abort(r.Abort)
 	case r.Exclude != nil:
 		return c.exclude(r.Exclude)
 	case r.Allow != nil:

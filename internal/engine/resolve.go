@@ -26,8 +26,17 @@ type Resolve struct {
 	Missing    []events.Missing      `json:"missing,omitempty"`
 	Repeat     bool                  `json:"repeat,omitempty" doc:"Ask for the same again."`
 	Reason     string                `json:"reason,omitempty"`
+	Voided     events.Voided         `json:"voided,omitempty" enum:"power" doc:"Why the command cannot begin any more, where the instrument is not to be asked: the device was without power."`
 	// Anyway takes a composition that the campaign could not ask for.
 	Anyway bool `json:"anyway,omitempty"`
+}
+
+// check says what is wrong with the request whatever the campaign is.
+func (r *Resolve) check() error {
+	if err := CheckComposition("actual", r.Actual); err != nil {
+		return err
+	}
+	return checkVoided(r.Voided)
 }
 
 // listed returns the experiments that a request names: one, or a list such as
@@ -95,8 +104,10 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 		if err != nil {
 			return nil, ofSeveral(err, list, campaign.Unresolved)
 		}
-		if r.Repeat {
-			repeated++
+		for _, p := range resolved {
+			if _, again := p.(*events.ExperimentRequested); again {
+				repeated++
+			}
 		}
 		payloads = append(payloads, resolved...)
 	}
@@ -105,7 +116,7 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 
 // resolveOne settles one experiment; so many others of the request are repeated
 // before it.
-func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]events.Payload, error) {
+func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, before int) ([]events.Payload, error) {
 	s := c.State()
 	switch {
 	case x.Status != campaign.Unresolved:
@@ -122,7 +133,7 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]e
 	case r.Repeat && s.Status.Ended():
 		return nil, problem.New(problem.Gone, "the campaign is %s: nothing is repeated", s.Status)
 	case r.Repeat && r.Resolution == events.ResolvedFailed &&
-		s.Left() <= repeated:
+		s.Left() <= before:
 		return nil, notNow(x.ID, "the budget of %s is spent", budgetText(s)).
 			With(problem.Remedy{Text: fmt.Sprintf("to repeat %s, raise it", x.ID), Action: problem.Amend})
 	}
@@ -131,8 +142,11 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]e
 			return nil, notPossible("%s cannot be repeated: %w", x.ID, err).About(x.ID)
 		}
 	}
+	// It is requested again already where the instrument overtook a word of before.
+	again := repetitionOf(s, x)
+	repeat := r.Repeat && (again == nil || again.Status != campaign.Requested)
 	payload := &events.ExperimentResolved{
-		Experiment: x.ID, Resolution: r.Resolution, Repeat: r.Repeat, Reason: r.Reason,
+		Experiment: x.ID, Resolution: r.Resolution, Repeat: repeat, Reason: r.Reason,
 	}
 	switch r.Resolution {
 	case events.ResolvedMeasured:
@@ -174,16 +188,18 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]e
 	if r.Resolution == events.ResolvedMeasured {
 		payloads = append(payloads, c.Elsewhere(x, payload.Measurement.Actual)...)
 	}
-	if r.Repeat {
+	repeated := ""
+	if repeat {
 		replicate := x.Replicate
 		if r.Resolution == events.ResolvedFailed {
 			replicate++ // it was a run of its own
 		}
 		retry := c.Retry(x, replicate)
-		retry.Experiment = events.ExperimentID(len(s.Experiments) + 1 + repeated)
+		retry.Experiment = events.ExperimentID(len(s.Experiments) + 1 + before)
+		repeated = retry.Experiment
 		payloads = append(payloads, retry)
 	}
-	return payloads, nil
+	return append(payloads, c.voidBeforeAnything(x, r, repeated)...), nil
 }
 
 // budgetText is the budget that is spent: "25 experiments", or "80 h".

@@ -3,7 +3,6 @@ package engine
 import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // Ticket is where a campaign stands in the queue of an instrument that
@@ -42,7 +41,7 @@ const (
 // as a question that expires.
 func keepsTicket(step Step) bool {
 	switch step.(type) {
-	case Record, Dispatch, Collect, Ask:
+	case Record, Dispatch, Collect, Ask, CallOff:
 		return true
 	}
 	return false
@@ -53,13 +52,4 @@ func keepsTicket(step Step) bool {
 // for.
 func Exclusive(def definition.Campaign, d instruments.Description) bool {
 	return !d.Simulated && !def.Instrument.ByHand
-}
-
-// AtWork reports whether the device may be at work on an experiment.
-func AtWork(x *campaign.Experiment) bool {
-	switch x.Status {
-	case campaign.Dispatched, campaign.Started, campaign.Unresolved:
-		return x.Command != ""
-	}
-	return false
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/lock"
@@ -291,7 +290,7 @@ func EndTickets(store string, s *campaign.State) {
 	}
 	lock.Forget(lock.Dir(), s.Name, absolute(store), func(command string) bool {
 		return slices.ContainsFunc(s.Experiments, func(x campaign.Experiment) bool {
-			return x.Command == command && engine.AtWork(&x)
+			return x.Command == command && x.AtWork()
 		})
 	})
 }

@@ -40,6 +40,8 @@ const (
 	// Resolve settles an experiment whose fate is unknown. Its ways are the
 	// resolutions of package events.
 	Resolve Action = "resolve"
+	// Cancel calls an experiment's command off.
+	Cancel Action = "cancel"
 	// Correct changes how an experiment ended. Its ways are the outcomes of
 	// package events, or parts of the correction (the Way constants).
 	Correct Action = "correct"
@@ -92,7 +94,7 @@ const (
 // Actions returns every action there is.
 func Actions() []Action {
 	return []Action{
-		Start, Run, Suggest, Resume, Resolve, Correct, Answer, CorrectAnswer, Tell, Note, Amend, Allow,
+		Start, Run, Suggest, Resume, Resolve, Cancel, Correct, Answer, CorrectAnswer, Tell, Note, Amend, Allow,
 		Export, TakeOver, Review, Explain, Diagnose, Trail, LogIn, Confirm, AddAccount,
 		ChangeAccount, Grant, SetPassword, Unlock, Enable, Disable, Complete,
 	}
@@ -108,9 +110,15 @@ const (
 	WayInclude = "include" // take in again what was left out
 	WayFurther = "further" // a further quantity
 	WayAnyway  = "anyway"  // take what the campaign could not ask for
+
+	WayEndProgram = "end_program" // end the instrument's program
+	WayPower      = "power"       // the device was without power
 )
 
 // Ways returns the parts of requests that remedies name.
 func Ways() []string {
-	return []string{WayReason, WayValue, WayActual, WayPoint, WayExclude, WayInclude, WayFurther, WayAnyway}
+	return []string{
+		WayReason, WayValue, WayActual, WayPoint, WayExclude, WayInclude, WayFurther, WayAnyway,
+		WayEndProgram, WayPower,
+	}
 }

@@ -113,6 +113,49 @@ func (s *Story) experimentResolved(e events.Event, p *events.ExperimentResolved)
 	return Entry{Who: doer(e), Text: text, Reason: p.Reason}
 }
 
+// A person orders it, or what they said of the experiment leads to it.
+func (s *Story) cancellationOrdered(e events.Event, p *events.CancellationOrdered) Entry {
+	text := "called off " + p.Experiment + ": the instrument is told never to begin it"
+	if p.EndProgram {
+		text = "called off " + p.Experiment + ": the instrument's program is ended"
+	}
+	return Entry{Who: doer(e), Text: text, Reason: p.Reason}
+}
+
+// voided says why a command cannot begin any more.
+var voided = map[events.Voided]string{
+	events.VoidedByInstrument: "the instrument answered",
+	events.VoidedByProgram:    "its program was ended",
+	events.VoidedByPower:      "the device was without power",
+}
+
+// What became of the command is said only where the instrument began it.
+func (s *Story) cancellationAnswered(e events.Event, p *events.CancellationAnswered) Entry {
+	entry := Entry{Text: p.Experiment + " cannot begin any more: " + voided[p.By], Reason: p.Reason}
+	if p.By == events.VoidedByPower {
+		entry.Who = doer(e)
+		entry.Text = "said that " + p.Experiment + " cannot begin any more: " + voided[p.By]
+	}
+	if p.Acted() {
+		entry.Text = p.Experiment + " had begun before it was called off: its outcome is awaited"
+	}
+	return entry
+}
+
+// It changes nothing, and what it may contradict has to be looked at.
+func (s *Story) instrumentAnswered(_ events.Event, p *events.InstrumentAnswered) Entry {
+	if p.Text == "" {
+		return Entry{Text: fmt.Sprintf("%s confirmed the start of %s, too late", p.Instrument, p.Experiment)}
+	}
+	return Entry{
+		Text:   fmt.Sprintf("%s answered on %s, which was settled before", p.Instrument, p.Experiment),
+		Reason: p.Text,
+		Remedy: &problem.Remedy{
+			Text: "if that is how it ended, say so", Action: problem.Correct, Subject: p.Experiment,
+		},
+	}
+}
+
 // It changes how an experiment ended; where it was measured and stays so,
 // [Story.measurementCorrected] has the words.
 func (s *Story) experimentCorrected(e events.Event, p *events.ExperimentCorrected) Entry {

@@ -229,6 +229,7 @@ func (s *State) applyCampaign(e events.Event, payload events.Payload) {
 		s.Reason = ""
 		s.ResumedAt = len(s.Experiments)
 		s.ResumedOn = e.Time
+		s.Contradicted = ""
 	case *events.CampaignStopped:
 		s.Status = Stopped
 		s.Reason = p.Reason

@@ -116,6 +116,8 @@ type Experiment struct {
 	Cause string `json:"cause,omitempty"`
 	// Stalled is set while the instrument is known to be silent.
 	Stalled bool `json:"stalled,omitempty"`
+	// CallOff is that its command was called off; nil where it was not.
+	CallOff *CallOff `json:"call_off,omitempty"`
 	// RequestedAt, DispatchedAt and EndedAt are the times of the events. EndedAt
 	// is when the outcome was first recorded: a correction leaves it.
 	RequestedAt  time.Time `json:"requested_at,omitzero"`
@@ -233,6 +235,9 @@ type State struct {
 	ResumedAt int `json:"resumed_at,omitempty"`
 	// ResumedOn is the time of that.
 	ResumedOn time.Time `json:"resumed_on,omitzero"`
+	// Contradicted is the experiment whose settled fate the instrument has
+	// contradicted since the campaign was resumed last; empty for none.
+	Contradicted string `json:"contradicted,omitempty"`
 	// Questions in order: Questions[i].ID is events.QuestionID(i+1).
 	Questions []Question `json:"questions,omitempty"`
 	// Exclusions in order: Exclusions[i].ID is events.ExclusionID(i+1).

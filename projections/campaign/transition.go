@@ -23,6 +23,8 @@ var (
 	ended = []ExperimentStatus{Measured, Failed, Infeasible, Deferred, Cancelled}
 	// settled are those that a person's word can lead to.
 	settled = []ExperimentStatus{Measured, Failed, Infeasible, Cancelled}
+	// sent: the experiment may have been given to an instrument.
+	sent = slices.Concat(underWay, []ExperimentStatus{Unresolved}, ended)
 )
 
 // transition is what one kind of event does to the experiment it names.
@@ -129,6 +131,21 @@ var transitions = map[events.Kind]transition{
 		from: ended, to: settled,
 		check: check(correctable), then: then(correct),
 	},
+	events.KindCancellationOrdered: {
+		from: sent,
+		check: check(func(_ *State, x *Experiment, _ *events.CancellationOrdered) string {
+			return uncommanded(x)
+		}),
+		then: then(callOff),
+	},
+	events.KindCancellationAnswered: {
+		from: sent, to: sent,
+		check: check(answerable), then: then(void),
+	},
+	events.KindInstrumentAnswered: {
+		from: sent,
+		then: then(heard),
+	},
 	events.KindMeasurementFlagged: {
 		from: []ExperimentStatus{Measured},
 		then: then(func(_ *State, x *Experiment, _ events.Event, p *events.MeasurementFlagged) {
@@ -202,6 +219,7 @@ func (x *Experiment) end(e events.Event) {
 	x.Stalled = false
 	x.EndedAt = e.Time
 	x.Source = e.ID
+	x.overByOutcome(e)
 }
 
 // misdirected says that an event is about another command than the one that was

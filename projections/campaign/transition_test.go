@@ -40,6 +40,9 @@ func Example_transitions() {
 	// experiment.infeasible: requested, dispatched, started, unresolved → infeasible
 	// experiment.deferred: requested, dispatched, started, unresolved → deferred
 	// experiment.corrected: measured, failed, infeasible, deferred, cancelled → measured, failed, infeasible, cancelled
+	// cancellation.ordered: dispatched, started, unresolved, measured, failed, infeasible, deferred, cancelled
+	// cancellation.answered: dispatched, started, unresolved, measured, failed, infeasible, deferred, cancelled → dispatched, started, unresolved, measured, failed, infeasible, deferred, cancelled
+	// instrument.answered: dispatched, started, unresolved, measured, failed, infeasible, deferred, cancelled
 	// measurement.flagged: measured
 	// measurement.corrected: measured
 	// instrument.stalled: dispatched, started

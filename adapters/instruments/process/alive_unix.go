@@ -26,6 +26,9 @@ func running(pid int, birth string) bool {
 	return state != "Z" && state != "X" && began == birth
 }
 
+// endProcess ends a process without warning, with the group that it leads.
+func endProcess(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
+
 // birth is when a process began, in the kernel's ticks since boot. It is empty
 // where the system does not say (only Linux does).
 func birth(pid int) string {

@@ -28,6 +28,8 @@ type command struct {
 	sent bool
 	// accepted: the program confirmed it.
 	accepted bool
+	// off: it was called off, and is never sent any more.
+	off      bool
 	starting *starting            // the Start under way, nil for none
 	awaiting *awaiting            // the latest request for the outcome, nil for none
 	outcome  *instruments.Outcome // the first one, which stands; nil while open
@@ -121,9 +123,13 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	}
 	i.mu.Lock()
 	settled := c.accepted || c.outcome != nil
+	off := c.off && !c.sent
 	i.mu.Unlock()
 	if settled {
 		return nil
+	}
+	if off {
+		return calledOff(c)
 	}
 	// Nothing is sent for a caller who has stopped waiting: a pump must not
 	// move after the campaign was stopped.
@@ -216,11 +222,52 @@ func (i *Instrument) start(p *peer, c *command) error {
 	}
 	i.enlist(p) // by now the folder of the record is there
 	i.mu.Lock()
-	c.sent = true
+	off := c.off
+	c.sent = c.sent || !off
 	i.mu.Unlock()
-	late := func(reply wire.Reply, err error) { _ = i.confirm(c, reply, err) }
+	switch {
+	case off && sent:
+		return fmt.Errorf("command %s was sent before and called off since: it is not sent again", c.ID)
+	case off:
+		return calledOff(c)
+	}
+	late := func(reply wire.Reply, err error) {
+		if i.confirm(c, reply, err) == nil {
+			i.confirmedLate(c)
+		}
+	}
 	reply, err := p.call(i.life, wire.Request{Op: wire.OpStart, Command: &c.Command}, late)
 	return i.confirm(c, reply, err)
+}
+
+// calledOff refuses a command that was called off before it was sent.
+func calledOff(c *command) error {
+	return fmt.Errorf("%w: command %s: %w", instruments.ErrRefused, c.ID, instruments.ErrCalledOff)
+}
+
+// maxLate is how many late confirmations of starts are kept for [Instrument.Confirmed].
+const maxLate = 256
+
+// confirmedLate notes that a start was confirmed when no one waited for that any
+// more. It must not block: the reading goroutine calls it.
+func (i *Instrument) confirmedLate(c *command) {
+	select {
+	case i.late <- c.Command:
+	default:
+		i.host.Logf("%s: that command %s was started came late, and was heard by no one", i.host.Name(), c.ID)
+	}
+}
+
+// Confirmed implements [instruments.Confirmer].
+func (i *Instrument) Confirmed(ctx context.Context) (instruments.Command, error) {
+	select {
+	case cmd := <-i.late:
+		return cmd, nil
+	case <-ctx.Done():
+		return instruments.Command{}, ctx.Err()
+	case <-i.life.Done():
+		return instruments.Command{}, ErrClosed
+	}
 }
 
 // confirm records the answer to the start of a command, which may come after
@@ -428,10 +475,12 @@ func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 	}
 }
 
-// Cancel implements [instruments.Instrument]. Where nothing was sent, and the
-// program knows no earlier commands, there is nothing to cancel. How a command
-// ended is for Await to say. A cancellation is a wish: the outcome says whether
-// the device heeded it.
+// Cancel implements [instruments.Instrument]. The command is not sent any more
+// from here on. Where nothing was sent, and the program knows no earlier
+// commands, there is nothing to cancel. How a command ended is for Await to say.
+//
+// The answer of this run of the program says nothing of an earlier one that still
+// lives: it may yet read a start from its input, whose other end has gone.
 func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -440,14 +489,24 @@ func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error 
 	if err != nil {
 		return err
 	}
+	i.mu.Lock()
+	c.off = true
+	i.mu.Unlock()
 	p, err := i.reconnect(ctx)
 	if err != nil {
 		return fmt.Errorf("command %s was not cancelled: %w", cmd.ID, err)
 	}
 	i.mu.Lock()
-	idle := c.outcome != nil || !c.sent && !p.recovers
+	sent := c.sent
+	ended := c.outcome != nil && c.outcome.Status != instruments.Unknown
 	i.mu.Unlock()
-	if idle {
+	if ended {
+		return nil
+	}
+	if names, are := i.earlier(p); names != "" && !sent {
+		return fmt.Errorf("an earlier instance of the program %s and may hold command %s: %s", are, cmd.ID, names)
+	}
+	if !sent && !p.recovers {
 		return nil
 	}
 	reply, err := p.call(ctx, wire.Request{Op: wire.OpCancel, Command: &c.Command}, nil)

@@ -250,6 +250,40 @@ func (i *Instrument) earlier(p *peer) (names, are string) {
 	return strings.Join(all, "; "), are
 }
 
+// End implements [instruments.Ender]. A run on another machine is not ended from
+// here.
+func (i *Instrument) End(ctx context.Context) error {
+	if err := i.Kill(ctx, false); err != nil {
+		return err
+	}
+	if i.record == nil {
+		return nil
+	}
+	i.recording.Lock()
+	_, alive, err := i.recorded()
+	i.recording.Unlock()
+	if err != nil {
+		return fmt.Errorf("which earlier runs of it are left cannot be read: %w", err)
+	}
+	for _, n := range alive {
+		if _, known := n.alive(); !known {
+			return fmt.Errorf("process %d may still run on %s: end it there", n.PID, n.Host)
+		}
+		endProcess(n.PID)
+		for running(n.PID, n.Birth) {
+			select {
+			case <-time.After(endedEvery):
+			case <-ctx.Done():
+				return fmt.Errorf("process %d does not end: %w", n.PID, ctx.Err())
+			}
+		}
+	}
+	return nil
+}
+
+// endedEvery is how often an earlier run is looked at that was told to end.
+const endedEvery = 20 * time.Millisecond
+
 // reportEarlier reports the instances that an earlier run has left behind.
 func (i *Instrument) reportEarlier() {
 	if names, are := i.earlier(nil); names != "" {

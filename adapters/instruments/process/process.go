@@ -43,7 +43,7 @@ const DefaultReplyWithin = 10 * time.Second
 var ErrClosed = errors.New("the instrument is closed")
 
 // Instrument is a program behind the contract of package instruments. It also
-// implements [instruments.Recoverer], [instruments.Killer],
+// implements [instruments.Recoverer], [instruments.Confirmer], [instruments.Ender], [instruments.Killer],
 // [instruments.Redeliverer], [instruments.Watched] and io.Closer.
 //
 // Its mutex and that of a peer are never held together.
@@ -64,9 +64,10 @@ type Instrument struct {
 	mu        sync.Mutex
 	closing   bool
 	commands  map[string]*command
-	peer      *peer   // in working order, or nil
-	launch    *launch // under way, or nil
-	shortRuns int     // runs in a row that ended early
+	late      chan instruments.Command // confirmed when no one waited any more
+	peer      *peer                    // in working order, or nil
+	launch    *launch                  // under way, or nil
+	shortRuns int                      // runs in a row that ended early
 	lastExit  time.Time
 	described *instruments.Description // by the program's first run
 	shown     *instruments.Description // to the latest caller; nil before
@@ -101,6 +102,7 @@ func New(
 		end:      end,
 		closed:   make(chan struct{}),
 		commands: make(map[string]*command),
+		late:     make(chan instruments.Command, maxLate),
 	}, nil
 }
 
@@ -143,6 +145,8 @@ func (i *Instrument) Close() error {
 var (
 	_ instruments.Instrument  = (*Instrument)(nil)
 	_ instruments.Recoverer   = (*Instrument)(nil)
+	_ instruments.Confirmer   = (*Instrument)(nil)
+	_ instruments.Ender       = (*Instrument)(nil)
 	_ instruments.Killer      = (*Instrument)(nil)
 	_ instruments.Redeliverer = (*Instrument)(nil)
 	_ instruments.Watched     = (*Instrument)(nil)

@@ -66,6 +66,10 @@ var writers = map[events.Kind]author{
 	events.KindExperimentInfeasible: byInstrument | byPerson,
 	events.KindExperimentDeferred:   byInstrument | byPerson,
 
+	events.KindCancellationOrdered:  byPerson,
+	events.KindCancellationAnswered: byInstrument | byEngine | byPerson,
+	events.KindInstrumentAnswered:   byInstrument,
+
 	events.KindRegionExcluded:       byPerson,
 	events.KindRegionAllowed:        byPerson,
 	events.KindMeasurementsJudged:   byEngine,
@@ -167,6 +171,9 @@ var members = map[events.Kind]func(*auditor, *identified) bool{
 	events.KindExperimentResolved:   member((*auditor).joinsResolved),
 	events.KindExperimentCorrected:  (*auditor).joinsNotPerformed,
 	events.KindExperimentCancelled:  (*auditor).joinsNotPerformed,
+	events.KindCancellationOrdered:  (*auditor).joinsCancellation,
+	events.KindCancellationAnswered: (*auditor).joinsCancellation,
+	events.KindInstrumentAnswered:   member((*auditor).joinsHeard),
 }
 
 // member is a rule on the payloads of one type.
@@ -271,6 +278,7 @@ func (a *auditor) tells(experiment string) bool { return a.reported != "" && a.r
 func (a *auditor) note(payload events.Payload, member, called bool) {
 	if !member {
 		a.reported = ""
+		a.resolved = ""
 	}
 	switch p := payload.(type) {
 	case *events.ExperimentRequested:
@@ -280,6 +288,8 @@ func (a *auditor) note(payload events.Payload, member, called bool) {
 	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred,
 		*events.QuantityArrived:
 		a.reported = payload.Subject()
+	case *events.ExperimentResolved:
+		a.resolved = p.Experiment
 	}
 }
 
@@ -292,6 +302,10 @@ func notPerformed(payload events.Payload) (reason string, ok bool) {
 		return p.Reason, p.Outcome == events.ResolvedNotPerformed
 	case *events.ExperimentCancelled:
 		return p.Reason, p.Command == ""
+	case *events.CancellationOrdered:
+		return p.Reason, true
+	case *events.CancellationAnswered:
+		return p.Reason, p.By == events.VoidedByPower
 	}
 	return "", false
 }
@@ -520,9 +534,13 @@ func (a *auditor) identity() (name string, simulated, known bool) {
 }
 
 // checkDispatch holds the instrument that an experiment is handed to to the
-// definition, and to those that the same process handed others to. It also notes
-// the dispatch, by which checkActor judges later answers.
+// definition, and to those that the same process handed others to, and the
+// dispatch to there being no command that was called off and may still begin. It
+// also notes the dispatch, by which checkActor judges later answers.
 func (a *auditor) checkDispatch(_ *identified, p *events.ExperimentDispatched) {
+	for _, x := range a.core.State().BeingCalledOff() {
+		a.mismatch(p.Experiment, "it was sent while %s was being called off", x.ID)
+	}
 	if want := engine.CommandID(a.core.State(), p.Experiment); p.Command != want {
 		a.mismatch(p.Experiment, "its command is %q, that of the campaign is %q", p.Command, want)
 	}

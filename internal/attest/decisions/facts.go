@@ -46,6 +46,9 @@ var facts = map[events.Kind]func(*auditor, *identified){
 	events.KindExperimentUnresolved: of((*auditor).checkUnresolved),
 	events.KindInstrumentStalled:    of((*auditor).checkStalled),
 	events.KindExperimentResolved:   of((*auditor).checkResolved),
+	events.KindCancellationOrdered:  of((*auditor).checkOrdered),
+	events.KindCancellationAnswered: of((*auditor).checkVoid),
+	events.KindInstrumentAnswered:   of((*auditor).checkHeard),
 	events.KindMeasurementCorrected: of((*auditor).checkCorrection),
 	events.KindExperimentCorrected:  of((*auditor).checkOutcome),
 	events.KindMeasurementFlagged:   of((*auditor).checkWord),
@@ -298,7 +301,8 @@ func (a *auditor) checkCommand(in *identified) {
 	switch in.payload.(type) {
 	case *events.ExperimentStarted, *events.ExperimentMeasured, *events.QuantityArrived, *events.ExperimentFailed,
 		*events.ExperimentInfeasible,
-		*events.ExperimentDeferred, *events.ExperimentUnresolved, *events.InstrumentStalled:
+		*events.ExperimentDeferred, *events.ExperimentUnresolved, *events.InstrumentStalled,
+		*events.InstrumentAnswered:
 		if in.about.Instrument != instrument {
 			a.mismatch(
 				in.subject(), "it names the instrument %q; it is about one of %q",
@@ -306,6 +310,10 @@ func (a *auditor) checkCommand(in *identified) {
 			)
 		}
 	case *events.ExperimentCancelled:
+	case *events.CancellationOrdered, *events.CancellationAnswered:
+		if in.x != nil {
+			command = in.x.Command
+		}
 	default:
 		return
 	}

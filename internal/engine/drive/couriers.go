@@ -29,6 +29,7 @@ type couriers struct {
 	method     methods.Method // nil where there is none here
 
 	inFlight   map[string]context.CancelFunc // experiments and questions waited for
+	calls      map[string]*call              // that commands are off, by their experiments
 	recovery   *recovery                     // nil unless one is under way
 	collecting map[string]bool               // experiments of which it is asked what arrives later
 	listening  map[string]context.CancelFunc // experiments of which it may say more unasked
@@ -74,6 +75,10 @@ func (c *couriers) releaseSettled(s *campaign.State) {
 func (c *couriers) world(w *engine.World, s *campaign.State) {
 	if w.Recovering = c.recovery != nil; w.Recovering {
 		w.AskedSince = c.recovery.since
+	}
+	w.CallingOff = make(map[string]engine.CallingOff, len(c.calls))
+	for id, call := range c.calls {
+		w.CallingOff[id] = engine.CallingOff{Order: call.order, Why: call.why}
 	}
 	w.Describing = c.describing
 	_, delivers := c.instrument.(instruments.Deliverer)
@@ -211,6 +216,9 @@ type sending struct {
 	guard      guard
 }
 
+// notBegun is the cause of a command that was called off in time.
+const notBegun = "it was called off before it began"
+
 // startAndAwait starts a command, unless the instrument has it already, and
 // awaits its outcome. The start is announced where the log does not have it
 // yet.
@@ -221,6 +229,9 @@ type sending struct {
 func (s sending) startAndAwait(
 	ctx context.Context, fate instruments.Fate, announce bool,
 ) (instruments.Outcome, error) {
+	if fate == instruments.FateNotStarted && s.evidence.off {
+		return instruments.Outcome{Status: instruments.Cancelled, Cause: notBegun}, nil
+	}
 	if fate == instruments.FateNotStarted {
 		ended, err := s.start(ctx)
 		switch {
@@ -262,6 +273,8 @@ func (s sending) start(ctx context.Context) (ended *instruments.Outcome, err err
 		switch {
 		case err == nil:
 			return nil, nil
+		case errors.Is(err, instruments.ErrCalledOff):
+			return &instruments.Outcome{Status: instruments.Cancelled, Cause: notBegun}, nil
 		case errors.Is(err, instruments.ErrPermanent):
 			once := errors.Is(err, instruments.ErrOnce)
 			return &instruments.Outcome{Status: instruments.Failed, Cause: err.Error(), Once: once}, nil

@@ -125,7 +125,7 @@ func (d *device) adopt(s *campaign.State, tickets Tickets) error {
 	experiments := make(map[string]string)
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if !engine.AtWork(x) {
+		if !x.AtWork() {
 			continue
 		}
 		if ticket := d.tickets[x.ID]; ticket != nil {
@@ -319,7 +319,7 @@ func (d *device) use(experiment, command string) error {
 // recorded of tickets.
 func (d *device) endTickets(s *campaign.State) {
 	for id, ticket := range d.tickets {
-		if x := s.Experiment(id); x == nil || !engine.AtWork(x) {
+		if x := s.Experiment(id); x == nil || !x.AtWork() {
 			ticket.End()
 			delete(d.tickets, id)
 		}

@@ -58,6 +58,7 @@ func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Eve
 	// What is settled now is waited for no longer, and its place at the device
 	// is free.
 	r.couriers.releaseSettled(s)
+	r.couriers.releaseCalls(s)
 	r.device.endTickets(s)
 	return stored, nil
 }

@@ -32,6 +32,7 @@ import (
 type evidence struct {
 	confirmed  bool   // by experiment.started
 	repeatable bool   // nothing physical has happened
+	off        bool   // it was called off
 	replaced   string // by which other device the instrument has been, if by any
 }
 
@@ -42,6 +43,7 @@ func evidenceOf(x *campaign.Experiment, now instruments.Description) evidence {
 	return evidence{
 		confirmed:  x.Status == campaign.Started,
 		repeatable: !x.Real && now.Simulated && x.Instrument == now.Name,
+		off:        x.CallOff != nil,
 		replaced:   replacement(x, now),
 	}
 }

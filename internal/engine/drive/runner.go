@@ -145,7 +145,7 @@ func (r *Runner) Start(ctx context.Context) (err error) {
 		return err
 	}
 	s := r.core.State()
-	if s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0 {
+	if s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0 && s.BeingCalledOff() == nil {
 		return nil
 	}
 	if !s.Definition.Measures() {
@@ -192,6 +192,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
+	r.couriers.calls = nil // of an earlier run
+	r.couriers.hear(r.team)
 	for _, x := range r.core.State().Experiments {
 		r.listen(x.ID) // what an earlier process asked about
 	}
@@ -376,6 +378,8 @@ func (r *Runner) perform(ctx context.Context, step engine.Step) error {
 		return r.append(ctx, "engine", s.LastEvent, step.Payloads...)
 	case engine.Recover:
 		r.couriers.recover(r.team, s, r.device.description, step.Experiments, r.Now())
+	case engine.CallOff:
+		r.couriers.callOff(r.team, s, s.Experiment(step.Experiment))
 	case engine.Describe:
 		r.couriers.describing = true
 		r.couriers.describe(r.team, func(d instruments.Description, err error) message {

@@ -1,0 +1,67 @@
+package events
+
+// CancellationOrdered says that a command is to be called off: its instrument
+// shall never begin it any more, and stop it where it can. It is durable before
+// the instrument is told, and holds until [CancellationAnswered] or an outcome.
+type CancellationOrdered struct {
+	Experiment string `json:"experiment"`
+	Command    string `json:"command"`
+	// Repeat is the experiment that was requested in the place of this one,
+	// since a person said that it was not performed. It is withdrawn if the
+	// instrument then says that it was.
+	Repeat string `json:"repeat,omitempty"`
+	// EndProgram has the instrument's program ended, instead of asked: a start
+	// that it has not read dies with its input.
+	EndProgram bool   `json:"end_program,omitempty"`
+	Reason     string `json:"reason,omitempty"`
+}
+
+// Voided is why a command cannot begin any more.
+type Voided string
+
+const (
+	VoidedByInstrument Voided = "instrument" // the instrument answered that it never begins it
+	VoidedByProgram    Voided = "program"    // the instrument's program was ended
+	VoidedByPower      Voided = "power"      // a person says that the device was without power
+)
+
+// CancellationAnswered says that a command that was called off cannot begin any
+// more. It says nothing of whether it had begun before.
+type CancellationAnswered struct {
+	Experiment string `json:"experiment"`
+	Command    string `json:"command"`
+	By         Voided `json:"by"`
+	// Fate is what the instrument said, asked once more after it had answered,
+	// became of the command: as in [RecoveredCommand]. It is empty where it was
+	// not asked, since its outcome was awaited or a person answers.
+	Fate   string `json:"fate,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// InstrumentAnswered is what an instrument said of a command when that came too
+// late: the start was given up, or a person had settled the experiment. It
+// changes no result.
+type InstrumentAnswered struct {
+	Experiment string `json:"experiment"`
+	Command    string `json:"command"`
+	Instrument string `json:"instrument"`
+	// Answer is "started", where the instrument confirms the start, or the
+	// status of an outcome.
+	Answer string `json:"answer"`
+	// Text is the outcome as the instrument gave it: its cause, or the
+	// measurement as JSON.
+	Text string `json:"text,omitempty"`
+}
+
+// Acted reports whether the instrument said that the command is under way or has
+// ended.
+func (p CancellationAnswered) Acted() bool { return p.Fate == "running" || p.Fate == "finished" }
+
+func (p CancellationOrdered) CommandID() string  { return p.Command }
+func (p CancellationAnswered) CommandID() string { return p.Command }
+func (p InstrumentAnswered) CommandID() string   { return p.Command }
+
+// Subject implements Payload.
+func (p CancellationOrdered) Subject() string  { return p.Experiment }
+func (p CancellationAnswered) Subject() string { return p.Experiment }
+func (p InstrumentAnswered) Subject() string   { return p.Experiment }

@@ -1,0 +1,130 @@
+package decisions
+
+import (
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// What is called off is legal where the log shows each step: an order of a
+// person's, an answer to it, and nothing sent to the device in between. Whether
+// the instrument truly answered, no log can show.
+
+// joinsCancellation: a person calls several commands off, or all with the
+// campaign, or what they have just settled.
+func (a *auditor) joinsCancellation(in *identified) bool {
+	if in.author != byPerson || a.event.Actor != a.batch.Actor {
+		return false
+	}
+	reason, _ := notPerformed(in.payload)
+	switch first := a.opening.(type) {
+	case *events.CampaignPaused:
+		return first.Reason == reason
+	case *events.CampaignStopped:
+		return first.Reason == reason
+	case *events.ExperimentResolved:
+		return first.Reason == reason && a.settled() == in.about.Experiment
+	}
+	before, calledOff := notPerformed(a.opening)
+	return calledOff && before == reason
+}
+
+// joinsHeard: the instrument said how a command ended once it was called off.
+func (a *auditor) joinsHeard(in *identified, p *events.InstrumentAnswered) bool {
+	first, ok := a.opening.(*events.CancellationAnswered)
+	return ok && first.Experiment == p.Experiment && a.event.Actor == a.batch.Actor
+}
+
+// settled is the experiment that the batch has settled by the event before, or
+// by the one before the request to repeat it; "" for none.
+func (a *auditor) settled() string {
+	if a.event.Cause != a.batch.ID {
+		return ""
+	}
+	switch last := a.last.(type) {
+	case *events.ExperimentResolved:
+		return last.Experiment
+	case *events.ExperimentRequested:
+		return a.resolved
+	}
+	return ""
+}
+
+// checkOrdered holds the order to call a command off to there being one that may
+// still begin.
+func (a *auditor) checkOrdered(in *identified, p *events.CancellationOrdered) {
+	x := in.x
+	if x == nil {
+		return // the projections refuse it
+	}
+	if x.Void() {
+		a.mismatch(p.Experiment, "its command is called off, which could not begin any more")
+	}
+	if !x.AtWork() && a.settled() != p.Experiment {
+		a.mismatch(p.Experiment, "its command is called off, and it was %s", x.Status)
+	}
+	repeated := ""
+	if request, ok := a.last.(*events.ExperimentRequested); ok && a.settled() == p.Experiment {
+		repeated = request.Experiment
+	}
+	if p.Repeat != repeated {
+		a.mismatch(p.Experiment, "it says that %q repeats it; it was %q", p.Repeat, repeated)
+	}
+	if p.EndProgram && p.Repeat != "" {
+		a.mismatch(p.Experiment, "the program is ended at the word that settles it")
+	}
+}
+
+// checkVoid holds the word that a command cannot begin any more to who can say
+// it, and why.
+func (a *auditor) checkVoid(in *identified, p *events.CancellationAnswered) {
+	x := in.x
+	if x == nil {
+		return // the projections refuse it
+	}
+	says := map[events.Voided]author{
+		events.VoidedByInstrument: byInstrument, events.VoidedByProgram: byEngine, events.VoidedByPower: byPerson,
+	}
+	switch {
+	case says[p.By]&in.author == 0:
+		a.mismatch(p.Experiment, "it was called off by %q, which %q does not say", p.By, a.event.Actor)
+	case p.By == events.VoidedByProgram && !x.CallOff.EndProgram:
+		a.mismatch(p.Experiment, "the program was ended, and nobody ordered that")
+	case p.By == events.VoidedByPower && !x.AtWork() && a.settled() != p.Experiment:
+		a.mismatch(p.Experiment, "its command could not begin any more")
+	case p.By != events.VoidedByPower && p.Reason != "":
+		a.mismatch(p.Experiment, "it gives a reason, and no person said it")
+	}
+	switch instruments.Fate(p.Fate) {
+	case "":
+	case instruments.FateUnknown, instruments.FateNotStarted, instruments.FateRunning, instruments.FateFinished:
+		if in.author == byPerson || x.Status == campaign.Dispatched || x.Status == campaign.Started {
+			a.mismatch(p.Experiment, "its fate was asked, and its outcome was awaited")
+		}
+	default:
+		a.mismatch(p.Experiment, "%q is no fate of a command", p.Fate)
+	}
+}
+
+// checkHeard holds what an instrument said too late to there being no other way
+// to record it.
+func (a *auditor) checkHeard(in *identified, p *events.InstrumentAnswered) {
+	x := in.x
+	switch {
+	case x == nil: // the projections refuse it
+	case p.Answer == string(campaign.Started):
+		if x.Status == campaign.Dispatched || x.Status == campaign.Started || p.Text != "" {
+			a.mismatch(p.Experiment, "its start was confirmed, and that was not too late")
+		}
+	case x.Status.Open():
+		a.mismatch(p.Experiment, "its outcome is said to have come too late, and it was open")
+	case !known[instruments.Status(p.Answer)]:
+		a.mismatch(p.Experiment, "%q is no answer of an instrument", p.Answer)
+	}
+}
+
+// known are the outcomes that settle a command.
+var known = map[instruments.Status]bool{
+	instruments.Measured: true, instruments.Failed: true, instruments.Infeasible: true,
+	instruments.Deferred: true, instruments.Cancelled: true,
+}

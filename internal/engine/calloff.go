@@ -1,0 +1,267 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Nothing is repeated, and nothing else goes to a device, while a command that
+// was given up may still begin.
+//
+// A program hangs on its serial port, the campaign gives its experiment up, and
+// a person sees that nothing has moved and says so. The start still lies in the
+// program's input: it reads it half a minute later, behind it that of the
+// repetition, and doses twice. So the old command is called off first. What
+// counts is that the call is answered: behind the start in the input, it proves
+// that the start was read. What the device did meanwhile is asked once more, and
+// overtakes the person's word. Where no answer comes the program is ended, or a
+// person says that the device was without power.
+
+// Cancel calls commands off: their instrument never begins them any more, and
+// stops them where it can. What was given to no instrument yet is not performed.
+type Cancel struct {
+	Experiment string        `json:"experiment" doc:"The experiment, or several, all or none: e1-e24, or e1,e3-e5."`
+	EndProgram bool          `json:"end_program,omitempty" doc:"End the instrument's program, where it does not answer: what it has not read it never does."`
+	Voided     events.Voided `json:"voided,omitempty" enum:"power" doc:"Why no answer is needed: the device was without power."`
+	Reason     string        `json:"reason,omitempty"`
+}
+
+// check says what is wrong with the request whatever the campaign is.
+func (r *Cancel) check() error {
+	if r.EndProgram && r.Voided != "" {
+		return invalid("a device without power needs no end of its program: give one of the two")
+	}
+	return checkVoided(r.Voided)
+}
+
+// checkVoided refuses what a person cannot say of a command.
+func checkVoided(v events.Voided) error {
+	if v != "" && v != events.VoidedByPower {
+		return invalid("%q is no reason that a person can give for a command that cannot begin: power is", string(v))
+	}
+	return nil
+}
+
+// Abort calls everything off that is under way, at once, and pauses the campaign
+// or stops it for good.
+type Abort struct {
+	Stop   bool   `json:"stop,omitempty" doc:"Stop the campaign for good; else it is paused."`
+	Reason string `json:"reason,omitempty"`
+}
+
+// cancel records the order to call commands off.
+func (c *Core) cancel(r *Cancel) ([]events.Payload, error) {
+	list, err := c.listed(r.Experiment)
+	if err != nil {
+		return nil, err
+	}
+	var payloads []events.Payload
+	for _, x := range list {
+		payload, err := cancelOne(x, r)
+		if err != nil && len(list) > 1 {
+			return nil, fmt.Errorf("nothing was recorded of any of them: %w", err)
+		} else if err != nil {
+			return nil, err
+		}
+		payloads = append(payloads, payload)
+	}
+	return payloads, nil
+}
+
+// cancelOne calls one experiment off.
+func cancelOne(x *campaign.Experiment, r *Cancel) (events.Payload, error) {
+	switch {
+	case x.Status == campaign.Requested:
+		return &events.ExperimentCancelled{Experiment: x.ID, Reason: r.Reason}, nil
+	case !x.AtWork():
+		return nil, conflict(x.ID, "%s is %s: there is nothing to call off", x.ID, x.Status)
+	case x.Void():
+		return nil, conflict(x.ID, "%s was called off already, and cannot begin any more", x.ID)
+	case r.Voided != "":
+		return &events.CancellationAnswered{
+			Experiment: x.ID, Command: x.Command, By: r.Voided, Reason: r.Reason,
+		}, nil
+	case x.BeingCalledOff() && r.EndProgram == x.CallOff.EndProgram:
+		return nil, conflict(x.ID, "%s is being called off already", x.ID).With(voidRemedies(x)...)
+	}
+	return &events.CancellationOrdered{
+		Experiment: x.ID, Command: x.Command, EndProgram: r.EndProgram, Reason: r.Reason,
+	}, nil
+}
+
+// abort calls off all that is under way. An ended campaign can have something
+// under way, and a paused one; neither is paused again.
+func (c *Core) abort(r *Abort) ([]events.Payload, error) {
+	s := c.State()
+	var payloads []events.Payload
+	switch {
+	case r.Stop && !s.Status.Ended():
+		payloads = append(payloads, &events.CampaignStopped{Reason: r.Reason})
+	case !r.Stop && s.Status == campaign.Running:
+		payloads = append(payloads, &events.CampaignPaused{Reason: r.Reason})
+	}
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; x.AtWork() && x.CallOff == nil {
+			payloads = append(payloads, &events.CancellationOrdered{
+				Experiment: x.ID, Command: x.Command, Reason: r.Reason,
+			})
+		}
+	}
+	if payloads == nil {
+		return nil, conflict(s.Name, "the campaign is %s, and nothing is under way that is not called off already", s.Status)
+	}
+	return payloads, nil
+}
+
+// voidBeforeAnything is what a person's word on an unknown fate leads to: the
+// command is called off before anything else is sent, unless it cannot begin any
+// more. repeat is the experiment that repeats it, or "". A person at the bench
+// is not called off: they have just said what they did.
+func (c *Core) voidBeforeAnything(x *campaign.Experiment, r *Resolve, repeat string) []events.Payload {
+	switch {
+	case x.Command == "" || x.Void() || c.State().Definition.ByHand():
+		return nil
+	case r.Voided != "":
+		return []events.Payload{&events.CancellationAnswered{
+			Experiment: x.ID, Command: x.Command, By: r.Voided, Reason: r.Reason,
+		}}
+	}
+	return []events.Payload{&events.CancellationOrdered{
+		Experiment: x.ID, Command: x.Command, Repeat: repeat, Reason: r.Reason,
+	}}
+}
+
+// CalledOff is what is recorded once a command that was called off cannot begin
+// any more, with how it ended where that is not recorded otherwise: ended is nil
+// where it is not known, or is awaited by another.
+func (c *Core) CalledOff(
+	experiment string, by events.Voided, fate instruments.Fate, ended *instruments.Outcome,
+	from instruments.Description,
+) []events.Payload {
+	x := c.State().Experiment(experiment)
+	if !x.BeingCalledOff() {
+		return nil // its outcome was quicker, or a person
+	}
+	payloads := []events.Payload{&events.CancellationAnswered{
+		Experiment: x.ID, Command: x.Command, By: by, Fate: string(fate),
+	}}
+	if ended != nil && !x.Status.Open() {
+		payloads = append(payloads, c.Concluded(experiment, *ended, nil, from)...)
+	}
+	return payloads
+}
+
+// Confirmed is what is recorded where an instrument confirms a start that was
+// given up.
+func (c *Core) Confirmed(experiment, command string) []events.Payload {
+	x := c.State().Experiment(experiment)
+	switch {
+	case x == nil || x.Command != command:
+		return nil
+	case x.Status == campaign.Dispatched:
+		return []events.Payload{&events.ExperimentStarted{
+			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+		}}
+	case x.Status == campaign.Started:
+		return nil
+	}
+	return []events.Payload{&events.InstrumentAnswered{
+		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Answer: string(campaign.Started),
+	}}
+}
+
+// CallingOff is a call to an instrument that a command is off, in this process.
+type CallingOff struct {
+	// Order is the event that it answers to.
+	Order string
+	// Why says why it is not answered yet; empty where nothing is wrong so far.
+	Why string
+}
+
+// nextCallOff tells the instrument of orders to call commands off. It is the
+// first rule: whatever else waits for a device, a lease or an answer, this does
+// not.
+func (c *Core) nextCallOff(s *campaign.State, w World) (Step, error) {
+	for _, x := range s.BeingCalledOff() {
+		if w.CallingOff[x.ID].Order != x.CallOff.Order {
+			return CallOff{Experiment: x.ID}, nil
+		}
+	}
+	return nil, nil
+}
+
+// nextContradicted pauses a campaign whose instrument said of a settled command
+// what contradicts its fate: something may have moved that was taken for still.
+func (c *Core) nextContradicted(s *campaign.State, _ World) (Step, error) {
+	x := s.Experiment(s.Contradicted)
+	if x == nil || s.Status != campaign.Running {
+		return nil, nil
+	}
+	return Record{[]events.Payload{&events.CampaignPaused{Reason: fmt.Sprintf(
+		"%s was settled as %s, and then %s answered otherwise: look at the device, and at `explain %s`, before anything more is sent",
+		x.ID, x.Status, x.Instrument, x.ID)}}}, nil
+}
+
+// nextOvertaken withdraws the repetition of an experiment that was performed
+// after all.
+func (c *Core) nextOvertaken(s *campaign.State, _ World) (Step, error) {
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		again := repetitionOf(s, x)
+		if again == nil || again.Status != campaign.Requested || x.Status.Open() || x.Status == campaign.Cancelled {
+			continue
+		}
+		return Record{[]events.Payload{&events.ExperimentCancelled{
+			Experiment: again.ID, Reason: fmt.Sprintf("%s, which it was to repeat, was performed after all", x.ID),
+		}}}, nil
+	}
+	return nil, nil
+}
+
+// repetitionOf is the experiment that was requested in the place of one whose
+// instrument then said that it was performed; nil for any other.
+func repetitionOf(s *campaign.State, x *campaign.Experiment) *campaign.Experiment {
+	if x.CallOff == nil || !x.CallOff.Overtaken {
+		return nil
+	}
+	return s.Experiment(x.CallOff.Repeat)
+}
+
+// heldBack reports whether an experiment waits for what becomes of the one that
+// it repeats.
+func heldBack(s *campaign.State, again *campaign.Experiment) bool {
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if x.Status.Open() && repetitionOf(s, x) == again {
+			return true
+		}
+	}
+	return false
+}
+
+// answerToCallOff is what a campaign waits for while commands are called off.
+func answerToCallOff(x *campaign.Experiment, w World) string {
+	text := fmt.Sprintf("%s to answer that %s is called off", x.Instrument, x.ID)
+	if why := w.CallingOff[x.ID].Why; why != "" {
+		text += " (" + why + ")"
+	}
+	return text
+}
+
+// voidRemedies are what a person can do where no answer comes.
+func voidRemedies(x *campaign.Experiment) []problem.Remedy {
+	return []problem.Remedy{
+		{
+			Text: "end the instrument's program", Action: problem.Cancel, Subject: x.ID,
+			Ways: []string{problem.WayEndProgram},
+		},
+		{
+			Text: "say that the device was without power", Action: problem.Cancel, Subject: x.ID,
+			Ways: []string{problem.WayPower},
+		},
+	}
+}

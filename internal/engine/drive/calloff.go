@@ -1,0 +1,214 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// How a command is called off: an instrument that does not answer within the
+// first is asked again, after pauses that grow to the last.
+const (
+	callOffWithin       = 30 * time.Second
+	firstCallOffPause   = time.Second
+	longestCallOffPause = 30 * time.Second
+)
+
+// call is a call to the instrument that a command is off.
+type call struct {
+	order  string // the event that it answers to
+	why    string // it is not answered yet
+	cancel context.CancelFunc
+}
+
+// callOff tells the instrument that a command is off, until it has answered. It
+// goes to the device past every queue: in a goroutine of its own, and under no
+// lease or ticket. An order that follows takes the place of the one before.
+func (c *couriers) callOff(t *team, s *campaign.State, x *campaign.Experiment) {
+	if before := c.calls[x.ID]; before != nil {
+		before.cancel()
+	}
+	ctx, cancel := context.WithCancel(t.awaiting)
+	if c.calls == nil {
+		c.calls = make(map[string]*call)
+	}
+	c.calls[x.ID] = &call{order: x.CallOff.Order, cancel: cancel}
+	off := callingOff{
+		team: t, instrument: c.instrument, cmd: engine.CommandOf(s, x), order: *x.CallOff,
+		asks:    x.Status != campaign.Dispatched && x.Status != campaign.Started,
+		settled: !x.Status.Open() && x.Status != campaign.Cancelled,
+		byHand:  s.Definition.ByHand(),
+	}
+	t.consult(func() {
+		defer cancel()
+		off.untilAnswered(ctx)
+	})
+}
+
+// releaseCalls ends the calls that need no answer any more.
+func (c *couriers) releaseCalls(s *campaign.State) {
+	for id, call := range c.calls {
+		if x := s.Experiment(id); x == nil || !x.BeingCalledOff() {
+			call.cancel()
+			delete(c.calls, id)
+		}
+	}
+}
+
+// callingOff is a call on its way, in a goroutine of its own.
+type callingOff struct {
+	team       *team
+	instrument instruments.Instrument
+	cmd        instruments.Command
+	order      campaign.CallOff
+	// asks is set where the fate is asked once more: no one waits for the
+	// outcome. settled is set where a person said that it took place: the device
+	// is free once it is done, whatever it says.
+	asks, settled, byHand bool
+}
+
+// untilAnswered calls the command off until that is answered.
+func (o callingOff) untilAnswered(ctx context.Context) {
+	for wait := firstCallOffPause; ; wait = min(2*wait, longestCallOffPause) {
+		by, err := o.void(ctx)
+		if err == nil {
+			o.answered(ctx, by)
+			return
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		o.team.send(ctx, notCalledOff{o.cmd.Experiment, o.order.Order, err.Error()})
+		if !pause(ctx, wait) {
+			return
+		}
+	}
+}
+
+// void makes sure that the command never begins any more, and says by what.
+//
+// A program that was ended is told all the same, for its ledger: the next run of
+// it would otherwise find the command there, if it had been read.
+func (o callingOff) void(ctx context.Context) (events.Voided, error) {
+	ctx, stop := context.WithTimeout(ctx, callOffWithin)
+	defer stop()
+	if !o.order.EndProgram {
+		return events.VoidedByInstrument, o.instrument.Cancel(ctx, o.cmd)
+	}
+	ender, ok := o.instrument.(instruments.Ender)
+	if !ok {
+		return "", errors.New("the instrument runs no program that could be ended")
+	}
+	if err := ender.End(ctx); err != nil {
+		return "", fmt.Errorf("its program does not end: %w", err)
+	}
+	_ = o.instrument.Cancel(ctx, o.cmd)
+	return events.VoidedByProgram, nil
+}
+
+// answered says that the command is void, with what became of it.
+func (o callingOff) answered(ctx context.Context, by events.Voided) {
+	said := calledOff{experiment: o.cmd.Experiment, order: o.order.Order, by: by}
+	if o.asks && !o.byHand {
+		said.fate = recalledBy(ctx, o.instrument, o.cmd).fate
+	}
+	acted := said.fate == instruments.FateRunning || said.fate == instruments.FateFinished
+	if o.settled && acted {
+		if said.fate == instruments.FateRunning {
+			o.team.send(ctx, notCalledOff{o.cmd.Experiment, o.order.Order, "it is still at work on it"})
+		}
+		if outcome, err := o.instrument.Await(ctx, o.cmd); err == nil {
+			said.ended = &outcome
+		}
+	}
+	if ctx.Err() == nil {
+		o.team.send(ctx, said)
+	}
+}
+
+// calledOff says that a command cannot begin any more, by the order that led to
+// that.
+type calledOff struct {
+	experiment, order string
+	by                events.Voided
+	fate              instruments.Fate
+	ended             *instruments.Outcome // where it was asked for and is known
+}
+
+// apply records it as the instrument's answer, or as the engine's where the
+// program was ended.
+func (m calledOff) apply(ctx context.Context, r *Runner) error {
+	x := r.core.State().Experiment(m.experiment)
+	if x.CallOff == nil || x.CallOff.Order != m.order {
+		return nil // another order was given since
+	}
+	if r.couriers.inFlight[m.experiment] != nil {
+		m.ended = nil // who waits for it says it
+	}
+	payloads := r.core.CalledOff(m.experiment, m.by, m.fate, m.ended, r.device.description)
+	switch {
+	case payloads == nil:
+		return nil
+	case m.by == events.VoidedByProgram:
+		return r.append(ctx, "engine", r.core.State().LastEvent, payloads...)
+	}
+	return r.appendTraced(ctx, "instrument:"+x.Instrument, x.LastEvent, x.Trace, payloads...)
+}
+
+// notCalledOff says why a call is not answered yet.
+type notCalledOff struct{ experiment, order, why string }
+
+// apply keeps it for those who look on. What the device was given is of unknown
+// fate from then on: whether it stops, no one can tell.
+func (m notCalledOff) apply(ctx context.Context, r *Runner) error {
+	c := r.couriers.calls[m.experiment]
+	if c == nil || c.order != m.order {
+		return nil
+	}
+	c.why = m.why
+	x := r.core.State().Experiment(m.experiment)
+	if x.Status != campaign.Dispatched && x.Status != campaign.Started {
+		return nil
+	}
+	outcome := instruments.Outcome{
+		Status: instruments.Unknown, Cause: "it was called off, and that was not answered: " + m.why,
+	}
+	payloads := r.core.Concluded(m.experiment, outcome, nil, r.device.description)
+	return r.appendTraced(ctx, "instrument:"+x.Instrument, x.LastEvent, x.Trace, payloads...)
+}
+
+// hear hears what the instrument says of starts that were given up, for as long
+// as the run lasts.
+func (c *couriers) hear(t *team) {
+	witness, ok := c.instrument.(instruments.Confirmer)
+	if !ok {
+		return
+	}
+	t.consult(func() {
+		for {
+			cmd, err := witness.Confirmed(t.awaiting)
+			if err != nil {
+				return
+			}
+			t.send(t.awaiting, confirmed{cmd.Experiment, cmd.ID})
+		}
+	})
+}
+
+// confirmed says that the instrument has confirmed a start that was given up.
+type confirmed struct{ experiment, command string }
+
+func (m confirmed) apply(ctx context.Context, r *Runner) error {
+	payloads := r.core.Confirmed(m.experiment, m.command)
+	if payloads == nil {
+		return nil
+	}
+	x := r.core.State().Experiment(m.experiment)
+	return r.appendTraced(ctx, "instrument:"+x.Instrument, x.LastEvent, x.Trace, payloads...)
+}
