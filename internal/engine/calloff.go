@@ -202,8 +202,8 @@ func (c *Core) nextContradicted(s *campaign.State, _ World) (Step, error) {
 		return nil, nil
 	}
 	return Record{[]events.Payload{&events.CampaignPaused{Reason: fmt.Sprintf(
-		"%s was settled as %s, and then %s answered otherwise: look at the device, and at `explain %s`, before anything more is sent",
-		x.ID, x.Status, x.Instrument, x.ID)}}}, nil
+		"%s was settled as %s, and then %s answered otherwise: look at the device before anything more is sent",
+		x.ID, x.Status, x.Instrument)}}}, nil
 }
 
 // nextOvertaken withdraws the repetition of an experiment that was performed

@@ -138,10 +138,10 @@ func heard(s *State, x *Experiment, _ events.Event, p *events.InstrumentAnswered
 		x.CallOff = &performed
 		return
 	}
-	if x.Status.Open() {
-		return
-	}
-	if p.Answer != string(x.Status) { // "started", too: it may be moving now
+	switch said := ExperimentStatus(p.Answer); {
+	case x.Status.Open(), said == x.Status:
+	case said == Started && !x.Status.CalledOff(): // it took place, and that is known
+	default:
 		s.Contradicted = x.ID
 	}
 }

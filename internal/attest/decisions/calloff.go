@@ -118,6 +118,8 @@ func (a *auditor) checkHeard(in *identified, p *events.InstrumentAnswered) {
 		}
 	case x.Status.Open():
 		a.mismatch(p.Experiment, "its outcome is said to have come too late, and it was open")
+	case p.Text == "":
+		a.mismatch(p.Experiment, "it does not say how it ended")
 	case !known[instruments.Status(p.Answer)]:
 		a.mismatch(p.Experiment, "%q is no answer of an instrument", p.Answer)
 	}

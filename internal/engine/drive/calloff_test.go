@@ -32,6 +32,7 @@ import (
 type pipe struct {
 	patience time.Duration // how long its adapter waits for an answer
 	acts     time.Duration // how long an act takes
+	slow     []string      // the experiments whose acts take longer than is waited
 	deaf     bool          // its adapter says that a call is answered as soon as it is made
 
 	mu       sync.Mutex
@@ -151,7 +152,11 @@ func (p *pipe) begin(c *piped) {
 	}
 	c.begun = true
 	p.busy = c.cmd.Experiment
-	time.AfterFunc(p.acts, func() {
+	acts := p.acts
+	if slices.Contains(p.slow, c.cmd.Experiment) {
+		acts = 20 * time.Second
+	}
+	time.AfterFunc(acts, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.end(c, instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
@@ -307,6 +312,13 @@ func (a *attended) experiments() []campaign.Experiment {
 	return slices.Clone(a.state)
 }
 
+// isPaused reports whether it is paused.
+func (a *attended) isPaused() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.paused
+}
+
 // ask makes a request of a person's, and returns the error.
 func (a *attended) ask(t *testing.T, r engine.Request) error {
 	r.Actor = "person:ada"
@@ -459,10 +471,7 @@ func heldPipe(t *testing.T, seed uint64, deaf bool) (faults []string) {
 
 // look is what a person does who comes by.
 func (a *attended) look(t *testing.T, device *pipe, rng *rand.Rand) {
-	a.mu.Lock()
-	paused := a.paused
-	a.mu.Unlock()
-	if paused {
+	if a.isPaused() {
 		_ = a.ask(t, engine.Request{Resume: &events.CampaignResumed{Reason: "looked at it"}})
 	}
 	moved := device.begun()
@@ -540,4 +549,109 @@ func count(list []string, text string) (n int) {
 		}
 	}
 	return n
+}
+
+// calledOff is the history of a campaign whose commands are called off in every way.
+func calledOff(t *testing.T) (all []events.Event) {
+	synctest.Test(t, func(t *testing.T) {
+		device := newPipe()
+		log := memlog.New()
+		a := attend(t, log, pipedCampaign(t, 7), device)
+		ask := func(r engine.Request) {
+			t.Helper()
+			if err := a.ask(t, r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		resolve := func(r engine.Resolve) { t.Helper(); ask(engine.Request{Resolve: &r}) }
+		cancel := func(r engine.Cancel) { t.Helper(); ask(engine.Request{Cancel: &r}) }
+		resume := engine.Request{Resume: &events.CampaignResumed{Reason: "looked at it"}}
+		latest := func(status campaign.ExperimentStatus) string { // once the latest is that
+			t.Helper()
+			for range 6000 {
+				if xs := a.experiments(); len(xs) > 0 && xs[len(xs)-1].Status == status {
+					return xs[len(xs)-1].ID
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			for _, x := range a.experiments() {
+				t.Log(x.ID, x.Status, x.Cause)
+			}
+			t.Fatalf("the latest is never %s", status)
+			return ""
+		}
+		paused := func() {
+			t.Helper()
+			for range 6000 {
+				if a.isPaused() {
+					return
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			t.Fatal("it never pauses")
+		}
+
+		device.hold(true) // it is overtaken, and its repetition withdrawn
+		x := latest(campaign.Unresolved)
+		resolve(engine.Resolve{Experiment: x, Resolution: events.ResolvedNotPerformed, Repeat: true, Reason: "the vial is full"})
+		device.slow = []string{"e3", "e5"}
+		device.hold(false)
+
+		x = latest(campaign.Unresolved) // e3 answers after a person, and after the power is said to be off
+		resolve(engine.Resolve{Experiment: x, Resolution: events.ResolvedFailed, Voided: events.VoidedByPower, Reason: "the fuse is out"})
+		paused()
+		ask(resume)
+
+		x = latest(campaign.Started)
+		cancel(engine.Cancel{Experiment: x, Reason: "a leak"})
+
+		time.Sleep(time.Second)
+		x = latest(campaign.Started) // its program does not answer, and is ended
+		device.hold(true)
+		cancel(engine.Cancel{Experiment: x})
+		latest(campaign.Unresolved)
+		cancel(engine.Cancel{Experiment: x, EndProgram: true, Reason: "it hangs"})
+
+		time.Sleep(time.Second)
+		device.hold(true) // a start that is lost with the power, and confirmed by a liar
+		x = latest(campaign.Unresolved)
+		cancel(engine.Cancel{Experiment: x, Voided: events.VoidedByPower, Reason: "switched off"})
+		device.cut()
+		resolve(engine.Resolve{Experiment: x, Resolution: events.ResolvedNotPerformed, Reason: "the vial is full"})
+		device.late <- instruments.Command{ID: "branin/" + x, Experiment: x}
+		paused()
+		device.hold(false)
+		ask(resume)
+		latest(campaign.Started)
+		ask(engine.Request{Abort: &engine.Abort{Reason: "a leak"}})
+		latest(campaign.Failed)
+		ask(engine.Request{Abort: &engine.Abort{Stop: true, Reason: "enough"}})
+		if err := <-a.over; err != nil {
+			t.Fatal(err)
+		}
+		audited(t, log, "branin")
+		for e, err := range events.ReadCampaign(t.Context(), log, "branin", 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, e)
+		}
+	})
+	return all
+}
+
+// A history in which all of it happens is as forgeable as any.
+func TestCalledOffInEveryWay(t *testing.T) {
+	kinds := make(map[events.Kind]int)
+	for _, e := range calledOff(t) {
+		kinds[e.Kind]++
+		t.Log(e.Sequence, e.Actor, e.Kind, shorten(string(e.Data)))
+	}
+	for _, kind := range []events.Kind{
+		events.KindCancellationOrdered, events.KindCancellationAnswered, events.KindInstrumentAnswered,
+	} {
+		if kinds[kind] < 2 {
+			t.Errorf("%s: %d", kind, kinds[kind])
+		}
+	}
 }

@@ -57,6 +57,7 @@ var goldenCampaigns = map[string]func(*testing.T) []events.Event{
 	"outcomes":   tradedOff,
 	"preference": comparedOutcomes,
 	"programs":   programmed,
+	"calledoff":  calledOff,
 }
 
 // Law: golden logs stay readable. A log of each release that was ever published still

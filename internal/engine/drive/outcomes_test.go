@@ -20,7 +20,6 @@ import (
 // not know says nothing new, but for its reasons, which are kept; that the line is gone
 // says nothing at all.
 func TestLateOutcomes(t *testing.T) {
-	const correct = "e1 has to be corrected"
 	said := func(status instruments.Status, cause string) instruments.Outcome {
 		return instruments.Outcome{Status: status, Cause: cause}
 	}
@@ -33,32 +32,32 @@ func TestLateOutcomes(t *testing.T) {
 		"measured": {
 			outcome: measured(12),
 			open:    []events.Kind{events.KindExperimentMeasured},
-			settled: []events.Kind{events.KindNoteAdded}, note: correct,
+			settled: []events.Kind{events.KindInstrumentAnswered},
 		},
 		"measured, and nothing measured": {
 			outcome: said(instruments.Measured, ""),
 			open:    []events.Kind{events.KindExperimentFailed},
-			settled: []events.Kind{events.KindNoteAdded}, note: correct,
+			settled: []events.Kind{events.KindInstrumentAnswered},
 		},
 		"failed": {
 			outcome: said(instruments.Failed, "a leak"),
 			open:    []events.Kind{events.KindExperimentFailed},
-			settled: []events.Kind{events.KindNoteAdded}, note: correct,
+			settled: []events.Kind{events.KindInstrumentAnswered},
 		},
 		"infeasible": {
 			outcome: said(instruments.Infeasible, "a lump"),
 			open:    []events.Kind{events.KindExperimentInfeasible},
-			settled: []events.Kind{events.KindNoteAdded}, note: correct,
+			settled: []events.Kind{events.KindInstrumentAnswered},
 		},
 		"put off": {
 			outcome: said(instruments.Deferred, "no argon"),
 			open:    []events.Kind{events.KindExperimentDeferred, events.KindExperimentRequested},
-			settled: []events.Kind{events.KindNoteAdded}, note: correct,
+			settled: []events.Kind{events.KindInstrumentAnswered},
 		},
 		"called off": {
 			outcome: said(instruments.Cancelled, "the door was opened"),
 			open:    []events.Kind{events.KindExperimentCancelled},
-			settled: []events.Kind{events.KindNoteAdded}, note: correct,
+			settled: []events.Kind{events.KindInstrumentAnswered},
 		},
 		"it does not know, and says why": {
 			outcome: said(instruments.Unknown, "the power was off"),
@@ -107,6 +106,7 @@ func TestLateOutcomes(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
+					synctest.Wait() // what a person settled is called off first
 					before := len(history(t, log))
 					close(answer)
 					synctest.Wait()

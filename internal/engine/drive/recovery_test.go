@@ -36,6 +36,9 @@ func (d *device) Describe(context.Context) (instruments.Description, error) {
 }
 
 func (d *device) Recover(_ context.Context, cmd instruments.Command) (instruments.Fate, error) {
+	if d.recall == nil {
+		return instruments.FateUnknown, nil
+	}
 	return d.recall(cmd), nil
 }
 

@@ -145,7 +145,8 @@ func TestAfterPause(t *testing.T) {
 }
 
 // Law: what an instrument says after a person has settled its experiment is
-// recorded, though it no longer counts.
+// recorded, though it no longer counts. Where it contradicts the person, the campaign
+// pauses until someone has looked.
 func TestLateAnswersAreKept(t *testing.T) {
 	def := electrolyte(t, 1, 4, unaided, func(def *definition.Campaign) {
 		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = 0, definition.Duration(20*time.Millisecond)
@@ -168,10 +169,14 @@ func TestLateAnswersAreKept(t *testing.T) {
 	if _, err := r.Submit(t.Context(), resolve); err != nil {
 		t.Fatal(err)
 	}
-	close(answer)
-	isNote := func(e events.Event) bool { return e.Kind == events.KindNoteAdded }
-	for began := time.Now(); !slices.ContainsFunc(history(t, log), isNote) && time.Since(began) < 20*time.Second; {
+	void := func(e events.Event) bool { return e.Kind == events.KindCancellationAnswered }
+	for !slices.ContainsFunc(history(t, log), void) {
 		time.Sleep(time.Millisecond)
+	}
+	close(answer)
+	until(t, waiting, "paused: e1 was settled as failed, and then bench answered otherwise")
+	if _, err := r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resume: &events.CampaignResumed{}}); err != nil {
+		t.Fatal(err)
 	}
 	close(kept)
 	if err := ended(); err != nil {
@@ -181,8 +186,9 @@ func TestLateAnswersAreKept(t *testing.T) {
 	if x := s.Experiment("e1"); x.Status != campaign.Failed {
 		t.Errorf("e1 is %s", x.Status)
 	}
-	if len(s.Notes) != 1 || s.Notes[0].About != "e1" || !strings.Contains(s.Notes[0].Text, "12") || s.Notes[0].Actor != "instrument:bench" {
-		t.Errorf("the late answer left these notes: %+v", s.Notes)
+	said := slices.DeleteFunc(history(t, log), func(e events.Event) bool { return e.Kind != events.KindInstrumentAnswered })
+	if len(said) != 1 || !strings.Contains(string(said[0].Data), "12") || said[0].Actor != "instrument:bench" {
+		t.Errorf("of the late answer this is recorded: %+v", said)
 	}
 }
 
