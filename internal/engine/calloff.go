@@ -118,12 +118,12 @@ func (c *Core) abort(r *Abort) ([]events.Payload, error) {
 }
 
 // voidBeforeAnything is what a person's word on an unknown fate leads to: the
-// command is called off before anything else is sent, unless it cannot begin any
-// more. repeat is the experiment that repeats it, or "". A person at the bench
+// command is called off before anything else is sent, unless it is at rest.
+// repeat is the experiment that repeats it, or "". A person at the bench
 // is not called off: they have just said what they did.
 func (c *Core) voidBeforeAnything(x *campaign.Experiment, r *Resolve, repeat string) []events.Payload {
 	switch {
-	case x.Command == "" || x.Void() || c.State().Definition.ByHand():
+	case x.Command == "" || x.AtRest() || c.State().Definition.ByHand():
 		return nil
 	case r.Voided != "":
 		return []events.Payload{&events.CancellationAnswered{

@@ -26,6 +26,9 @@ type CallOff struct {
 	Settled bool `json:"settled,omitempty"`
 	// Voided is why the command cannot begin any more, empty while it may.
 	Voided events.Voided `json:"voided,omitempty"`
+	// Fate is what the instrument said after that became of it, empty where it was
+	// not asked.
+	Fate string `json:"fate,omitempty"`
 	// Over is set where an outcome of the instrument made an answer needless.
 	Over bool `json:"over,omitempty"`
 	// Performed is set where the instrument said meanwhile, unasked, that it was
@@ -55,6 +58,13 @@ func (s *State) BeingCalledOff() (all []*Experiment) {
 // Void reports whether the experiment's command cannot begin any more.
 func (x *Experiment) Void() bool {
 	return x.CallOff != nil && (x.CallOff.Voided != "" || x.CallOff.Over)
+}
+
+// AtRest reports whether the experiment's command cannot begin any more and, as
+// far as the instrument can say, is not under way either. A command can be void
+// and under way: a device that does not stop goes on with what it has begun.
+func (x *Experiment) AtRest() bool {
+	return x.Void() && (x.CallOff.Over || x.CallOff.Fate != "" || x.CallOff.Voided == events.VoidedByPower)
 }
 
 // AtWork reports whether the device may be at work on the experiment, or may
@@ -117,6 +127,7 @@ func void(_ *State, x *Experiment, e events.Event, p *events.CancellationAnswere
 		answered = *x.CallOff // the value of before is shared with clones
 	}
 	answered.Voided = p.By
+	answered.Fate = p.Fate
 	acted := p.Acted() || answered.Performed
 	if acted && (x.Status == Unresolved || x.Status == Cancelled) {
 		answered.Overtaken = x.Status == Cancelled

@@ -57,8 +57,8 @@ func (a *auditor) checkOrdered(in *identified, p *events.CancellationOrdered) {
 	if x == nil {
 		return // the projections refuse it
 	}
-	if x.Void() {
-		a.mismatch(p.Experiment, "its command is called off, which could not begin any more")
+	if x.AtRest() {
+		a.mismatch(p.Experiment, "its command is called off, which was at rest")
 	}
 	if !x.AtWork() && a.settled() != p.Experiment {
 		a.mismatch(p.Experiment, "its command is called off, and it was %s", x.Status)
