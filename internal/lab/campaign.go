@@ -230,8 +230,8 @@ func (c *Campaign) Submit(ctx context.Context, r engine.Request) ([]events.Event
 	if _, err := c.store.await(ctx, c.name, last); err != nil {
 		return stored, nil // it is recorded; the page shows it a moment later
 	}
-	if r.Amend != nil || r.Resume != nil {
-		c.goOn() // a campaign that had ended can go on
+	if r.Amend != nil || r.Resume != nil || r.Resolve != nil || r.Cancel != nil || r.Abort != nil {
+		c.goOn() // a campaign that had ended can go on, or has to call something off
 	}
 	return stored, nil
 }

@@ -84,7 +84,8 @@ func (s *member) still() (last events.Position, still bool) {
 		commanded := false
 		c.Read(func(core *engine.Core) {
 			s := core.State() // what people measure is not the process's doing
-			commanded = !s.Definition.ByHand() && s.Count(campaign.Dispatched, campaign.Started) > 0
+			commanded = !s.Definition.ByHand() &&
+				(s.Count(campaign.Dispatched, campaign.Started) > 0 || s.BeingCalledOff() != nil)
 		})
 		if commanded {
 			return 0, false
