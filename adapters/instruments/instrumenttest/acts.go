@@ -85,18 +85,20 @@ func Counted(counts func() (map[string]int, error)) func() ([]Act, error) {
 type record struct {
 	acts  map[string]int // by command
 	under map[string]int // acts that began and have not ended, by command
+	begun map[string]int // acts whose begin was marked, by command
 	lines []Act
 }
 
 // newRecord counts. A begin counts as an act, its end does not; an end without a
 // begin leaves a negative number under way, which account reports.
 func newRecord(lines []Act) record {
-	r := record{acts: map[string]int{}, under: map[string]int{}, lines: lines}
+	r := record{acts: map[string]int{}, under: map[string]int{}, begun: map[string]int{}, lines: lines}
 	for _, act := range lines {
 		switch act.Mark {
 		case Begins:
 			r.acts[act.Command]++
 			r.under[act.Command]++
+			r.begun[act.Command]++
 		case Ends:
 			r.under[act.Command]--
 		default:

@@ -186,7 +186,8 @@ func Checks() []Check {
 		{"other-parameters", "A known ID with other parameters is not taken for the command that it knows.", "",
 			0, otherParameters},
 		{"cancel-before-start",
-			"Cancelling a command that was never started is no error.", "and moves nothing",
+			"Cancelling a command that was never started is no error, and where the instrument voids, " +
+				"it does not begin by a start that comes later, also after a restart.", "and nothing moves",
 			1, cancelBeforeStart},
 		{"cancel-while-running", "A cancelled command ends, whichever way, and its outcome is final.",
 			"and nothing moves afterwards", 1,
@@ -198,6 +199,10 @@ func Checks() []Check {
 			"Commands under way at once each get their own outcome, in whichever order they are waited for, " +
 				"and it is what they measure alone.", "",
 			2, sideBySide},
+		{"voids",
+			"A program that was stopped reads a start that was given up, and its cancel: " +
+				"once that is answered, Recover tells the truth.", "and nothing begins",
+			1, voids},
 		// These come last: a killed program may leave its device at work.
 		{"kill-after-completion",
 			"A program that is killed after a measurement never says afterwards that it did not take place.", "",

@@ -37,6 +37,10 @@ const (
 	actOutlasts = 2 * time.Second
 )
 
+// portHangs is how long a port does not answer, much longer than the line of an act
+// that has begun needs to be seen.
+const portHangs = 600 * time.Millisecond
+
 // briefReplies is the reply_within of programs whose replies come too late, or never.
 const briefReplies = 5 * time.Second
 
@@ -54,6 +58,7 @@ type program struct {
 	working sync.WaitGroup
 	out     sync.Mutex
 	channel sync.Mutex // of the modes "serial" and "other"
+	voided  sync.Map   // of the mode "forgetsvoid": what was called off, by ID
 
 	mu       sync.Mutex
 	alone    bool // no earlier process is at work
@@ -231,10 +236,13 @@ func (p *program) perform(j *job) {
 			time.Sleep(actLasts / 4)
 		}
 	}
-	p.note("acts", j.id+" begin")
-	p.mu.Lock()
-	p.register = j.salt
-	p.mu.Unlock()
+	switch p.mode {
+	case "hangs", "invents": // until its port answers
+		time.Sleep(portHangs)
+	}
+	if !p.enter(j) {
+		return
+	}
 	switch p.mode {
 	case "exits":
 		os.Exit(0)
@@ -258,6 +266,48 @@ func (p *program) perform(j *job) {
 		}
 		p.note("acts", j.id+" end")
 		p.end(j, message{"status": "failed", "cause": "called off"})
+	}
+}
+
+// enter notes the begin of a job, unless it was called off before. What is
+// called off is either void or has begun.
+func (p *program) enter(j *job) (begun bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-j.cancelled:
+		if !slices.Contains([]string{"tardy", "hangs", "ignorescancel"}, p.mode) {
+			outcome := message{"status": "cancelled", "cause": "called off before it began"}
+			if p.mode == "invents" {
+				outcome = measurement(j, 10*j.salt)
+			}
+			p.settle(j, outcome)
+			return false
+		}
+	default:
+	}
+	p.note("acts", j.id+" begin")
+	p.register = j.salt
+	return true
+}
+
+// cancel calls a job off. One that was never started is in the ledger as
+// cancelled from then on.
+func (p *program) cancel(id, parameters string) {
+	p.takeOver()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	j := p.jobs[id]
+	switch {
+	case j == nil && p.mode == "forgetsvoid":
+		p.voided.Store(id, true)
+	case j == nil && !slices.Contains([]string{"old", "nevervoids"}, p.mode):
+		j = newJob(id, parameters)
+		p.jobs[id] = j
+		p.keep(entry{ID: id, Parameters: parameters})
+		p.settle(j, message{"status": "cancelled", "cause": "called off before it was started"})
+	case j != nil && p.mode != "ignorescancel" && p.mode != "hangs":
+		j.called.Do(func() { close(j.cancelled) })
 	}
 }
 
@@ -294,6 +344,11 @@ func (p *program) value(j *job) float64 {
 func (p *program) end(j *job, outcome message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.settle(j, outcome)
+}
+
+// settle is end for a caller that holds mu.
+func (p *program) settle(j *job, outcome message) {
 	if j.outcome != nil {
 		return
 	}
@@ -343,7 +398,7 @@ func (p *program) serve() {
 		}
 		switch q.Op {
 		case "handshake":
-			answer(message{"protocol": 1, "recover": true, "finishes": true})
+			answer(message{"protocol": 1, "recover": true, "finishes": true, "voids": p.mode != "old"})
 		case "describe":
 			answer(message{"description": message{
 				"name": "test/" + p.mode, "identity": filepath.Base(os.Args[0]), "capacity": 2,
@@ -361,9 +416,7 @@ func (p *program) serve() {
 			}
 			answer(message{"ok": true})
 		case "cancel":
-			if j := p.find(q.Command.ID); j != nil && p.mode != "ignorescancel" {
-				j.called.Do(func() { close(j.cancelled) })
-			}
+			p.cancel(q.Command.ID, string(q.Command.Parameters))
 			answer(message{"ok": true})
 		case "recover":
 			answer(message{"fate": p.fate(q.Command.ID, string(q.Command.Parameters))})
@@ -388,12 +441,15 @@ func (p *program) start(id, parameters string) {
 		return
 	}
 	j = newJob(id, parameters)
+	if _, off := p.voided.Load(id); off {
+		p.settle(j, message{"status": "cancelled", "cause": "called off before it was started"})
+	}
 	j.mine.Store(true)
 	p.mu.Lock()
 	p.jobs[id] = j
 	p.mu.Unlock()
 	p.keep(entry{ID: id, Parameters: parameters})
-	if p.mode != "lazy" {
+	if p.mode != "lazy" && !j.over() {
 		p.begin(j)
 	}
 }

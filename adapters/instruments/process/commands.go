@@ -428,10 +428,18 @@ func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 	}
 }
 
+// Voids implements [instruments.Voider]: what the latest run of the program said
+// of itself.
+func (i *Instrument) Voids() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.voids
+}
+
 // Cancel implements [instruments.Instrument]. Where nothing was sent, and the
-// program knows no earlier commands, there is nothing to cancel. How a command
-// ended is for Await to say. A cancellation is a wish: the outcome says whether
-// the device heeded it.
+// program neither knows earlier commands nor keeps what was called off, there is
+// nothing to cancel. A command of unknown fate is not over: it may be on its way.
+// How a command ended is for Await to say.
 func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -445,13 +453,17 @@ func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error 
 		return fmt.Errorf("command %s was not cancelled: %w", cmd.ID, err)
 	}
 	i.mu.Lock()
-	idle := c.outcome != nil || !c.sent && !p.recovers
+	over := c.outcome != nil && c.outcome.Status != instruments.Unknown
+	nothing := c.outcome == nil && !c.sent && !p.recovers && !p.voids
 	i.mu.Unlock()
-	if idle {
+	if over || nothing {
 		return nil
 	}
 	reply, err := p.call(ctx, wire.Request{Op: wire.OpCancel, Command: &c.Command}, nil)
-	if err == nil && !reply.OK {
+	switch {
+	case reply.Cannot:
+		return fmt.Errorf("%w: command %s: %s", instruments.ErrUnstoppable, cmd.ID, reply.Error)
+	case err == nil && !reply.OK:
 		err = fmt.Errorf("%s answered without ok or error", i.host.Name())
 	}
 	if err != nil {

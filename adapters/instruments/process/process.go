@@ -43,8 +43,8 @@ const DefaultReplyWithin = 10 * time.Second
 var ErrClosed = errors.New("the instrument is closed")
 
 // Instrument is a program behind the contract of package instruments. It also
-// implements [instruments.Recoverer], [instruments.Killer],
-// [instruments.Redeliverer], [instruments.Watched] and io.Closer.
+// implements [instruments.Recoverer], [instruments.Voider], [instruments.Killer],
+// [instruments.Holder], [instruments.Redeliverer], [instruments.Watched] and io.Closer.
 //
 // Its mutex and that of a peer are never held together.
 type Instrument struct {
@@ -70,6 +70,7 @@ type Instrument struct {
 	lastExit  time.Time
 	described *instruments.Description // by the program's first run
 	shown     *instruments.Description // to the latest caller; nil before
+	voids     bool                     // of the latest run
 	watch     instruments.Watch        // but Left
 	left      *peer                    // by Close, still at work; or nil
 }
@@ -143,7 +144,9 @@ func (i *Instrument) Close() error {
 var (
 	_ instruments.Instrument  = (*Instrument)(nil)
 	_ instruments.Recoverer   = (*Instrument)(nil)
+	_ instruments.Voider      = (*Instrument)(nil)
 	_ instruments.Killer      = (*Instrument)(nil)
+	_ instruments.Holder      = (*Instrument)(nil)
 	_ instruments.Redeliverer = (*Instrument)(nil)
 	_ instruments.Watched     = (*Instrument)(nil)
 )
