@@ -111,7 +111,7 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 	return o, err
 }
 
-// Voids implements instruments.Voider: the person is told not to begin.
+// Voids implements instruments.Voider: the person reads not to begin.
 func (i *Instrument) Voids() bool { return true }
 
 // Cancel implements instruments.Instrument. The person then says how the

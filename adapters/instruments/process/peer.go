@@ -26,7 +26,7 @@ type peer struct {
 	// What the handshake and describe gave; set before the peer is used.
 	recovers    bool // it can say what became of earlier commands
 	finishes    bool // it finishes its work when campaignd is gone
-	voids       bool // what it was told to call off it never begins
+	voids       bool // it never begins what was called off
 	delivers    bool // it gives quantities after an experiment has ended
 	description instruments.Description
 

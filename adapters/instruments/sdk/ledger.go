@@ -133,7 +133,7 @@ func (l *ledger) claim(cmd instruments.Command) (*entry, error) {
 
 // void writes a command that was called off before it was started into the
 // ledger, durably, as one that has ended without beginning. Between its two lines
-// a crash leaves it unknown: that was not answered, and nobody takes it for void.
+// a crash leaves it unknown, and the cancel is not answered.
 func (l *ledger) void(cmd instruments.Command) error {
 	e, err := l.claim(cmd)
 	switch {
