@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -189,7 +190,7 @@ func (s *Session) account() error {
 				s.earlier+n+1, act.Command)
 		}
 	}
-	for id := range s.issued {
+	for _, id := range slices.Sorted(maps.Keys(s.issued)) {
 		n := r.acts[id]
 		switch {
 		case n > 1:

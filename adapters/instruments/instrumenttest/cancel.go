@@ -10,27 +10,46 @@ import (
 )
 
 // cancelBeforeStart also starts the command afterwards, as a pipe does that is
-// read late. An instrument that voids must not begin it; of any other one it is
-// only said.
+// read late, and another one after a crash of the program. An instrument that
+// voids must not begin them; of any other one it is only said.
 func cancelBeforeStart(ctx context.Context, s *Session) error {
-	cmd := s.command(0)
-	if err := s.void(ctx, cmd); err != nil {
+	off := []instruments.Command{s.command(0)}
+	if err := s.void(ctx, off[0]); err != nil {
 		return err
 	}
-	if err := s.startVoid(ctx, cmd); err != nil || !s.voids() {
+	if err := s.startVoid(ctx, off[0]); err != nil || !s.voids() {
 		return err
 	}
-	if _, ok := s.inst.(instruments.Recoverer); !ok || s.env.AnswersUnseen {
-		return nil
+	if _, ok := s.inst.(instruments.Recoverer); ok && !s.env.AnswersUnseen {
+		off = append(off, s.command(1))
+		if err := s.void(ctx, off[1]); err != nil {
+			return err
+		}
+		if err := s.crash(ctx); err != nil {
+			return err
+		}
+		if err := s.startVoidAfterRestart(ctx, off[1]); err != nil {
+			return err
+		}
 	}
-	cmd = s.command(1)
-	if err := s.void(ctx, cmd); err != nil {
+	if err := s.pauseForActs(ctx); err != nil {
 		return err
 	}
-	if err := s.restart(ctx); err != nil {
-		return err
+	for _, cmd := range off {
+		if err := s.acted(cmd, 0); err != nil {
+			return err
+		}
 	}
-	return s.startVoidAfterRestart(ctx, cmd)
+	return nil
+}
+
+// crash kills the program where that is allowed, and restarts campaignd's side
+// alone elsewhere.
+func (s *Session) crash(ctx context.Context) error {
+	if s.mustKill() == nil {
+		return s.kill(ctx, false)
+	}
+	return s.restart(ctx)
 }
 
 // voids reports whether the instrument says that an answered Cancel is binding.
@@ -71,7 +90,7 @@ func (s *Session) startVoid(ctx context.Context, cmd instruments.Command) error 
 	case o.Cause == "":
 		return fmt.Errorf("the outcome %q of a command that was called off has no cause", o.Status)
 	}
-	return s.nothingBegins(ctx, cmd, 0)
+	return s.acted(cmd, 0)
 }
 
 // startVoidAfterRestart is startVoid in a new process, which first says what
@@ -93,20 +112,24 @@ func (s *Session) startVoidAfterRestart(ctx context.Context, cmd instruments.Com
 	return nil
 }
 
-// nothingBegins waits for much longer than a start takes, and checks that there
-// were no more acts for the command than before.
+// nothingBegins checks that there are no more acts for the command than before.
 func (s *Session) nothingBegins(ctx context.Context, cmd instruments.Command, before int) error {
-	if !s.counted() {
-		return nil
-	}
-	if err := s.pause(ctx, s.lasts+s.env.Prompt/2); err != nil {
+	if err := s.pauseForActs(ctx); err != nil {
 		return err
 	}
-	r, err := s.record()
-	if err == nil && r.acts[cmd.ID] > before {
+	acts, err := s.actsOn(cmd)
+	if err == nil && acts > before {
 		err = beganVoid(cmd)
 	}
 	return err
+}
+
+// pauseForActs waits for much longer than a start takes, where acts are counted.
+func (s *Session) pauseForActs(ctx context.Context) error {
+	if !s.counted() {
+		return nil
+	}
+	return s.pause(ctx, s.lasts+s.env.Prompt/2)
 }
 
 // beganVoid is the fault of an instrument whose cancel means nothing.
@@ -138,12 +161,12 @@ func voids(ctx context.Context, s *Session) error {
 		return unjudged("its program answered a start while it was stopped: %v", err)
 	}
 	answered := make(chan error, 1)
-	go func() { answered <- s.cancel(ctx, cmd) }()
+	go func() { answered <- s.callOff(ctx, cmd) }()
 	if err := s.pause(ctx, s.env.Prompt/10); err != nil { // the cancel lies behind the start
 		return err
 	}
 	release()
-	if err := <-answered; err != nil && !errors.Is(err, instruments.ErrUnstoppable) {
+	if err := <-answered; err != nil {
 		// A program that reads nothing while it measures answers afterwards.
 		if _, awaited := s.await(ctx, cmd); awaited != nil {
 			return fmt.Errorf("its Cancel of a command whose start was given up: %w; its Await: %w", err, awaited)
@@ -158,20 +181,8 @@ func voids(ctx context.Context, s *Session) error {
 	if !s.voids() {
 		s.remark("it does not say that an answered cancel is binding (\"voids\" in its handshake): " +
 			"before a command is repeated, its program has to be ended")
-		return nil
 	}
-	if s.mustKill() != nil || s.env.AnswersUnseen {
-		return nil
-	}
-	// What was called off outlives a crash of the program.
-	cmd = s.command(1)
-	if err := s.void(ctx, cmd); err != nil {
-		return err
-	}
-	if err := s.kill(ctx, false); err != nil {
-		return err
-	}
-	return s.startVoidAfterRestart(ctx, cmd)
+	return nil
 }
 
 // aftermath looks at a command whose cancel was answered just now: what had begun
@@ -275,7 +286,7 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 	if err := s.start(ctx, cmd); err != nil {
 		return fmt.Errorf("its Start: %w", err)
 	}
-	if err := s.cancel(ctx, cmd); err != nil {
+	if err := s.callOff(ctx, cmd); err != nil {
 		return fmt.Errorf("its Cancel: %w", err)
 	}
 	first, err := s.await(ctx, cmd)
@@ -320,11 +331,46 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 	return nil
 }
 
+// callOff calls off a command that is under way. That the device cannot stop it
+// is an answer: the command goes on to its end, and is waited for.
+func (s *Session) callOff(ctx context.Context, cmd instruments.Command) error {
+	err := s.cancel(ctx, cmd)
+	if errors.Is(err, instruments.ErrUnstoppable) {
+		s.remark("%v", err)
+		return nil
+	}
+	return err
+}
+
+// cancelOneOfTwo waits for the other one, which may not end as cancelled, and not
+// fail more often than it does undisturbed.
+func cancelOneOfTwo(ctx context.Context, s *Session) error {
+	if s.description.Capacity < 2 {
+		return skip("the instrument works on one command at a time")
+	}
+	off, stays := s.command(0), s.command(1)
+	for _, cmd := range []instruments.Command{off, stays} {
+		if err := s.start(ctx, cmd); err != nil {
+			return fmt.Errorf("its Start: %w", err)
+		}
+	}
+	if err := s.callOff(ctx, off); err != nil {
+		return fmt.Errorf("its Cancel of one of two commands: %w", err)
+	}
+	if _, err := s.expectMeasured(ctx, stays); err != nil {
+		return fmt.Errorf("while command %s was called off: %w", off.ID, err)
+	}
+	return nil
+}
+
 // atRest checks that nothing moves any more for a command that has ended: it
 // waits for as long as a measurement lasts. An end that was said while the
 // device still moves would let the next command begin into it.
 func (s *Session) atRest(ctx context.Context, cmd instruments.Command, status instruments.Status) error {
-	if !s.counted() || status == instruments.Unknown {
+	if status == instruments.Unknown { // it may be at work
+		return s.rest(ctx)
+	}
+	if !s.counted() {
 		return nil
 	}
 	if err := s.actOver(cmd, status); err != nil {

@@ -44,6 +44,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +97,8 @@ type Env struct {
 	// Prefix begins the ID of every command; it must be new in each run, since
 	// instruments remember. Default: random.
 	Prefix string
+
+	only []string // checks, of the suite's own tests; nil for all
 }
 
 // Check is one law and how it is tested.
@@ -192,6 +195,8 @@ func Checks() []Check {
 		{"cancel-while-running", "A cancelled command ends, whichever way, and its outcome is final.",
 			"and nothing moves afterwards", 1,
 			cancelWhileRunning},
+		{"cancel-one-of-two",
+			"Cancelling one of two commands under way leaves the other one alone.", "", 2, cancelOneOfTwo},
 		{"out-of-limits",
 			"A composition outside the instrument's limits is refused.", "and not acted on",
 			0, outOfLimits},
@@ -215,6 +220,10 @@ func Checks() []Check {
 			"A program that is killed together with campaignd never says afterwards " +
 				"that a confirmed command was not started.", "and acts on nothing twice",
 			1, killWithCampaignd},
+		{"killed-thrice",
+			"A program that is killed three times in a row with one command under way never says " +
+				"that it was not started.", "and acts on it no more",
+			1, killedThrice},
 	}
 }
 
@@ -227,6 +236,9 @@ func Examine(ctx context.Context, env Env) (Report, error) {
 	}
 	report := Report{Instrument: s.description, Counted: s.counted()}
 	for _, check := range Checks() {
+		if env.only != nil && !slices.Contains(env.only, check.Name) {
+			continue
+		}
 		result := s.run(ctx, check)
 		if err = ctx.Err(); err != nil {
 			break

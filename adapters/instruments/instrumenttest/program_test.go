@@ -100,6 +100,14 @@ func newProgram(mode string) *program {
 	switch mode {
 	case "homes":
 		p.note("acts", "homing")
+	case "third": // process that finds a command takes it up
+		for _, j := range p.interrupted() {
+			p.note("found", j.id)
+			if data, _ := os.ReadFile("found"); strings.Count(string(data), j.id+"\n") == 3 {
+				p.again(j)
+			}
+			j.mine.Store(false)
+		}
 	case "redo":
 		p.working.Go(func() {
 			p.takeOver()
@@ -276,7 +284,7 @@ func (p *program) enter(j *job) (begun bool) {
 	defer p.mu.Unlock()
 	select {
 	case <-j.cancelled:
-		if !slices.Contains([]string{"tardy", "hangs", "ignorescancel"}, p.mode) {
+		if !slices.Contains([]string{"tardy", "hangs", "ignorescancel", "cancellies"}, p.mode) {
 			outcome := message{"status": "cancelled", "cause": "called off before it began"}
 			if p.mode == "invents" {
 				outcome = measurement(j, 10*j.salt)
@@ -306,6 +314,10 @@ func (p *program) cancel(id, parameters string) {
 		p.jobs[id] = j
 		p.keep(entry{ID: id, Parameters: parameters})
 		p.settle(j, message{"status": "cancelled", "cause": "called off before it was started"})
+	case j != nil && p.mode == "cancelsall":
+		for _, j := range p.jobs {
+			j.called.Do(func() { close(j.cancelled) })
+		}
 	case j != nil && p.mode != "ignorescancel" && p.mode != "hangs":
 		j.called.Do(func() { close(j.cancelled) })
 	}
@@ -416,6 +428,10 @@ func (p *program) serve() {
 			}
 			answer(message{"ok": true})
 		case "cancel":
+			if j := p.find(q.Command.ID); p.mode == "unstoppable" && j != nil && !j.over() {
+				answer(message{"error": "the oven is closed", "cannot": true})
+				continue
+			}
 			p.cancel(q.Command.ID, string(q.Command.Parameters))
 			answer(message{"ok": true})
 		case "recover":

@@ -101,6 +101,9 @@ func TestSinsAreFound(t *testing.T) {
 		{"nevervoids", "says that it voids, and knows nothing of it", "cancel-before-start", "started afterwards"},
 		{"forgetsvoid", "forgets with its process what was called off", "cancel-before-start", "after a restart"},
 		{"old", "nothing: it is of a time before cancels were binding", "", "not say that an answered cancel is binding"},
+		{"third", "takes its queue up again in the third process that finds it", "killed-thrice", "acted 2 times"},
+		{"cancelsall", "cancels all commands with one", "cancel-one-of-two", "was called off"},
+		{"unstoppable", "nothing: it cannot stop its device, and says so", "", "cannot be stopped: "},
 		{"garbage", "prints debug lines on standard output", "", "no messages, such as DEBUG"},
 		{"serial", "takes two commands and works on one after the other", "", "one after the other"},
 		{"ignorescancel", "goes on after cancel, and says so", "", ""},
@@ -113,6 +116,9 @@ func TestSinsAreFound(t *testing.T) {
 	slots := make(chan struct{}, 8) // they mostly wait
 	for n, sin := range sins {
 		env, _ := programEnv(t, sin.mode)
+		if sin.check != "" { // fresh says what the compositions give alone
+			env.Only("describe", "measure", "fresh", sin.check)
+		}
 		wg.Go(func() {
 			slots <- struct{}{}
 			reports[n], errs[n] = instrumenttest.Examine(t.Context(), env)
