@@ -384,7 +384,7 @@ func (s *Session) atRest(ctx context.Context, cmd instruments.Command, status in
 		return err
 	}
 	after, err := s.record()
-	if err == nil && after.acts[cmd.ID] != before.acts[cmd.ID] {
+	if err == nil && after.moves[cmd.ID] != before.moves[cmd.ID] {
 		err = fmt.Errorf("the instrument acted on command %s after it had said that it was %q",
 			cmd.ID, status)
 	}

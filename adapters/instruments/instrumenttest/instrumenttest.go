@@ -85,6 +85,11 @@ type Env struct {
 	AnswersUnseen bool
 	// AllowUnjudged lets [Run] pass where checks could not be judged.
 	AllowUnjudged bool
+	// Readings is how many measurements the check "fresh" takes, and bounds what
+	// the suite costs: at least [LeastReadings]. Default [Readings]. With fewer, a
+	// value that now and then is that of another run is not seen, nor what is
+	// carried over from one run to the next.
+	Readings int
 	// Patience is the longest a measurement, or an answer, may take, and how
 	// long the suite waits for an instrument that defers. Default 1 minute.
 	Patience time.Duration
@@ -163,7 +168,10 @@ func Checks() []Check {
 			0, cancelAfterCompletion},
 		{"fresh",
 			"A value belongs to its composition: measured in turn at two, it is neither that of the run before " +
-				"nor always the same.", "", 4, fresh},
+				"nor always the same, and not now and then that of another run.", "", Readings - 1, fresh},
+		{"carry", "A value does not depend on the run before: A after A is A after B.", "", 0, carry},
+		{"actual", "The composition that is given as made is that of the command, and not that of the run before.",
+			"and what the record of acts says was set", 0, actual},
 		{"unattended", "A started command is carried out although nobody waits for it.", "", 1, unattended},
 		{"duplicate-start",
 			"The same command twice, one after the other and at once, is no error.", "and acts once", 2,
@@ -303,6 +311,7 @@ func (e *Env) complete() error {
 	if e.Definition.Sought().Name == "" {
 		faults = append(faults, errors.New("the campaign has no objective"))
 	}
+	e.Readings = max(LeastReadings, cmp.Or(e.Readings, Readings))
 	e.Patience = cmp.Or(e.Patience, time.Minute)
 	e.Prompt = cmp.Or(e.Prompt, 2*time.Second)
 	e.RetryAfter = cmp.Or(e.RetryAfter, 5*time.Second)

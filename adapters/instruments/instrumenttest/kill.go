@@ -174,6 +174,9 @@ func (s *Session) survived(ctx context.Context, cmd instruments.Command, before 
 			return err
 		}
 	}
+	if err := s.reallyEnded(cmd, first); err != nil {
+		return err
+	}
 	if err := s.startAgain(ctx, cmd); err != nil {
 		return fmt.Errorf("its Start after the program was killed and the command had ended: %w", err)
 	}
@@ -182,6 +185,21 @@ func (s *Session) survived(ctx context.Context, cmd instruments.Command, before 
 		return fmt.Errorf("its Await after that Start: %w", err)
 	}
 	return s.sameResult(cmd, first, second)
+}
+
+// reallyEnded checks that the act of a measurement has ended, where its ends are
+// marked. A crash cuts the record short like everything else: a result that is
+// made up afterwards has no end.
+func (s *Session) reallyEnded(cmd instruments.Command, o instruments.Outcome) error {
+	if o.Status != instruments.Measured || !s.counted() {
+		return nil
+	}
+	r, err := s.record()
+	if err == nil && r.under[cmd.ID] > 0 {
+		err = fmt.Errorf("after the program was killed a measurement of command %s is given, "+
+			"whose act had not ended by the record of acts", cmd.ID)
+	}
+	return err
 }
 
 // rest gives a real device, whose program was killed, the time to come to rest.

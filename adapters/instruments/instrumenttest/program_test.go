@@ -6,6 +6,8 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -57,6 +59,7 @@ type program struct {
 	ledger  *os.File
 	working sync.WaitGroup
 	out     sync.Mutex
+	before  runBefore  // of the modes in which a run depends on the one before
 	channel sync.Mutex // of the modes "serial" and "other"
 	voided  sync.Map   // of the mode "forgetsvoid": what was called off, by ID
 
@@ -65,6 +68,39 @@ type program struct {
 	jobs     map[string]*job
 	latest   *job    // the one that ended last
 	register float64 // of the mode "onechannel": the composition that was set last
+}
+
+// runBefore is what is left of the run before. It is in a file, since processes of
+// the program follow each other.
+type runBefore struct {
+	Runs   int
+	Value  float64
+	Actual json.RawMessage
+	Values map[string]float64 // by composition
+}
+
+// next replaces what is left of the run before, and returns it.
+func (r *runBefore) next(j *job, value float64) (before runBefore) {
+	data, err := os.ReadFile("before")
+	if err == nil {
+		err = json.Unmarshal(data, r)
+	}
+	before = *r
+	r.Runs++
+	r.Value = value
+	r.Actual = json.RawMessage(j.parameters)
+	r.Values = maps.Clone(r.Values)
+	if r.Values == nil {
+		r.Values = map[string]float64{}
+	}
+	r.Values[j.parameters] = value
+	if data, err = json.Marshal(r); err == nil {
+		err = os.WriteFile("before", data, 0o666)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return before
 }
 
 // job is a command that the program knows.
@@ -265,14 +301,31 @@ func (p *program) perform(j *job) {
 	}
 	select {
 	case <-time.After(lasts):
-		p.note("acts", j.id+" end")
-		p.end(j, measurement(j, p.value(j)))
+		switch p.mode {
+		case "steps", "repeats":
+			for n := range 5 {
+				p.note("acts", fmt.Sprintf(`%s part %d {"salt":%g}`, j.id, n+2, j.salt))
+			}
+			if p.mode == "repeats" {
+				p.note("acts", j.id+" part 3")
+			}
+		case "late":
+			p.working.Go(func() {
+				time.Sleep(10 * actLasts)
+				p.note("acts", j.id)
+			})
+		default:
+			p.note("acts", j.id+" end")
+		}
+		p.end(j, p.outcome(j))
 	case <-j.cancelled:
 		if p.mode == "cancellies" {
 			p.end(j, message{"status": "cancelled", "cause": "called off"})
 			time.Sleep(actLasts)
 		}
-		p.note("acts", j.id+" end")
+		if p.mode != "steps" && p.mode != "repeats" && p.mode != "late" {
+			p.note("acts", j.id+" end")
+		}
 		p.end(j, message{"status": "failed", "cause": "called off"})
 	}
 }
@@ -294,8 +347,21 @@ func (p *program) enter(j *job) (begun bool) {
 		}
 	default:
 	}
-	p.note("acts", j.id+" begin")
-	p.register = j.salt
+	set := j.salt
+	if p.mode == "rounds" || p.mode == "coarse" {
+		set = math.Round(10*set) / 10
+	}
+	line := fmt.Sprintf(`%s begin {"salt":%.3f,"tips":["A1"]}`, j.id, set)
+	switch p.mode {
+	case "steps", "repeats": // its device works in steps
+		line = j.id + " part 1"
+	case "late":
+		line = ""
+	}
+	if line != "" {
+		p.note("acts", line)
+	}
+	p.register = set
 	return true
 }
 
@@ -330,6 +396,30 @@ func measurement(j *job, value float64) message {
 	}}
 }
 
+// outcome is that of a job which was carried out.
+func (p *program) outcome(j *job) message {
+	o := measurement(j, p.value(j))
+	m := o["measurement"].(message)
+	objective := m["objective"].(message)
+	switch p.mode {
+	case "coarse":
+		m["actual"] = message{"salt": math.Round(10*j.salt) / 10}
+	case "lastactual":
+		if before := p.before.next(j, 0); before.Actual != nil {
+			m["actual"] = before.Actual
+		}
+	case "nounit":
+		delete(objective, "unit")
+	case "si":
+		objective["unit"], objective["value"] = "S/m", j.salt
+	case "silentsi":
+		objective["value"] = j.salt
+	case "clock":
+		m["began"], m["ended"] = "2031-01-01T00:00:00Z", "1970-01-01T00:00:00Z"
+	}
+	return o
+}
+
 // value is what is measured for a job: ten times its salt.
 func (p *program) value(j *job) float64 {
 	p.mu.Lock()
@@ -339,6 +429,17 @@ func (p *program) value(j *job) float64 {
 		return max(0, 10*j.salt+0.5*rand.NormFloat64())
 	case "constant":
 		return 8
+	case "swap5":
+		before := p.before.next(j, 10*j.salt)
+		if before.Runs%5 == 4 {
+			return before.Value
+		}
+	case "carry":
+		if before := p.before.next(j, 10*j.salt); before.Runs > 0 {
+			return 6*j.salt + 0.4*before.Value
+		}
+	case "rounds", "coarse":
+		return math.Round(10 * j.salt)
 	case "onechannel":
 		return 10 * p.register
 	case "newest": // the file of the run before: this one is not written yet
@@ -451,7 +552,7 @@ func (p *program) start(id, parameters string) {
 	p.takeOver()
 	j = p.find(id)
 	if j != nil {
-		if p.mode == "double" {
+		if p.mode == "double" || p.mode == "lru" && p.forgotten(id) {
 			p.again(j)
 		}
 		return
@@ -465,9 +566,37 @@ func (p *program) start(id, parameters string) {
 	p.jobs[id] = j
 	p.mu.Unlock()
 	p.keep(entry{ID: id, Parameters: parameters})
+	p.mu.Lock()
+	for _, known := range p.jobs {
+		if p.mode == "cache" && known.parameters == parameters && known.outcome != nil {
+			p.settle(j, known.outcome)
+		}
+	}
+	p.mu.Unlock()
 	if p.mode != "lazy" && !j.over() {
 		p.begin(j)
 	}
+}
+
+// forgotten reports whether eight other commands came after one.
+func (p *program) forgotten(id string) bool {
+	data, err := os.ReadFile(p.ledger.Name())
+	if err != nil {
+		panic(err)
+	}
+	later := map[string]bool{}
+	for line := range strings.Lines(string(data)) {
+		var e entry
+		if json.Unmarshal([]byte(line), &e) != nil {
+			continue
+		}
+		if e.ID == id {
+			clear(later)
+			continue
+		}
+		later[e.ID] = true
+	}
+	return len(later) >= 8
 }
 
 func (p *program) fate(id, parameters string) string {
@@ -488,6 +617,9 @@ func (p *program) fate(id, parameters string) string {
 	case j.mine.Load() || !p.tryAlone():
 		return "running"
 	case j.over(): // meanwhile
+		return "finished"
+	case p.mode == "recoverlies":
+		p.end(j, measurement(j, 10*j.salt))
 		return "finished"
 	default:
 		return "unknown"
