@@ -129,7 +129,7 @@ func (s *Session) pauseForActs(ctx context.Context) error {
 	if !s.counted() {
 		return nil
 	}
-	return s.pause(ctx, s.lasts+s.env.Prompt/2)
+	return s.pause(ctx, s.lasts+s.env.Prompt/4)
 }
 
 // beganVoid is the fault of an instrument whose cancel means nothing.

@@ -27,7 +27,7 @@ const (
 	LeastReadings = 5
 	// Readings is how many it takes where nothing else is asked for. Every fifth
 	// value of another run is among them, and what one run carries over to the
-	// next is told from noise.
+	// next is more than noise.
 	Readings = 11
 	// confirmations is how many measurements a value of another run is to happen
 	// in twice more: of ten that follow another one, a fifth.

@@ -242,7 +242,10 @@ func Examine(ctx context.Context, env Env) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{Instrument: s.description, Counted: s.counted()}
+	_, program := s.inst.(instruments.Killer)
+	report := Report{
+		Instrument: s.description, Counted: s.counted(), Countable: program || !s.description.Simulated,
+	}
 	for _, check := range Checks() {
 		if env.only != nil && !slices.Contains(env.only, check.Name) {
 			continue
@@ -257,6 +260,16 @@ func Examine(ctx context.Context, env Env) (Report, error) {
 	report.Redelivered = s.redelivered
 	report.Left = s.end()
 	return report, err
+}
+
+// Experiments is how many commands the suite has a healthy instrument act on at
+// most. Experiments that fail are made again, and so is what gives a suspicion.
+func Experiments(env Env) int {
+	sum := 0
+	for _, check := range Checks() {
+		sum += check.Runs
+	}
+	return sum - (Readings - max(LeastReadings, cmp.Or(env.Readings, Readings)))
 }
 
 // Run runs the suite and reports each check as a subtest of t. What could not

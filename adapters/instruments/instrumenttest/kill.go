@@ -95,7 +95,7 @@ func (s *Session) killRunning(ctx context.Context, after time.Duration, severed 
 
 // killedThrice kills one process after the other that finds the command in the
 // ledger. A program that takes its queue up again after so many starts does so
-// in the last one, where nobody looks: it is given the time to.
+// in the last one: it is given the time to.
 func killedThrice(ctx context.Context, s *Session) error {
 	if err := s.mustKill(); err != nil {
 		return err

@@ -170,6 +170,10 @@ func TestSinsAreFound(t *testing.T) {
 // Law: starts really reach the program twice, as the suite says of itself.
 func TestStartsAreDeliveredAgain(t *testing.T) {
 	report, folder := sinful(t, "sound", true)
+	acts, err := instrumenttest.ActsIn(filepath.Join(folder, "acts"))()
+	if most := instrumenttest.Experiments(instrumenttest.Env{}); err != nil || len(acts) == 0 || len(acts) > 2*most {
+		t.Errorf("%d begins and ends of acts, where %d experiments were announced; %v", len(acts), most, err)
+	}
 	data, err := os.ReadFile(filepath.Join(folder, "stdin"))
 	if err != nil {
 		t.Fatal(err)
