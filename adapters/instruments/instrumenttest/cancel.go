@@ -167,13 +167,7 @@ func voids(ctx context.Context, s *Session) error {
 	}
 	release()
 	if err := <-answered; err != nil {
-		// A program that reads nothing while it measures answers afterwards.
-		if _, awaited := s.await(ctx, cmd); awaited != nil {
-			return fmt.Errorf("its Cancel of a command whose start was given up: %w; its Await: %w", err, awaited)
-		}
-		if err := s.cancel(ctx, cmd); err != nil {
-			return fmt.Errorf("its Cancel of a command whose start was given up: %w", err)
-		}
+		return fmt.Errorf("its Cancel of a command whose start was given up: %w", err)
 	}
 	if err := s.aftermath(ctx, cmd); err != nil {
 		return err
@@ -331,15 +325,27 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 	return nil
 }
 
-// callOff calls off a command that is under way. That the device cannot stop it
-// is an answer: the command goes on to its end, and is waited for.
+// callOff calls off a command that is under way, until that is answered. That the
+// device cannot stop it is an answer: the command goes on to its end, and is
+// waited for. A program that reads nothing while it measures answers afterwards.
 func (s *Session) callOff(ctx context.Context, cmd instruments.Command) error {
 	err := s.cancel(ctx, cmd)
-	if errors.Is(err, instruments.ErrUnstoppable) {
+	var slow interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, instruments.ErrUnstoppable):
 		s.remark("%v", err)
 		return nil
+	case !errors.As(err, &slow) || !slow.Timeout() || ctx.Err() != nil:
+		return err
 	}
-	return err
+	if _, awaited := s.await(ctx, cmd); awaited != nil {
+		return err
+	}
+	if err := s.cancel(ctx, cmd); err != nil {
+		return err
+	}
+	s.remark("a cancel is answered only after the command has ended: nothing stops it")
+	return nil
 }
 
 // cancelOneOfTwo waits for the other one, which may not end as cancelled, and not

@@ -296,7 +296,7 @@ func (p *program) perform(j *job) {
 		p.end(j, measurement(j, 10*j.salt))
 	}
 	lasts := actLasts
-	if slices.Contains([]string{"twohands", "redo", "onechannel"}, p.mode) {
+	if slices.Contains([]string{"twohands", "redo", "onechannel", "busy"}, p.mode) {
 		lasts = actOutlasts
 	}
 	select {
@@ -524,6 +524,11 @@ func (p *program) serve() {
 				time.Sleep(2 * briefReplies)
 			}
 			p.start(q.Command.ID, string(q.Command.Parameters))
+			if p.mode == "busy" { // it reads on when it has measured
+				answer(message{"ok": true})
+				<-p.find(q.Command.ID).done
+				continue
+			}
 			if p.mode == "wrongid" {
 				q.ID += 1000
 			}

@@ -49,6 +49,9 @@ func programEnv(t *testing.T, mode string) (env instrumenttest.Env, folder strin
 	if mode == "slow" || mode == "wrongid" {
 		settings.ReplyWithin = definition.Duration(briefReplies)
 	}
+	if mode == "busy" {
+		settings.ReplyWithin = definition.Duration(actOutlasts / 2)
+	}
 	return instrumenttest.Env{
 		Open: func(context.Context) (instruments.Instrument, error) {
 			return process.New(settings, campaign, folder, nil)
@@ -113,6 +116,7 @@ func TestSinsAreFound(t *testing.T) {
 		{"lastactual", "says that it made what the run before was asked for", "actual", "what the run before was asked for"},
 		{"rounds", "doses in steps of 0.1 and says that it made what was asked for", "actual", "what was really made"},
 		{"repeats", "does one of six steps twice", "measure", "acted 2 times"},
+		{"busy", "nothing: it reads on when it has measured", "", "answered only after"},
 		{"steps", "nothing: its device works in six steps", "", ""},
 		{"coarse", "nothing: it doses in steps of 0.1 and says so", "", ""},
 		{"silentsi", "gives S/m as mS/cm: no check can see it", "", ""},
@@ -133,6 +137,9 @@ func TestSinsAreFound(t *testing.T) {
 		env, _ := programEnv(t, sin.mode)
 		if sin.check != "" { // fresh says what the compositions give alone
 			env.Only("describe", "measure", "fresh", sin.check)
+		}
+		if sin.mode == "busy" { // each act takes its time
+			env.Only("describe", "measure", "cancel-while-running", "voids")
 		}
 		wg.Go(func() {
 			slots <- struct{}{}
