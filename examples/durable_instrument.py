@@ -58,9 +58,9 @@ def perform(c):
 
 for line in sys.stdin:  # ends when campaignd does
     q = json.loads(line); op, c = q["op"], q.get("command", {}); id = c.get("id"); a = {"ok": True}; new = False
-    if op == "handshake": a = {"protocol": 1, "recover": True, "finishes": True}
+    if op == "handshake": a = {"protocol": 1, "recover": True, "finishes": True, "voids": True}
     if op == "describe": a = {"description": describe()}
-    if op in ("start", "await", "recover"):
+    if op in ("start", "cancel", "await", "recover"):
         known, alone = read(wait=op != "recover")
         if op == "recover" and id not in known: known, alone = read(wait=True)
         x = known.get(id)
@@ -69,6 +69,8 @@ for line in sys.stdin:  # ends when campaignd does
     if op == "start" and other: a = {"error": other}
     if op == "start" and not x:
         keep(id, {"parameters": c["parameters"]}); new = True
+    if op == "cancel" and not x:  # void: a start of it that comes later, or lies in a pipe, finds it ended
+        keep(id, {"parameters": c["parameters"]}); keep(id, {"status": "cancelled", "cause": "called off before it was started"})
     if op == "recover":
         a = {"fate": "not started" if not x else "unknown" if other else "finished" if x["outcome"] else "unknown" if alone else "running"}
     if op == "await":

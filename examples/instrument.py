@@ -34,11 +34,13 @@ for line in sys.stdin:  # ends when campaignd does
     op, c, answer = q["op"], q.get("command", {}), {"ok": True}
     new = op == "start" and c["id"] not in outcomes
     if op == "handshake":
-        answer = {"protocol": 1}
+        answer = {"protocol": 1, "voids": True}
     elif op == "describe":  # say "simulated": False as soon as something moves
         answer = {"description": {"name": "example/python", "capacity": 1, "simulated": True}}
     elif op == "await":
         answer = {"outcome": outcomes[c["id"]]} if c["id"] in outcomes else {"error": "never started"}
+    elif op == "cancel":  # a start of it that comes later does not begin it any more
+        outcomes.setdefault(c["id"], {"status": "cancelled", "cause": "called off before it was started"})
     print(json.dumps({"id": q["id"], **answer}), flush=True)
     if new:
         outcomes[c["id"]] = perform(c)

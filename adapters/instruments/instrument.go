@@ -26,6 +26,8 @@
 //   - All methods are safe for concurrent use and return soon after their
 //     context is done. A context that ends is an error, never an outcome, and
 //     never stops the experiment: only Cancel does.
+//   - A command that Cancel was answered for never begins afterwards, whatever is
+//     still on its way to the instrument.
 //   - An outcome is final. A late or second result for a command is dropped by
 //     the adapter.
 //   - Results are returned as they are. The engine checks names, units, ranges
@@ -36,7 +38,9 @@
 //
 // [Recoverer] for instruments whose memory outlives the process, [Deliverer] for
 // those that give quantities after an experiment has ended, [Listener] for those that
-// may say more of them unasked, [Confirmer] for those whose confirmation of a start may come late, [Candidates] for those that can only measure a list, [Ender], [Killer], [Redeliverer] and [Watched]
+// may say more of them unasked, [Confirmer] for those whose confirmation of a start
+// may come late, [Candidates] for those that can only measure a list, [Voider] for
+// those whose answer to Cancel is binding, [Ender], [Killer], [Holder], [Redeliverer] and [Watched]
 // for those that run a program, io.Closer for those that hold resources.
 // adapters/instruments/instrumenttest holds the suite every instrument passes;
 // `campaignd instrument check` runs it.
@@ -64,10 +68,28 @@ type Instrument interface {
 	// Await waits for the outcome of a started command. For a command it was
 	// never given it returns an error: [ErrNotStarted] if it is sure.
 	Await(ctx context.Context, cmd Command) (Outcome, error)
-	// Cancel asks the instrument to call the command off. Await then gives the
-	// outcome, which may still be a measurement. Cancelling a command that has
-	// ended, or was never started, does nothing.
+	// Cancel asks the instrument never to begin the command any more, and to stop
+	// it where it can. Once it returns nil, the command does not begin: neither by
+	// a start that is still on its way nor by one that is sent later. A program
+	// that hangs on its serial port reads the start after a person has said that
+	// nothing moved; only an answered Cancel says that there is no such start.
+	//
+	// What had begun by then may go on. Await gives the outcome, which may still
+	// be a measurement. Of a command that was never started it is Cancelled, or
+	// a later Start is refused. Cancelling a command that has ended changes nothing.
+	//
+	// An error that wraps [ErrUnstoppable] is an answer, too. After any other error
+	// nothing is known: the command may be on its way.
 	Cancel(ctx context.Context, cmd Command) error
+}
+
+// Voider is an Instrument that says whether its Cancel keeps what the contract
+// asks of it for commands that were never started. A program of an earlier time
+// answers, forgets, and begins with a start that it reads later.
+type Voider interface {
+	// Voids reports whether an answered Cancel is binding for as long as the
+	// instrument remembers commands. It is known once Describe has returned.
+	Voids() bool
 }
 
 // Recoverer is an Instrument that can say, from a new process, what became of a
@@ -102,6 +124,15 @@ type Ender interface {
 	// left, and returns once they have ended: what they have not read they never
 	// do. It does not stop what they have set in motion.
 	End(ctx context.Context) error
+}
+
+// Holder is an Instrument that runs a program of its own, which the conformance
+// suite may stop where it stands, as a port does that hangs.
+type Holder interface {
+	// Hold stops the running program and returns what lets it go on, which may be
+	// called more than once. The error wraps errors.ErrUnsupported where the
+	// system cannot stop a program.
+	Hold() (release func(), err error)
 }
 
 // Redeliverer is an Instrument that hands commands on to a program, and answers
@@ -273,6 +304,11 @@ var ErrCalledOff = errors.New("it was called off")
 // kind would be refused as well: the composition is out of limits, a table has
 // no such row. The experiment has failed.
 var ErrPermanent = errors.New("permanently")
+
+// ErrUnstoppable is wrapped by the error of a Cancel of a command that has begun
+// and that the device cannot stop. It goes on to its end, and Await gives its
+// outcome.
+var ErrUnstoppable = errors.New("the command has begun and cannot be stopped")
 
 // ErrLater is wrapped by the error of a Describe that may succeed later: the
 // device behind the instrument is off, or starts up. The caller asks again.

@@ -1,11 +1,14 @@
 package instrumenttest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -16,8 +19,14 @@ type Act struct {
 	// Command is the ID of the command that it moved for, or whatever stands in
 	// its place.
 	Command string
-	// Mark is empty where a line stands for a whole act.
+	// Part is 0 for the act as a whole, and the number of the part where it has
+	// several.
+	Part int
+	// Mark is empty where a line stands for a whole act, or a whole part.
 	Mark Mark
+	// Set is what was really set, as a JSON object with parameters of the campaign
+	// among it; empty where the line does not say.
+	Set string
 }
 
 // Mark says which end of an act a line stands for.
@@ -34,6 +43,10 @@ const (
 //	ID         it acted on command ID
 //	ID begin   it began to act on command ID
 //	ID end     that act ended, in whichever way
+//	ID part 2  the second part of one act, where it has several
+//
+// A line may end with what was really set, as a JSON object: ID begin {"lipf6":1.1}.
+// A part may have a begin and an end, too: ID part 2 begin.
 //
 // A file that does not exist holds no acts. A last line without its end is
 // still being written.
@@ -57,16 +70,25 @@ func ActsIn(path string) func() ([]Act, error) {
 	}
 }
 
-// parseAct reads a line. An identifier may hold spaces, since only the last word
-// can be a mark.
-func parseAct(line string) Act {
+// parseAct reads a line from its end: an identifier may hold spaces.
+func parseAct(line string) (act Act) {
 	line = strings.TrimSpace(line)
+	if i := strings.Index(line, " {"); i >= 0 && json.Valid([]byte(line[i:])) {
+		line, act.Set = strings.TrimSpace(line[:i]), line[i+1:]
+	}
 	for _, mark := range []Mark{Begins, Ends} {
 		if id, found := strings.CutSuffix(line, " "+string(mark)); found {
-			return Act{Command: strings.TrimSpace(id), Mark: mark}
+			line, act.Mark = strings.TrimSpace(id), mark
+			break
 		}
 	}
-	return Act{Command: line}
+	if i := strings.LastIndex(line, " part "); i >= 0 {
+		if n, err := strconv.Atoi(line[i+len(" part "):]); err == nil && n > 0 {
+			line, act.Part = strings.TrimSpace(line[:i]), n
+		}
+	}
+	act.Command = line
+	return act
 }
 
 // Counted returns an [Env.Acts] for a record that counts acts by command.
@@ -83,25 +105,36 @@ func Counted(counts func() (map[string]int, error)) func() ([]Act, error) {
 
 // record is what has moved since the suite began.
 type record struct {
-	acts  map[string]int // by command
-	under map[string]int // acts that began and have not ended, by command
+	acts  map[string]int // by command: how often, at most, one part of it was done
+	moves map[string]int // all parts of all acts, by command
+	under map[string]int // parts that began and have not ended, by command
+	begun map[string]int // parts whose begin was marked, by command
 	lines []Act
 }
 
-// newRecord counts. A begin counts as an act, its end does not; an end without a
-// begin leaves a negative number under way, which account reports.
+// newRecord counts. A begin counts, its end does not; an end without a begin
+// leaves a negative number under way, which account reports. Six parts of one act
+// are one act, and a part that is done twice makes two.
 func newRecord(lines []Act) record {
-	r := record{acts: map[string]int{}, under: map[string]int{}, lines: lines}
+	type part struct {
+		command string
+		n       int
+	}
+	done := map[part]int{}
+	r := record{acts: map[string]int{}, moves: map[string]int{}, under: map[string]int{}, begun: map[string]int{}, lines: lines}
 	for _, act := range lines {
-		switch act.Mark {
-		case Begins:
-			r.acts[act.Command]++
-			r.under[act.Command]++
-		case Ends:
+		if act.Mark == Ends {
 			r.under[act.Command]--
-		default:
-			r.acts[act.Command]++
+			continue
 		}
+		if act.Mark == Begins {
+			r.under[act.Command]++
+			r.begun[act.Command]++
+		}
+		of := part{act.Command, act.Part}
+		done[of]++
+		r.acts[act.Command] = max(r.acts[act.Command], done[of])
+		r.moves[act.Command]++
 	}
 	return r
 }
@@ -187,7 +220,7 @@ func (s *Session) account() error {
 				s.earlier+n+1, act.Command)
 		}
 	}
-	for id := range s.issued {
+	for _, id := range slices.Sorted(maps.Keys(s.issued)) {
 		n := r.acts[id]
 		switch {
 		case n > 1:

@@ -133,11 +133,20 @@ func (s sound) Await(ctx context.Context, cmd instruments.Command) (instruments.
 }
 
 func (s sound) Cancel(ctx context.Context, cmd instruments.Command) error {
-	if r := s.find(cmd.ID); r != nil {
-		r.once.Do(func() { close(r.cancelled) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.runs[cmd.ID]
+	if r == nil { // void: begin finds it
+		r = &run{cmd: cmd, cancelled: make(chan struct{}), done: make(chan struct{})}
+		r.outcome = instruments.Outcome{Status: instruments.Cancelled, Cause: "called off before it was started"}
+		close(r.done)
+		s.runs[cmd.ID] = r
 	}
+	r.once.Do(func() { close(r.cancelled) })
 	return nil
 }
+
+func (s sound) Voids() bool { return true }
 
 func (s sound) Recover(ctx context.Context, cmd instruments.Command) (instruments.Fate, error) {
 	r := s.find(cmd.ID)
@@ -286,6 +295,14 @@ func TestBrokenInstrumentsAreCaught(t *testing.T) {
 		{"starts on Cancel", "cancel-before-start", func(b *broken) {
 			b.cancel = func(ctx context.Context, cmd instruments.Command) error {
 				b.begin(cmd)
+				return b.sound.Cancel(ctx, cmd)
+			}
+		}},
+		{"forgets what was called off", "cancel-before-start", func(b *broken) {
+			b.cancel = func(ctx context.Context, cmd instruments.Command) error {
+				if b.find(cmd.ID) == nil {
+					return nil
+				}
 				return b.sound.Cancel(ctx, cmd)
 			}
 		}},

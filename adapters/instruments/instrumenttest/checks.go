@@ -77,7 +77,13 @@ func startsNothing(ctx context.Context, s *Session, cmd instruments.Command) err
 	if err := s.cancel(ctx, cmd); err != nil {
 		return fmt.Errorf("its Cancel of a command that was never started: %w", err)
 	}
-	if fate, ok, err := s.fate(ctx, cmd); err != nil {
+	fate, ok, err := s.fate(ctx, cmd)
+	if err == nil && fate == instruments.FateFinished { // as called off: it never begins
+		if o, err := s.await(ctx, cmd); err == nil && o.Status == instruments.Cancelled {
+			return s.acted(cmd, 0)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("its Recover of a command that was never started: %w", err)
 	} else if ok && fate != instruments.FateNotStarted && fate != instruments.FateUnknown &&
 		!s.env.AnswersUnseen {

@@ -15,14 +15,23 @@ import (
 )
 
 // order is that of the two compositions in the check "fresh", after the first:
-// A, B, A, B, and then such that each follows each equally often, for as long
-// as the values do not tell what they depend on. A stale value shows only where
-// the run before was at the other composition, and a fresh one only where it is
-// repeated.
-var order = []int{0, 1, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1, 1}
+// each follows each about equally often, and of five runs in a row one at least
+// follows the other composition, wherever one begins to count. A stale value
+// shows only where the run before was at the other composition, and a fresh one
+// only where it is repeated.
+var order = []int{0, 1, 0, 1, 0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1}
 
 const (
-	leastReadings = 5 // of the check "fresh", with the measurement before it
+	// LeastReadings is how many measurements the check "fresh" takes at least,
+	// with the one before it: what comes seldom, or is small, is not seen in them.
+	LeastReadings = 5
+	// Readings is how many it takes where nothing else is asked for. Every fifth
+	// value of another run is among them, and what one run carries over to the
+	// next is more than noise.
+	Readings = 11
+	// confirmations is how many measurements a value of another run is to happen
+	// in twice more: of ten that follow another one, a fifth.
+	confirmations = 11
 	// manyPoints is how many compositions have to give the same value before
 	// that is taken for a fault.
 	manyPoints = 4
@@ -55,17 +64,26 @@ func fresh(ctx context.Context, s *Session) error {
 	if others, err = s.second(ctx, a, others); err != nil {
 		return err
 	}
+	confirmed := false
 	for _, which := range order[2:] {
 		if err := s.take(ctx, a, which); err != nil {
 			return err
 		}
-		if len(a.readings) < leastReadings {
+		if len(a.readings) < LeastReadings {
 			continue
+		}
+		if which := swapped(a.readings); len(which) > 0 && !confirmed {
+			confirmed = true
+			if err := s.confirm(ctx, a, a.readings[which[0]]); err != nil {
+				return err
+			}
 		}
 		switch origins(a.readings) {
 		case ofOwn:
-			s.alone = a
-			return nil
+			if len(a.readings) >= s.env.Readings {
+				s.alone = a
+				return nil
+			}
 		case ofBefore:
 			return fmt.Errorf("its values are those of the run before, "+
 				"and not of the composition they are given for: %s", a)
@@ -75,6 +93,50 @@ func fresh(ctx context.Context, s *Session) error {
 	}
 	return unjudged("its values do not tell the two compositions apart, in %d measurements: %s. "+
 		"Name compositions that differ more", len(a.readings), a)
+}
+
+// confirm measures on after one value was that of the run before, at as many
+// compositions as there are, each of them another one than that before. Where it
+// happens twice more, and no two values are the same otherwise, that is a fault;
+// an instrument with few different values ties by chance, also with other runs.
+func (s *Session) confirm(ctx context.Context, a *alone, suspect reading) error {
+	found := fmt.Sprintf("at (%s) it gave %g, which is the value of the run before, at (%s)",
+		composition(a.points[suspect.own]), suspect.value, composition(a.points[1-suspect.own]))
+	points := append([]definition.Point{a.points[0]}, s.others(a.points[0])...)
+	var more []reading
+	for n := range confirmations {
+		own := n % len(points)
+		before := s.starts
+		_, o, err := s.measuredAt(ctx, s.commandAt(points[own]))
+		if err != nil {
+			return err
+		}
+		more = append(more, reading{own: own, follows: s.starts == before+1, value: gave(o)})
+	}
+	if which := swapped(more); len(which) > 1 {
+		last := which[len(which)-1]
+		return fmt.Errorf("%s; and %s in %d more, the last %g at (%s), after (%s)", found, times(len(which)), len(more),
+			more[last].value, composition(points[more[last].own]), composition(points[more[last-1].own]))
+	}
+	s.remark("%s; that was not confirmed in %d more measurements", found, len(more))
+	return nil
+}
+
+// carry looks at what the check "fresh" has measured: A after A against A after
+// B. A rinse that leaves a part of the last sample shows in no single value.
+func carry(_ context.Context, s *Session) error {
+	switch {
+	case s.alone == nil:
+		return skip("the check %q has given no values to compare", "fresh")
+	case len(s.alone.readings) < Readings:
+		return skip("%d measurements are too few to tell it from noise: it takes %d (Env.Readings, --readings)",
+			len(s.alone.readings), Readings)
+	}
+	if part := carried(s.alone.readings); part != 0 {
+		return fmt.Errorf("%.0f %% of what lies between the two compositions is carried over from the run before: %s",
+			100*part, s.alone)
+	}
+	return nil
 }
 
 // second measures at the first of others where it can, which becomes the second
@@ -103,11 +165,15 @@ func (s *Session) take(ctx context.Context, a *alone, which int) error {
 	if s.latest == nil {
 		before = -1
 	}
+	last := a.readings[len(a.readings)-1]
+	starts := s.starts
 	_, o, err := s.measuredAt(ctx, s.commandAt(a.points[which]))
 	if err != nil {
 		return err
 	}
-	a.readings = append(a.readings, reading{own: which, before: before, value: gave(o)})
+	a.readings = append(a.readings, reading{
+		own: which, before: before, follows: last.start == starts && s.starts == starts+1, start: s.starts, value: gave(o),
+	})
 	return nil
 }
 

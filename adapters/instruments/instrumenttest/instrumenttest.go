@@ -44,6 +44,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,11 @@ type Env struct {
 	AnswersUnseen bool
 	// AllowUnjudged lets [Run] pass where checks could not be judged.
 	AllowUnjudged bool
+	// Readings is how many measurements the check "fresh" takes, and bounds what
+	// the suite costs: at least [LeastReadings]. Default [Readings]. With fewer, a
+	// value that now and then is that of another run is not seen, nor what is
+	// carried over from one run to the next.
+	Readings int
 	// Patience is the longest a measurement, or an answer, may take, and how
 	// long the suite waits for an instrument that defers. Default 1 minute.
 	Patience time.Duration
@@ -96,6 +102,8 @@ type Env struct {
 	// Prefix begins the ID of every command; it must be new in each run, since
 	// instruments remember. Default: random.
 	Prefix string
+
+	only []string // checks, of the suite's own tests; nil for all
 }
 
 // Check is one law and how it is tested.
@@ -160,7 +168,10 @@ func Checks() []Check {
 			0, cancelAfterCompletion},
 		{"fresh",
 			"A value belongs to its composition: measured in turn at two, it is neither that of the run before " +
-				"nor always the same.", "", 4, fresh},
+				"nor always the same, and not now and then that of another run.", "", Readings - 1, fresh},
+		{"carry", "A value does not depend on the run before: A after A is A after B.", "", 0, carry},
+		{"actual", "The composition that is given as made is that of the command, and not that of the run before.",
+			"and what the record of acts says was set", 0, actual},
 		{"unattended", "A started command is carried out although nobody waits for it.", "", 1, unattended},
 		{"duplicate-start",
 			"The same command twice, one after the other and at once, is no error.", "and acts once", 2,
@@ -186,11 +197,14 @@ func Checks() []Check {
 		{"other-parameters", "A known ID with other parameters is not taken for the command that it knows.", "",
 			0, otherParameters},
 		{"cancel-before-start",
-			"Cancelling a command that was never started is no error.", "and moves nothing",
+			"Cancelling a command that was never started is no error, and where the instrument voids, " +
+				"it does not begin by a start that comes later, also after a restart.", "and nothing moves",
 			1, cancelBeforeStart},
 		{"cancel-while-running", "A cancelled command ends, whichever way, and its outcome is final.",
 			"and nothing moves afterwards", 1,
 			cancelWhileRunning},
+		{"cancel-one-of-two",
+			"Cancelling one of two commands under way leaves the other one alone.", "", 2, cancelOneOfTwo},
 		{"out-of-limits",
 			"A composition outside the instrument's limits is refused.", "and not acted on",
 			0, outOfLimits},
@@ -198,6 +212,10 @@ func Checks() []Check {
 			"Commands under way at once each get their own outcome, in whichever order they are waited for, " +
 				"and it is what they measure alone.", "",
 			2, sideBySide},
+		{"voids",
+			"A program that was stopped reads a start that was given up, and its cancel: " +
+				"once that is answered, Recover tells the truth.", "and nothing begins",
+			1, voids},
 		// These come last: a killed program may leave its device at work.
 		{"kill-after-completion",
 			"A program that is killed after a measurement never says afterwards that it did not take place.", "",
@@ -210,6 +228,10 @@ func Checks() []Check {
 			"A program that is killed together with campaignd never says afterwards " +
 				"that a confirmed command was not started.", "and acts on nothing twice",
 			1, killWithCampaignd},
+		{"killed-thrice",
+			"A program that is killed three times in a row with one command under way never says " +
+				"that it was not started.", "and acts on it no more",
+			1, killedThrice},
 	}
 }
 
@@ -220,8 +242,14 @@ func Examine(ctx context.Context, env Env) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{Instrument: s.description, Counted: s.counted()}
+	_, program := s.inst.(instruments.Killer)
+	report := Report{
+		Instrument: s.description, Counted: s.counted(), Countable: program || !s.description.Simulated,
+	}
 	for _, check := range Checks() {
+		if env.only != nil && !slices.Contains(env.only, check.Name) {
+			continue
+		}
 		result := s.run(ctx, check)
 		if err = ctx.Err(); err != nil {
 			break
@@ -232,6 +260,16 @@ func Examine(ctx context.Context, env Env) (Report, error) {
 	report.Redelivered = s.redelivered
 	report.Left = s.end()
 	return report, err
+}
+
+// Experiments is how many commands the suite has a healthy instrument act on at
+// most. Experiments that fail are made again, and so is what gives a suspicion.
+func Experiments(env Env) int {
+	sum := 0
+	for _, check := range Checks() {
+		sum += check.Runs
+	}
+	return sum - (Readings - max(LeastReadings, cmp.Or(env.Readings, Readings)))
 }
 
 // Run runs the suite and reports each check as a subtest of t. What could not
@@ -286,6 +324,7 @@ func (e *Env) complete() error {
 	if e.Definition.Sought().Name == "" {
 		faults = append(faults, errors.New("the campaign has no objective"))
 	}
+	e.Readings = max(LeastReadings, cmp.Or(e.Readings, Readings))
 	e.Patience = cmp.Or(e.Patience, time.Minute)
 	e.Prompt = cmp.Or(e.Prompt, 2*time.Second)
 	e.RetryAfter = cmp.Or(e.RetryAfter, 5*time.Second)

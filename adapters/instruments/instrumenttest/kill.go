@@ -93,6 +93,46 @@ func (s *Session) killRunning(ctx context.Context, after time.Duration, severed 
 	return s.survived(ctx, cmd, nil)
 }
 
+// killedThrice kills one process after the other that finds the command in the
+// ledger. A program that takes its queue up again after so many starts does so
+// in the last one: it is given the time to.
+func killedThrice(ctx context.Context, s *Session) error {
+	if err := s.mustKill(); err != nil {
+		return err
+	}
+	cmd := s.command(0)
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("its Start: %w", err)
+	}
+	if s.counted() {
+		if _, err := s.carriesOut(ctx, cmd); err != nil {
+			return err
+		}
+	}
+	for range 3 {
+		if err := s.pause(ctx, min(s.lasts/2, s.env.Prompt/4)); err != nil {
+			return err
+		}
+		if err := s.kill(ctx, false); err != nil {
+			return err
+		}
+		if _, _, err := s.fate(ctx, cmd); err != nil { // which has the next process begin
+			return fmt.Errorf("its Recover after the program was killed: %w", err)
+		}
+	}
+	if err := s.survived(ctx, cmd, nil); err != nil {
+		return err
+	}
+	acts, err := s.actsOn(cmd)
+	if err != nil {
+		return err
+	}
+	if err := s.pauseForActs(ctx); err != nil {
+		return err
+	}
+	return s.acted(cmd, acts)
+}
+
 // survived asks the restarted program about a command that it had confirmed
 // before. If before is not nil, it is the outcome with which the command had
 // ended. That it was not started is the one answer that is never right: the
@@ -134,6 +174,9 @@ func (s *Session) survived(ctx context.Context, cmd instruments.Command, before 
 			return err
 		}
 	}
+	if err := s.reallyEnded(cmd, first); err != nil {
+		return err
+	}
 	if err := s.startAgain(ctx, cmd); err != nil {
 		return fmt.Errorf("its Start after the program was killed and the command had ended: %w", err)
 	}
@@ -142,6 +185,21 @@ func (s *Session) survived(ctx context.Context, cmd instruments.Command, before 
 		return fmt.Errorf("its Await after that Start: %w", err)
 	}
 	return s.sameResult(cmd, first, second)
+}
+
+// reallyEnded checks that the act of a measurement has ended, where its ends are
+// marked. A crash cuts the record short like everything else: a result that is
+// made up afterwards has no end.
+func (s *Session) reallyEnded(cmd instruments.Command, o instruments.Outcome) error {
+	if o.Status != instruments.Measured || !s.counted() {
+		return nil
+	}
+	r, err := s.record()
+	if err == nil && r.under[cmd.ID] > 0 {
+		err = fmt.Errorf("after the program was killed a measurement of command %s is given, "+
+			"whose act had not ended by the record of acts", cmd.ID)
+	}
+	return err
 }
 
 // rest gives a real device, whose program was killed, the time to come to rest.

@@ -6,6 +6,8 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -37,6 +39,10 @@ const (
 	actOutlasts = 2 * time.Second
 )
 
+// portHangs is how long a port does not answer, much longer than the line of an act
+// that has begun needs to be seen.
+const portHangs = 600 * time.Millisecond
+
 // briefReplies is the reply_within of programs whose replies come too late, or never.
 const briefReplies = 5 * time.Second
 
@@ -53,13 +59,48 @@ type program struct {
 	ledger  *os.File
 	working sync.WaitGroup
 	out     sync.Mutex
+	before  runBefore  // of the modes in which a run depends on the one before
 	channel sync.Mutex // of the modes "serial" and "other"
+	voided  sync.Map   // of the mode "forgetsvoid": what was called off, by ID
 
 	mu       sync.Mutex
 	alone    bool // no earlier process is at work
 	jobs     map[string]*job
 	latest   *job    // the one that ended last
 	register float64 // of the mode "onechannel": the composition that was set last
+}
+
+// runBefore is what is left of the run before. It is in a file, since processes of
+// the program follow each other.
+type runBefore struct {
+	Runs   int
+	Value  float64
+	Actual json.RawMessage
+	Values map[string]float64 // by composition
+}
+
+// next replaces what is left of the run before, and returns it.
+func (r *runBefore) next(j *job, value float64) (before runBefore) {
+	data, err := os.ReadFile("before")
+	if err == nil {
+		err = json.Unmarshal(data, r)
+	}
+	before = *r
+	r.Runs++
+	r.Value = value
+	r.Actual = json.RawMessage(j.parameters)
+	r.Values = maps.Clone(r.Values)
+	if r.Values == nil {
+		r.Values = map[string]float64{}
+	}
+	r.Values[j.parameters] = value
+	if data, err = json.Marshal(r); err == nil {
+		err = os.WriteFile("before", data, 0o666)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return before
 }
 
 // job is a command that the program knows.
@@ -95,6 +136,14 @@ func newProgram(mode string) *program {
 	switch mode {
 	case "homes":
 		p.note("acts", "homing")
+	case "third": // process that finds a command takes it up
+		for _, j := range p.interrupted() {
+			p.note("found", j.id)
+			if data, _ := os.ReadFile("found"); strings.Count(string(data), j.id+"\n") == 3 {
+				p.again(j)
+			}
+			j.mine.Store(false)
+		}
 	case "redo":
 		p.working.Go(func() {
 			p.takeOver()
@@ -231,10 +280,13 @@ func (p *program) perform(j *job) {
 			time.Sleep(actLasts / 4)
 		}
 	}
-	p.note("acts", j.id+" begin")
-	p.mu.Lock()
-	p.register = j.salt
-	p.mu.Unlock()
+	switch p.mode {
+	case "hangs", "invents": // until its port answers
+		time.Sleep(portHangs)
+	}
+	if !p.enter(j) {
+		return
+	}
 	switch p.mode {
 	case "exits":
 		os.Exit(0)
@@ -244,20 +296,96 @@ func (p *program) perform(j *job) {
 		p.end(j, measurement(j, 10*j.salt))
 	}
 	lasts := actLasts
-	if slices.Contains([]string{"twohands", "redo", "onechannel"}, p.mode) {
+	if slices.Contains([]string{"twohands", "redo", "onechannel", "busy"}, p.mode) {
 		lasts = actOutlasts
 	}
 	select {
 	case <-time.After(lasts):
-		p.note("acts", j.id+" end")
-		p.end(j, measurement(j, p.value(j)))
+		switch p.mode {
+		case "steps", "repeats":
+			for n := range 5 {
+				p.note("acts", fmt.Sprintf(`%s part %d {"salt":%g}`, j.id, n+2, j.salt))
+			}
+			if p.mode == "repeats" {
+				p.note("acts", j.id+" part 3")
+			}
+		case "late":
+			p.working.Go(func() {
+				time.Sleep(10 * actLasts)
+				p.note("acts", j.id)
+			})
+		default:
+			p.note("acts", j.id+" end")
+		}
+		p.end(j, p.outcome(j))
 	case <-j.cancelled:
 		if p.mode == "cancellies" {
 			p.end(j, message{"status": "cancelled", "cause": "called off"})
 			time.Sleep(actLasts)
 		}
-		p.note("acts", j.id+" end")
+		if p.mode != "steps" && p.mode != "repeats" && p.mode != "late" {
+			p.note("acts", j.id+" end")
+		}
 		p.end(j, message{"status": "failed", "cause": "called off"})
+	}
+}
+
+// enter notes the begin of a job, unless it was called off before. What is
+// called off is either void or has begun.
+func (p *program) enter(j *job) (begun bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-j.cancelled:
+		if !slices.Contains([]string{"tardy", "hangs", "ignorescancel", "cancellies"}, p.mode) {
+			outcome := message{"status": "cancelled", "cause": "called off before it began"}
+			if p.mode == "invents" {
+				outcome = measurement(j, 10*j.salt)
+			}
+			p.settle(j, outcome)
+			return false
+		}
+	default:
+	}
+	set := j.salt
+	if p.mode == "rounds" || p.mode == "coarse" {
+		set = math.Round(10*set) / 10
+	}
+	line := fmt.Sprintf(`%s begin {"salt":%.3f,"tips":["A1"]}`, j.id, set)
+	switch p.mode {
+	case "steps", "repeats": // its device works in steps
+		line = j.id + " part 1"
+	case "late":
+		line = ""
+	}
+	if line != "" {
+		p.note("acts", line)
+	}
+	p.register = set
+	return true
+}
+
+// cancel calls a job off. One that was never started is in the ledger as
+// cancelled from then on.
+func (p *program) cancel(id, parameters string) {
+	p.takeOver()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	j := p.jobs[id]
+	switch {
+	case j == nil && p.mode == "forgetsvoid":
+		p.voided.Store(id, true)
+	case j == nil && !slices.Contains([]string{"old", "nevervoids"}, p.mode):
+		j = newJob(id, parameters)
+		p.jobs[id] = j
+		p.keep(entry{ID: id, Parameters: parameters})
+		p.settle(j, message{"status": "cancelled", "cause": "called off before it was started"})
+	case j != nil && p.mode == "cancelsall":
+		for _, j := range p.jobs {
+			j.called.Do(func() { close(j.cancelled) })
+		}
+	case j != nil && p.mode != "ignorescancel" && p.mode != "hangs":
+		j.called.Do(func() { close(j.cancelled) })
 	}
 }
 
@@ -266,6 +394,30 @@ func measurement(j *job, value float64) message {
 		"actual":    json.RawMessage(j.parameters),
 		"objective": message{"name": "conductivity", "value": value, "unit": "mS/cm"},
 	}}
+}
+
+// outcome is that of a job which was carried out.
+func (p *program) outcome(j *job) message {
+	o := measurement(j, p.value(j))
+	m := o["measurement"].(message)
+	objective := m["objective"].(message)
+	switch p.mode {
+	case "coarse":
+		m["actual"] = message{"salt": math.Round(10*j.salt) / 10}
+	case "lastactual":
+		if before := p.before.next(j, 0); before.Actual != nil {
+			m["actual"] = before.Actual
+		}
+	case "nounit":
+		delete(objective, "unit")
+	case "si":
+		objective["unit"], objective["value"] = "S/m", j.salt
+	case "silentsi":
+		objective["value"] = j.salt
+	case "clock":
+		m["began"], m["ended"] = "2031-01-01T00:00:00Z", "1970-01-01T00:00:00Z"
+	}
+	return o
 }
 
 // value is what is measured for a job: ten times its salt.
@@ -277,6 +429,17 @@ func (p *program) value(j *job) float64 {
 		return max(0, 10*j.salt+0.5*rand.NormFloat64())
 	case "constant":
 		return 8
+	case "swap5":
+		before := p.before.next(j, 10*j.salt)
+		if before.Runs%5 == 4 {
+			return before.Value
+		}
+	case "carry":
+		if before := p.before.next(j, 10*j.salt); before.Runs > 0 {
+			return 6*j.salt + 0.4*before.Value
+		}
+	case "rounds", "coarse":
+		return math.Round(10 * j.salt)
 	case "onechannel":
 		return 10 * p.register
 	case "newest": // the file of the run before: this one is not written yet
@@ -294,6 +457,11 @@ func (p *program) value(j *job) float64 {
 func (p *program) end(j *job, outcome message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.settle(j, outcome)
+}
+
+// settle is end for a caller that holds mu.
+func (p *program) settle(j *job, outcome message) {
 	if j.outcome != nil {
 		return
 	}
@@ -343,7 +511,7 @@ func (p *program) serve() {
 		}
 		switch q.Op {
 		case "handshake":
-			answer(message{"protocol": 1, "recover": true, "finishes": true})
+			answer(message{"protocol": 1, "recover": true, "finishes": true, "voids": p.mode != "old"})
 		case "describe":
 			answer(message{"description": message{
 				"name": "test/" + p.mode, "identity": filepath.Base(os.Args[0]), "capacity": 2,
@@ -356,14 +524,21 @@ func (p *program) serve() {
 				time.Sleep(2 * briefReplies)
 			}
 			p.start(q.Command.ID, string(q.Command.Parameters))
+			if p.mode == "busy" { // it reads on when it has measured
+				answer(message{"ok": true})
+				<-p.find(q.Command.ID).done
+				continue
+			}
 			if p.mode == "wrongid" {
 				q.ID += 1000
 			}
 			answer(message{"ok": true})
 		case "cancel":
-			if j := p.find(q.Command.ID); j != nil && p.mode != "ignorescancel" {
-				j.called.Do(func() { close(j.cancelled) })
+			if j := p.find(q.Command.ID); p.mode == "unstoppable" && j != nil && !j.over() {
+				answer(message{"error": "the oven is closed", "cannot": true})
+				continue
 			}
+			p.cancel(q.Command.ID, string(q.Command.Parameters))
 			answer(message{"ok": true})
 		case "recover":
 			answer(message{"fate": p.fate(q.Command.ID, string(q.Command.Parameters))})
@@ -382,20 +557,51 @@ func (p *program) start(id, parameters string) {
 	p.takeOver()
 	j = p.find(id)
 	if j != nil {
-		if p.mode == "double" {
+		if p.mode == "double" || p.mode == "lru" && p.forgotten(id) {
 			p.again(j)
 		}
 		return
 	}
 	j = newJob(id, parameters)
+	if _, off := p.voided.Load(id); off {
+		p.settle(j, message{"status": "cancelled", "cause": "called off before it was started"})
+	}
 	j.mine.Store(true)
 	p.mu.Lock()
 	p.jobs[id] = j
 	p.mu.Unlock()
 	p.keep(entry{ID: id, Parameters: parameters})
-	if p.mode != "lazy" {
+	p.mu.Lock()
+	for _, known := range p.jobs {
+		if p.mode == "cache" && known.parameters == parameters && known.outcome != nil {
+			p.settle(j, known.outcome)
+		}
+	}
+	p.mu.Unlock()
+	if p.mode != "lazy" && !j.over() {
 		p.begin(j)
 	}
+}
+
+// forgotten reports whether eight other commands came after one.
+func (p *program) forgotten(id string) bool {
+	data, err := os.ReadFile(p.ledger.Name())
+	if err != nil {
+		panic(err)
+	}
+	later := map[string]bool{}
+	for line := range strings.Lines(string(data)) {
+		var e entry
+		if json.Unmarshal([]byte(line), &e) != nil {
+			continue
+		}
+		if e.ID == id {
+			clear(later)
+			continue
+		}
+		later[e.ID] = true
+	}
+	return len(later) >= 8
 }
 
 func (p *program) fate(id, parameters string) string {
@@ -416,6 +622,9 @@ func (p *program) fate(id, parameters string) string {
 	case j.mine.Load() || !p.tryAlone():
 		return "running"
 	case j.over(): // meanwhile
+		return "finished"
+	case p.mode == "recoverlies":
+		p.end(j, measurement(j, 10*j.salt))
 		return "finished"
 	default:
 		return "unknown"

@@ -11,7 +11,11 @@ import (
 type reading struct {
 	own    int // the composition it was measured at
 	before int // the composition of the run before; -1 where that was another one
-	value  float64
+	// follows says that no other command was started since the reading before it,
+	// and start numbers its command.
+	follows bool
+	start   int
+	value   float64
 }
 
 // origin says what the values of readings depend on.
@@ -76,6 +80,115 @@ func origins(readings []reading) origin {
 		return ofBefore
 	}
 	return unsure
+}
+
+// swapped returns the readings whose values are, bit for bit, those of the reading
+// before at another composition. There are none where other values tie, too, or
+// where an instrument with a few values does not tell the compositions apart.
+func swapped(readings []reading) (which []int) {
+	var kept []reading
+	out := make([]bool, len(readings))
+	for i, r := range readings {
+		if i > 0 && !out[i-1] && r.follows && r.own != readings[i-1].own && r.value == readings[i-1].value {
+			out[i] = true
+			which = append(which, i)
+			continue
+		}
+		kept = append(kept, r)
+	}
+	if tied(kept) || coarse(kept) && !apart(kept) {
+		return nil
+	}
+	return which
+}
+
+// coarse reports whether of the repeats at one composition some are the same, bit
+// for bit, and some are not: the instrument has a few values.
+func coarse(readings []reading) bool {
+	same := false
+	differ := false
+	for i, a := range readings {
+		for _, b := range readings[:i] {
+			if a.own == b.own {
+				same = same || a.value == b.value
+				differ = differ || a.value != b.value
+			}
+		}
+	}
+	return same && differ
+}
+
+// apart reports whether more lies between the values of any two compositions than
+// among those of one.
+func apart(readings []reading) bool {
+	least, most := map[int]float64{}, map[int]float64{}
+	for _, r := range readings {
+		if _, seen := least[r.own]; !seen {
+			least[r.own], most[r.own] = r.value, r.value
+		}
+		least[r.own], most[r.own] = min(least[r.own], r.value), max(most[r.own], r.value)
+	}
+	for a := range least {
+		for b := range least {
+			if a != b && max(least[a]-most[b], least[b]-most[a]) <= most[a]-least[a] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+const (
+	// carryLevel is the level of the test by which values depend on the run
+	// before as well, taken once.
+	carryLevel = 1e-3
+	// carryLeast is the least part of what lies between two compositions that is
+	// called carried over. Less is no fault that a campaign would notice.
+	carryLeast = 0.02
+)
+
+// carried is the part of what lies between two compositions that the run before
+// gives to a value: γ/(β+γ) in y = α + β·own + γ·before, where the partial F of γ
+// with 1 and n−3 degrees of freedom has a tail probability below carryLevel
+// (Draper and Smith 1998, §6.1); otherwise 0. Values that tie are too coarse for it.
+func carried(readings []reading) float64 {
+	known := slices.DeleteFunc(slices.Clone(readings), func(r reading) bool { return r.before < 0 })
+	own := func(r reading) []float64 { return []float64{1, float64(r.own)} }
+	both := func(r reading) []float64 { return []float64{1, float64(r.own), float64(r.before)} }
+	rest := unexplained(known, both)
+	if tied(known) || tailF(unexplained(known, own)-rest, rest, len(known)-3) >= carryLevel {
+		return 0
+	}
+	// Each coefficient is what the values share with the part of its column that
+	// the other one does not explain.
+	beta := slope(known, func(r reading) float64 { return float64(r.own) }, func(r reading) float64 { return float64(r.before) })
+	gamma := slope(known, func(r reading) float64 { return float64(r.before) }, func(r reading) float64 { return float64(r.own) })
+	if part := gamma / (beta + gamma); math.Abs(part) >= carryLeast {
+		return part
+	}
+	return 0
+}
+
+// slope is the coefficient of x in a least-squares model of the values with a
+// constant and z.
+func slope(readings []reading, x, z func(reading) float64) float64 {
+	column := func(of func(reading) float64) []float64 {
+		c := make([]float64, len(readings))
+		var sum float64
+		for i, r := range readings {
+			c[i] = of(r)
+			sum += c[i]
+		}
+		for i := range c {
+			c[i] -= sum / float64(len(c))
+		}
+		return c
+	}
+	xs, zs := column(x), column(z)
+	if size := dot(zs, zs); size > 0 {
+		subtract(xs, zs, dot(xs, zs)/size)
+	}
+	return dot(xs, column(func(r reading) float64 { return r.value })) / dot(xs, xs)
 }
 
 // tied reports whether the same value was measured at both compositions. Values

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -15,7 +16,7 @@ func judged(device func(own, before int) float64) (origin, int) {
 	for _, which := range order {
 		readings = append(readings, reading{own: which, before: before, value: device(which, before)})
 		before = which
-		if len(readings) < leastReadings {
+		if len(readings) < LeastReadings {
 			continue
 		}
 		if o := origins(readings); o != unsure {
@@ -60,6 +61,105 @@ func TestFreshnessIsJudgedWithNoise(t *testing.T) {
 				t.Errorf("not told apart: %s", what)
 			}
 			if signal == 20 && name == "normal" && stale[ofBefore] < campaigns/5*99/100 {
+				t.Errorf("not found: %s", what)
+			}
+		}
+	}
+}
+
+// runs takes the readings of the check "fresh", and those that confirm what swapped has found. The
+// device is given the number of the run, its composition and that of the run before.
+func runs(device func(n, own, before int) float64) (readings []reading, accused bool) {
+	n := 0
+	before := 0
+	take := func(own int) reading {
+		r := reading{own: own, before: before, follows: n > 0, value: device(n, own, before)}
+		n++
+		before = own
+		return r
+	}
+	readings = append(readings, take(0))
+	confirmed := false
+	for _, which := range order[:Readings-1] {
+		readings = append(readings, take(which))
+		if len(readings) < LeastReadings || confirmed || len(swapped(readings)) == 0 {
+			continue
+		}
+		confirmed = true
+		var more []reading
+		for k := range confirmations {
+			more = append(more, take(3*k%8))
+		}
+		accused = len(swapped(more)) > 1
+	}
+	return readings, accused
+}
+
+// Law: a value in five that is that of the run before is found, wherever the device begins to count,
+// and so is a part that is carried over; no honest instrument is accused of either more often than once in
+// 100 times, whatever its noise, and of one with fine digits never of the first.
+func TestSwappedAndCarried(t *testing.T) {
+	const campaigns = 1_000
+	noises := map[string]func(r *rand.Rand) float64{
+		"none":        func(*rand.Rand) float64 { return 0 },
+		"normal":      func(r *rand.Rand) float64 { return r.NormFloat64() },
+		"heavy tails": func(r *rand.Rand) float64 { return r.NormFloat64() / math.Abs(r.NormFloat64()) },
+		"two levels":  func(r *rand.Rand) float64 { return float64(r.IntN(2)) },
+		"rare level":  func(r *rand.Rand) float64 { return math.Floor(1.05 * r.Float64()) },
+		"ten levels":  func(r *rand.Rand) float64 { return float64(r.IntN(10)) },
+		"a drift":     nil,
+	}
+	for name, noise := range noises {
+		for _, signal := range []float64{0, 1, 5, 20} {
+			r := rand.New(rand.NewPCG(33, 1))
+			var n int
+			honest := func(k, own, _ int) float64 {
+				if noise == nil {
+					return 50 + signal*float64(own) + 0.01*float64(k) + 0.1*r.NormFloat64()
+				}
+				return 50 + signal*float64(own) + noise(r)
+			}
+			count := func(device func(n, own, before int) float64) (swaps, carries int) {
+				for n = range campaigns {
+					readings, accused := runs(device)
+					if accused {
+						swaps++
+					}
+					if carried(readings) != 0 {
+						carries++
+					}
+				}
+				return swaps, carries
+			}
+			swaps, carries := count(honest)
+			var last float64
+			swapped, _ := count(func(k, own, before int) float64 {
+				value := honest(k, own, before)
+				if (k+n)%5 == 4 {
+					return last
+				}
+				last = value
+				return value
+			})
+			_, rinse := count(func(k, own, before int) float64 {
+				return honest(k, own, before) + 0.4*signal*float64(before-own)
+			})
+			_, mixed := count(func(k, own, before int) float64 {
+				value := honest(k, own, before)
+				if k > 0 {
+					value = 0.6*value + 0.4*last
+				}
+				last = value
+				return value
+			})
+			what := fmt.Sprintf("noise %s, signal %g: of %d honest ones %d are accused of a swap and %d of carrying over; "+
+				"found are %d that swap, %d and %d that carry over", name, signal, campaigns, swaps, carries, swapped, rinse, mixed)
+			t.Log(what)
+			if swaps > campaigns/100 || carries > campaigns/100 || swaps > 0 && !strings.Contains(name, "level") {
+				t.Errorf("accused too often: %s", what)
+			}
+			fine := name == "none" || signal == 20 && (name == "normal" || name == "a drift")
+			if fine && signal > 0 && (swapped < campaigns || rinse < campaigns*99/100 || mixed < campaigns*2/3) {
 				t.Errorf("not found: %s", what)
 			}
 		}

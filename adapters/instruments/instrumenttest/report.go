@@ -39,8 +39,11 @@ type Result struct {
 type Report struct {
 	Instrument instruments.Description `json:"instrument"`
 	// Counted says that acts were counted, by the record of the device's side.
-	Counted bool     `json:"counted"`
-	Results []Result `json:"results"`
+	Counted bool `json:"counted"`
+	// Countable says that there is a device's side which could keep a record: a
+	// device, or a program, be it that of a simulation.
+	Countable bool     `json:"countable"`
+	Results   []Result `json:"results"`
 	// Dispatched is the sum over all checks. On an instrument that is not
 	// simulated each of these may have been a physical action.
 	Dispatched int `json:"dispatched"`
@@ -60,6 +63,16 @@ func (r Report) Failed() []Result {
 // passed.
 func (r Report) Unjudged() []Result {
 	return r.of(func(result Result) bool { return result.Unjudged })
+}
+
+// Uncounted returns how many checks passed of an instrument that can act, as far
+// as could be seen without counting its acts: one that acts twice is among those
+// that pass so.
+func (r Report) Uncounted() int {
+	if !r.Countable {
+		return 0
+	}
+	return len(r.unseen())
 }
 
 // unseen returns the checks that passed as far as could be seen without
@@ -116,14 +129,14 @@ func (r Report) WriteText(w io.Writer) error {
 	if r.Redelivered > 0 {
 		fmt.Fprintf(&b, "Starts that reached its program once more: %d\n", r.Redelivered)
 	}
-	if n := len(r.unseen()); n > 0 {
-		fmt.Fprintf(&b, "Not counted: of %s that passed, %s\n", checks(n), notCounted)
-	}
 	if n := len(r.Unjudged()); n > 0 {
 		fmt.Fprintf(&b, "NOT PASSED: %s could not be judged, for the reasons given there\n", checks(n))
 	}
 	for _, pid := range r.Left {
 		fmt.Fprintf(&b, "Its program is still at work and was left alone: process %d\n", pid)
+	}
+	if n := len(r.unseen()); n > 0 {
+		fmt.Fprintf(&b, "Not counted: of %s that passed, %s\n", checks(n), notCounted)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -71,7 +71,8 @@ func TestActsAreRead(t *testing.T) {
 	if acts, err := read(); err != nil || len(acts) > 0 {
 		t.Errorf("a file that is not there: %v, %v", acts, err)
 	}
-	text := "a/e1\na/e2 begin\r\n\nthe end\na/e2 end\nhoming axis 2\na/e3"
+	text := "a/e1\na/e2 begin\r\n\nthe end\na/e2 end\nhoming axis 2\n" +
+		"a/e4 begin {\"salt\":1.1,\"tips\":[\"C5\"]}\na/e4 part 2 {\"dmc\":0}\na/e4 part 3 end\na/e5 {\"salt\":\na/e6 part two\na/e3"
 	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +87,11 @@ func TestActsAreRead(t *testing.T) {
 		{Command: "the", Mark: instrumenttest.Ends},
 		{Command: "a/e2", Mark: instrumenttest.Ends},
 		{Command: "homing axis 2"},
+		{Command: "a/e4", Mark: instrumenttest.Begins, Set: `{"salt":1.1,"tips":["C5"]}`},
+		{Command: "a/e4", Part: 2, Set: `{"dmc":0}`},
+		{Command: "a/e4", Part: 3, Mark: instrumenttest.Ends},
+		{Command: `a/e5 {"salt":`},
+		{Command: "a/e6 part two"},
 	}
 	if len(acts) != len(want) {
 		t.Fatalf("%v, want %v", acts, want)

@@ -41,6 +41,7 @@ type Session struct {
 	latest    definition.Point // of the command that was started last
 	shift     int              // of the points, where a check is made again
 	deferrals int              // of commands that were not called off
+	starts    int              // commands that were given to Start, each once
 	calledOff int              // commands that were, and then deferred
 	lasts     time.Duration    // a measurement
 	hopeless  string           // why nothing more is asked of it
@@ -49,10 +50,19 @@ type Session struct {
 	accounted   map[string]bool // faults of that record that were reported
 	redelivered int             // starts that reached a program again
 	alone       *alone          // what was measured one command at a time
+	made        []made          // everything that was
 
 	watched []instruments.Watched // every instrument that was opened
 	exits   int                   // of their programs that were reported
 	strays  int                   // lines of theirs that were reported
+}
+
+// made is a measurement of one command at a time, and the composition of the
+// command that was started before it, nil where there is no such.
+type made struct {
+	command instruments.Command
+	before  definition.Point
+	outcome instruments.Outcome
 }
 
 // completed is the command that checks share.
@@ -268,6 +278,7 @@ func (s *Session) start(ctx context.Context, cmd instruments.Command) error {
 	if !slices.ContainsFunc(s.started, func(c instruments.Command) bool { return c.ID == cmd.ID }) &&
 		(s.completed == nil || s.completed.command.ID != cmd.ID) {
 		s.started = append(s.started, cmd)
+		s.starts++
 	}
 	s.handed[cmd.ID] = true
 	s.latest = cmd.Parameters
@@ -370,6 +381,7 @@ func (s *Session) measured(ctx context.Context, n int) (instruments.Command, ins
 func (s *Session) measuredAt(ctx context.Context, cmd instruments.Command) (
 	instruments.Command, instruments.Outcome, error,
 ) {
+	before := s.latest
 	if err := s.start(ctx, cmd); err != nil {
 		return cmd, instruments.Outcome{}, fmt.Errorf("its Start of command %s: %w", cmd.ID, err)
 	}
@@ -377,6 +389,7 @@ func (s *Session) measuredAt(ctx context.Context, cmd instruments.Command) (
 	o, err := s.expectMeasured(ctx, cmd)
 	if err == nil {
 		s.lasts = time.Since(began)
+		s.made = append(s.made, made{cmd, before, o})
 	}
 	return cmd, o, err
 }

@@ -49,6 +49,9 @@ func programEnv(t *testing.T, mode string) (env instrumenttest.Env, folder strin
 	if mode == "slow" || mode == "wrongid" {
 		settings.ReplyWithin = definition.Duration(briefReplies)
 	}
+	if mode == "busy" {
+		settings.ReplyWithin = definition.Duration(actOutlasts / 2)
+	}
 	return instrumenttest.Env{
 		Open: func(context.Context) (instruments.Instrument, error) {
 			return process.New(settings, campaign, folder, nil)
@@ -96,6 +99,30 @@ func TestSinsAreFound(t *testing.T) {
 		{"tardy", "says cancelled and acts afterwards", "cancel-while-running", "after it had said"},
 		{"twohands", "acts on what an earlier process is working on", "second-process", "acted 2 times"},
 		{"lazy", "acts when it is waited for", "unattended", "until its outcome was waited for"},
+		{"hangs", "takes a start up long after it has answered the cancel", "voids", "after its cancel had been answered"},
+		{"invents", "gives a measurement of what it was told to call off in time", "voids", "did not act on it"},
+		{"nevervoids", "says that it voids, and knows nothing of it", "cancel-before-start", "started afterwards"},
+		{"forgetsvoid", "forgets with its process what was called off", "cancel-before-start", "after a restart"},
+		{"old", "nothing: it is of a time before cancels were binding", "", "not say that an answered cancel is binding"},
+		{"late", "acts after it has given the outcome", "measure", "the record of acts holds none"},
+		{"cache", "gives a known value for a known composition", "fresh", "the record of acts holds none"},
+		{"lru", "remembers the last eight commands", "restart-after-completion", "acted 2 times"},
+		{"recoverlies", "invents the outcome of what a crash cut short", "kill-with-campaignd", "had not ended"},
+		{"nounit", "gives no unit", "measure", "unit"},
+		{"si", "gives another unit", "measure", "S/m"},
+		{"clock", "has ended before it began", "measure", "1970"},
+		{"swap5", "gives the value of the run before, one time in five", "fresh", "which is the value of the run before"},
+		{"carry", "rinses badly: 0.4 of a value is of the run before", "carry", "40 % of what lies between"},
+		{"lastactual", "says that it made what the run before was asked for", "actual", "what the run before was asked for"},
+		{"rounds", "doses in steps of 0.1 and says that it made what was asked for", "actual", "what was really made"},
+		{"repeats", "does one of six steps twice", "measure", "acted 2 times"},
+		{"busy", "nothing: it reads on when it has measured", "", "answered only after"},
+		{"steps", "nothing: its device works in six steps", "", ""},
+		{"coarse", "nothing: it doses in steps of 0.1 and says so", "", ""},
+		{"silentsi", "gives S/m as mS/cm: no check can see it", "", ""},
+		{"third", "takes its queue up again in the third process that finds it", "killed-thrice", "acted 2 times"},
+		{"cancelsall", "cancels all commands with one", "cancel-one-of-two", "was called off"},
+		{"unstoppable", "nothing: it cannot stop its device, and says so", "", "cannot be stopped: "},
 		{"garbage", "prints debug lines on standard output", "", "no messages, such as DEBUG"},
 		{"serial", "takes two commands and works on one after the other", "", "one after the other"},
 		{"ignorescancel", "goes on after cancel, and says so", "", ""},
@@ -108,6 +135,12 @@ func TestSinsAreFound(t *testing.T) {
 	slots := make(chan struct{}, 8) // they mostly wait
 	for n, sin := range sins {
 		env, _ := programEnv(t, sin.mode)
+		if sin.check != "" { // fresh says what the compositions give alone
+			env.Only("describe", "measure", "fresh", sin.check)
+		}
+		if sin.mode == "busy" { // each act takes its time
+			env.Only("describe", "measure", "cancel-while-running", "voids")
+		}
 		wg.Go(func() {
 			slots <- struct{}{}
 			reports[n], errs[n] = instrumenttest.Examine(t.Context(), env)
@@ -144,6 +177,10 @@ func TestSinsAreFound(t *testing.T) {
 // Law: starts really reach the program twice, as the suite says of itself.
 func TestStartsAreDeliveredAgain(t *testing.T) {
 	report, folder := sinful(t, "sound", true)
+	acts, err := instrumenttest.ActsIn(filepath.Join(folder, "acts"))()
+	if most := instrumenttest.Experiments(instrumenttest.Env{}); err != nil || len(acts) == 0 || len(acts) > 2*most {
+		t.Errorf("%d begins and ends of acts, where %d experiments were announced; %v", len(acts), most, err)
+	}
 	data, err := os.ReadFile(filepath.Join(folder, "stdin"))
 	if err != nil {
 		t.Fatal(err)

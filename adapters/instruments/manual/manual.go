@@ -11,7 +11,8 @@
 // # Calling off
 //
 // A program cannot undo what a person has begun. A command that is cancelled is
-// shown as called off, and the person says whether it had been begun.
+// shown as called off, and the person says whether it had been begun: also one
+// that this process has not shown, since an earlier one may have.
 package manual
 
 import (
@@ -110,17 +111,20 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 	return o, err
 }
 
+// Voids implements instruments.Voider: the person reads not to begin.
+func (i *Instrument) Voids() bool { return true }
+
 // Cancel implements instruments.Instrument. The person then says how the
 // experiment ended.
 func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if e := i.experiments[cmd.ID]; e != nil {
-		e.off.Do(func() { close(e.calledOff) })
+	e, err := i.experiment(cmd, true)
+	if err != nil {
+		return nil // Start would have refused it
 	}
+	e.off.Do(func() { close(e.calledOff) })
 	return nil
 }
 

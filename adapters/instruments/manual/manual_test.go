@@ -264,15 +264,31 @@ func TestAwaitAgain(t *testing.T) {
 	}
 }
 
+// Law: what is called off before it is started is never shown as an experiment to
+// make: the person says whether an earlier process has had it begun.
+func TestCallingOffBeforeTheStart(t *testing.T) {
+	p := newPerson("cancel")
+	i := manual.New(manual.Settings{}, defined(), p)
+	if err := i.Cancel(t.Context(), command()); err != nil {
+		t.Fatal(err)
+	}
+	if err := i.Start(t.Context(), command()); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := i.Await(t.Context(), command()); err != nil || o.Status != instruments.Cancelled {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if len(p.forms) != 1 || !strings.Contains(p.forms[0].Title, "CALLED OFF") {
+		t.Errorf("the person was shown %+v", p.forms)
+	}
+}
+
 // Calling off asks the person, who may have begun already.
 func TestCallingOff(t *testing.T) {
 	for line, want := range map[string]instruments.Status{"cancel": instruments.Cancelled,
 		"12.9": instruments.Measured} {
 		p := newPerson()
 		i := manual.New(manual.Settings{}, defined(), p)
-		if err := i.Cancel(t.Context(), command()); err != nil {
-			t.Fatal(err) // never started: nothing to do
-		}
 		if err := i.Start(t.Context(), command()); err != nil {
 			t.Fatal(err)
 		}
@@ -414,7 +430,9 @@ func TestSuite(t *testing.T) {
 		Definition: def,
 		Points:     []definition.Point{command().Parameters},
 		AllowRuns:  true,
-		Patience:   10 * time.Second,
+		// as of every instrument that is a person
+		AnswersUnseen: true,
+		Patience:      10 * time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -115,6 +115,7 @@ func init() {
 		}
 	}
 	faulty["cannot cancel"] = cancels(message{"error": "the pump is stuck"})
+	faulty["cannot stop"] = cancels(message{"error": "the oven is closed", "cannot": true})
 	faulty["says nothing of a cancellation"] = cancels(message{})
 	faulty["does not answer a cancellation"] = cancels(nil)
 	faulty["prints a lot"] = func(p *program) {
@@ -300,6 +301,7 @@ func TestToldUnasked(t *testing.T) {
 func TestCancelSaysWhyNot(t *testing.T) {
 	for fault, says := range map[string]string{
 		"cannot cancel":                  "the pump is stuck",
+		"cannot stop":                    "the oven is closed",
 		"says nothing of a cancellation": "without ok or error",
 		"does not answer a cancellation": "within 400ms",
 		"fails":                          "", // which cancels
@@ -312,6 +314,9 @@ func TestCancelSaysWhyNot(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := inst.Cancel(ctx, command(1))
+			if errors.Is(err, instruments.ErrUnstoppable) != (fault == "cannot stop") {
+				t.Errorf("Cancel: %v", err)
+			}
 			if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
 				t.Errorf("Cancel: %v, want %q", err, says)
 			}

@@ -475,9 +475,19 @@ func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 	}
 }
 
+// Voids implements [instruments.Voider]: what the latest run of the program said
+// of itself.
+func (i *Instrument) Voids() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.voids
+}
+
 // Cancel implements [instruments.Instrument]. The command is not sent any more
-// from here on. Where nothing was sent, and the program knows no earlier
-// commands, there is nothing to cancel. How a command ended is for Await to say.
+// from here on. Where nothing was sent, and the program neither knows earlier
+// commands nor keeps what was called off, there is nothing to cancel. A command of
+// unknown fate is not over: it may be on its way. How a command ended is for Await
+// to say.
 //
 // The answer of this run of the program says nothing of an earlier one that still
 // lives: it may yet read a start from its input, whose other end has gone.
@@ -498,19 +508,23 @@ func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error 
 	}
 	i.mu.Lock()
 	sent := c.sent
-	ended := c.outcome != nil && c.outcome.Status != instruments.Unknown
+	over := c.outcome != nil && c.outcome.Status != instruments.Unknown
+	nothing := c.outcome == nil && !c.sent && !p.recovers && !p.voids
 	i.mu.Unlock()
-	if ended {
+	if over {
 		return nil
 	}
 	if names, are := i.earlier(p); names != "" && !sent {
 		return fmt.Errorf("an earlier instance of the program %s and may hold command %s: %s", are, cmd.ID, names)
 	}
-	if !sent && !p.recovers {
+	if nothing {
 		return nil
 	}
 	reply, err := p.call(ctx, wire.Request{Op: wire.OpCancel, Command: &c.Command}, nil)
-	if err == nil && !reply.OK {
+	switch {
+	case reply.Cannot:
+		return fmt.Errorf("%w: command %s: %s", instruments.ErrUnstoppable, cmd.ID, reply.Error)
+	case err == nil && !reply.OK:
 		err = fmt.Errorf("%s answered without ok or error", i.host.Name())
 	}
 	if err != nil {

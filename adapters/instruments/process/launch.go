@@ -146,6 +146,7 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	p.recovers = reply.Recover
 	p.delivers = reply.Delivers
 	p.finishes = reply.Finishes
+	p.voids = reply.Voids
 	reply, err = p.call(i.life, wire.Request{Op: wire.OpDescribe}, nil)
 	switch {
 	case err != nil: // it answered the handshake: it can be run, and its device is not there
@@ -169,6 +170,7 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	if before == nil {
 		i.described = &p.description
 	}
+	i.voids = p.voids
 	i.mu.Unlock()
 	if before != nil && !reflect.DeepEqual(*before, p.description) {
 		i.host.Logf("%s describes itself differently than before: %+v, and was %+v",

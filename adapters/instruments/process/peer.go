@@ -26,6 +26,7 @@ type peer struct {
 	// What the handshake and describe gave; set before the peer is used.
 	recovers    bool // it can say what became of earlier commands
 	finishes    bool // it finishes its work when campaignd is gone
+	voids       bool // it never begins what was called off
 	delivers    bool // it gives quantities after an experiment has ended
 	description instruments.Description
 
@@ -147,6 +148,7 @@ func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply,
 		if names, are := p.i.earlier(p); names != "" {
 			err = fmt.Errorf("%w; an earlier instance, which may hold the device, %s: %s", err, are, names)
 		}
+		err = slowError{err}
 	}
 	// From here on an answer goes to late: mu decides which of the two comes
 	// first.
@@ -165,6 +167,15 @@ func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply,
 	p.mu.Unlock()
 	return wire.Reply{}, err
 }
+
+// slowError is that of a request which was not answered within reply_within: a
+// program that works is silent, and one that hangs, too.
+type slowError struct{ error }
+
+func (e slowError) Unwrap() error { return e.error }
+
+// Timeout reports that the answer may still come.
+func (slowError) Timeout() bool { return true }
 
 // Line handles one line of standard output.
 //

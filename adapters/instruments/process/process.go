@@ -43,7 +43,8 @@ const DefaultReplyWithin = 10 * time.Second
 var ErrClosed = errors.New("the instrument is closed")
 
 // Instrument is a program behind the contract of package instruments. It also
-// implements [instruments.Recoverer], [instruments.Confirmer], [instruments.Ender], [instruments.Killer],
+// implements [instruments.Recoverer], [instruments.Voider], [instruments.Confirmer],
+// [instruments.Ender], [instruments.Killer], [instruments.Holder],
 // [instruments.Redeliverer], [instruments.Watched] and io.Closer.
 //
 // Its mutex and that of a peer are never held together.
@@ -71,6 +72,7 @@ type Instrument struct {
 	lastExit  time.Time
 	described *instruments.Description // by the program's first run
 	shown     *instruments.Description // to the latest caller; nil before
+	voids     bool                     // of the latest run
 	watch     instruments.Watch        // but Left
 	left      *peer                    // by Close, still at work; or nil
 }
@@ -147,7 +149,9 @@ var (
 	_ instruments.Recoverer   = (*Instrument)(nil)
 	_ instruments.Confirmer   = (*Instrument)(nil)
 	_ instruments.Ender       = (*Instrument)(nil)
+	_ instruments.Voider      = (*Instrument)(nil)
 	_ instruments.Killer      = (*Instrument)(nil)
+	_ instruments.Holder      = (*Instrument)(nil)
 	_ instruments.Redeliverer = (*Instrument)(nil)
 	_ instruments.Watched     = (*Instrument)(nil)
 )

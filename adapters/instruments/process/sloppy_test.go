@@ -177,7 +177,7 @@ func TestSloppyProgramsAreCaught(t *testing.T) {
 			var failed []string
 			for _, r := range report.Failed() {
 				failed = append(failed, r.Check)
-				if !strings.HasPrefix(r.Check, "kill-") ||
+				if !strings.HasPrefix(r.Check, "kill") ||
 					!strings.Contains(r.Reason,
 						"Write a command to the ledger, and sync it to disk, before confirming it") {
 					t.Errorf("%s: %s", r.Check, r.Reason)
@@ -192,7 +192,7 @@ func TestSloppyProgramsAreCaught(t *testing.T) {
 				}
 			}
 			for _, r := range report.Results {
-				if strings.HasPrefix(r.Check, "kill-") && r.Verdict == instrumenttest.Skip {
+				if strings.HasPrefix(r.Check, "kill") && r.Verdict == instrumenttest.Skip {
 					t.Errorf("%s was skipped: %s", r.Check, r.Reason)
 				}
 			}

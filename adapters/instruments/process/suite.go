@@ -32,6 +32,17 @@ func (i *Instrument) Kill(ctx context.Context, severed bool) error {
 	}
 }
 
+// Hold implements [instruments.Holder] for the whole process group.
+func (i *Instrument) Hold() (release func(), err error) {
+	i.mu.Lock()
+	p := i.peer
+	i.mu.Unlock()
+	if p == nil {
+		return nil, errors.New(i.host.Name() + " is not running")
+	}
+	return p.Hold()
+}
+
 // Redeliver implements [instruments.Redeliverer]. Nothing that this adapter
 // knows of the command keeps the start from being sent. It is how the suite
 // finds a program that acts twice on one ID; a campaign never calls it.

@@ -92,8 +92,15 @@ func (s *server) perform(
 	ctx context.Context, cmd instruments.Command,
 	act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool,
 ) (o instruments.Outcome) {
-	s.slots <- struct{}{}
-	defer func() { <-s.slots }()
+	calledOff := ctx.Done()
+	if resumed { // it has begun already
+		calledOff = nil
+	}
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-calledOff:
+	}
 	if ctx.Err() != nil && !resumed {
 		return instruments.Outcome{Status: instruments.Cancelled, Cause: "it was cancelled before it began"}
 	}

@@ -131,6 +131,28 @@ func (l *ledger) claim(cmd instruments.Command) (*entry, error) {
 	return nil, err
 }
 
+// void writes a command that was called off before it was started into the
+// ledger, durably, as one that has ended without beginning. Between its two lines
+// a crash leaves it unknown, and the cancel is not answered.
+func (l *ledger) void(cmd instruments.Command) error {
+	e, err := l.claim(cmd)
+	switch {
+	case err != nil:
+		return err
+	case e == nil:
+		return errors.New("it has been started meanwhile")
+	}
+	defer e.file.Close()
+	outcome, err := json.Marshal(instruments.Outcome{
+		Status: instruments.Cancelled,
+		Cause:  "it was called off before it was started",
+	})
+	if err != nil {
+		return err
+	}
+	return e.append(outcome)
+}
+
 // read returns the entry of a command, which the caller closes, or nil if there
 // is none.
 func (l *ledger) read(id string) (*entry, error) {

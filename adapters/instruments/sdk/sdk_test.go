@@ -493,6 +493,55 @@ func TestCancel(t *testing.T) {
 	d.acted(t, "c/e2", 0)
 }
 
+// Law: a command that was called off before it was started is never begun: by no start
+// that comes later, in this run of the program or in the next one.
+func TestCancelBeforeStart(t *testing.T) {
+	d := &device{measure: quick}
+	dir := t.TempDir()
+	first := serve(t, dir, d)
+	if r := first.command("cancel", "c/e1", 1); r["ok"] != true {
+		t.Fatalf("cancel: %v", r)
+	}
+	first.command("cancel", "c/e2", 1)
+	for _, s := range []*session{first, nil} {
+		if s == nil {
+			first.in.Close()
+			s = serve(t, dir, d)
+		}
+		for _, id := range []string{"c/e1", "c/e2"} {
+			if r := s.command("recover", id, 1); r["fate"] != "finished" {
+				t.Errorf("recover of %s: %v", id, r)
+			}
+			s.command("start", id, 1)
+			if status, cause := s.outcome(id); status != "cancelled" || !strings.Contains(cause, "before it was started") {
+				t.Errorf("%s: %s, %q", id, status, cause)
+			}
+		}
+	}
+	d.acted(t, "c/e1", 0)
+	d.acted(t, "c/e2", 0)
+}
+
+// Law: a cancel is answered once Measure has taken notice of it, where it does so soon; what moves
+// has begun before the answer.
+func TestCancelIsAnsweredAfterItIsHeeded(t *testing.T) {
+	began, over := make(chan struct{}), false
+	d := &device{measure: func(ctx context.Context, _ instruments.Command) (events.Measurement, error) {
+		close(began)
+		<-ctx.Done()
+		time.Sleep(20 * time.Millisecond)
+		over = true // the answer comes after it: the race detector sees to that
+		return events.Measurement{}, ctx.Err()
+	}}
+	s := serve(t, t.TempDir(), d)
+	s.command("start", "c/e1", 1)
+	<-began
+	s.command("cancel", "c/e1", 1)
+	if !over {
+		t.Error("it was answered before Measure had taken notice")
+	}
+}
+
 // At the end of its input the program finishes what it does. Meanwhile the next
 // instance says that it is running, and gets the outcome when there is one; it
 // takes new commands and does not act again on old ones.

@@ -119,6 +119,7 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 			reply.Protocol = wire.Version
 			reply.Recover = true
 			reply.Finishes = true
+			reply.Voids = true
 			_, reply.Delivers = s.inst.(Deliverer)
 		}
 		s.say(reply)
@@ -204,10 +205,15 @@ func (s *server) command(
 		s.waiting.Go(func() { s.answerAwait(awaits, cmd.ID, reply) })
 		return
 	case wire.OpCancel:
-		if err := s.cancel(cmd.ID); err != nil {
+		j, err := s.cancel(cmd)
+		if err != nil {
 			reply.Error = err.Error()
 		} else {
 			reply.OK = true
+		}
+		if j != nil {
+			s.waiting.Go(func() { s.answerCancel(j, reply) })
+			return
 		}
 	case wire.OpRecover:
 		fate, err := s.recover(cmd.ID)
@@ -521,28 +527,40 @@ func (s *server) fit(o instruments.Outcome) instruments.Outcome {
 	return o
 }
 
-// cancel ends the context of a job. One that has ended, or was never started, is
-// no error.
-func (s *server) cancel(id string) error {
-	s.mu.Lock()
-	j := s.jobs[id]
-	s.mu.Unlock()
-	if j != nil {
-		j.cancel()
-		return nil
+// heed is how long the answer to a cancel waits for the job to end. Measure may
+// have been called a moment before: it takes notice of the end of its context
+// before campaignd hears that nothing begins any more.
+const heed = 250 * time.Millisecond
+
+// answerCancel answers once a job that was called off has ended, or goes on.
+func (s *server) answerCancel(j *job, reply wire.Reply) {
+	select {
+	case <-j.done:
+	case <-time.After(heed):
 	}
-	j, _, fate, err := s.look(id)
+	s.say(reply)
+}
+
+// cancel ends the context of a job, and returns it. A command that was never
+// started is void from now on: the ledger holds it as cancelled, so that no start
+// of it acts, in this run of the program or in a later one. One that has ended is
+// no error.
+func (s *server) cancel(cmd instruments.Command) (*job, error) {
+	j, _, fate, err := s.look(cmd.ID)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case j != nil:
 		j.cancel()
+		return j, nil
 	case fate == instruments.FateRunning:
-		return fmt.Errorf("command %s is performed by an earlier instance of the program, "+
+		return nil, fmt.Errorf("command %s is performed by an earlier instance of the program, "+
 			"which cannot be reached any more",
-			id)
+			cmd.ID)
+	case fate == instruments.FateNotStarted:
+		return nil, s.ledger.void(cmd)
 	}
-	return nil
+	return nil, nil
 }
 
 // recover answers what became of a command.

@@ -241,15 +241,25 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 	}
 }
 
+// Voids implements instruments.Voider. A later process does not know what was
+// called off: nothing physical comes of it.
+func (i *Instrument) Voids() bool { return true }
+
 // Cancel implements instruments.Instrument. A command whose latency has not
-// passed ends as cancelled.
+// passed ends as cancelled, and so does one that was never started.
 func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if r := i.runs[cmd.ID]; r != nil && r.ends != nil && r.ends.Stop() {
+	r := i.runs[cmd.ID]
+	switch {
+	case r == nil:
+		r = &run{point: maps.Clone(cmd.Parameters), over: make(chan struct{})}
+		i.runs[cmd.ID] = r
+		r.end(instruments.Outcome{Status: instruments.Cancelled, Cause: "called off before it was started"})
+	case r.ends != nil && r.ends.Stop():
 		r.end(instruments.Outcome{Status: instruments.Cancelled, Cause: "called off before it was over"})
 	}
 	return nil

@@ -210,6 +210,9 @@ func TestLatencyAndCancel(t *testing.T) {
 	if err := i.Cancel(t.Context(), command("branin", 2)); err != nil {
 		t.Errorf("cancelling what never started: %v", err)
 	}
+	if o := perform(t, i, command("branin", 2)); o.Status != instruments.Cancelled {
+		t.Errorf("started after it was called off: %+v", o)
+	}
 
 	quick := instrument(t, simulated.Settings{Task: "branin", Latency: definition.Duration(time.Millisecond)}, 1)
 	if o := perform(t, quick, cmd); o.Status != instruments.Measured {

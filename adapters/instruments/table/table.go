@@ -47,7 +47,8 @@ type Instrument struct {
 	rows   map[string][]row   // by composition, see key
 
 	mu      sync.Mutex
-	started map[string]row // what each command of this process is answered with
+	started map[string]row  // what each command of this process is answered with
+	off     map[string]bool // commands that were called off before they were started
 }
 
 // row is one measured row. line is where the row begins in the file, from 1,
@@ -109,6 +110,7 @@ func New(cfg Settings, def definition.Campaign, baseDir string) (*Instrument, er
 		identity: fmt.Sprintf("%s, SHA-256 %.6x…", filepath.Base(path), sha256.Sum256(data)),
 		rows:     make(map[string][]row),
 		started:  make(map[string]row),
+		off:      make(map[string]bool),
 	}
 	if err := i.read(path, string(data), cfg.Columns); err != nil {
 		return nil, fmt.Errorf("the table: %w", err)
@@ -274,7 +276,9 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 		return fmt.Errorf("%w: command %s was started with another composition",
 			instruments.ErrRefused, cmd.ID)
 	}
-	i.started[cmd.ID] = r
+	if !i.off[cmd.ID] {
+		i.started[cmd.ID] = r
+	}
 	return nil
 }
 
@@ -284,8 +288,12 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 	if err := ctx.Err(); err != nil {
 		return instruments.Outcome{}, err
 	}
-	r, ok := i.answer(cmd)
-	if !ok {
+	r, off, ok := i.answer(cmd)
+	switch {
+	case off:
+		cause := "called off before it was started"
+		return instruments.Outcome{Status: instruments.Cancelled, Cause: cause}, nil
+	case !ok:
 		return instruments.Outcome{}, fmt.Errorf("%w: %s", instruments.ErrNotStarted, cmd.ID)
 	}
 	m := instruments.Arranged(&i.def, events.Measurement{
@@ -296,9 +304,22 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &m}, nil
 }
 
-// Cancel implements instruments.Instrument. It does nothing: every command has
-// ended by the time it can be called off.
-func (i *Instrument) Cancel(ctx context.Context, _ instruments.Command) error { return ctx.Err() }
+// Voids implements instruments.Voider.
+func (i *Instrument) Voids() bool { return true }
+
+// Cancel implements instruments.Instrument. A command that was started has ended
+// by then; one that was not is answered as cancelled from now on.
+func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if _, ok := i.started[cmd.ID]; !ok {
+		i.off[cmd.ID] = true
+	}
+	return nil
+}
 
 // Recover implements instruments.Recoverer. "Not started" is certain of any
 // other process's command, since this one answers from a file and keeps
@@ -307,18 +328,19 @@ func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (inst
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	if _, ok := i.answer(cmd); !ok {
+	if _, off, ok := i.answer(cmd); !ok && !off {
 		return instruments.FateNotStarted, nil
 	}
 	return instruments.FateFinished, nil
 }
 
-// answer is the row that a command was started with.
-func (i *Instrument) answer(cmd instruments.Command) (row, bool) {
+// answer is the row that a command was started with, or that it was called off
+// before.
+func (i *Instrument) answer(cmd instruments.Command) (r row, off, ok bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	r, ok := i.started[cmd.ID]
-	return r, ok
+	r, ok = i.started[cmd.ID]
+	return r, i.off[cmd.ID], ok
 }
 
 // find returns the row that answers cmd. The error wraps ErrRefused. All

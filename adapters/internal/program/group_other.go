@@ -2,7 +2,10 @@
 
 package program
 
-import "os/exec"
+import (
+	"errors"
+	"os/exec"
+)
 
 // Without process groups the program alone can be ended, not the helpers it
 // started; and only by force, because there is no signal that asks.
@@ -12,3 +15,5 @@ func ownGroup(*exec.Cmd) {}
 func terminate(*exec.Cmd) {}
 
 func kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+
+func hold(*exec.Cmd) (release func(), err error) { return nil, errors.ErrUnsupported }

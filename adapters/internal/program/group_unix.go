@@ -17,3 +17,9 @@ func terminate(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTE
 
 // kill ends the program and its helpers at once.
 func kill(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+
+// hold stops the program and its helpers until they are released.
+func hold(cmd *exec.Cmd) (release func(), err error) {
+	group := -cmd.Process.Pid
+	return func() { _ = syscall.Kill(group, syscall.SIGCONT) }, syscall.Kill(group, syscall.SIGSTOP)
+}

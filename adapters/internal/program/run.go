@@ -216,6 +216,10 @@ func (r *Run) KillFor(severed bool) {
 	kill(r.Cmd)
 }
 
+// Hold stops the program and its helpers where they stand, for a conformance
+// suite; release lets them go on.
+func (r *Run) Hold() (release func(), err error) { return hold(r.Cmd) }
+
 // Expect says that the program is about to end as it should.
 func (r *Run) Expect() {
 	r.mu.Lock()

@@ -25,6 +25,7 @@ const (
 	exitInput       = 2
 	exitStore       = 3
 	exitInterrupted = 4
+	exitUncounted   = 5
 )
 
 const exitHelp = `Exit codes:
@@ -32,7 +33,8 @@ const exitHelp = `Exit codes:
   1  the answer is no: a check failed, the campaign does not allow it now, or it needs a person first
   2  wrong usage or bad input: nothing was changed
   3  the store: there is none, it is in use, damaged, or of a newer version
-  4  interrupted: what was recorded is safe, the same command goes on`
+  4  interrupted: what was recorded is safe, the same command goes on
+  5  not counted: an instrument passed its check, and whether it acted once was not seen`
 
 var (
 	// errInterrupted is the cause of a context that a person's Ctrl-C ended.
@@ -43,6 +45,9 @@ var (
 	// errReported means that the answer is no and has been printed already: only
 	// the exit code is left to be chosen.
 	errReported = errors.New("reported")
+	// errUncounted is errReported where a check passed as far as could be seen
+	// without counting acts.
+	errUncounted = fmt.Errorf("%w: not counted", errReported)
 )
 
 // exits is the table of exit codes; each problem.Code has one. What a person
@@ -105,8 +110,11 @@ func badStore(format string, args ...any) error { return storeError{fmt.Errorf(f
 // A code without a row in exits would be 0, that is success: each new code needs
 // one.
 func exitCode(err error) int {
-	if err == nil {
+	switch {
+	case err == nil:
 		return exitOK
+	case errors.Is(err, errUncounted):
+		return exitUncounted
 	}
 	return exits[codeOf(err)]
 }

@@ -43,7 +43,9 @@ type checkFlags struct {
 	allowReal        bool
 	allowOutOfLimits bool
 	allowUnjudged    bool
+	uncounted        bool
 	noKill           bool
+	readings         int
 	patience         time.Duration
 }
 
@@ -70,17 +72,23 @@ What an instrument says does not show what it does. With --acts ACTS its acts ar
 counted after every check: the device's side appends a line to the file ACTS for
 each physical act, which is the identifier of the command, or two lines, "ID begin"
 and "ID end". A line with anything else means that something moved that had not
-been asked for. A program finds the path of the file in the variable CAMPAIGND_ACTS.
-Without --acts the check does not see whether the instrument acted once, and says so.
+been asked for. A line may end with what was really set, as in ID begin {"salt":1.1},
+and "ID part 2" is the second step of one act. A program finds the path of the file in
+the variable CAMPAIGND_ACTS. Without --acts the check does not see whether the
+instrument acted once, says so, and exits 5 where all else passed: --uncounted
+accepts that.
 
 On an instrument that is not simulated only its description is checked, unless
---allow-real consents to experiments, some of which are interrupted. With
---no-kill its program is not killed.
+--allow-real consents to experiments, some of which are interrupted. How many there
+are is said before the first. --readings lets it measure less, and see less: a value
+in five that is of another run, and what one run carries over to the next, show only in
+eleven measurements. With --no-kill its program is not killed.
 
 Experiments may fail: a check that comes upon a failed, infeasible, deferred or
 refused one is made again elsewhere, after a deferral with pauses of 5 s, 10 s and so
 on until --patience is used up. What could not be judged is not passed. Exits 1 where
-a check fails, or could not be judged; with --allow-unjudged only where one fails.`,
+a check fails, or could not be judged; with --allow-unjudged only where one fails. A
+device that cannot stop what has begun says so when it is cancelled, and passes.`,
 		Example: `  campaignd instrument check examples/process.yaml --acts acts.txt
   campaignd instrument check examples/process.yaml --at lipf6=1,dmc=0.5 --at lipf6=0.5,dmc=1
   campaignd instrument check robot.yaml --allow-real --acts /mnt/robot/acts.txt --patience 2h`,
@@ -100,6 +108,10 @@ a check fails, or could not be judged; with --allow-unjudged only where one fail
 		"also ask such an instrument for compositions just outside its limits")
 	cmd.Flags().BoolVar(&flags.allowUnjudged, "allow-unjudged", false,
 		"exit 0 also where checks could not be judged")
+	cmd.Flags().BoolVar(&flags.uncounted, "uncounted", false,
+		"exit 0 also where acts were not counted (without --acts)")
+	cmd.Flags().IntVar(&flags.readings, "readings", instrumenttest.Readings,
+		fmt.Sprintf("how many `measurements` tell whose a value is, at least %d", instrumenttest.LeastReadings))
 	cmd.Flags().DurationVar(&flags.patience, "patience", time.Minute,
 		"the longest a measurement may take, and how long an instrument may defer")
 	return cmd
@@ -107,7 +119,8 @@ a check fails, or could not be judged; with --allow-unjudged only where one fail
 
 // checkInstrument runs the suite and prints its report. The answer is no (exit
 // code 1) where a check failed or, without --allow-unjudged, could not be
-// judged.
+// judged. What passed uncounted has an exit code of its own: a script reads that
+// and not the report.
 //
 // The lock comes before the first experiment and after everything that can be
 // refused; a description alone needs none.
@@ -119,6 +132,9 @@ func (a *app) checkInstrument(ctx context.Context, file string, flags checkFlags
 	if t.file == nil {
 		return badInput("%s is a store; the check takes a campaign file", file)
 	}
+	if flags.readings < instrumenttest.LeastReadings {
+		return badInput("--readings %d: it takes at least %d measurements", flags.readings, instrumenttest.LeastReadings)
+	}
 	env, err := a.checkEnv(ctx, t, flags)
 	if err != nil {
 		return err
@@ -129,6 +145,7 @@ func (a *app) checkInstrument(ctx context.Context, file string, flags checkFlags
 			return err
 		}
 		defer release()
+		a.remark("up to %d experiments on a device that is sound, more where some fail", instrumenttest.Experiments(env))
 	}
 	report, err := instrumenttest.Examine(ctx, env)
 	if err != nil {
@@ -151,6 +168,11 @@ func (a *app) checkInstrument(ctx context.Context, file string, flags checkFlags
 	}
 	if len(report.Failed()) > 0 || len(unjudged) > 0 && !flags.allowUnjudged {
 		return errReported
+	}
+	if report.Uncounted() > 0 && !flags.uncounted {
+		a.remark("everything passed but what was not counted: " +
+			"--acts FILE counts what the device did, --uncounted lets it pass")
+		return errUncounted
 	}
 	return nil
 }
@@ -242,6 +264,7 @@ func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrum
 		AllowRuns:        flags.allowReal,
 		NoKill:           flags.noKill,
 		AllowOutOfLimits: flags.allowOutOfLimits,
+		Readings:         flags.readings,
 		Patience:         flags.patience,
 	}, nil
 }

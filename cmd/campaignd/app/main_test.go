@@ -195,7 +195,7 @@ func scriptField(ts *testscript.TestScript, neg bool, args []string) {
 func TestHelp(t *testing.T) {
 	var out bytes.Buffer
 	root := newRoot(&app{registry: Builtin(), stdin: strings.NewReader(""), stdout: &out, stderr: &out})
-	for _, exit := range []int{exitOK, exitFailed, exitInput, exitStore, exitInterrupted} {
+	for _, exit := range []int{exitOK, exitFailed, exitInput, exitStore, exitInterrupted, exitUncounted} {
 		if !strings.Contains(root.Long, fmt.Sprintf("\n  %d  ", exit)) {
 			t.Errorf("the exit code %d is not documented", exit)
 		}

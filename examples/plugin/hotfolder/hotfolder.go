@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -40,8 +41,12 @@ func (*Settings) Check(*definition.Campaign, definition.Path) []definition.Fault
 func (s *Settings) Words(*definition.Campaign) string                            { return "the robot that watches " + s.Folder }
 
 // robot watches a folder. An order is an instruments.Command in the file
-// ID.order, its result an instruments.Outcome in ID.result.
-type robot string
+// ID.order, its result an instruments.Outcome in ID.result. What was called off
+// has a note in ID.cancel, and is not ordered any more.
+type robot struct {
+	folder string
+	mu     *sync.Mutex // of orders and notes: one of them is first
+}
 
 func open(
 	_ context.Context, def definition.Campaign, env instruments.Environment,
@@ -49,22 +54,27 @@ func open(
 	var s Settings
 	err := def.Driver().Decode(&s)
 	folder := filepath.Join(env.Folder, s.Folder)
-	return robot(folder), errors.Join(err, os.MkdirAll(folder, 0o755))
+	return robot{folder, new(sync.Mutex)}, errors.Join(err, os.MkdirAll(folder, 0o755))
 }
 
 func (r robot) path(cmd instruments.Command, ending string) string {
-	return filepath.Join(string(r), url.PathEscape(cmd.ID)+ending)
+	return filepath.Join(r.folder, url.PathEscape(cmd.ID)+ending)
 }
 
 func (r robot) Describe(context.Context) (instruments.Description, error) {
-	return instruments.Description{Name: "hotfolder", Identity: string(r), Capacity: 1}, nil
+	return instruments.Description{Name: "hotfolder", Identity: r.folder, Capacity: 1}, nil
 }
 
 // Start writes the order under another name first: the robot never reads half
 // of one.
 func (r robot) Start(ctx context.Context, cmd instruments.Command) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if fate, err := r.Recover(ctx, cmd); err != nil || fate != instruments.FateNotStarted {
 		return err
+	}
+	if _, err := os.Stat(r.path(cmd, ".cancel")); err == nil {
+		return fmt.Errorf("%w: it was called off before it was ordered", instruments.ErrRefused)
 	}
 	order, _ := json.Marshal(cmd)           // of numbers and texts: it has a JSON
 	written := r.path(cmd, "."+rand.Text()) // of this call alone: several may come at once
@@ -93,8 +103,13 @@ func (r robot) Await(ctx context.Context, cmd instruments.Command) (outcome inst
 	}
 }
 
-// Cancel leaves a note that the robot may read.
+// Voids implements instruments.Voider: the note outlives the process.
+func (robot) Voids() bool { return true }
+
+// Cancel leaves a note that the robot may read, and that Start does.
 func (r robot) Cancel(_ context.Context, cmd instruments.Command) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return os.WriteFile(r.path(cmd, ".cancel"), nil, 0o644)
 }
 

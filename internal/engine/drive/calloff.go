@@ -99,7 +99,11 @@ func (o callingOff) void(ctx context.Context) (events.Voided, error) {
 	ctx, stop := context.WithTimeout(ctx, callOffWithin)
 	defer stop()
 	if !o.order.EndProgram {
-		return events.VoidedByInstrument, o.instrument.Cancel(ctx, o.cmd)
+		err := o.instrument.Cancel(ctx, o.cmd)
+		if errors.Is(err, instruments.ErrUnstoppable) {
+			err = nil // an answer, too: what has begun goes on, and nothing more begins
+		}
+		return events.VoidedByInstrument, err
 	}
 	ender, ok := o.instrument.(instruments.Ender)
 	if !ok {

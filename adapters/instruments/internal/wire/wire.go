@@ -58,7 +58,7 @@ type Reply struct {
 	// Without ID and Command it is a remark of the program's own, which is
 	// logged.
 	Error string `json:"error,omitempty"`
-	// Protocol, Recover, Finishes and Delivers answer the handshake.
+	// Protocol, Recover, Finishes, Delivers and Voids answer the handshake.
 	Protocol int `json:"protocol,omitempty"`
 	// Recover: the program knows commands of its earlier runs.
 	Recover bool `json:"recover,omitempty"`
@@ -68,12 +68,18 @@ type Reply struct {
 	// Delivers: quantities come after an experiment has ended, and the program
 	// answers deliver.
 	Delivers bool `json:"delivers,omitempty"`
+	// Voids: a command whose cancel was answered never begins any more, whatever
+	// is read or sent later.
+	Voids bool `json:"voids,omitempty"`
 	// Description answers describe.
 	Description *instruments.Description `json:"description,omitempty"`
 	// Later answers describe where the device cannot be described yet: why.
 	Later string `json:"later,omitempty"`
 	// OK answers start and cancel.
 	OK bool `json:"ok,omitempty"`
+	// Cannot comes with Error in the answer to cancel: the command has begun, and
+	// the device cannot stop it.
+	Cannot bool `json:"cannot,omitempty"`
 	// Refused answers a start that was not and will not be acted on.
 	Refused string `json:"refused,omitempty"`
 	// Fate answers recover.

@@ -1,0 +1,4 @@
+package instrumenttest
+
+// Only has the suite run the named checks and no other.
+func (e *Env) Only(names ...string) { e.only = names }
