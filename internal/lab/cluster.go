@@ -474,6 +474,10 @@ func (c *cluster) hear(e events.Event) {
 		c.lab.announce()
 		return
 	}
+	if e.Campaign == events.DevicesStream {
+		c.lab.devices.Hear(e.Sequence)
+		return
+	}
 	if name, ok := events.StoreOfStream(e.Campaign); ok {
 		c.lab.mu.Lock()
 		s := c.lab.stores[store.In(c.lab.options.Database, name)]

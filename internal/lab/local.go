@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/devices"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -33,6 +34,9 @@ type LocalOptions struct {
 	// Slots bounds how many computations go on at once: see
 	// [drive.Runner.Slots].
 	Slots chan struct{}
+	// Devices is the queue of the lab's devices to the store; nil for a program without a lab's
+	// log.
+	Devices *devices.Store
 	// Remark, if set, takes what a person should know of a campaign and no
 	// event says. It may be called by several goroutines.
 	Remark func(campaign, text string)
@@ -166,9 +170,18 @@ func (h *Local) Submit(ctx context.Context, name string, r engine.Request) ([]ev
 	}
 	stored, err := engine.Submit(ctx, h.log, core, r, time.Now())
 	if err == nil {
-		equip.EndTickets(h.address, core.State())
+		if err := equip.EndTickets(h.address, h.options.Devices.Campaign(name), core.State(), false); err != nil {
+			h.remark(name, "the lab's log does not have yet that %s is done with its device: %v", name, err)
+		}
 	}
 	return stored, err
+}
+
+// remark is for what a person should know of a campaign and no event says.
+func (h *Local) remark(campaign, format string, args ...any) {
+	if h.options.Remark != nil {
+		h.options.Remark(campaign, fmt.Sprintf(format, args...))
+	}
 }
 
 // settle waits until what an earlier writer of the campaign has left on its way

@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -61,6 +60,7 @@ func (h *Local) Start(
 ) (*Run, error) {
 	c := &Run{store: h, hooks: hooks, since: time.Now(), started: make(chan struct{})}
 	c.over, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	equipment.Devices = h.options.Devices.Campaign(name)
 	c.runner = &drive.Runner{
 		Registry:   h.options.Registry,
 		Log:        h.log,
@@ -207,7 +207,5 @@ func (c *Run) status() control.Running {
 
 // remark is for what a person should know and no event says.
 func (c *Run) remark(format string, args ...any) {
-	if c.store.options.Remark != nil {
-		c.store.options.Remark(c.runner.Campaign, fmt.Sprintf(format, args...))
-	}
+	c.store.remark(c.runner.Campaign, format, args...)
 }

@@ -43,11 +43,13 @@ const Variable = "CAMPAIGND_LOCKS"
 type Holder struct {
 	Device string `json:"device"`
 	// Campaign is empty where a check drives it; Store is where to look.
-	Campaign string    `json:"campaign,omitempty"`
-	Store    string    `json:"store"`
-	PID      int       `json:"pid"`
-	User     string    `json:"user"`
-	Since    time.Time `json:"since"`
+	Campaign string `json:"campaign,omitempty"`
+	Store    string `json:"store"`
+	PID      int    `json:"pid"`
+	User     string `json:"user"`
+	// Host is the name of its machine, where that may be another one.
+	Host  string    `json:"host,omitempty"`
+	Since time.Time `json:"since"`
 	// Capacity is how many may have the device at a time, themselves among
 	// them; less than 1 stands for 1. Of all who have it the smallest holds.
 	Capacity int `json:"capacity,omitempty"`
@@ -66,8 +68,12 @@ func (h Holder) who() string {
 	if h.Campaign != "" {
 		what = "the campaign " + h.Campaign
 	}
-	return fmt.Sprintf("%s (process %d of %s since %s, in %s)",
-		what, h.PID, h.User, h.Since.Local().Format(time.DateTime), h.Store)
+	of := "of " + h.User
+	if h.Host != "" {
+		of = "on " + h.Host
+	}
+	return fmt.Sprintf("%s (process %d %s since %s, in %s)",
+		what, h.PID, of, h.Since.Local().Format(time.DateTime), h.Store)
 }
 
 // HeldError says that others have the device, or come first.
@@ -78,12 +84,12 @@ type HeldError struct {
 	More int
 	// Next is true where the device is free and Holder was there before.
 	Next bool
+	// Turn is true where commands wait for each other, and not campaigns.
+	Turn bool
 	// Left is the file in which a process that has ended left word of its
 	// command: the device may be at work on it. Empty where the others are
 	// alive.
 	Left string
-
-	turn bool
 }
 
 func (e *HeldError) Error() string {
@@ -98,7 +104,7 @@ func (e *HeldError) Error() string {
 			e.Device, e.Holder.Command, e.Holder.Campaign, e.Holder.Store, e.Left)
 	case e.Next:
 		return fmt.Sprintf("%s is free, and %s has waited for it before", e.Device, who)
-	case e.turn:
+	case e.Turn:
 		return fmt.Sprintf("%s is at work for %s", e.Device, who)
 	}
 	return fmt.Sprintf("%s is driven by %s, and the two would disturb each other. Try again when that has ended; "+
@@ -394,7 +400,7 @@ func (l *Lease) Try() error {
 		l.text.Waiting = err != nil // others see what is written
 		return err
 	}
-	held := &HeldError{Device: l.q.device, turn: l.q.turn, Next: len(have) < most}
+	held := &HeldError{Device: l.q.device, Turn: l.q.turn, Next: len(have) < most}
 	if held.Next {
 		have = nil
 	}

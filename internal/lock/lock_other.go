@@ -15,3 +15,6 @@ func systemDir() string { return filepath.Join(os.TempDir(), "campaignd-locks") 
 func tryLock(path string) (*os.File, error) {
 	return nil, &os.PathError{Op: "lock", Path: path, Err: errors.ErrUnsupported}
 }
+
+// Supported returns nil where the system has such locks.
+func Supported() error { return errors.ErrUnsupported }

@@ -38,3 +38,6 @@ func tryLock(path string) (*os.File, error) {
 	}
 	return os.NewFile(uintptr(handle), path), nil
 }
+
+// Supported returns nil where the system has such locks.
+func Supported() error { return nil }
