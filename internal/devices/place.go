@@ -93,6 +93,11 @@ func (p *Place) Try() error {
 			return nil
 		}
 		have, before, room := l.ahead(&p.me)
+		left, under := p.left(l)
+		if left {
+			before = nil
+		}
+		room = room || under
 		tickets := []events.DeviceTicket{p.me.DeviceTicket}
 		if room && (len(before) == 0 || p.overdue(l, before[0])) {
 			var payloads []events.Payload
@@ -160,6 +165,20 @@ func (p *Place) earlier(l *line) (all []events.Sequence) {
 		}
 	}
 	return all
+}
+
+// left reports whether the campaign has the device by tickets of an earlier process: a restart
+// is no way to the back of the queue. under is set where the device is at work for it, which
+// cannot be undone by waiting: the campaign has to learn what became of that, and others wait
+// for it meanwhile.
+func (p *Place) left(l *line) (left, under bool) {
+	for _, e := range l.of(p.me.Store, p.me.Campaign) {
+		if e.Device == p.me.Device && !e.waiting && (p.me.Command == "" || p.means(e)) {
+			left = true
+			under = under || e.Command != ""
+		}
+	}
+	return left, under
 }
 
 // overdue reports whether one who comes first could have the device, and has not come for it.

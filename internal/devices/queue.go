@@ -260,8 +260,9 @@ func kindOf(payload events.Payload) events.Kind {
 	return events.KindDeviceFreed
 }
 
-// retryAfter is how soon what has ended is freed again where the log took no events.
-const retryAfter = time.Second
+// retryAfter is how soon what has ended is freed again where the log took no events; a test's is
+// shorter.
+var retryAfter = time.Second
 
 // pay has freed what is owed, now or as soon as the log takes events. The campaign does not
 // wait for it. The caller holds mu.
