@@ -141,12 +141,11 @@ func (h *handle) Err() error            { return nil }
 func (h *handle) Probe() error          { return nil }
 func (h *handle) Close() error          { return nil }
 
-// shared opens a log in memory for any number of processes, as one in a database.
-func shared(w *world) func(p *process) *lablog.Log {
-	log := memlog.New()
-	return func(p *process) *lablog.Log {
-		own, err := lablog.Open("postgres://db/lab/.campaignd", lablog.Options{
-			Open: func(string) (events.Store, error) { return &handle{log: log, of: p, broken: w.broken}, nil },
+// opened opens the lab's log of an address for each process, in a store that outlives it.
+func (w *world) opened(address string, log func(p *process) events.Log) {
+	w.open = func(p *process) *lablog.Log {
+		own, err := lablog.Open(address, lablog.Options{
+			Open: func(string) (events.Store, error) { return &handle{log: log(p), of: p, broken: w.broken}, nil },
 		})
 		if err != nil {
 			w.t.Fatal(err)
@@ -162,7 +161,8 @@ func newWorld(t testing.TB, seed uint64, processes, campaigns int, broken rule) 
 		atWork: make(map[string]*driven), begun: make(map[string]int),
 	}
 	w.capacity, w.works = 1+w.random.IntN(3), 1+w.random.IntN(2)
-	w.open = shared(w)
+	log := memlog.New()
+	w.opened("postgres://db/lab/.campaignd", func(*process) events.Log { return log })
 	for n := range processes {
 		w.processes = append(w.processes, &process{n: n})
 	}
