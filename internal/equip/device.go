@@ -33,15 +33,31 @@ import (
 func TakeDevice(
 	d instruments.Description, where string, remark func(format string, args ...any),
 ) (release func(), err error) {
-	lease, err := lock.Take(lock.Dir(), holderOf(d, "", where, 1))
-	if errors.Is(err, errors.ErrUnsupported) {
+	if err := lock.Supported(); err != nil {
 		remark("nothing keeps campaigns off %s: %v", deviceOf(d), err)
 		return func() {}, nil
 	}
-	if err != nil {
+	if err := seen(deviceOf(d)); err != nil {
 		return nil, err
 	}
-	return lease.Release, nil
+	var place Place
+	taken, err := place.take(holderOf(d, "", where, 1), nil)
+	if err != nil {
+		place.Leave()
+		return nil, err
+	}
+	return taken.Release, nil
+}
+
+// seen refuses to drive a device whose locks the other programs of the machine may not see.
+func seen(device string) error {
+	dir, hidden := lock.Look()
+	if hidden == "" {
+		return nil
+	}
+	return problem.New(problem.NotPossible, "%s is not driven: other programs of this machine may not see that it is taken, "+
+		"and would drive it too; its locks are in %s, and %s", device, dir, hidden).
+		With(problem.Remedy{Text: lock.Remedy()})
 }
 
 // deviceOf is by what campaigns of a machine know that they mean one device: a
@@ -224,7 +240,7 @@ func leasing(h lock.Holder, queue *devices.Campaign) *seats {
 	if queue != nil {
 		s.enter = append(s.enter, func() (seat, error) { return queue.Enter(h.Device, h.Capacity, ""), nil })
 	}
-	s.enter = append(s.enter, func() (seat, error) { return ofMachine(lock.Enter(lock.Dir(), h)) })
+	s.ofMachine(func(dir string) (seat, error) { return lock.Enter(dir, h) })
 	return s
 }
 
@@ -322,7 +338,13 @@ func (d *device) turn(command string) *seats {
 		s.enter = append(s.enter, func() (seat, error) { return d.queue.Enter(d.holder.Device, d.works, command), nil })
 	}
 	if d.holder.Capacity > 1 {
-		s.enter = append(s.enter, func() (seat, error) { return ofMachine(lock.EnterTurn(lock.Dir(), d.at())) })
+		s.ofMachine(func(dir string) (seat, error) {
+			l, err := lock.EnterTurn(dir, d.at())
+			if d.queue.Shared() {
+				return passing{l}, err
+			}
+			return l, err
+		})
 	}
 	return s
 }
@@ -355,12 +377,17 @@ func (d *device) Adopt(commands []string) (map[string]drive.HeldTicket, error) {
 		failed = err
 	}
 	if d.holder.Capacity > 1 {
-		turns, err := lock.Adopt(lock.Dir(), d.at(), commands)
-		for command, l := range turns {
-			add(command, l)
+		if d.queue.Shared() {
+			commands = nil // see passing
 		}
-		if !errors.Is(err, errors.ErrUnsupported) {
-			failed = errors.Join(failed, err)
+		for _, dir := range lock.Dirs() {
+			turns, err := lock.Adopt(dir, d.at(), commands)
+			for command, l := range turns {
+				add(command, l)
+			}
+			if !errors.Is(err, errors.ErrUnsupported) {
+				failed = errors.Join(failed, err)
+			}
 		}
 	}
 	tickets := make(map[string]drive.HeldTicket, len(adopted))
@@ -410,14 +437,24 @@ func (t *ticket) End() {
 	delete(t.device.open, t.seat)
 }
 
-// ofMachine is a seat of this machine, or none on a system without locks. A campaign there can
+// ofMachine adds the seats of this machine, none on a system without locks. A campaign there can
 // disturb another, which a remark says; refusing would leave such a system without instruments.
-func ofMachine(l *lock.Lease, err error) (seat, error) {
-	if errors.Is(err, errors.ErrUnsupported) {
-		return new(seats), nil
+func (s *seats) ofMachine(enter func(dir string) (seat, error)) {
+	if lock.Supported() != nil {
+		return
 	}
-	return l, err
+	for _, dir := range lock.Dirs() {
+		s.enter = append(s.enter, func() (seat, error) { return enter(dir) })
+	}
 }
+
+// passing is a turn on this machine of a campaign that may go on elsewhere when its process has
+// ended: the lab's queue keeps its command then. Noted in a file it would stay for ever, since
+// no process takes that up.
+type passing struct{ *lock.Lease }
+
+// Begin implements [seat].
+func (p passing) Begin(string) error { return p.Check() }
 
 // EndTickets makes room at the devices that a campaign used, which is not run
 // now, for commands whose fate is known, or that its log does not have: a ticket
@@ -427,7 +464,9 @@ func EndTickets(store string, queue *devices.Campaign, s *campaign.State, all bo
 	if !s.Definition.Measures() || s.Definition.ByHand() {
 		return nil
 	}
-	lock.Forget(lock.Dir(), s.Name, absolute(store), func(command string) bool { return atWork(s, command) })
+	for _, dir := range lock.Dirs() {
+		lock.Forget(dir, s.Name, absolute(store), func(command string) bool { return atWork(s, command) })
+	}
 	return queue.Forget(func(command string) bool { return !atWork(s, command) }, all)
 }
 

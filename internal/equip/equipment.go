@@ -46,6 +46,9 @@ type Equipment struct {
 	Place *Place
 	// Devices, if set, is the queue of the lab's devices to the campaign.
 	Devices *devices.Campaign
+	// Unleased has Prepare take no device: the process that drives the campaign does, on whichever
+	// machine.
+	Unleased bool
 
 	registry    registry.Registry
 	environment instruments.Environment
@@ -116,6 +119,11 @@ func (e *Equipment) Lease(
 		e.device.close()
 		e.device = nil
 	}
+	if !e.Devices.Shared() {
+		if err := seen(deviceOf(d)); err != nil {
+			return nil, err
+		}
+	}
 	room := capacity(e.registry, e.environment.Folder, source, remark)
 	holder := holderOf(d, campaign, e.environment.Store, room)
 	place := e.Place
@@ -165,7 +173,7 @@ func (e *Equipment) Prepare(
 	if err := instruments.Compatible(description, def); err != nil {
 		return def, problem.New(problem.Invalid, "%w", err)
 	}
-	if !engine.Exclusive(def, description) {
+	if e.Unleased || !engine.Exclusive(def, description) {
 		return def, nil
 	}
 	_, err = e.Lease(description, def.Name, source)

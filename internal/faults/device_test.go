@@ -61,7 +61,8 @@ func runDevice(t *testing.T, program string, capacity, experiments, kills int) d
 			last, at = trial.measured, time.Now()
 		}
 		if time.Since(at) > goOnTime {
-			t.Fatalf("after %d of %d experiments nothing goes on", trial.measured, experiments*lineCampaigns)
+			t.Fatalf("after %d of %d experiments nothing goes on: %s", trial.measured, experiments*lineCampaigns,
+				strings.Join(r.Primary.SQL(t, `select convert_from(said, 'UTF8') from cd_worker where until > clock_timestamp()`), "\n"))
 		}
 	}
 	r.home()

@@ -582,6 +582,7 @@ func (l *Lab) define(
 	if err != nil {
 		return nil, unanswered(err)
 	}
+	equipment.Unleased = l.cluster != nil
 	def, err = equipment.Prepare(ctx, def, file.Source)
 	var held *lock.HeldError
 	if errors.As(err, &held) {

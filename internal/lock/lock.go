@@ -36,7 +36,7 @@ import (
 )
 
 // Variable is the environment variable that names another folder than the
-// system's, for machines on which /tmp is not the same for all users.
+// system's, for programs that do not see that.
 const Variable = "CAMPAIGND_LOCKS"
 
 // Holder says who drives a device, or wants to.
@@ -136,14 +136,6 @@ func (e *LostError) Unwrap() error { return e.Err }
 // never leaves the package: what a caller gets is a [HeldError], which says by
 // whom.
 var errHeld = errors.New("locked")
-
-// Dir is the folder of this machine's locks.
-func Dir() string {
-	if dir := os.Getenv(Variable); dir != "" {
-		return dir
-	}
-	return systemDir()
-}
 
 // Take takes h.Device, or returns a [HeldError]; on a system without such locks
 // an error that wraps [errors.ErrUnsupported].

@@ -9,9 +9,6 @@ import (
 	"syscall"
 )
 
-// systemDir is the same for every user, which os.TempDir need not be.
-func systemDir() string { return "/tmp/campaignd-locks" }
-
 // tryLock opens the file, which another user may have created, and locks it. It
 // creates the file only if it does not exist: in such folders, systems refuse
 // O_CREATE for the files of other users.
