@@ -2,8 +2,13 @@ package lab
 
 import (
 	"context"
+	"errors"
+	"slices"
 
-	"github.com/campaignd/campaignd/internal/equip"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/devices"
+	"github.com/campaignd/campaignd/internal/lablog"
 )
 
 // review frees what a campaign has left in the queue of the lab's devices that no process
@@ -12,17 +17,11 @@ import (
 //
 // A process that drives the campaign sees to that itself, also one that is about to.
 func (l *Lab) review(path, name string) {
-	l.mu.Lock()
-	var s *member
-	for _, m := range l.ordered {
-		if l.relative(m.path) == path {
-			s = m
-		}
-	}
-	l.mu.Unlock()
-	if s == nil {
+	i := slices.IndexFunc(l.list(), func(s *member) bool { return l.relative(s.path) == path })
+	if i < 0 {
 		return
 	}
+	s := l.list()[i]
 	c := s.campaign(name)
 	if c == nil {
 		return
@@ -43,7 +42,7 @@ func (l *Lab) review(path, name string) {
 		}
 		err = at.hold(l.ctx, func(local *Local) error { return local.leaveDevices(l.ctx, name, true) })
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, events.ErrInUse) {
 		l.options.Log("what %s has left at its device cannot be freed yet: %v", name, err)
 	}
 }
@@ -63,5 +62,67 @@ func (h *Local) leaveDevices(ctx context.Context, name string, all bool) error {
 	if err != nil {
 		return err
 	}
-	return equip.EndTickets(h.address, h.options.Devices.Campaign(name), core.State(), all)
+	h.endTickets(core, all)
+	return nil
+}
+
+// ownDevices is the queue of a lab in a database for a program that holds one store of it.
+type ownDevices struct {
+	log      *lablog.Log
+	queue    *devices.Queue
+	database string
+	options  LocalOptions
+}
+
+// queue returns the queue of the lab's devices to a campaign of the store; nil where there is
+// no lab's log.
+func (h *Local) queue(name string) (*devices.Campaign, error) {
+	if h.options.Devices != nil || !store.InDatabase(h.address) {
+		return h.options.Devices.Campaign(name), nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.devices == nil {
+		database, _, err := store.Split(h.address)
+		if err != nil {
+			return nil, err
+		}
+		log, err := lablog.Open(lablog.Address(database), lablog.Options{})
+		if err != nil {
+			return nil, err
+		}
+		own := &ownDevices{log: log, database: database, options: h.options}
+		own.queue = devices.New(log, devices.Options{Review: own.review})
+		h.devices = own
+	}
+	return h.devices.queue.Store(store.Name(h.address)).Campaign(name), nil
+}
+
+// review is [Lab.review] of a program that holds one store of the lab.
+func (o *ownDevices) review(name, of string) {
+	ctx := context.Background()
+	log, err := o.log.Store()
+	if err != nil {
+		return
+	}
+	if started, err := ToGoOn(ctx, log, name); err != nil || slices.Contains(started, of) {
+		return
+	}
+	local, err := OpenLocal(ctx, store.In(o.database, name), LocalOptions{
+		Registry: o.options.Registry, Build: o.options.Build, MustExist: true, Devices: o.queue.Store(name),
+	})
+	if err != nil {
+		return // another process has it
+	}
+	_ = local.leaveDevices(ctx, of, true) // it is looked at again
+	_ = local.Close()
+}
+
+// close lets go of the lab's log; nil does nothing.
+func (o *ownDevices) close() error {
+	if o == nil {
+		return nil
+	}
+	o.queue.Close()
+	return o.log.Close()
 }

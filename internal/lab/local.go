@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/telemetry"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // LocalOptions say how a store is opened and its campaigns are run.
@@ -34,8 +36,8 @@ type LocalOptions struct {
 	// Slots bounds how many computations go on at once: see
 	// [drive.Runner.Slots].
 	Slots chan struct{}
-	// Devices is the queue of the lab's devices to the store; nil for a program without a lab's
-	// log.
+	// Devices is the queue of the lab's devices to the store. Where it is nil, and the store is in
+	// a database, the lab's log there is opened; a folder's has none but with its server.
 	Devices *devices.Store
 	// Remark, if set, takes what a person should know of a campaign and no
 	// event says. It may be called by several goroutines.
@@ -68,8 +70,9 @@ type Local struct {
 	direct sync.Mutex
 
 	mu      sync.Mutex
-	running []*Run   // in the order of their start
-	metrics *metrics // nil before the first campaign is started
+	devices *ownDevices // nil where they are given, or there are none
+	running []*Run      // in the order of their start
+	metrics *metrics    // nil before the first campaign is started
 }
 
 // OpenLocal opens a store. What is in it is read first, so that one that is
@@ -114,7 +117,9 @@ func (h *Local) Close() error {
 		h.metrics.close()
 		h.metrics = nil
 	}
-	return h.log.Close()
+	err := h.devices.close()
+	h.devices = nil
+	return errors.Join(err, h.log.Close())
 }
 
 // Record implements [Store].
@@ -168,13 +173,25 @@ func (h *Local) Submit(ctx context.Context, name string, r engine.Request) ([]ev
 	if err != nil {
 		return nil, err
 	}
+	underWay := slices.ContainsFunc(core.State().Experiments, func(x campaign.Experiment) bool { return engine.AtWork(&x) })
 	stored, err := engine.Submit(ctx, h.log, core, r, time.Now())
-	if err == nil {
-		if err := equip.EndTickets(h.address, h.options.Devices.Campaign(name), core.State(), false); err != nil {
-			h.remark(name, "the lab's log does not have yet that %s is done with its device: %v", name, err)
-		}
+	if err == nil && underWay {
+		h.endTickets(core, false)
 	}
 	return stored, err
+}
+
+// endTickets makes room at the devices of a campaign that is not run, as [equip.EndTickets]
+// does. Where that fails, whoever waits behind the campaign has it looked at again.
+func (h *Local) endTickets(core *engine.Core, all bool) {
+	name := core.State().Name
+	queue, err := h.queue(name)
+	if err == nil {
+		err = equip.EndTickets(h.address, queue, core.State(), all)
+	}
+	if err != nil {
+		h.remark(name, "the lab's log does not have yet that %s is done with its device: %v", name, err)
+	}
 }
 
 // remark is for what a person should know of a campaign and no event says.

@@ -60,7 +60,10 @@ func (h *Local) Start(
 ) (*Run, error) {
 	c := &Run{store: h, hooks: hooks, since: time.Now(), started: make(chan struct{})}
 	c.over, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	equipment.Devices = h.options.Devices.Campaign(name)
+	var err error
+	if equipment.Devices, err = h.queue(name); err != nil {
+		return nil, err
+	}
 	c.runner = &drive.Runner{
 		Registry:   h.options.Registry,
 		Log:        h.log,
@@ -85,7 +88,7 @@ func (h *Local) Start(
 	if err := h.register(c); err != nil {
 		return nil, err
 	}
-	err := h.settle(ctx, name)
+	err = h.settle(ctx, name)
 	if err == nil {
 		err = c.runner.Start(ctx)
 	}
