@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// line is what the stream of the devices says: who has them, and who waits. It is a pure fold.
+// line is the queue: the tickets that hold, and the places of those who wait. It is a pure fold.
 type line struct {
 	last    events.Sequence // of the newest event of the stream
 	entries []*entry        // in the order in which they came
@@ -82,8 +82,8 @@ func (e *entry) same(other *entry) bool {
 }
 
 // ahead returns who has the device that an entry is for, and who waits for it and comes first,
-// as far as that matters to the entry; room is set where the device has room for it, whoever
-// waits.
+// as far as that matters to the entry; room is set where the device has room for it, apart from
+// those who wait.
 //
 // A ticket of a command competes with those of all other commands, of its own campaign too. A
 // campaign's own competes with other campaigns: those that have the device, and those of whose

@@ -25,7 +25,7 @@ func (q *Queue) Store(path string) *Store {
 	return &Store{q, path}
 }
 
-// Campaign returns the queue to a campaign of the store, nil where there is none.
+// Campaign returns the queue to a campaign of the store; of a nil store it is nil.
 func (s *Store) Campaign(name string) *Campaign {
 	if s == nil {
 		return nil
@@ -227,8 +227,8 @@ func (p *Place) check() error {
 	return nil
 }
 
-// Begin notes the command that the device is sent. A place that was entered for another one
-// changes it: what is at work stays one command.
+// Begin notes the command that the device is sent. A place that was entered for another command
+// changes it, and stays one ticket.
 func (p *Place) Begin(command string) error {
 	q := p.c.q
 	q.mu.Lock()

@@ -85,7 +85,7 @@ func New(own *lablog.Log, o Options) *Queue {
 	return q
 }
 
-// Close frees what has ended; what is left keeps its tickets.
+// Close frees the tickets that have ended; all others hold.
 func (q *Queue) Close() {
 	q.mu.Lock()
 	select {
@@ -174,8 +174,8 @@ func (q *Queue) fold(came []events.Event) error {
 	return nil
 }
 
-// change appends what decide makes of the line, which it may read, and must not change; with
-// it what is owed. Another process may be quicker: then decide is asked again. Where nothing
+// change appends the events that decide makes of the line, which it must not change, and with
+// them those that free what is owed. Another process may be quicker: then decide is asked again. Where nothing
 // comes of it nothing is appended.
 func (q *Queue) change(decide func(l *line) []events.Payload) error {
 	ctx, cancel := context.WithTimeout(context.Background(), q.o.Within)
@@ -220,7 +220,7 @@ func (q *Queue) recallUnsure() {
 
 // append records events at a sequence that was seen, as one batch. The caller holds io.
 //
-// After an error what is there is read anew: it may be stored all the same.
+// After an error the stream is read anew: the batch may be stored all the same.
 func (q *Queue) append(ctx context.Context, last events.Sequence, payloads []events.Payload) error {
 	batch := make([]events.Event, len(payloads))
 	now := engine.Stamp(time.Now())
@@ -264,7 +264,7 @@ func kindOf(payload events.Payload) events.Kind {
 // shorter.
 var retryAfter = time.Second
 
-// pay has freed what is owed, now or as soon as the log takes events. The campaign does not
+// pay frees the tickets that are owed, now or as soon as the log takes events. The campaign does not
 // wait for it. The caller holds mu.
 func (q *Queue) pay() {
 	if !q.settling {
@@ -273,8 +273,8 @@ func (q *Queue) pay() {
 	}
 }
 
-// settle frees what is owed. When the queue is closed it tries once more: what it cannot free,
-// the next process frees that drives the campaign.
+// settle frees the tickets that are owed. When the queue is closed it tries once more. The next
+// process that drives the campaign frees the rest.
 func (q *Queue) settle() {
 	for {
 		err := q.change(func(*line) []events.Payload { return nil })

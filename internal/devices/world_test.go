@@ -18,7 +18,7 @@ import (
 )
 
 // world is a lab with a device, campaigns that want it, and processes that drive them and are
-// killed. What is right is judged by what the device notes, and by a count of the raw events.
+// killed. The judge has the device's own notes, and a count of the raw events.
 type world struct {
 	t         testing.TB
 	random    *rand.Rand
@@ -52,7 +52,7 @@ type process struct {
 	mood mood
 }
 
-// mood is what becomes of the next append of a process: it may be killed before or after it is
+// mood decides the next append of a process: it may be killed before or after it is
 // stored, or not hear of it.
 type mood struct{ dead, before, uncertain atomic.Bool }
 
@@ -203,7 +203,7 @@ func (w *world) kill(p *process) {
 	p.q = nil
 }
 
-// review is what a lab does with a campaign that no process drives.
+// review does as a lab with a campaign that no process drives.
 func (w *world) review(p *process, campaign string) {
 	for _, d := range w.campaigns {
 		if d.name == campaign && d.by == nil {

@@ -240,7 +240,7 @@ func leasing(h lock.Holder, queue *devices.Campaign) *seats {
 	if queue != nil {
 		s.enter = append(s.enter, func() (seat, error) { return queue.Enter(h.Device, h.Capacity, ""), nil })
 	}
-	s.ofMachine(func(dir string) (seat, error) { return lock.Enter(dir, h) })
+	s.ofMachine(queue, func(dir string) (seat, error) { return lock.Enter(dir, h) })
 	return s
 }
 
@@ -338,7 +338,7 @@ func (d *device) turn(command string) *seats {
 		s.enter = append(s.enter, func() (seat, error) { return d.queue.Enter(d.holder.Device, d.works, command), nil })
 	}
 	if d.holder.Capacity > 1 {
-		s.ofMachine(func(dir string) (seat, error) {
+		s.ofMachine(d.queue, func(dir string) (seat, error) {
 			l, err := lock.EnterTurn(dir, d.at())
 			if d.queue.Shared() {
 				return passing{l}, err
@@ -380,14 +380,12 @@ func (d *device) Adopt(commands []string) (map[string]drive.HeldTicket, error) {
 		if d.queue.Shared() {
 			commands = nil // see passing
 		}
-		for _, dir := range lock.Dirs() {
+		for _, dir := range dirs(d.queue) {
 			turns, err := lock.Adopt(dir, d.at(), commands)
 			for command, l := range turns {
 				add(command, l)
 			}
-			if !errors.Is(err, errors.ErrUnsupported) {
-				failed = errors.Join(failed, err)
-			}
+			failed = errors.Join(failed, err)
 		}
 	}
 	tickets := make(map[string]drive.HeldTicket, len(adopted))
@@ -437,13 +435,23 @@ func (t *ticket) End() {
 	delete(t.device.open, t.seat)
 }
 
-// ofMachine adds the seats of this machine, none on a system without locks. A campaign there can
-// disturb another, which a remark says; refusing would leave such a system without instruments.
-func (s *seats) ofMachine(enter func(dir string) (seat, error)) {
+// dirs are the folders of this machine's locks. There are none on a system without locks: a
+// campaign there can disturb another, and a remark says so; refusing would leave such a system
+// without instruments. And none that no other program sees, where the queue is that of several
+// machines: that queue is enough.
+func dirs(queue *devices.Campaign) []string {
 	if lock.Supported() != nil {
-		return
+		return nil
 	}
-	for _, dir := range lock.Dirs() {
+	if _, hidden := lock.Look(); hidden != "" && queue.Shared() {
+		return nil
+	}
+	return lock.Dirs()
+}
+
+// ofMachine adds the seats of this machine.
+func (s *seats) ofMachine(queue *devices.Campaign, enter func(dir string) (seat, error)) {
+	for _, dir := range dirs(queue) {
 		s.enter = append(s.enter, func() (seat, error) { return enter(dir) })
 	}
 }
@@ -464,7 +472,7 @@ func EndTickets(store string, queue *devices.Campaign, s *campaign.State, all bo
 	if !s.Definition.Measures() || s.Definition.ByHand() {
 		return nil
 	}
-	for _, dir := range lock.Dirs() {
+	for _, dir := range dirs(queue) {
 		lock.Forget(dir, s.Name, absolute(store), func(command string) bool { return atWork(s, command) })
 	}
 	return queue.Forget(func(command string) bool { return !atWork(s, command) }, all)

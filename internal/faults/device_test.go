@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// deviceTrial is what became of a lab whose machines have one device together.
+// deviceTrial is the result of a trial of a lab whose machines have one device together.
 type deviceTrial struct {
 	labVerdict
 	measured int
@@ -22,7 +22,7 @@ type deviceTrial struct {
 	kills    int
 }
 
-// alone takes the queue of the devices away: what is left is the locks of each machine.
+// alone takes the queue of the devices away: the locks of each machine are left.
 var alone = []edit{{"internal/lab/member.go", "s.lab.devices.Store(s.lab.relative(s.path))", "nil"}}
 
 // lineCampaigns are the campaigns that want the device.
@@ -133,7 +133,7 @@ func TestOneDevice(t *testing.T) {
 }
 
 // Law: the trial finds a device that is driven twice at once: without the queue of the lab,
-// which is what a program has that knows the locks of its own machine alone, it must be.
+// and so with the locks of each machine alone, it must be.
 func TestOneDeviceControl(t *testing.T) {
 	if os.Getenv("CAMPAIGND_FAULTS") == "" {
 		t.Skip("it is made with the many trials: set CAMPAIGND_FAULTS")

@@ -182,7 +182,7 @@ func (h *Local) Submit(ctx context.Context, name string, r engine.Request) ([]ev
 }
 
 // endTickets makes room at the devices of a campaign that is not run, as [equip.EndTickets]
-// does. Where that fails, whoever waits behind the campaign has it looked at again.
+// does. Where that fails, those who wait behind the campaign have it looked at again.
 func (h *Local) endTickets(core *engine.Core, all bool) {
 	name := core.State().Name
 	queue, err := h.queue(name)

@@ -49,8 +49,8 @@ func Look() (dir, hidden string) {
 	return dir, look().hidden(dir, named)
 }
 
-// sight is what a process can find out of how it sees the machine. Its zero value is that of a
-// system on which all processes see the same.
+// sight is the view that a process has of the machine. Its zero value is that of a system on
+// which all processes see the same.
 type sight struct {
 	// pid and mount are the namespaces of the process, init is the first process's mount
 	// namespace; empty where they are not known.
@@ -59,7 +59,7 @@ type sight struct {
 	same func(dir string) *bool
 	// mounts are those of the process, in their order.
 	mounts []mounted
-	// marked is what says that it is a container, empty where nothing does.
+	// marked is the mark of a container, empty without one.
 	marked string
 }
 
@@ -74,7 +74,7 @@ const (
 )
 
 // hidden says why other programs of the machine may not see a folder, empty where they do. named
-// is set where a person has named the folder: whoever mounts one into a container knows which.
+// is set where a person has named the folder: a container has it mounted then.
 func (s sight) hidden(dir string, named bool) string {
 	machine := s.pid == firstPID
 	if s.mount == firstMount || machine && s.mount != "" && s.mount == s.init {
@@ -112,7 +112,7 @@ func (s sight) covering(dir string) (deepest mounted) {
 	return deepest
 }
 
-// Remedy is what to do where the folder is hidden.
+// Remedy says how a hidden folder is put right.
 func Remedy() string {
 	dir := systemDirs()[0]
 	return "let it see the machine's folder, " + dir + ": mount it into the container at the same place, or name it in " +

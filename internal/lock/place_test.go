@@ -34,9 +34,9 @@ func systemHas(t *testing.T, dirs ...string) {
 	t.Cleanup(func() { systemDirs = before })
 }
 
-// Law: the first folder that can be made is used, and with it each other one that is there:
-// whoever could not make the first, or is of an earlier version, has its locks in that. So any
-// two programs meet in one, in whichever order they come.
+// Law: the first folder that can be made is used, and with it each other one that is there: a
+// program that could not make the first, or is of an earlier version, has its locks in that. So
+// any two programs meet in one, in whichever order they come.
 func TestFoldersMeet(t *testing.T) {
 	parent := t.TempDir()
 	for name, c := range map[string]struct{ there, want []string }{

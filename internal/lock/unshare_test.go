@@ -40,7 +40,7 @@ func TestUnitsNamespace(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(private) })
 	for dir, hidden := range map[string]bool{"/tmp/locks": true, outside: false} {
-		// The program is opened first: it may be in what is hidden.
+		// The program is opened first: its folder may be hidden.
 		script := fmt.Sprintf(`exec 9<%q && mount --bind %s/tmp /tmp && exec /proc/self/fd/9`, self, private)
 		cmd := exec.Command("unshare", "--mount", "sh", "-c", script)
 		cmd.Env = append(os.Environ(), showVariable+"=1", Variable+"="+dir)
