@@ -82,27 +82,41 @@ func TestHiddenFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(private) })
-	in := func(at string) string {
+	in := func(at, locks string) string {
 		script := "exec 9<" + self + " && mount --bind " + private + "/tmp /tmp && exec /proc/self/fd/9"
 		cmd := exec.Command("unshare", "--mount", "sh", "-c", script)
-		cmd.Env = append(os.Environ(), takeVariable+"="+at, lock.Variable+"=/tmp/campaignd-locks")
+		cmd.Env = append(os.Environ(), takeVariable+"="+at, lock.Variable+"="+locks)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Skipf("a mount namespace is not permitted here: %v: %s", err, out)
 		}
 		return string(out)
 	}
-	if said := in(""); !strings.Contains(said, "serial 7 is not driven") || !strings.Contains(said, "PrivateTmp") ||
+	const hidden = "/tmp/campaignd-locks"
+	if said := in("", hidden); !strings.Contains(said, "serial 7 is not driven") || !strings.Contains(said, "PrivateTmp") ||
 		!strings.Contains(said, lock.Variable) {
 		t.Errorf("without a lab: %s", said)
 	}
-	folder := filepath.Join("/run", filepath.Base(private))
+	folder := filepath.Join("/run", filepath.Base(private)) // outside of what is private
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	if said := in(lablog.Dir(folder)); !strings.Contains(said, "serial 7 is not driven") {
+	if said := in(lablog.Dir(folder), hidden); !strings.Contains(said, "serial 7 is not driven") {
 		t.Errorf("in the lab of a folder: %s", said)
 	}
-	if said := in(lablog.Address(pgtest.URL(t))); said != "taken" {
+	if said := in(lablog.Address(pgtest.URL(t)), hidden); said != "taken" {
 		t.Errorf("in the lab of a database: %s", said)
+	}
+	// In a folder that both see they meet.
+	t.Setenv(lock.Variable, folder)
+	release, err := TakeDevice(line, "outside.yaml", t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := in("", folder); !strings.Contains(said, "is driven by an instrument check (process") {
+		t.Errorf("while another program has it: %s", said)
+	}
+	release()
+	if said := in("", folder); said != "taken" {
+		t.Errorf("when it is given back: %s", said)
 	}
 }
 

@@ -370,9 +370,12 @@ func (c *cluster) start(ctx context.Context, of *Campaign) error {
 			return nil
 		}
 		of.mu.Lock()
-		trouble := of.trouble
+		trouble, waits := of.trouble, of.run != nil
 		of.mu.Unlock()
-		if trouble != nil {
+		switch {
+		case trouble != nil && waits:
+			return nil // for its device
+		case trouble != nil:
 			return trouble
 		}
 		select {

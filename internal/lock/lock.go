@@ -104,6 +104,9 @@ func (e *HeldError) Error() string {
 			e.Device, e.Holder.Command, e.Holder.Campaign, e.Holder.Store, e.Left)
 	case e.Next:
 		return fmt.Sprintf("%s is free, and %s has waited for it before", e.Device, who)
+	case !e.Turn && e.Holder.Command != "":
+		return fmt.Sprintf("%s may be at work on %s for %s, which keeps it until it is known what became of that: "+
+			"let that campaign go on, or resolve the experiment", e.Device, e.Holder.Command, who)
 	case e.Turn:
 		return fmt.Sprintf("%s is at work for %s", e.Device, who)
 	}

@@ -23,6 +23,29 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// Law: the units that are shipped see the machine's folder of locks, and make it where it is not
+// there.
+func TestUnitsSeeTheFolder(t *testing.T) {
+	units, err := filepath.Glob("../../docs/deploy/*.service")
+	if err != nil || len(units) < 2 {
+		t.Fatalf("%v, %v", units, err)
+	}
+	for _, unit := range units {
+		text, err := os.ReadFile(unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{
+			"ExecStartPre=+/usr/bin/install -d -m 1777 " + systemDirs()[0], "ReadWritePaths=" + systemDirs()[0],
+			"BindPaths=-" + systemDirs()[1],
+		} {
+			if !strings.Contains(string(text), "\n"+line+"\n") {
+				t.Errorf("%s lacks %s", unit, line)
+			}
+		}
+	}
+}
+
 // Law: in the mount namespace of a unit with PrivateTmp a folder of locks in /tmp is known to be
 // hidden, and one outside of it is not.
 func TestUnitsNamespace(t *testing.T) {
