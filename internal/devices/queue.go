@@ -131,7 +131,7 @@ func (q *Queue) refresh(ctx context.Context) error {
 		return err
 	}
 	q.mu.Lock()
-	now := q.line
+	now, heard := q.line, q.heard
 	fresh := q.heard <= now.last && (!q.own.Shared() || time.Since(q.read) < q.o.Fresh)
 	q.mu.Unlock()
 	if log == q.log && fresh {
@@ -152,7 +152,11 @@ func (q *Queue) refresh(ctx context.Context) error {
 	defer q.mu.Unlock()
 	q.line, q.log = now, log
 	q.read = began
-	return q.fold(came)
+	err = q.fold(came)
+	if q.heard == heard { // it is read, or was never stored
+		q.heard = q.line.last
+	}
+	return err
 }
 
 // fold applies events. The caller holds io and mu.
@@ -233,20 +237,17 @@ func (q *Queue) append(ctx context.Context, last events.Sequence, payloads []eve
 		batch[i] = e
 	}
 	stored, err := q.log.Append(ctx, events.DevicesStream, last, batch...)
-	var conflict *events.ConflictError
-	switch {
-	case errors.As(err, &conflict):
-		q.mu.Lock()
-		q.heard = max(q.heard, conflict.Actual)
-		q.mu.Unlock()
-		return err
-	case err != nil:
-		q.log = nil
-		return lablog.Fault(err)
-	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.fold(stored)
+	if err == nil {
+		return q.fold(stored)
+	}
+	q.heard = max(q.heard, last+1)
+	var conflict *events.ConflictError
+	if errors.As(err, &conflict) {
+		return err
+	}
+	return lablog.Fault(err)
 }
 
 // kindOf is the kind of a payload of the queue.

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 // campaigns than may have it; what it is at work on has its ticket; no ticket is lost or left,
 // and all campaigns come to their ends.
 func TestQueue(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(120) {
 		w := newWorld(t, seed, 3, 4, none)
 		w.run(200)
 		if len(w.faults) > 0 {
@@ -84,14 +84,14 @@ func TestQueueInADatabase(t *testing.T) {
 func TestQueueControls(t *testing.T) {
 	for _, broken := range []rule{unseen, machine, freed} {
 		found := 0
-		for seed := range uint64(60) {
+		for seed := range uint64(20) {
 			w := newWorld(t, seed, 3, 4, broken)
 			w.run(200)
 			if len(w.faults) > 0 {
 				found++
 			}
 		}
-		t.Logf("%s: found in %d of 60", broken, found)
+		t.Logf("%s: found in %d of 20", broken, found)
 		if found == 0 {
 			t.Errorf("%s: not found", broken)
 		}

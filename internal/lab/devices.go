@@ -3,6 +3,9 @@ package lab
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
@@ -19,6 +22,7 @@ import (
 func (l *Lab) review(path, name string) {
 	i := slices.IndexFunc(l.list(), func(s *member) bool { return l.relative(s.path) == path })
 	if i < 0 {
+		l.reviewGone(path, name)
 		return
 	}
 	s := l.list()[i]
@@ -44,6 +48,18 @@ func (l *Lab) review(path, name string) {
 	}
 	if err != nil && !errors.Is(err, events.ErrInUse) {
 		l.options.Log("what %s has left at its device cannot be freed yet: %v", name, err)
+	}
+}
+
+// reviewGone frees what a campaign has at devices whose store a person has removed from the folder:
+// its fate will never be known. A store of another folder may only be away.
+func (l *Lab) reviewGone(path, name string) {
+	_, err := os.Lstat(filepath.Join(l.options.Folder, path))
+	if l.cluster != nil || filepath.Base(path) != path || !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err := l.devices.Store(path).Campaign(name).Forget(func(string) bool { return true }, true); err == nil {
+		l.options.Log("the store %s is gone: what %s had at its device is free", path, name)
 	}
 }
 

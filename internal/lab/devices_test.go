@@ -104,9 +104,9 @@ func TestDeviceOfAnUnknownFate(t *testing.T) {
 
 // Law: what a process that was killed has left in the queue, for a campaign that no one goes on
 // with, is freed for those who wait: a ticket of a command that the campaign's log does not have,
-// and the campaign's own.
+// and the campaign's own. So is all of a campaign whose store was removed from the folder.
 func TestLeftAtTheDevice(t *testing.T) {
-	for _, place := range []string{"a folder", "a database"} {
+	for _, place := range []string{"a folder", "a database", "a folder without the store"} {
 		t.Run(place, func(t *testing.T) {
 			private(t)
 			p := &shared{open: make(chan struct{}), opened: make(map[string]int)}
@@ -120,6 +120,9 @@ func TestLeftAtTheDevice(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(sync.OnceFunc(l.Close))
+			if place == "a folder without the store" {
+				path = "removed.campaign"
+			}
 			first := define(t, l, pumping("first", 1))
 			eventually(t, "it has ended", func() bool { return first.Standing().Status == "completed" && !first.Standing().Runs() })
 			log, err := l.Log()
