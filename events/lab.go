@@ -114,4 +114,7 @@ var Lab = NewVocabulary(
 	RowOf[RunStarted](KindRunStarted, 1),
 	RowOf[RunEnded](KindRunEnded, 1),
 	RowOf[CampaignFiled](KindCampaignFiled, 1),
+	RowOf[DeviceAwaited](KindDeviceAwaited, 1),
+	RowOf[DeviceTaken](KindDeviceTaken, 1),
+	RowOf[DeviceFreed](KindDeviceFreed, 1),
 )

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lablog"
+	"github.com/campaignd/campaignd/internal/lock"
 )
 
 // Database is what was seen of a lab in a database.
@@ -27,7 +28,9 @@ type Database struct {
 	KnownSchema int
 	// Instruments are those of the lab file here; nil where there is none.
 	Instruments []string
-	Processes   []Process
+	// Locks and Hidden are as in [Folder].
+	Locks, Hidden string
+	Processes     []Process
 	// Waiting are the campaigns that are to be driven, of stores that no process holds;
 	// WaitingErr says why that is not known.
 	Waiting    []string
@@ -48,6 +51,7 @@ func LookAtDatabase(ctx context.Context, address string, instruments []string) (
 		return nil, err
 	}
 	d := &Database{Inspection: i, KnownSchema: store.KnownSchema(), Instruments: instruments}
+	d.Locks, d.Hidden = lock.Look()
 	d.Single = strings.Contains(address, "single=yes")
 	if d.Connections, err = store.MostConnections(address); err != nil {
 		return nil, err
@@ -281,6 +285,13 @@ var databaseRules = []rule[*Database]{
 				"start `campaignd work --instrument NAME` on a machine that reaches it")
 		}
 		return safe("each instrument of lab.yaml has a process that says it reaches it")
+	}},
+	{"locks of devices", func(d *Database) Finding {
+		const kept = "campaigns of this lab are kept apart by its log, on all machines; "
+		if d.Hidden != "" {
+			return safe(kept + fmt.Sprintf("programs without it are not: they may not see %s here, since %s", d.Locks, d.Hidden))
+		}
+		return safe(kept + "from programs without it, by locks in " + d.Locks)
 	}},
 	{"campaigns", func(d *Database) Finding {
 		switch {

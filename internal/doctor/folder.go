@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/lablog"
+	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
@@ -27,6 +28,9 @@ type Folder struct {
 	// Stores are those of the folder, the lab's log among them, each with why it cannot be
 	// read, nil where it can.
 	Stores map[string]error
+	// Locks is the folder of this machine's locks of devices, and Hidden why other programs of the
+	// machine may not see it.
+	Locks, Hidden string
 	// Served is what the process that serves the folder has noted, empty where none has.
 	Served string
 }
@@ -40,6 +44,7 @@ func LookAtFolder(reg registry.Registry, path string) (*Folder, error) {
 	}
 	f := &Folder{Path: path, Mode: info.Mode().Perm(), Stores: make(map[string]error)}
 	f.Free, f.FreeErr = freeSpace(path)
+	f.Locks, f.Hidden = lock.Look()
 	_, f.LabFile = labfile.ReadFolder(reg, path)
 	stores, err := filepath.Glob(filepath.Join(path, "*"+store.Ending))
 	if err != nil {
@@ -105,6 +110,13 @@ var folderRules = []rule[*Folder]{
 			return unsafe("the disk has "+bytes(int64(f.Free))+" left", "make room")
 		}
 		return safe("the disk has " + bytes(int64(f.Free)) + " left")
+	}},
+	{"locks of devices", func(f *Folder) Finding {
+		if f.Hidden != "" {
+			return unsafe(fmt.Sprintf("they are in %s, which other programs of this machine may not see: %s; no real device is "+
+				"driven from here", f.Locks, f.Hidden), lock.Remedy())
+		}
+		return safe("they are in " + f.Locks + ", which the programs of this machine share, as far as is seen")
 	}},
 	{"server", func(f *Folder) Finding {
 		if f.Served != "" {

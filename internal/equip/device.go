@@ -15,9 +15,11 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/devices"
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -30,15 +32,31 @@ import (
 func TakeDevice(
 	d instruments.Description, where string, remark func(format string, args ...any),
 ) (release func(), err error) {
-	lease, err := lock.Take(lock.Dir(), holderOf(d, "", where, 1))
-	if errors.Is(err, errors.ErrUnsupported) {
+	if err := lock.Supported(); err != nil {
 		remark("nothing keeps campaigns off %s: %v", deviceOf(d), err)
 		return func() {}, nil
 	}
-	if err != nil {
+	if err := seen(deviceOf(d)); err != nil {
 		return nil, err
 	}
-	return lease.Release, nil
+	var place Place
+	taken, err := place.take(holderOf(d, "", where, 1), nil)
+	if err != nil {
+		place.Leave()
+		return nil, err
+	}
+	return taken.Release, nil
+}
+
+// seen refuses to drive a device whose locks the other programs of the machine may not see.
+func seen(device string) error {
+	dir, hidden := lock.Look()
+	if hidden == "" {
+		return nil
+	}
+	return problem.New(problem.NotPossible, "%s is not driven: other programs of this machine may not see that it is taken, "+
+		"and would drive it too; its locks are in %s, and %s", device, dir, hidden).
+		With(problem.Remedy{Text: lock.Remedy()})
 }
 
 // deviceOf is by what campaigns of a machine know that they mean one device: a
@@ -99,53 +117,147 @@ func capacity(
 	return max(1, lab.Instruments[name].Capacity)
 }
 
+// seat is a place in one queue of a device, and then the device: a [lock.Lease] of this
+// machine, or a [devices.Place] of the lab.
+type seat interface {
+	// Try returns nil once the device is the seat's, and a [lock.HeldError] before.
+	Try() error
+	// Check returns nil while it is.
+	Check() error
+	// Begin notes the command, before it is sent.
+	Begin(command string) error
+	// Release gives the seat back. Leave does, too, unless the device is at work on its command.
+	Release()
+	Leave()
+}
+
+// seats are those in all queues of a device, the lab's before the machine's. Each is entered
+// once the one before has the device: the order is the same for all, so that no two campaigns
+// wait for each other.
+type seats struct {
+	enter []func() (seat, error)
+	taken []seat
+}
+
+// Try implements [seat].
+func (s *seats) Try() error {
+	for i, enter := range s.enter {
+		if i == len(s.taken) {
+			next, err := enter()
+			if err != nil {
+				return err
+			}
+			s.taken = append(s.taken, next)
+		}
+		if err := s.taken[i].Try(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check implements [seat].
+func (s *seats) Check() error {
+	for _, t := range s.taken {
+		if err := t.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Begin implements [seat].
+func (s *seats) Begin(command string) error {
+	for _, t := range s.taken {
+		if err := t.Begin(command); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Release implements [seat].
+func (s *seats) Release() {
+	for _, t := range s.taken {
+		t.Release()
+	}
+}
+
+// Leave implements [seat].
+func (s *seats) Leave() {
+	for _, t := range s.taken {
+		t.Leave()
+	}
+}
+
 // Place is a campaign's place among those who wait for a device. It is kept
 // while the equipment is closed, so that a device is not disturbed by those who
 // wait for it. The zero Place waits for nothing. A campaign would otherwise go
 // to the end of the queue each time its equipment is opened to look. It is not
 // safe for concurrent use.
 type Place struct {
-	lease  *lock.Lease
+	seats  *seats
 	holder lock.Holder
+	queue  *devices.Campaign
 }
 
 // take takes the device, or keeps the place in its queue. A place in the queue
 // of another device, or one that was lost, is given up first. Where it succeeds
-// the lease is the caller's, and the place is empty.
-func (p *Place) take(h lock.Holder) (*lock.Lease, error) {
-	if p.lease != nil && (p.holder.Device != h.Device || p.lease.Check() != nil) {
+// the seats are the caller's, and the place is empty.
+func (p *Place) take(h lock.Holder, queue *devices.Campaign) (*seats, error) {
+	if p.seats != nil && p.holder.Device != h.Device {
 		p.Leave()
 	}
-	if p.lease == nil {
-		lease, err := lock.Enter(lock.Dir(), h)
-		if err != nil {
+	for again := p.seats != nil; ; again = false {
+		if p.seats == nil {
+			p.seats, p.holder, p.queue = leasing(h, queue), h, queue
+		}
+		err := p.seats.Try()
+		if err == nil {
+			taken := p.seats
+			p.seats = nil
+			return taken, nil
+		}
+		if isHeld(err) {
 			return nil, err
 		}
-		p.lease, p.holder = lease, h
+		if p.Leave(); !again {
+			return nil, err
+		}
 	}
-	if err := p.lease.Try(); err != nil {
-		return nil, err
+}
+
+// isHeld reports whether a device is another's for now.
+func isHeld(err error) bool {
+	var held *lock.HeldError
+	return errors.As(err, &held)
+}
+
+// leasing are the seats of a campaign's lease.
+func leasing(h lock.Holder, queue *devices.Campaign) *seats {
+	s := new(seats)
+	if queue != nil {
+		s.enter = append(s.enter, func() (seat, error) { return queue.Enter(h.Device, h.Capacity, ""), nil })
 	}
-	lease := p.lease
-	p.lease = nil
-	return lease, nil
+	s.ofMachine(queue, func(dir string) (seat, error) { return lock.Enter(dir, h) })
+	return s
 }
 
 // Wait returns nil once the device is this campaign's, or it is not known for
 // which to wait: then the campaign can be started. held gets who has it, when
 // that changes.
 func (p *Place) Wait(ctx context.Context, held func(error)) error {
-	if p.lease == nil {
+	if p.seats == nil {
 		return nil
 	}
-	return await(ctx, p.lease, held)
+	return await(ctx, p.seats, p.queue, held)
 }
 
 // Leave gives the place up.
 func (p *Place) Leave() {
-	if p.lease != nil {
-		p.lease.Release()
-		p.lease = nil
+	if p.seats != nil {
+		p.seats.Release()
+		p.seats = nil
 	}
 }
 
@@ -156,14 +268,20 @@ const (
 	lastLook  = 500 * time.Millisecond
 )
 
-// await waits until it is a lease's turn. Files do not say when they change on
-// every system, hence the looking. held is called again only for another text,
-// since it may end in a log or on a page.
-func await(ctx context.Context, l *lock.Lease, held func(error)) error {
+// await waits until it is a seat's turn. Files do not say when they change on
+// every system, hence the looking; the lab's queue does. held is called again only for another
+// text, since it may end in a log or on a page. A lab's log that cannot be read or written for
+// now is waited for, too.
+func await(ctx context.Context, s seat, queue *devices.Campaign, held func(error)) error {
 	said := ""
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		err := l.Try()
-		if err == nil || !errors.As(err, new(*lock.HeldError)) {
+		var changed <-chan struct{}
+		if queue != nil {
+			changed = queue.Changed()
+		}
+		err := s.Try()
+		away := problem.CodeOf(err) == problem.Unavailable || problem.CodeOf(err) == problem.Uncertain
+		if err == nil || !isHeld(err) && !away {
 			return err
 		}
 		if text := err.Error(); text != said {
@@ -171,6 +289,7 @@ func await(ctx context.Context, l *lock.Lease, held func(error)) error {
 			held(err)
 		}
 		select {
+		case <-changed:
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -180,21 +299,23 @@ func await(ctx context.Context, l *lock.Lease, held func(error)) error {
 
 // device is a device that is leased to a campaign, alone or with others.
 type device struct {
-	lease  *lock.Lease
+	lease  *seats
 	holder lock.Holder
-	works  int // on so many commands at once
+	queue  *devices.Campaign // of the lab; nil for a program without a lab's log
+	works  int               // on so many commands at once
 
 	mu   sync.Mutex
-	open map[*lock.Lease]bool // tickets
+	open map[seat]bool // tickets
 }
 
 // Check and Release implement [drive.Lease].
 func (d *device) Check() error { return d.lease.Check() }
 func (d *device) Release()     { d.lease.Release() }
 
-// Tickets is nil where the campaign has the device alone.
+// Tickets is nil where no one else needs to know what the device is at work on: the campaign
+// has it alone, and no lab's log keeps what it is at work on when its process ends.
 func (d *device) Tickets() drive.Tickets {
-	if d.holder.Capacity <= 1 {
+	if d.holder.Capacity <= 1 && d.queue == nil {
 		return nil
 	}
 	return d
@@ -209,38 +330,79 @@ func (d *device) at() lock.Holder {
 	return h
 }
 
+// turn are the seats of a command.
+func (d *device) turn(command string) *seats {
+	s := new(seats)
+	if d.queue != nil {
+		s.enter = append(s.enter, func() (seat, error) { return d.queue.Enter(d.holder.Device, d.works, command), nil })
+	}
+	if d.holder.Capacity > 1 {
+		s.ofMachine(d.queue, func(dir string) (seat, error) {
+			l, err := lock.EnterTurn(dir, d.at())
+			if d.queue.Shared() {
+				return passing{l}, err
+			}
+			return l, err
+		})
+	}
+	return s
+}
+
 // Wait implements [drive.Tickets].
-func (d *device) Wait(ctx context.Context, behind func(string)) (drive.HeldTicket, error) {
-	l, err := lock.EnterTurn(lock.Dir(), d.at())
-	if err != nil {
+func (d *device) Wait(ctx context.Context, command string, behind func(string)) (drive.HeldTicket, error) {
+	s := d.turn(command)
+	if err := await(ctx, s, d.queue, func(err error) { behind(err.Error()) }); err != nil {
+		s.Release()
 		return nil, err
 	}
-	if err := await(ctx, l, func(err error) { behind(err.Error()) }); err != nil {
-		l.Release()
-		return nil, err
-	}
-	return d.ticket(l), nil
+	return d.ticket(s), nil
 }
 
 // Adopt implements [drive.Tickets].
 func (d *device) Adopt(commands []string) (map[string]drive.HeldTicket, error) {
-	adopted, err := lock.Adopt(lock.Dir(), d.at(), commands)
-	tickets := make(map[string]drive.HeldTicket, len(adopted))
-	for command, l := range adopted {
-		tickets[command] = d.ticket(l)
+	adopted := make(map[string]*seats)
+	add := func(command string, s seat) {
+		if adopted[command] == nil {
+			adopted[command] = new(seats)
+		}
+		adopted[command].taken = append(adopted[command].taken, s)
 	}
-	return tickets, err
+	var failed error
+	if d.queue != nil {
+		places, err := d.queue.Adopt(d.holder.Device, d.works, commands)
+		for command, p := range places {
+			add(command, p)
+		}
+		failed = err
+	}
+	if d.holder.Capacity > 1 {
+		if d.queue.Shared() {
+			commands = nil // see passing
+		}
+		for _, dir := range dirs(d.queue) {
+			turns, err := lock.Adopt(dir, d.at(), commands)
+			for command, l := range turns {
+				add(command, l)
+			}
+			failed = errors.Join(failed, err)
+		}
+	}
+	tickets := make(map[string]drive.HeldTicket, len(adopted))
+	for command, s := range adopted {
+		tickets[command] = d.ticket(s)
+	}
+	return tickets, failed
 }
 
 // ticket keeps a turn, so that close can leave it.
-func (d *device) ticket(l *lock.Lease) drive.HeldTicket {
+func (d *device) ticket(s seat) drive.HeldTicket {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.open == nil {
-		d.open = make(map[*lock.Lease]bool)
+		d.open = make(map[seat]bool)
 	}
-	d.open[l] = true
-	return &ticket{l, d}
+	d.open[s] = true
+	return &ticket{s, d}
 }
 
 // close gives the device back. What it is at work on keeps its tickets. What is
@@ -250,15 +412,15 @@ func (d *device) close() {
 	d.lease.Release()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for l := range d.open {
-		l.Leave()
+	for s := range d.open {
+		s.Leave()
 	}
 	d.open = nil
 }
 
 // ticket is the room for a command.
 type ticket struct {
-	*lock.Lease
+	seat
 	device *device
 }
 
@@ -269,28 +431,55 @@ func (t *ticket) End() {
 	t.Release()
 	t.device.mu.Lock()
 	defer t.device.mu.Unlock()
-	delete(t.device.open, t.Lease)
+	delete(t.device.open, t.seat)
 }
 
-// unlocked is a device on a system without locks. A campaign there can disturb
-// another, which a remark has said; refusing would leave such a system without
-// instruments.
-type unlocked struct{}
-
-func (unlocked) Check() error           { return nil }
-func (unlocked) Tickets() drive.Tickets { return nil }
-func (unlocked) Release()               {}
-
-// EndTickets makes room at the devices that a campaign shared, which is not run
-// now, where a person has settled what became of its commands: a ticket
-// outlives its process, as the device's work does.
-func EndTickets(store string, s *campaign.State) {
-	if !s.Definition.Measures() || s.Definition.ByHand() {
-		return
+// dirs are the folders of this machine's locks. There are none on a system without locks: a
+// campaign there can disturb another, and a remark says so; refusing would leave such a system
+// without instruments. And none that no other program sees, where the queue is that of several
+// machines: that queue is enough.
+func dirs(queue *devices.Campaign) []string {
+	if lock.Supported() != nil {
+		return nil
 	}
-	lock.Forget(lock.Dir(), s.Name, absolute(store), func(command string) bool {
-		return slices.ContainsFunc(s.Experiments, func(x campaign.Experiment) bool {
-			return x.Command == command && x.AtWork()
-		})
+	if _, hidden := lock.Look(); hidden != "" && queue.Shared() {
+		return nil
+	}
+	return lock.Dirs()
+}
+
+// ofMachine adds the seats of this machine.
+func (s *seats) ofMachine(queue *devices.Campaign, enter func(dir string) (seat, error)) {
+	for _, dir := range dirs(queue) {
+		s.enter = append(s.enter, func() (seat, error) { return enter(dir) })
+	}
+}
+
+// passing is a turn on this machine of a campaign that may go on elsewhere when its process has
+// ended: the lab's queue keeps its command then. Noted in a file it would stay for ever, since
+// no process takes that up.
+type passing struct{ *lock.Lease }
+
+// Begin implements [seat].
+func (p passing) Begin(string) error { return p.Check() }
+
+// EndTickets makes room at the devices that a campaign used, which is not run
+// now, for commands whose fate is known, or that its log does not have: a ticket
+// outlives its process, as the device's work does. queue is that of the lab, nil for none; all
+// frees the campaign's own ticket there, too.
+func EndTickets(store string, queue *devices.Campaign, s *campaign.State, all bool) error {
+	if !s.Definition.Measures() || s.Definition.ByHand() {
+		return nil
+	}
+	for _, dir := range dirs(queue) {
+		lock.Forget(dir, s.Name, absolute(store), func(command string) bool { return atWork(s, command) })
+	}
+	return queue.Forget(func(command string) bool { return !atWork(s, command) }, all)
+}
+
+// atWork reports whether the device may be at work on a command.
+func atWork(s *campaign.State, command string) bool {
+	return slices.ContainsFunc(s.Experiments, func(x campaign.Experiment) bool {
+		return x.Command == command && x.AtWork()
 	})
 }

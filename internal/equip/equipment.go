@@ -22,8 +22,10 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/methods"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/devices"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
+	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/projections/space"
@@ -42,6 +44,11 @@ type Equipment struct {
 	// Place, if set, is kept where the device is another's for now, to wait for
 	// it.
 	Place *Place
+	// Devices, if set, is the queue of the lab's devices to the campaign.
+	Devices *devices.Campaign
+	// Unleased has Prepare take no device: the process that drives the campaign does, on whichever
+	// machine.
+	Unleased bool
 
 	registry    registry.Registry
 	environment instruments.Environment
@@ -106,11 +113,16 @@ func (e *Equipment) Lease(
 		remark = func(string, ...any) {}
 	}
 	if e.device != nil { // by Prepare, or one that was lost
-		if e.device.holder.Device == deviceOf(d) && e.device.Check() == nil {
+		if e.device.holder.Device == deviceOf(d) && e.device.queue == e.Devices && e.device.Check() == nil {
 			return e.device, nil
 		}
 		e.device.close()
 		e.device = nil
+	}
+	if !e.Devices.Shared() {
+		if err := seen(deviceOf(d)); err != nil {
+			return nil, err
+		}
 	}
 	room := capacity(e.registry, e.environment.Folder, source, remark)
 	holder := holderOf(d, campaign, e.environment.Store, room)
@@ -119,18 +131,15 @@ func (e *Equipment) Lease(
 		place = new(Place)
 		defer place.Leave()
 	}
-	lease, err := place.take(holder)
-	if errors.Is(err, errors.ErrUnsupported) {
-		if !e.unlocked {
-			e.unlocked = true
-			remark("nothing keeps other campaigns off %s: %v", holder.Device, err)
-		}
-		return unlocked{}, nil
-	}
+	lease, err := place.take(holder, e.Devices)
 	if err != nil {
 		return nil, err
 	}
-	e.device = &device{lease: lease, holder: holder, works: max(1, d.Capacity)}
+	if err := lock.Supported(); err != nil && !e.unlocked {
+		e.unlocked = true
+		remark("nothing keeps other campaigns off %s: %v", holder.Device, err)
+	}
+	e.device = &device{lease: lease, holder: holder, queue: e.Devices, works: max(1, d.Capacity)}
 	e.Place = nil // who has had the device asks for it anew when a person wants it
 	return e.device, nil
 }
@@ -164,7 +173,7 @@ func (e *Equipment) Prepare(
 	if err := instruments.Compatible(description, def); err != nil {
 		return def, problem.New(problem.Invalid, "%w", err)
 	}
-	if !engine.Exclusive(def, description) {
+	if e.Unleased || !engine.Exclusive(def, description) {
 		return def, nil
 	}
 	_, err = e.Lease(description, def.Name, source)

@@ -64,7 +64,8 @@ func self(t *testing.T) string {
 	return program
 }
 
-// edit takes a part of the log away.
+// edit takes a part of the program away. The file is one of the log, or of another folder by
+// its path from the repository's.
 type edit struct{ file, old, new string }
 
 // The rules of events/pglog, and what is left without them: pgx as it comes. A
@@ -113,15 +114,21 @@ func overlaid(t *testing.T, rules ...[]edit) []string {
 		return nil
 	}
 	dir := t.TempDir()
-	source, err := filepath.Abs("../../events/pglog")
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
+	}
+	source := func(file string) string {
+		if !strings.Contains(file, "/") {
+			file = "events/pglog/" + file
+		}
+		return filepath.Join(root, filepath.FromSlash(file))
 	}
 	texts := make(map[string]string)
 	for _, rule := range rules {
 		for _, e := range rule {
 			if texts[e.file] == "" {
-				content, err := os.ReadFile(filepath.Join(source, e.file))
+				content, err := os.ReadFile(source(e.file))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -136,11 +143,11 @@ func overlaid(t *testing.T, rules ...[]edit) []string {
 	var overlay struct{ Replace map[string]string }
 	overlay.Replace = make(map[string]string)
 	for file, text := range texts {
-		changed := filepath.Join(dir, file)
+		changed := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
 		if err := os.WriteFile(changed, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		overlay.Replace[filepath.Join(source, file)] = changed
+		overlay.Replace[source(file)] = changed
 	}
 	content, err := json.Marshal(overlay)
 	if err != nil {

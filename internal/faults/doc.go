@@ -14,10 +14,15 @@
 // time, no command was performed twice, what was acknowledged is recorded, once,
 // and an audit makes every decision again.
 //
+// A trial of a device (TestOneDevice) has campaigns that want one real device, driven by workers
+// that have no file in common: the room of the device notes each act that begins while it is at
+// work.
+//
 // A suite that finds nothing proves something only if it would have found it. So
 // the same checks are made of controls, which must lose events (TestControls): a
 // cluster that replicates asynchronously, and the log without its three rules; and
-// of a lab whose leases end too early, which must have two drivers (TestLabControl).
+// of a lab whose leases end too early, which must have two drivers (TestLabControl); and of one
+// without the queue of its devices (TestOneDeviceControl).
 //
 // go test makes a few trials, and the first two controls. For more:
 //

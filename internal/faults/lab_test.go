@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/pglog"
+	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/pgtest"
 	"github.com/campaignd/campaignd/internal/testinstrument"
@@ -31,6 +32,7 @@ import (
 type labTrial struct {
 	*trial
 	folder    string // of the processes, and of the campaigns' instruments
+	labFile   string // on each machine; none where it is empty
 	processes []*labProcess
 	campaigns []string // all of them
 	byHand    map[string]bool
@@ -121,12 +123,30 @@ const witness = `
 // newLabTrial starts a cluster and a lab in it, with campaigns under way.
 func newLabTrial(t testing.TB, seed uint64, program string) *labTrial {
 	t.Helper()
+	r := newLab(t, seed, program, "")
+	ctx := r.atHome()
+	for i, latency := range []time.Duration{50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond} {
+		name := fmt.Sprint("device", i)
+		r.begin(ctx, name, r.device(name, latency, "sobol", 1))
+	}
+	r.begin(ctx, "model", r.device("model", 100*time.Millisecond, "lcb", 3))
+	for i := range 2 {
+		name := fmt.Sprint("byhand", i)
+		r.byHand[name] = true
+		r.begin(ctx, name, campaignText(name, "sobol", 1, "manual"))
+	}
+	return r
+}
+
+// newLab starts a cluster and a lab in it, whose lab.yaml is as given.
+func newLab(t testing.TB, seed uint64, program, labFile string) *labTrial {
+	t.Helper()
 	r := &labTrial{
 		trial: &trial{
 			TB: t, Cluster: pgtest.NewCluster(t, pgtest.Options{Standbys: 2}),
 			random: rand.New(rand.NewPCG(seed, 1)), program: program, dir: t.TempDir(),
 		},
-		folder: t.TempDir(), byHand: make(map[string]bool), urls: make(map[string]string),
+		folder: t.TempDir(), labFile: labFile, byHand: make(map[string]bool), urls: make(map[string]string),
 	}
 	db, err := pglog.Connect(r.Context(), r.Address("")) // which makes the tables
 	r.must(err)
@@ -141,20 +161,15 @@ func newLabTrial(t testing.TB, seed uint64, program string) *labTrial {
 	for i := range servers {
 		r.startProcess(fmt.Sprint("s", i))
 	}
+	return r
+}
+
+// atHome is done once people are to go home.
+func (r *labTrial) atHome() context.Context {
 	ctx, home := context.WithCancel(r.Context())
 	r.home = home
 	r.Cleanup(func() { home(); r.people.Wait() })
-	for i, latency := range []time.Duration{50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond} {
-		name := fmt.Sprint("device", i)
-		r.begin(ctx, name, r.device(name, latency, "sobol", 1))
-	}
-	r.begin(ctx, "model", r.device("model", 100*time.Millisecond, "lcb", 3))
-	for i := range 2 {
-		name := fmt.Sprint("byhand", i)
-		r.byHand[name] = true
-		r.begin(ctx, name, campaignText(name, "sobol", 1, "manual"))
-	}
-	return r
+	return ctx
 }
 
 func role(life int) string { return fmt.Sprintf("life%d", life) }
@@ -176,16 +191,21 @@ instrument: %s
 // device is the file of a campaign with an instrument of its own, which is durable.
 func (r *labTrial) device(name string, latency time.Duration, policy string, initial int) string {
 	r.Helper()
-	bench := r.bench(name)
-	r.must(os.MkdirAll(bench, 0o777))
-	settings, err := testinstrument.Config(testinstrument.Options{
-		Dir: bench, Latency: definition.Duration(latency), Resume: true,
-	})
+	program := r.instrument(name, testinstrument.Options{Latency: definition.Duration(latency)})
+	return campaignText(name, policy, initial, fmt.Sprintf(`{"process": %s}`, program))
+}
+
+// instrument are the settings of a durable instrument of a campaign, as JSON.
+func (r *labTrial) instrument(name string, o testinstrument.Options) []byte {
+	r.Helper()
+	o.Dir, o.Resume = r.bench(name), true
+	r.must(os.MkdirAll(o.Dir, 0o777))
+	settings, err := testinstrument.Config(o)
 	r.must(err)
 	settings.Environment = []string{hostEnvironment}
-	text, err := json.Marshal(map[string]any{"process": settings})
+	text, err := json.Marshal(settings)
 	r.must(err)
-	return campaignText(name, policy, initial, string(text))
+	return text
 }
 
 func (r *labTrial) bench(campaign string) string { return filepath.Join(r.folder, "bench-"+campaign) }
@@ -205,6 +225,9 @@ func (r *labTrial) startProcess(name string) *labProcess {
 		p.role, strings.Join(hosts, ","))
 	machine := filepath.Join(r.folder, name) // each is on a machine of its own
 	r.must(os.MkdirAll(filepath.Join(machine, "lab"), 0o777))
+	if r.labFile != "" {
+		r.must(os.WriteFile(filepath.Join(machine, "lab", labfile.Name), []byte(r.labFile), 0o666))
+	}
 	args := []string{"work", address, "--folder", filepath.Join(machine, "lab")}
 	if !p.works() {
 		args = append(args, "--no-work", "--listen", "127.0.0.1:0")

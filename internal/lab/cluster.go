@@ -370,9 +370,12 @@ func (c *cluster) start(ctx context.Context, of *Campaign) error {
 			return nil
 		}
 		of.mu.Lock()
-		trouble := of.trouble
+		trouble, waits := of.trouble, of.run != nil
 		of.mu.Unlock()
-		if trouble != nil {
+		switch {
+		case trouble != nil && waits:
+			return nil // for its device
+		case trouble != nil:
 			return trouble
 		}
 		select {
@@ -472,6 +475,10 @@ func (c *cluster) hear(e events.Event) {
 	if e.Campaign == events.FilingStream {
 		c.lab.filings.hear()
 		c.lab.announce()
+		return
+	}
+	if e.Campaign == events.DevicesStream {
+		c.lab.devices.Hear(e.Sequence)
 		return
 	}
 	if name, ok := events.StoreOfStream(e.Campaign); ok {

@@ -42,6 +42,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/devices"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/labfile"
@@ -114,10 +115,11 @@ type Lab struct {
 	slots chan struct{}
 
 	own     *lablog.Log
-	filings *filings  // of that log
-	cluster *cluster  // nil for a lab in a folder
-	worker  string    // a random word for this process, in that log
-	past    view.Past // campaigns as they were, for readers
+	filings *filings       // of that log
+	devices *devices.Queue // in that log
+	cluster *cluster       // nil for a lab in a folder
+	worker  string         // a random word for this process, in that log
+	past    view.Past      // campaigns as they were, for readers
 
 	// defining is held while a campaign is begun: names stay different.
 	defining sync.Mutex
@@ -163,6 +165,7 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 		}
 	}
 	l.filings = &filings{own: l.own}
+	l.devices = devices.New(l.own, devices.Options{Review: l.review})
 	l.ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if err := l.begun(ctx); err != nil {
 		l.Close()
@@ -220,6 +223,7 @@ func (l *Lab) Close() {
 	}
 	l.stop()
 	l.wg.Wait()
+	l.devices.Close()
 	if l.cluster != nil {
 		if l.cluster.watched != nil {
 			l.cluster.watched()
@@ -578,6 +582,7 @@ func (l *Lab) define(
 	if err != nil {
 		return nil, unanswered(err)
 	}
+	equipment.Unleased = l.cluster != nil
 	def, err = equipment.Prepare(ctx, def, file.Source)
 	var held *lock.HeldError
 	if errors.As(err, &held) {

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/devices"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -33,6 +35,9 @@ type LocalOptions struct {
 	// Slots bounds how many computations go on at once: see
 	// [drive.Runner.Slots].
 	Slots chan struct{}
+	// Devices is the queue of the lab's devices to the store. Where it is nil, and the store is in
+	// a database, the lab's log there is opened; a folder's has none but with its server.
+	Devices *devices.Store
 	// Remark, if set, takes what a person should know of a campaign and no
 	// event says. It may be called by several goroutines.
 	Remark func(campaign, text string)
@@ -64,8 +69,9 @@ type Local struct {
 	direct sync.Mutex
 
 	mu      sync.Mutex
-	running []*Run   // in the order of their start
-	metrics *metrics // nil before the first campaign is started
+	devices *ownDevices // nil where they are given, or there are none
+	running []*Run      // in the order of their start
+	metrics *metrics    // nil before the first campaign is started
 }
 
 // OpenLocal opens a store. What is in it is read first, so that one that is
@@ -110,7 +116,9 @@ func (h *Local) Close() error {
 		h.metrics.close()
 		h.metrics = nil
 	}
-	return h.log.Close()
+	err := h.devices.close()
+	h.devices = nil
+	return errors.Join(err, h.log.Close())
 }
 
 // Record implements [Store].
@@ -164,11 +172,32 @@ func (h *Local) Submit(ctx context.Context, name string, r engine.Request) ([]ev
 	if err != nil {
 		return nil, err
 	}
+	underWay := core.State().AtWork() > 0
 	stored, err := engine.Submit(ctx, h.log, core, r, time.Now())
-	if err == nil {
-		equip.EndTickets(h.address, core.State())
+	if err == nil && underWay {
+		h.endTickets(core, false)
 	}
 	return stored, err
+}
+
+// endTickets makes room at the devices of a campaign that is not run, as [equip.EndTickets]
+// does. Where that fails, those who wait behind the campaign have it looked at again.
+func (h *Local) endTickets(core *engine.Core, all bool) {
+	name := core.State().Name
+	queue, err := h.queue(name)
+	if err == nil {
+		err = equip.EndTickets(h.address, queue, core.State(), all)
+	}
+	if err != nil {
+		h.remark(name, "the lab's log does not have yet that %s is done with its device: %v", name, err)
+	}
+}
+
+// remark is for what a person should know of a campaign and no event says.
+func (h *Local) remark(campaign, format string, args ...any) {
+	if h.options.Remark != nil {
+		h.options.Remark(campaign, fmt.Sprintf(format, args...))
+	}
 }
 
 // settle waits until what an earlier writer of the campaign has left on its way

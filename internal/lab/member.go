@@ -322,6 +322,7 @@ func (s *member) localOptions() LocalOptions {
 		Account:  s.lab.options.Account,
 		Slots:    s.lab.slots,
 		Open:     s.lab.options.open,
+		Devices:  s.lab.devices.Store(s.lab.relative(s.path)),
 		Remark:   func(campaign, text string) { s.lab.options.Log("%s: %s", campaign, text) },
 	}
 }

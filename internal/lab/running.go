@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -61,6 +60,10 @@ func (h *Local) Start(
 ) (*Run, error) {
 	c := &Run{store: h, hooks: hooks, since: time.Now(), started: make(chan struct{})}
 	c.over, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	var err error
+	if equipment.Devices, err = h.queue(name); err != nil {
+		return nil, err
+	}
 	c.runner = &drive.Runner{
 		Registry:   h.options.Registry,
 		Log:        h.log,
@@ -85,7 +88,7 @@ func (h *Local) Start(
 	if err := h.register(c); err != nil {
 		return nil, err
 	}
-	err := h.settle(ctx, name)
+	err = h.settle(ctx, name)
 	if err == nil {
 		err = c.runner.Start(ctx)
 	}
@@ -207,7 +210,5 @@ func (c *Run) status() control.Running {
 
 // remark is for what a person should know and no event says.
 func (c *Run) remark(format string, args ...any) {
-	if c.store.options.Remark != nil {
-		c.store.options.Remark(c.runner.Campaign, fmt.Sprintf(format, args...))
-	}
+	c.store.remark(c.runner.Campaign, format, args...)
 }

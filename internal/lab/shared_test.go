@@ -388,7 +388,7 @@ func TestLostDevice(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- b.run(t.Context(), ada, "ada") }()
 	eventually(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.sent) == 1 })
-	if err := os.RemoveAll(lock.Dir()); err != nil {
+	if err := os.RemoveAll(lock.Dirs()[0]); err != nil {
 		t.Skip(err)
 	}
 	d, err := b.robot.Describe(t.Context())

@@ -36,18 +36,20 @@ import (
 )
 
 // Variable is the environment variable that names another folder than the
-// system's, for machines on which /tmp is not the same for all users.
+// system's, for programs that do not see that.
 const Variable = "CAMPAIGND_LOCKS"
 
 // Holder says who drives a device, or wants to.
 type Holder struct {
 	Device string `json:"device"`
 	// Campaign is empty where a check drives it; Store is where to look.
-	Campaign string    `json:"campaign,omitempty"`
-	Store    string    `json:"store"`
-	PID      int       `json:"pid"`
-	User     string    `json:"user"`
-	Since    time.Time `json:"since"`
+	Campaign string `json:"campaign,omitempty"`
+	Store    string `json:"store"`
+	PID      int    `json:"pid"`
+	User     string `json:"user"`
+	// Host is the name of its machine, where that may be another one.
+	Host  string    `json:"host,omitempty"`
+	Since time.Time `json:"since"`
 	// Capacity is how many may have the device at a time, themselves among
 	// them; less than 1 stands for 1. Of all who have it the smallest holds.
 	Capacity int `json:"capacity,omitempty"`
@@ -66,8 +68,12 @@ func (h Holder) who() string {
 	if h.Campaign != "" {
 		what = "the campaign " + h.Campaign
 	}
-	return fmt.Sprintf("%s (process %d of %s since %s, in %s)",
-		what, h.PID, h.User, h.Since.Local().Format(time.DateTime), h.Store)
+	of := "of " + h.User
+	if h.Host != "" {
+		of = "on " + h.Host
+	}
+	return fmt.Sprintf("%s (process %d %s since %s, in %s)",
+		what, h.PID, of, h.Since.Local().Format(time.DateTime), h.Store)
 }
 
 // HeldError says that others have the device, or come first.
@@ -78,12 +84,12 @@ type HeldError struct {
 	More int
 	// Next is true where the device is free and Holder was there before.
 	Next bool
+	// Turn is true where commands wait for each other, and not campaigns.
+	Turn bool
 	// Left is the file in which a process that has ended left word of its
 	// command: the device may be at work on it. Empty where the others are
 	// alive.
 	Left string
-
-	turn bool
 }
 
 func (e *HeldError) Error() string {
@@ -98,7 +104,10 @@ func (e *HeldError) Error() string {
 			e.Device, e.Holder.Command, e.Holder.Campaign, e.Holder.Store, e.Left)
 	case e.Next:
 		return fmt.Sprintf("%s is free, and %s has waited for it before", e.Device, who)
-	case e.turn:
+	case !e.Turn && e.Holder.Command != "":
+		return fmt.Sprintf("%s may be at work on %s for %s, which keeps it until it is known what became of that: "+
+			"let that campaign go on, or resolve the experiment", e.Device, e.Holder.Command, who)
+	case e.Turn:
 		return fmt.Sprintf("%s is at work for %s", e.Device, who)
 	}
 	return fmt.Sprintf("%s is driven by %s, and the two would disturb each other. Try again when that has ended; "+
@@ -130,14 +139,6 @@ func (e *LostError) Unwrap() error { return e.Err }
 // never leaves the package: what a caller gets is a [HeldError], which says by
 // whom.
 var errHeld = errors.New("locked")
-
-// Dir is the folder of this machine's locks.
-func Dir() string {
-	if dir := os.Getenv(Variable); dir != "" {
-		return dir
-	}
-	return systemDir()
-}
 
 // Take takes h.Device, or returns a [HeldError]; on a system without such locks
 // an error that wraps [errors.ErrUnsupported].
@@ -394,7 +395,7 @@ func (l *Lease) Try() error {
 		l.text.Waiting = err != nil // others see what is written
 		return err
 	}
-	held := &HeldError{Device: l.q.device, turn: l.q.turn, Next: len(have) < most}
+	held := &HeldError{Device: l.q.device, Turn: l.q.turn, Next: len(have) < most}
 	if held.Next {
 		have = nil
 	}

@@ -9,9 +9,6 @@ import (
 	"syscall"
 )
 
-// systemDir is the same for every user, which os.TempDir need not be.
-func systemDir() string { return "/tmp/campaignd-locks" }
-
 // tryLock opens the file, which another user may have created, and locks it. It
 // creates the file only if it does not exist: in such folders, systems refuse
 // O_CREATE for the files of other users.
@@ -60,3 +57,6 @@ func tryLock(path string) (*os.File, error) {
 		return nil, &os.PathError{Op: "flock", Path: path, Err: err}
 	}
 }
+
+// Supported returns nil where the system has such locks.
+func Supported() error { return nil }

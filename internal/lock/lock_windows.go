@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// systemDir is the same for every user of the machine.
-func systemDir() string {
+// systemDirs is the same for every user of the machine.
+var systemDirs = func() []string {
 	if dir := os.Getenv("ProgramData"); dir != "" {
-		return filepath.Join(dir, "campaignd-locks")
+		return []string{filepath.Join(dir, "campaignd-locks")}
 	}
-	return filepath.Join(os.TempDir(), "campaignd-locks")
+	return []string{filepath.Join(os.TempDir(), "campaignd-locks")}
 }
 
 // errSharing is ERROR_SHARING_VIOLATION.
@@ -38,3 +38,6 @@ func tryLock(path string) (*os.File, error) {
 	}
 	return os.NewFile(uintptr(handle), path), nil
 }
+
+// Supported returns nil where the system has such locks.
+func Supported() error { return nil }

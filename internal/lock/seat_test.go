@@ -316,20 +316,3 @@ func TestForget(t *testing.T) {
 	}
 	Forget(filepath.Join(dir, "nowhere"), "a", "/lab/a", func(string) bool { return false })
 }
-
-// Law: all users of a machine have one folder of locks, wherever each has files of their own, unless
-// another is named.
-func TestFolderOfAll(t *testing.T) {
-	t.Setenv(Variable, "")
-	before := Dir()
-	for _, own := range []string{"HOME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME"} {
-		t.Setenv(own, t.TempDir())
-	}
-	if dir := Dir(); !filepath.IsAbs(dir) || dir != before {
-		t.Errorf("the folder is %q, and %q for another user", before, dir)
-	}
-	t.Setenv(Variable, "/lab/locks")
-	if dir := Dir(); dir != "/lab/locks" {
-		t.Errorf("the folder that is named is %q", dir)
-	}
-}

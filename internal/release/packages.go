@@ -47,11 +47,13 @@ func (r *release) packages(b *program) error {
 		return err
 	}
 	sysusers := []byte("u campaignd - \"the campaigns of a lab\" /var/lib/campaignd\n")
+	tmpfiles := []byte("d /run/lock/campaignd 1777 root root -\n") // locks of devices, for all users
 	errs := []error{
 		add("/usr/bin/campaignd", entry{data: b.bytes, mode: 0o755}),
 		add("/usr/lib/systemd/system/campaignd.service", entry{data: serve, mode: 0o644}),
 		add("/usr/lib/systemd/system/campaignd-work.service", entry{data: work, mode: 0o644}),
 		add("/usr/lib/sysusers.d/campaignd.conf", entry{data: sysusers, mode: 0o644}),
+		add("/usr/lib/tmpfiles.d/campaignd.conf", entry{data: tmpfiles, mode: 0o644}),
 	}
 	for _, e := range append(texts, examples...) {
 		errs = append(errs, add("/usr/share/doc/campaignd/"+e.name, e))
@@ -92,11 +94,14 @@ func (r *release) packages(b *program) error {
 	return nil
 }
 
-// postinstall makes the user of the service, where systemd is there to have one.
+// postinstall makes the user of the service and the folder of locks, where systemd is there.
 const postinstall = `#!/bin/sh
 set -e
 if command -v systemd-sysusers >/dev/null; then
   systemd-sysusers campaignd.conf
+fi
+if command -v systemd-tmpfiles >/dev/null; then
+  systemd-tmpfiles --create campaignd.conf
 fi
 if [ -d /run/systemd/system ]; then
   systemctl daemon-reload

@@ -24,6 +24,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/lablog"
+	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/notify"
 	"github.com/campaignd/campaignd/internal/server"
 	"github.com/campaignd/campaignd/internal/server/gate"
@@ -220,6 +221,9 @@ func (a *app) serve(ctx context.Context, s serving) error {
 		defer announced(open.lab.Private(), url)()
 	}
 	a.printf("Serving %s on %s\n", cmp.Or(s.drives.database, open.lab.Folder()), url)
+	if !s.drives.none {
+		a.sayLocks(s.drives.database != "")
+	}
 	if people.Empty() {
 		a.printf("There are no accounts: everybody on this machine may do everything here.\n" +
 			"To change that: campaignd account add NAME --role admin\n")
@@ -230,6 +234,22 @@ func (a *app) serve(ctx context.Context, s serving) error {
 		return nil
 	}
 	return err
+}
+
+// sayLocks says where the locks of this machine's devices are. shared is set for a lab in a
+// database, whose log keeps its campaigns apart.
+func (a *app) sayLocks(shared bool) {
+	dir, hidden := lock.Look()
+	switch {
+	case hidden == "":
+		a.printf("Locks of devices: %s\n", dir)
+	case shared:
+		a.printf("Locks of devices: %s, which other programs of this machine may not see: %s.\n"+
+			"The lab's log keeps its own campaigns apart.\n", dir, hidden)
+	default:
+		a.printf("Locks of devices: %s, which other programs of this machine may not see: %s.\n"+
+			"No real device is driven from here. To change that: %s.\n", dir, hidden, lock.Remedy())
+	}
 }
 
 // endWith interrupts once there is nothing more to be read. The system closes a

@@ -91,6 +91,7 @@ func (a *app) work(ctx context.Context, folder, health string, drives driving) e
 		defer h.Close()
 	}
 	a.printf("Working for %s\n", drives.database)
+	a.sayLocks(true)
 	<-ctx.Done()
 	l.Close()
 	if errors.Is(context.Cause(ctx), errInterrupted) {

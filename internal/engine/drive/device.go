@@ -38,10 +38,10 @@ type Lease interface {
 
 // Tickets are the queue of commands at a device that campaigns share.
 type Tickets interface {
-	// Wait returns once the device has room for a command. It calls behind with
-	// the campaign that is first in the queue, when it begins to wait and when
+	// Wait returns once the device has room for a command, which Begin may change. It calls
+	// behind with the campaign that is first in the queue, when it begins to wait and when
 	// that changes.
-	Wait(ctx context.Context, behind func(who string)) (HeldTicket, error)
+	Wait(ctx context.Context, command string, behind func(who string)) (HeldTicket, error)
 	// Adopt returns the tickets of commands that are under way, and forgets
 	// those of the campaign's other commands, all of earlier processes.
 	Adopt(commands []string) (map[string]HeldTicket, error)
@@ -243,18 +243,18 @@ func (d *device) ticket() engine.Ticket {
 	return engine.Ticket{Place: engine.Held}
 }
 
-// queue begins to wait for a ticket. send hands what is heard of it to the
+// queue begins to wait for a ticket for a command. send hands what is heard of it to the
 // loop, until the context is done; it reports whether it did.
 //
 // A ticket that arrives after the wait was given up is ended here, in whichever
 // of the two places it turns up: in this goroutine, or in ticketed.
-func (d *device) queue(awaiting context.Context, send func(context.Context, ticketed) bool) {
+func (d *device) queue(awaiting context.Context, command string, send func(context.Context, ticketed) bool) {
 	ctx, cancel := context.WithCancel(awaiting)
 	q := &queued{cancel: cancel, behind: "others"}
 	d.queued = q
 	tickets := d.lease.Tickets()
 	d.wg.Go(func() {
-		ticket, err := tickets.Wait(ctx, func(who string) {
+		ticket, err := tickets.Wait(ctx, command, func(who string) {
 			send(ctx, ticketed{queued: q, behind: who})
 		})
 		if ctx.Err() == nil && send(ctx, ticketed{queued: q, ticket: ticket, err: err}) {

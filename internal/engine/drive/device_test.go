@@ -23,7 +23,7 @@ func (q *queueOf) Check() error     { return q.lost }
 func (q *queueOf) Tickets() Tickets { return q }
 func (q *queueOf) Release()         { q.freed = true }
 
-func (q *queueOf) Wait(ctx context.Context, behind func(string)) (HeldTicket, error) {
+func (q *queueOf) Wait(ctx context.Context, _ string, behind func(string)) (HeldTicket, error) {
 	behind("lfp")
 	select {
 	case s := <-q.give:
@@ -102,7 +102,7 @@ func TestDeviceQueue(t *testing.T) {
 	if d.ticket().Place != engine.Unqueued {
 		t.Errorf("before: %+v", d.ticket())
 	}
-	d.queue(t.Context(), send)
+	d.queue(t.Context(), "small/e3", send)
 	d.ticketed(<-heard)
 	if at := d.ticket(); at.Place != engine.Waiting || at.Behind != "lfp" {
 		t.Errorf("in the queue: %+v", at)
@@ -117,7 +117,7 @@ func TestDeviceQueue(t *testing.T) {
 		t.Errorf("used: %v, %+v", err, first)
 	}
 
-	d.queue(t.Context(), send)
+	d.queue(t.Context(), "small/e3", send)
 	late := &slip{}
 	q.give <- late
 	<-heard // behind whom

@@ -386,7 +386,7 @@ func (r *Runner) perform(ctx context.Context, step engine.Step) error {
 			return described{d, err}
 		})
 	case engine.Queue:
-		r.device.queue(r.team.awaiting, r.tell)
+		r.device.queue(r.team.awaiting, engine.CommandID(s, step.Experiment), r.tell)
 	case engine.Unqueue:
 		r.device.unqueue()
 	case engine.Dispatch:

@@ -1,0 +1,144 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/devices"
+	"github.com/campaignd/campaignd/internal/lablog"
+)
+
+// review frees what a campaign has left in the queue of the lab's devices that no process
+// drives: others wait behind it. What the device may be at work on is kept, until a person
+// resolves it or the campaign is driven again.
+//
+// A process that drives the campaign sees to that itself, also one that is about to.
+func (l *Lab) review(path, name string) {
+	i := slices.IndexFunc(l.list(), func(s *member) bool { return l.relative(s.path) == path })
+	if i < 0 {
+		l.reviewGone(path, name)
+		return
+	}
+	s := l.list()[i]
+	c := s.campaign(name)
+	if c == nil {
+		return
+	}
+	c.starting.Lock() // it is not begun meanwhile
+	defer c.starting.Unlock()
+	at, err := s.holder()
+	if err != nil || c.current() != nil {
+		return
+	}
+	started := s.custody.started(name) && !c.over()
+	switch at := at.(type) {
+	case *Local:
+		err = at.leaveDevices(l.ctx, name, !started)
+	case *watched:
+		if started || l.cluster.held(s.base()) {
+			return
+		}
+		err = at.hold(l.ctx, func(local *Local) error { return local.leaveDevices(l.ctx, name, true) })
+	}
+	if err != nil && !errors.Is(err, events.ErrInUse) {
+		l.options.Log("what %s has left at its device cannot be freed yet: %v", name, err)
+	}
+}
+
+// reviewGone frees what a campaign has at devices whose store a person has removed from the folder:
+// its fate will never be known. A store of another folder may only be away.
+func (l *Lab) reviewGone(path, name string) {
+	_, err := os.Lstat(filepath.Join(l.options.Folder, path))
+	if l.cluster != nil || filepath.Base(path) != path || !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err := l.devices.Store(path).Campaign(name).Forget(func(string) bool { return true }, true); err == nil {
+		l.options.Log("the store %s is gone: what %s had at its device is free", path, name)
+	}
+}
+
+// leaveDevices frees what a campaign of the store has left in the queue of the lab's devices,
+// and is not run; all frees the campaign's own ticket, too.
+func (h *Local) leaveDevices(ctx context.Context, name string, all bool) error {
+	h.direct.Lock()
+	defer h.direct.Unlock()
+	if h.find(name) != nil {
+		return nil
+	}
+	if err := h.settle(ctx, name); err != nil {
+		return err
+	}
+	core, err := h.Load(ctx, name)
+	if err != nil {
+		return err
+	}
+	h.endTickets(core, all)
+	return nil
+}
+
+// ownDevices is the queue of a lab in a database for a program that holds one store of it.
+type ownDevices struct {
+	log      *lablog.Log
+	queue    *devices.Queue
+	database string
+	options  LocalOptions
+}
+
+// queue returns the queue of the lab's devices to a campaign of the store; nil where there is
+// no lab's log.
+func (h *Local) queue(name string) (*devices.Campaign, error) {
+	if h.options.Devices != nil || !store.InDatabase(h.address) {
+		return h.options.Devices.Campaign(name), nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.devices == nil {
+		database, _, err := store.Split(h.address)
+		if err != nil {
+			return nil, err
+		}
+		log, err := lablog.Open(lablog.Address(database), lablog.Options{})
+		if err != nil {
+			return nil, err
+		}
+		own := &ownDevices{log: log, database: database, options: h.options}
+		own.queue = devices.New(log, devices.Options{Review: own.review})
+		h.devices = own
+	}
+	return h.devices.queue.Store(store.Name(h.address)).Campaign(name), nil
+}
+
+// review is [Lab.review] of a program that holds one store of the lab.
+func (o *ownDevices) review(name, of string) {
+	ctx := context.Background()
+	log, err := o.log.Store()
+	if err != nil {
+		return
+	}
+	if started, err := ToGoOn(ctx, log, name); err != nil || slices.Contains(started, of) {
+		return
+	}
+	local, err := OpenLocal(ctx, store.In(o.database, name), LocalOptions{
+		Registry: o.options.Registry, Build: o.options.Build, MustExist: true, Devices: o.queue.Store(name),
+	})
+	if err != nil {
+		return // another process has it
+	}
+	_ = local.leaveDevices(ctx, of, true) // it is looked at again
+	_ = local.Close()
+}
+
+// close lets go of the lab's log; nil does nothing.
+func (o *ownDevices) close() error {
+	if o == nil {
+		return nil
+	}
+	o.queue.Close()
+	return o.log.Close()
+}
