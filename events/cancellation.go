@@ -2,7 +2,7 @@ package events
 
 // CancellationOrdered says that a command is to be called off: its instrument
 // shall never begin it any more, and stop it where it can. It is durable before
-// the instrument is told, and holds until [CancellationAnswered] or an outcome.
+// the instrument hears of it, and holds until [CancellationAnswered] or an outcome.
 type CancellationOrdered struct {
 	Experiment string `json:"experiment"`
 	Command    string `json:"command"`
@@ -31,6 +31,8 @@ type CancellationAnswered struct {
 	Experiment string `json:"experiment"`
 	Command    string `json:"command"`
 	By         Voided `json:"by"`
+	// Instrument is the one that was called; empty where a person answers.
+	Instrument string `json:"instrument,omitempty"`
 	// Fate is what the instrument said, asked once more after it had answered,
 	// became of the command: as in [RecoveredCommand]. It is empty where it was
 	// not asked, since its outcome was awaited or a person answers.

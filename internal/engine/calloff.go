@@ -147,7 +147,7 @@ func (c *Core) CalledOff(
 		return nil // its outcome was quicker, or a person
 	}
 	payloads := []events.Payload{&events.CancellationAnswered{
-		Experiment: x.ID, Command: x.Command, By: by, Fate: string(fate),
+		Experiment: x.ID, Command: x.Command, By: by, Instrument: x.Instrument, Fate: string(fate),
 	}}
 	if ended != nil && !x.Status.Open() {
 		payloads = append(payloads, c.Concluded(experiment, *ended, nil, from)...)

@@ -157,7 +157,7 @@ func heard(s *State, x *Experiment, _ events.Event, p *events.InstrumentAnswered
 	}
 }
 
-// overByOutcome ends the call-off of a command whose instrument has told how it
+// overByOutcome ends the call-off of a command whose instrument has said how it
 // ended: it will not begin any more.
 func (x *Experiment) overByOutcome(e events.Event) {
 	if x.BeingCalledOff() && strings.HasPrefix(e.Actor, "instrument:") {

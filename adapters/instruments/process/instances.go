@@ -281,7 +281,7 @@ func (i *Instrument) End(ctx context.Context) error {
 	return nil
 }
 
-// endedEvery is how often an earlier run is looked at that was told to end.
+// endedEvery is how often an earlier run is looked at that is to end.
 const endedEvery = 20 * time.Millisecond
 
 // reportEarlier reports the instances that an earlier run has left behind.

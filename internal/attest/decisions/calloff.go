@@ -35,19 +35,29 @@ func (a *auditor) joinsHeard(in *identified, p *events.InstrumentAnswered) bool 
 	return ok && first.Experiment == p.Experiment && a.event.Actor == a.batch.Actor
 }
 
-// settled is the experiment that the batch has settled by the event before, or
-// by the one before the request to repeat it; "" for none.
+// settled is the experiment that the batch of the present event has settled last;
+// "" for none.
 func (a *auditor) settled() string {
 	if a.event.Cause != a.batch.ID {
 		return ""
 	}
-	switch last := a.last.(type) {
-	case *events.ExperimentResolved:
-		return last.Experiment
-	case *events.ExperimentRequested:
-		return a.resolved
+	return a.resolved
+}
+
+// checkCalled holds the command and the instrument that an order or an answer
+// names to those of the experiment. A person names no instrument.
+func (a *auditor) checkCalled(in *identified) {
+	instrument := in.x.Instrument
+	if in.author == byPerson {
+		instrument = ""
 	}
-	return ""
+	if in.about.Command != in.x.Command || in.about.Instrument != instrument {
+		a.mismatch(in.subject(), "its command is %q of the instrument %q; that of %s is %q of %q",
+			in.about.Command, in.about.Instrument, in.subject(), in.x.Command, instrument)
+	}
+	if in.author == byInstrument && in.name != instrument {
+		a.mismatch(in.subject(), "its actor is %q, and %q was called", a.event.Actor, instrument)
+	}
 }
 
 // checkOrdered holds the order to call a command off to there being one that may
@@ -57,6 +67,7 @@ func (a *auditor) checkOrdered(in *identified, p *events.CancellationOrdered) {
 	if x == nil {
 		return // the projections refuse it
 	}
+	a.checkCalled(in)
 	if x.AtRest() {
 		a.mismatch(p.Experiment, "its command is called off, which was at rest")
 	}
@@ -82,6 +93,7 @@ func (a *auditor) checkVoid(in *identified, p *events.CancellationAnswered) {
 	if x == nil {
 		return // the projections refuse it
 	}
+	a.checkCalled(in)
 	says := map[events.Voided]author{
 		events.VoidedByInstrument: byInstrument, events.VoidedByProgram: byEngine, events.VoidedByPower: byPerson,
 	}
@@ -89,16 +101,20 @@ func (a *auditor) checkVoid(in *identified, p *events.CancellationAnswered) {
 	case says[p.By]&in.author == 0:
 		a.mismatch(p.Experiment, "it was called off by %q, which %q does not say", p.By, a.event.Actor)
 	case p.By == events.VoidedByProgram && !x.CallOff.EndProgram:
-		a.mismatch(p.Experiment, "the program was ended, and nobody ordered that")
+		a.mismatch(p.Experiment, "the program was ended, and no person ordered that")
 	case p.By == events.VoidedByPower && !x.AtWork() && a.settled() != p.Experiment:
 		a.mismatch(p.Experiment, "its command could not begin any more")
 	case p.By != events.VoidedByPower && p.Reason != "":
 		a.mismatch(p.Experiment, "it gives a reason, and no person said it")
 	}
+	underWay := x.Status == campaign.Dispatched || x.Status == campaign.Started
 	switch instruments.Fate(p.Fate) {
 	case "":
+		if in.author != byPerson && !underWay && !a.core.State().Definition.ByHand() {
+			a.mismatch(p.Experiment, "it does not say what became of it")
+		}
 	case instruments.FateUnknown, instruments.FateNotStarted, instruments.FateRunning, instruments.FateFinished:
-		if in.author == byPerson || x.Status == campaign.Dispatched || x.Status == campaign.Started {
+		if in.author == byPerson || underWay {
 			a.mismatch(p.Experiment, "its fate was asked, and its outcome was awaited")
 		}
 	default:

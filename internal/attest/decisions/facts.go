@@ -310,10 +310,6 @@ func (a *auditor) checkCommand(in *identified) {
 			)
 		}
 	case *events.ExperimentCancelled:
-	case *events.CancellationOrdered, *events.CancellationAnswered:
-		if in.x != nil {
-			command = in.x.Command
-		}
 	default:
 		return
 	}

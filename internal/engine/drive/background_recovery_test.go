@@ -217,7 +217,7 @@ func TestSettledWhileAnInstrumentRecalls(t *testing.T) {
 	const firstWord = 10 * time.Second
 	now := open[0].DispatchedAt.Add(time.Hour - firstWord)
 	var passed atomic.Int64
-	d := slowRecall{newDevice("serial 1"), make(chan string, 2), make(chan instruments.Fate, 2)}
+	d := slowRecall{newDevice("serial 1"), make(chan string, 3), make(chan instruments.Fate, 3)}
 	r, waiting := start(t, log, def, d)
 	r.Now = func() time.Time { return now.Add(time.Duration(passed.Load())) }
 	run(t, r)
@@ -241,6 +241,7 @@ func TestSettledWhileAnInstrumentRecalls(t *testing.T) {
 	}
 	d.answer <- instruments.FateUnknown
 	d.answer <- instruments.FateUnknown
+	d.answer <- instruments.FateUnknown // of the first once more, which is called off
 	until(t, waiting, "the fate of "+open[1].ID)
 	done := recoveries(t, log)
 	if len(done) != 1 || len(done[0].Commands) != 1 || done[0].Commands[0].Experiment != open[1].ID {

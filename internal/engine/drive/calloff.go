@@ -93,8 +93,8 @@ func (o callingOff) untilAnswered(ctx context.Context) {
 
 // void makes sure that the command never begins any more, and says by what.
 //
-// A program that was ended is told all the same, for its ledger: the next run of
-// it would otherwise find the command there, if it had been read.
+// A program that was ended hears of it in its next run, for its ledger: it would
+// otherwise find the command there, if it had been read.
 func (o callingOff) void(ctx context.Context) (events.Voided, error) {
 	ctx, stop := context.WithTimeout(ctx, callOffWithin)
 	defer stop()
@@ -151,6 +151,11 @@ func (m calledOff) apply(ctx context.Context, r *Runner) error {
 	x := r.core.State().Experiment(m.experiment)
 	if x.CallOff == nil || x.CallOff.Order != m.order {
 		return nil // another order was given since
+	}
+	underWay := x.Status == campaign.Dispatched || x.Status == campaign.Started
+	if m.fate == "" && !underWay && !r.core.State().Definition.ByHand() {
+		delete(r.couriers.calls, m.experiment) // given up since: called again, and asked
+		return nil
 	}
 	if r.couriers.inFlight[m.experiment] != nil {
 		m.ended = nil // who waits for it says it
