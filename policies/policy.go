@@ -41,9 +41,10 @@ import (
 
 // Version is the version of all families of this module, because they share
 // most of what they decide with. Where one family alone changes it gets a
-// number of its own. The next number is 4: programs of 0.1.0 recorded 3 before
-// the numbering began anew.
-const Version = 2
+// number of its own. The next number is 5: programs of 0.1.0 recorded 3 before
+// the numbering began anew. Earlier versions that are made again are in
+// [Earlier].
+const Version = 4
 
 // Module is the Go module of campaignd's own families.
 const Module = "github.com/campaignd/campaignd"

@@ -320,7 +320,7 @@ func (c *Core) bestMeasured() *Best {
 		return nil
 	}
 	var best *Best
-	for x, value := range s.Results() {
+	for x, value := range s.Compared() {
 		judged := s.Judge(x)
 		if best == nil || judged.Before(campaign.Judged{Value: best.Value, Keeps: best.Keeps}, sought) {
 			best = &Best{

@@ -105,6 +105,10 @@ type Experiment struct {
 	Later []string `json:"later,omitempty"`
 	// Elsewhere is set where what was made is not what was asked for.
 	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Outside says of a measured experiment why the campaign could not ask for it
+	// now: see [space.Bounds.Outside]. It is in the models, and compared with no
+	// other: see [State.Compared].
+	Outside string `json:"outside,omitempty"`
 	// Flag is the latest verdict on the measurement, nil where nothing is wrong
 	// with it.
 	Flag *events.MeasurementFlagged `json:"flag,omitempty"`
@@ -228,6 +232,8 @@ type State struct {
 	// Experiments in order of request: Experiments[i].ID is
 	// events.ExperimentID(i+1).
 	Experiments []Experiment `json:"experiments,omitempty"`
+	// Outside are the identifiers of the experiments whose Outside is set, in order.
+	Outside []string `json:"outside,omitempty"`
 	// ResumedAt is how many experiments there were when the campaign was last
 	// resumed.
 	ResumedAt int `json:"resumed_at,omitempty"`
