@@ -44,7 +44,7 @@ func (c *Campaign) FoundInShort() []Row {
 		for _, line := range ModelSays(c.Definition, best) {
 			rows = append(rows, Row{"", line})
 		}
-		return rows
+		return append(rows, c.outsideRows()...)
 	}
 }
 

@@ -50,6 +50,7 @@ func (c *Campaign) AroundFront() (rows []Row) {
 	if text := grown(f.Curve); text != "" {
 		rows = append(rows, Row{"covered", text})
 	}
+	rows = append(rows, c.outsideRows()...)
 	return append(rows, waiting(f.Waiting)...)
 }
 

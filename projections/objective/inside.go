@@ -16,7 +16,7 @@ import (
 // where that is too little for one. It is the model itself where nothing of it
 // lies outside. It depends on the state and the seed alone.
 func (m *Model) Inside(ctx context.Context, seed uint64) (*Model, error) {
-	if m == nil || !slices.ContainsFunc(m.Observations, m.of.isOutside) {
+	if m == nil || !m.HasOutside() {
 		return m, nil
 	}
 	p := *m.of
@@ -33,6 +33,9 @@ func (m *Model) Inside(ctx context.Context, seed uint64) (*Model, error) {
 	p.state.Fit = &fit
 	return p.Model(ctx)
 }
+
+// HasOutside reports whether an observation of the model lies outside.
+func (m *Model) HasOutside() bool { return slices.ContainsFunc(m.Observations, m.of.isOutside) }
 
 // Everywhere is the model that compares all observations, as decisions did before
 // what lies outside was told from the rest.

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/composite"
 	"github.com/campaignd/campaignd/internal/num/ehvi"
 	"github.com/campaignd/campaignd/internal/num/pareto"
+	"github.com/campaignd/campaignd/projections/objective"
 )
 
 // Measured is an experiment that a model of the problem learns from.
@@ -101,6 +102,9 @@ func (p *Problem) Standing() (*Standing, error) {
 		if all = append(all, scores); feasible >= ratherFeasible {
 			counting = append(counting, scores)
 		}
+	}
+	if len(s.Measured) == 0 && slices.ContainsFunc(p.Models, (*objective.Model).HasOutside) {
+		return nil, errors.New("nothing that was measured lies within the space as it is now")
 	}
 	if len(all) == 0 {
 		return nil, errors.New("an objective that follows from the parameters has no value at any composition that was measured")
