@@ -27,6 +27,7 @@ func everywhere(v View) View {
 	v.Campaign = v.Campaign.Everywhere()
 	v.Objective = v.Objective.Everywhere()
 	v.Outcomes = v.Outcomes.Everywhere()
+	v.Version2 = true
 	return v
 }
 

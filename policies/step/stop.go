@@ -94,6 +94,7 @@ func recentGrowth(v policies.View, window int) (share float64, ok bool) {
 	if err != nil || p == nil || p.Aims == nil {
 		return 0, false
 	}
+	p.Spreads = v.Version2
 	s, err := p.Standing()
 	if err != nil || len(s.Measured) < 2*window {
 		return 0, false
