@@ -74,6 +74,10 @@ type Campaign struct {
 	// take turns, one for each experiment, and each has a belief and a trust of
 	// their own.
 	Experts []Expert `json:"experts,omitempty"`
+	// Barred are the regions that people have excluded since, and not allowed again.
+	// They are no part of what is recorded: the fold of the campaign sets them, so
+	// that whoever writes a composition rounds it away from them.
+	Barred []Region `json:"-"`
 }
 
 // Measures reports whether an instrument measures the objective. In a campaign

@@ -94,6 +94,9 @@ func (m Modeled) Decide(
 		}
 		return Design(m.Def, v, d, definition.DesignSobol, remark)
 	}
+	if v.Objective.IsNowhere() {
+		return Design(m.Def, v, d, definition.DesignSobol, " Nothing that was measured lies within the space as it is now.")
+	}
 	made, err := m.decide(ctx, v, d)
 	if err == nil || ctx.Err() != nil {
 		return made, err

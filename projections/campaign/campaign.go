@@ -59,6 +59,7 @@ func (p *Projection) Restore(text []byte) error {
 		return fmt.Errorf("restore campaign: %w", err)
 	}
 	p.state, p.requests = *kept.State, requests
+	p.state.bar()
 	p.bounds = nil
 	return nil
 }

@@ -14,12 +14,10 @@ import (
 // about. A definition that makes no space is an error of whatever needs one.
 func (p *Projection) bound(payload events.Payload) {
 	s := &p.state
-	if !s.Definition.Measures() {
-		return
-	}
 	x := s.Experiment(payload.Subject())
 	switch payload.(type) {
 	case *events.CampaignAmended, *events.RegionExcluded, *events.RegionAllowed:
+		s.bar()
 		p.bounds = nil
 		for i := range s.Experiments {
 			p.place(&s.Experiments[i])
@@ -32,30 +30,51 @@ func (p *Projection) bound(payload events.Payload) {
 	}
 }
 
-// place notes of one experiment whether it lies outside.
-func (p *Projection) place(x *Experiment) {
-	before := x.Outside
-	x.Outside = p.outside(x)
-	if (before == "") == (x.Outside == "") {
+// bar notes in the definition what people have excluded. Events share theirs, so
+// that the state gets one of its own.
+func (s *State) bar() {
+	excluded := s.Excluded()
+	if s.Definition == nil || excluded == nil && s.Definition.Barred == nil {
 		return
 	}
-	p.state.Outside = nil
-	for i := range p.state.Experiments {
-		if x := &p.state.Experiments[i]; x.Outside != "" {
-			p.state.Outside = append(p.state.Outside, x.ID)
+	own := *s.Definition
+	own.Barred = excluded
+	s.Definition = &own
+}
+
+// place notes of one experiment whether it lies outside. The lists are made anew
+// where that changes: clones share them.
+func (p *Projection) place(x *Experiment) {
+	why, astray := p.outside(x)
+	same := (x.Outside == "") == (why == "") && x.Astray == astray
+	x.Outside = why
+	x.Astray = astray
+	if same {
+		return
+	}
+	s := &p.state
+	s.Outside = nil
+	s.Astray = nil
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if x.Outside != "" {
+			s.Outside = append(s.Outside, x.ID)
+		}
+		if x.Astray {
+			s.Astray = append(s.Astray, x.ID)
 		}
 	}
 }
 
-// outside says why an experiment lies outside, as [Experiment.Outside] does.
-func (p *Projection) outside(x *Experiment) string {
+// outside says why an experiment lies outside: see [space.Bounds.Outside].
+func (p *Projection) outside(x *Experiment) (why string, astray bool) {
 	if x.Measurement == nil {
-		return ""
+		return "", false
 	}
 	if p.bounds == nil {
 		bounds, err := space.NewBounds(p.state.Bounded())
 		if err != nil {
-			return ""
+			return "", false
 		}
 		p.bounds = bounds
 	}
@@ -82,6 +101,7 @@ func (s *State) Everywhere() *State {
 	}
 	own := *s
 	own.Outside = nil
+	own.Astray = nil
 	own.Experiments = slices.Clone(s.Experiments)
 	for i := range own.Experiments {
 		own.Experiments[i].Outside = ""

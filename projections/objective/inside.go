@@ -12,16 +12,20 @@ import (
 // a measurement promised more than the best, and the search went to the corners.
 // It found 26 of 49 in seven experiments, and without these rows 49.
 
+//
+// Where something else was made than was asked, and that lies outside, it stays in
+// the model, too, and is compared with nothing: without it the same would be asked
+// for again and again, of a device that always goes too far.
+
 // Inside returns the model of what lies within the space alone, fitted anew, nil
 // where that is too little for one. It is the model itself where nothing of it
 // lies outside. It depends on the state and the seed alone.
 func (m *Model) Inside(ctx context.Context, seed uint64) (*Model, error) {
-	if m == nil || !m.HasOutside() {
+	if m == nil || !slices.ContainsFunc(m.Observations, m.of.isLeftOut) {
 		return m, nil
 	}
 	p := *m.of
-	p.state.Observations = slices.DeleteFunc(slices.Clone(m.Observations), p.isOutside)
-	p.outside = nil
+	p.state.Observations = slices.DeleteFunc(slices.Clone(m.Observations), p.isLeftOut)
 	p.model = nil
 	if len(p.included()) < LeastObservations {
 		return nil, nil
@@ -32,6 +36,20 @@ func (m *Model) Inside(ctx context.Context, seed uint64) (*Model, error) {
 	}
 	p.state.Fit = &fit
 	return p.Model(ctx)
+}
+
+// isLeftOut reports whether an observation is in no model of decisions.
+func (p *Projection) isLeftOut(o Observation) bool {
+	return p.isOutside(o) && !slices.Contains(p.astray, o.Experiment)
+}
+
+// IsOutside reports whether an observation lies outside, by its index.
+func (m *Model) IsOutside(i int) bool { return m.of.isOutside(m.Observations[i]) }
+
+// IsNowhere reports whether no result lies within the space: nothing is compared
+// then.
+func (m *Model) IsNowhere() bool {
+	return !slices.ContainsFunc(m.Observations, func(o Observation) bool { return !o.Failed && !m.of.isOutside(o) })
 }
 
 // HasOutside reports whether an observation of the model lies outside.

@@ -30,37 +30,38 @@ func NewBounds(def definition.Campaign) (*Bounds, error) {
 const Nearby = 0.05
 
 // rounding is how far two numbers that are meant to be the same may be apart, as
-// a share of a parameter's range: devices report six digits or so.
+// a share of a parameter's range: files and devices have six digits or so.
 const rounding = 1e-6
 
 // Outside says in words why the campaign could not ask for a measured
 // composition now; "" where it could. Rows that were imported from elsewhere, and
 // compositions that an amendment or an exclusion has put outside, stay data of
 // the models, and are compared with no other: the best would otherwise be one
-// that must not be made.
+// that must not be made. astray says that it could ask for what was asked, and
+// something else was made.
 //
 // Where something was asked for, that decides, since no device makes exactly
 // what it is asked for: a composition belongs to the space where what was asked
 // for does, and what was made is [Nearby]. At a bound of 80 C, 80.3 C is no
-// other composition, and four weighed fractions never sum to 1 exactly. Only in
-// an excluded region nothing was made by dosing badly: what was made there, by
-// more than rounding, lies outside whatever was asked for.
+// other composition, and four weighed fractions never sum to 1 exactly. Excluded
+// regions are what must not be made: what was made in one lies outside whatever
+// was asked for, but for the rounding of floats.
 //
 // All others, among them what was imported, count where they were made: within
 // bounds, lists of values and inequalities but for rounding, and on an equality
 // but for [Slack], since printed fractions sum to 0.999. Steps say how something
 // is dosed, and exclude nothing that was measured.
-func (b *Bounds) Outside(asked, made definition.Point) string {
+func (b *Bounds) Outside(asked, made definition.Point) (why string, astray bool) {
 	s := b.space
 	share := s.apart(asked, made)
-	near := share <= rounding || share <= Nearby && s.excluding(made) == nil
-	if near && s.belongs(asked) == nil {
-		return ""
+	fine := s.belongs(asked) == nil
+	if fine && (share <= margin/2 || share <= Nearby && s.excluding(made) == nil) {
+		return "", false
 	}
 	if err := s.belongs(made); err != nil {
-		return strings.TrimPrefix(err.Error(), ErrOutside.Error()+": ")
+		return strings.TrimPrefix(err.Error(), ErrOutside.Error()+": "), fine
 	}
-	return ""
+	return "", false
 }
 
 // belongs is [Space.Contains] of what was measured: with the tolerances of
