@@ -22,6 +22,8 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
+	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // outsides is how many campaigns of the generator are lived: few, or what
@@ -203,6 +205,8 @@ type try struct {
 	policy string
 	route  string
 	seed   uint64
+	// registry makes the decisions: nil for this program's.
+	registry *registry.Registry
 
 	ctx    context.Context
 	log    events.Log
@@ -241,8 +245,11 @@ func (y *try) open() {
 	if err := engine.Define(y.ctx, y.log, events.CampaignDefined{Definition: y.file(parameters)}, "person:ada", y.now, ""); err != nil {
 		y.t.Fatal(err)
 	}
+	if y.registry == nil {
+		y.registry = new(builtin.Registry())
+	}
 	y.runner = &drive.Runner{
-		Registry: builtin.Registry(), Log: y.log, Campaign: "outside", Eager: true,
+		Registry: *y.registry, Log: y.log, Campaign: "outside", Eager: true,
 		Now: func() time.Time { y.now = y.now.Add(time.Second); return y.now },
 	}
 }
@@ -435,14 +442,90 @@ func TestOutsideIsNoBest(t *testing.T) {
 	}
 }
 
-// audit holds the log to what this program makes of it.
-func (y *try) audit() {
+// audit holds the log to what this program makes of it, and returns what came of it.
+func (y *try) audit() decisions.Report {
+	y.t.Helper()
 	report, err := decisions.Audit(y.ctx, builtin.Registry(), y.log, "outside", events.Build{})
 	if err != nil {
 		y.t.Fatal(err)
 	}
 	for _, m := range report.Mismatches {
 		y.t.Errorf("%s: %+v", y, m)
+	}
+	if report.OtherVersion > 0 || report.Reproduced != report.Decisions {
+		y.t.Errorf("%s: of %d decisions %d came out the same, %d were left out",
+			y, report.Decisions, report.Reproduced, report.OtherVersion)
+	}
+	return report
+}
+
+// ofVersion2 is the registry of a program whose decisions were of version 2: they
+// compared all that was measured.
+func ofVersion2() *registry.Registry {
+	reg := builtin.Registry()
+	reg.Methods = slices.Clone(reg.Methods)
+	for i := range reg.Methods {
+		reg.Methods[i].Version = 2
+	}
+	return &reg
+}
+
+// Law: the decisions of a program of before are made again as it made them, though
+// they compared what lies outside, and ended campaigns by it; and the same campaign
+// goes on by the rules of today.
+func TestDecisionsOfBeforeAreMadeAgain(t *testing.T) {
+	ended := 0
+	for i, a := range aims() {
+		for j, policy := range a.policies {
+			y := &try{
+				t: t, ctx: t.Context(), ground: grounds()[(i+j)%6], aim: a, route: []string{"amend", "exclude"}[(i+j)%2],
+				policy: policy, seed: uint64(500 + 10*i + j), registry: ofVersion2(),
+			}
+			y.begin(false)
+			if !y.further(2) {
+				ended++
+			}
+			before := y.audit()
+			y.runner.Registry = builtin.Registry()
+			if y.further(1); y.audit().Decisions == before.Decisions && y.core().State().Status != campaign.Completed {
+				t.Errorf("%s: nothing was decided by the rules of today", y)
+			}
+		}
+	}
+	if ended == 0 {
+		t.Error("no campaign was ended by what lies outside: the test tells nothing")
+	}
+}
+
+// Law: a device that goes too far, into what is excluded, does not keep a campaign
+// at one composition, and what it makes there is no best.
+func TestAstrayIsNotAskedForAgain(t *testing.T) {
+	for _, policy := range []string{"lognei", "logei", "lcb"} {
+		y := &try{
+			t: t, ctx: t.Context(), ground: grounds()[0], aim: aims()[0], route: "exclude", policy: policy, seed: 9,
+		}
+		y.aim.stop = ""
+		y.ground.bad = y.ground.bad[:1]
+		y.begin(false)
+		asked := make(map[string]bool)
+		for range 5 {
+			s, err := y.runner.Suggest(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := s.Experiments[0]
+			if key := fmt.Sprint(x.Parameters); asked[key] {
+				t.Errorf("%s: %v is asked for again", y, x.Parameters)
+			} else {
+				asked[key] = true
+			}
+			tell := y.row(x.ID, x.Parameters)
+			tell.Actual = at("T", 84, "t", num(x.Parameters, "t"))
+			tell.Value = new(70.0)
+			y.submit(engine.Request{Tell: &tell})
+		}
+		y.judge()
+		y.audit()
 	}
 }
 

@@ -63,7 +63,9 @@ func (m *Model) Everywhere() *Model {
 	}
 	p := *m.of
 	p.outside = nil
+	p.astray = nil
 	own := *m
+	own.of = &p
 	own.results = nil
 	own.place(&p)
 	return &own
