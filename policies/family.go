@@ -151,7 +151,7 @@ func (r Registry) Makes(p definition.Policy, version int) bool {
 	return version == leader.Version || leader.Earlier[version] != nil
 }
 
-// View is what a version of the family that leads a composition decides by, made
+// View returns the view from which a version of the leading family decides, made
 // of the campaign's view. The seed is the decision's; the only error is that of a
 // cancelled context.
 func (r Registry) View(ctx context.Context, p definition.Policy, version int, v View, seed uint64) (View, error) {

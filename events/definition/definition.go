@@ -75,8 +75,8 @@ type Campaign struct {
 	// their own.
 	Experts []Expert `json:"experts,omitempty"`
 	// Barred are the regions that people have excluded since, and not allowed again.
-	// They are no part of what is recorded: the fold of the campaign sets them, so
-	// that whoever writes a composition rounds it away from them.
+	// No event records them here: the fold of the campaign sets them, for writers of
+	// compositions, which round values away from them.
 	Barred []Region `json:"-"`
 }
 

@@ -88,7 +88,7 @@ func crowded(def definition.Campaign) []string {
 	}
 	sp, err := space.New(def)
 	if err != nil {
-		return nil // what is wrong says Validate
+		return nil // Validate reports it
 	}
 	points, finite := sp.Finite()
 	n := len(points) * max(1, def.Replicates)

@@ -305,7 +305,7 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 func (c *Core) RunsOf(point definition.Point) int { return len(c.runsOf(point)) }
 
 // MeasuredAs are the experiments that have measured the composition of another one:
-// whoever is to make it again should know that.
+// a person who makes it again should know that.
 func (c *Core) MeasuredAs(x *campaign.Experiment) (ids []string) {
 	for _, other := range c.runsOf(x.Parameters) {
 		if other.ID != x.ID && other.Status == campaign.Measured && !other.Elsewhere {

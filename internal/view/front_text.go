@@ -251,8 +251,8 @@ func bestIn(f *outcome.Front) string {
 	return strings.Join(parts, ", ")
 }
 
-// ofInterest says from where on a value is of interest: of what is the same
-// everywhere only what a file says.
+// ofInterest says from where on a value is of interest. Of a constant objective it
+// gives only a limit of the file.
 func ofInterest(f *outcome.Front) string {
 	var parts []string
 	for _, o := range f.Objectives {

@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// fewOutside is how many compositions outside are named beside the best.
+// fewOutside is how many compositions outside are named behind the best.
 const fewOutside = 3
 
 // OutsideSays names, a line each, what would lead and lies outside the space as it

@@ -218,8 +218,8 @@ func measuredNames(def *definition.Campaign) []string {
 	return names
 }
 
-// AlreadyText says of a composition that is to be made that it was measured: "measured
-// already, as e2"; "" where it was not.
+// AlreadyText names the experiments that have measured a composition before: "measured
+// already, as e2"; "" for none.
 func AlreadyText(already []string) string {
 	if len(already) == 0 {
 		return ""

@@ -109,7 +109,7 @@ func avoided(v policies.View) (avoidance, error) {
 }
 
 // isMeasured reports whether an experiment has a result: what failed is to be avoided,
-// also where it gave values, and so is what went astray.
+// also where it gave values, and so is an experiment that went astray.
 func isMeasured(x *campaign.Experiment) bool { return x.Status == campaign.Measured && !x.Astray }
 
 // await notes what is still to arrive of a measured experiment. Where that is what

@@ -93,8 +93,8 @@ func (s *State) Compared() iter.Seq2[*Experiment, definition.Quantity] {
 	}
 }
 
-// Everywhere is the state as it was seen before what lies outside was told from
-// the rest: nothing does. It is for decisions that were made then.
+// Everywhere is the state in which no experiment lies outside: the one that
+// decisions of version 2 were made from.
 func (s *State) Everywhere() *State {
 	if s.Outside == nil {
 		return s

@@ -105,7 +105,7 @@ type Experiment struct {
 	Later []string `json:"later,omitempty"`
 	// Elsewhere is set where what was made is not what was asked for.
 	Elsewhere bool `json:"elsewhere,omitempty"`
-	// Outside says of a measured experiment why the campaign could not ask for it
+	// Outside is the reason why the campaign could not ask for a measured experiment
 	// now: see [space.Bounds.Outside]. It is in the models that people are shown, and
 	// compared with no other: see [State.Compared]. Astray is set where the campaign
 	// could ask for what was asked: then it is in the models of decisions, too, which

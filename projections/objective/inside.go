@@ -55,8 +55,8 @@ func (m *Model) IsNowhere() bool {
 // HasOutside reports whether an observation of the model lies outside.
 func (m *Model) HasOutside() bool { return slices.ContainsFunc(m.Observations, m.of.isOutside) }
 
-// Everywhere is the model that compares all observations, as decisions did before
-// what lies outside was told from the rest.
+// Everywhere is the model that compares all observations, as decisions of version 2
+// did.
 func (m *Model) Everywhere() *Model {
 	if m == nil || m.of.outside == nil {
 		return m

@@ -297,7 +297,7 @@ func (f *Front) varied() (varied []int) {
 
 // divide separates the members of the front from the others, and names those that
 // stand out. Where one objective alone varies nothing is traded off: the one that
-// is expected to be best in it is the front. Where none does there is none.
+// is expected to be best in it is the front. Where none varies the front is empty.
 func (f *Front) divide(s *Standing, distinct [][]int, all []Member) {
 	var on []int // indices of members
 	score := func(i int) []float64 { return s.Scores[distinct[i][0]] }

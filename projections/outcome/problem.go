@@ -32,8 +32,8 @@ type Problem struct {
 	Compared []Aim
 	// Waiting says which constraints cannot be judged yet, and why.
 	Waiting []Waiting
-	// Spreads takes the spread that the model of a constant objective has for what is
-	// known of it, as decisions of version 2 did.
+	// Spreads keeps the spread that the model of a constant objective has, as decisions
+	// of version 2 did.
 	Spreads bool
 
 	def         *definition.Campaign

@@ -46,8 +46,8 @@ func TestOutside(t *testing.T) {
 		{"rounding of floats", p(80, 2, 0.5, 0.5, "THF"), p(80.0000000001, 2, 0.5, 0.5, "THF"), false, false},
 		{"and one off by more", p(80, 2, 0.5, 0.5, "THF"), p(84, 2, 0.5, 0.5, "THF"), true, true},
 		{"another category, made by mistake", p(72, 2, 0.5, 0.5, "THF"), p(72, 2, 0.5, 0.5, "DMF"), true, true},
-		{"on the end of a region, a little beside what was asked", p(69.9999999, 2, 0.5, 0.5, "DMF"), p(70, 2, 0.5, 0.5, "DMF"), true, true},
-		{"beside the region, but for a float's rounding", p(69.99999994, 2, 0.5, 0.5, "DMF"), p(69.999999940001, 2, 0.5, 0.5, "DMF"), false, false},
+		{"on the end of a region, next to what was asked", p(69.9999999, 2, 0.5, 0.5, "DMF"), p(70, 2, 0.5, 0.5, "DMF"), true, true},
+		{"next to the region, but for a float's rounding", p(69.99999994, 2, 0.5, 0.5, "DMF"), p(69.999999940001, 2, 0.5, 0.5, "DMF"), false, false},
 		{"asked for outside, and made within", p(90, 2, 0.5, 0.5, "THF"), p(79, 2, 0.5, 0.5, "THF"), false, false},
 
 		{"imported on a bound", p(80, 2, 0.5, 0.5, "THF"), p(80, 2, 0.5, 0.5, "THF"), false, false},
@@ -58,7 +58,7 @@ func TestOutside(t *testing.T) {
 		{"off a step", p(62, 2, 0.5, 0.5, "THF"), p(62, 2, 0.5, 0.5, "THF"), false, false},
 		{"off a list", p(60, 3, 0.5, 0.5, "THF"), p(60, 3, 0.5, 0.5, "THF"), true, false},
 		{"in a region", p(70, 2, 0.5, 0.5, "DMF"), p(70, 2, 0.5, 0.5, "DMF"), true, false},
-		{"beside it, of another category", p(70, 2, 0.5, 0.5, "THF"), p(70, 2, 0.5, 0.5, "THF"), false, false},
+		{"the same in another category", p(70, 2, 0.5, 0.5, "THF"), p(70, 2, 0.5, 0.5, "THF"), false, false},
 		{"of a category that there is not", p(60, 2, 0.5, 0.5, "water"), p(60, 2, 0.5, 0.5, "water"), true, false},
 	} {
 		why, astray := bounds.Outside(c.asked, c.made)

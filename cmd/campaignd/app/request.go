@@ -141,7 +141,7 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 	return nil
 }
 
-// sayOutside prints what [outsideOf] says of a campaign that another process runs.
+// sayOutside prints the lines of [outsideOf] for a campaign that another process runs.
 func (a *app) sayOutside(ctx context.Context, s *session, stored []events.Event) error {
 	brings := func(e events.Event) bool { return measures[e.Kind] }
 	if a.json || !slices.ContainsFunc(stored, brings) {
@@ -163,8 +163,8 @@ var measures = map[events.Kind]bool{
 	events.KindExperimentCorrected: true, events.KindMeasurementCorrected: true,
 }
 
-// outsideOf returns a line for each experiment that was told and lies outside the
-// space as it is now: someone who mistyped what was made should see it at once.
+// outsideOf returns a line for each experiment of stored events that lies outside the
+// space as it is now: a person who mistyped what was made should see it at once.
 func outsideOf(state *campaign.State, stored []events.Event) (lines []string) {
 	for _, e := range stored {
 		x := state.Experiment(events.CloudEventAttributes(e)["subject"])
