@@ -17,7 +17,8 @@ import (
 
 // What a candidate must keep away from, besides what is excluded:
 //
-//   - Experiments under way. The objective model expects their results
+//   - Experiments under way, but for those that an exclusion has put outside the
+//     space since. The objective model expects their results
 //     (Desautels et al. 2014): their mean stays, what is unknown around them
 //     goes, so that the next candidate is worth an experiment next to them.
 //     A barrier keeps it from being the same composition all the same.
@@ -88,6 +89,9 @@ func avoided(v policies.View) (avoidance, error) {
 		if err != nil {
 			return a, err
 		}
+		if !v.Version2 && !v.Space.Belongs(x.Parameters) { // nothing is suggested there, or improved on
+			continue
+		}
 		if a.pending[key] || a.failed[key] && withoutResult || withoutResult && measured[key] {
 			continue
 		}
@@ -118,7 +122,7 @@ func isMeasured(x *campaign.Experiment) bool { return x.Status == campaign.Measu
 // quantities have it, so that it is not expected of them again.
 func (a *avoidance) await(v policies.View, x *campaign.Experiment) error {
 	late := v.Campaign.Awaited(x)
-	if late == nil {
+	if late == nil || x.Outside != "" {
 		return nil
 	}
 	u, err := v.Space.Encode(x.Measurement.Actual)

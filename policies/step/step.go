@@ -89,6 +89,9 @@ func (m Modeled) Decide(
 ) (policies.Decision, error) {
 	if v.Objective == nil {
 		remark := " There is no model of the objective yet."
+		if v.Campaign.Outside != nil {
+			remark = " Too little of what was measured lies within the space as it is now for a model."
+		}
 		if v.ObjectiveError != nil {
 			remark = Unusable(v.ObjectiveError)
 		}

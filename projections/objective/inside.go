@@ -46,10 +46,10 @@ func (p *Projection) isLeftOut(o Observation) bool {
 // IsOutside reports whether an observation lies outside, by its index.
 func (m *Model) IsOutside(i int) bool { return m.of.isOutside(m.Observations[i]) }
 
-// IsNowhere reports whether no result lies within the space: nothing is compared
-// then.
+// IsNowhere reports whether results lie outside the space, and none within: nothing
+// is compared then.
 func (m *Model) IsNowhere() bool {
-	return !slices.ContainsFunc(m.Observations, func(o Observation) bool { return !o.Failed && !m.of.isOutside(o) })
+	return m.HasOutside() && !slices.ContainsFunc(m.Observations, func(o Observation) bool { return !o.Failed && !m.of.isOutside(o) })
 }
 
 // HasOutside reports whether an observation of the model lies outside.
@@ -58,7 +58,7 @@ func (m *Model) HasOutside() bool { return slices.ContainsFunc(m.Observations, m
 // Everywhere is the model that compares all observations, as decisions of version 2
 // did.
 func (m *Model) Everywhere() *Model {
-	if m == nil || m.of.outside == nil {
+	if m == nil || m.of == nil || m.of.outside == nil {
 		return m
 	}
 	p := *m.of

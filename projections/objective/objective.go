@@ -252,7 +252,9 @@ func (p *Projection) Compare(s *campaign.State) {
 }
 
 // isOutside reports whether an observation is compared with no other.
-func (p *Projection) isOutside(o Observation) bool { return slices.Contains(p.outside, o.Experiment) }
+func (p *Projection) isOutside(o Observation) bool {
+	return p != nil && slices.Contains(p.outside, o.Experiment)
+}
 
 // observe adds a measurement.
 func (p *Projection) observe(experiment string, m *events.Measurement) {

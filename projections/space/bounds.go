@@ -64,8 +64,12 @@ func (b *Bounds) Outside(asked, made definition.Point) (why string, astray bool)
 	return "", false
 }
 
-// belongs is [Space.Contains] of what was measured: with the tolerances of
-// [Bounds.Outside].
+// Belongs reports whether a composition is one that could be asked for, with the
+// tolerances of [Bounds.Outside]: of an experiment that was asked for before an
+// amendment.
+func (s *Space) Belongs(p definition.Point) bool { return s.belongs(p) == nil }
+
+// belongs is [Space.Contains] with these tolerances.
 func (s *Space) belongs(p definition.Point) error {
 	x := make([]float64, len(s.axes)) // numbers by axis
 	for i := range s.axes {
