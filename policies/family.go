@@ -1,6 +1,7 @@
 package policies
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -36,8 +37,11 @@ type Family struct {
 	// Version, from 1, is raised whenever the same view and seed could lead to
 	// another decision, or the policy needs other models than before. It is
 	// recorded with each decision, and an audit does not make those of another
-	// version again.
+	// version again, but for Earlier.
 	Version int
+	// Earlier are the versions before whose decisions the family still makes, given
+	// the view that they were made from: an audit makes those again.
+	Earlier map[int]func(View) View
 	// Module is the path of the Go module that the family's package belongs to,
 	// ModuleVersion the module's version, empty where it is not known. The
 	// program fills them in.
@@ -138,6 +142,24 @@ func (r Registry) Ref(p definition.Policy) events.PolicyRef {
 		ref.Duel = p.Duel.Name
 	}
 	return ref
+}
+
+// Makes reports whether the family that leads a composition makes the decisions of
+// a version of itself.
+func (r Registry) Makes(p definition.Policy, version int) bool {
+	leader, _ := r.leader(p)
+	return version == leader.Version || leader.Earlier[version] != nil
+}
+
+// View returns the view from which a version of the leading family decides, made
+// of the campaign's view. The seed is the decision's; the only error is that of a
+// cancelled context.
+func (r Registry) View(ctx context.Context, p definition.Policy, version int, v View, seed uint64) (View, error) {
+	leader, _ := r.leader(p)
+	if earlier := leader.Earlier[version]; earlier != nil {
+		return earlier(v), nil
+	}
+	return v.Inside(ctx, seed)
 }
 
 // Needs returns what the policy of a definition needs. A definition that makes

@@ -41,9 +41,10 @@ import (
 
 // Version is the version of all families of this module, because they share
 // most of what they decide with. Where one family alone changes it gets a
-// number of its own. The next number is 4: programs of 0.1.0 recorded 3 before
-// the numbering began anew.
-const Version = 2
+// number of its own. The next number is 5: programs of 0.1.0 recorded 3 before
+// the numbering began anew. Earlier versions that are made again are in
+// [Earlier].
+const Version = 4
 
 // Module is the Go module of campaignd's own families.
 const Module = "github.com/campaignd/campaignd"
@@ -91,6 +92,11 @@ type View struct {
 	// why there is no model in spite of that.
 	Feasibility      *feasibility.Model
 	FeasibilityError error
+	// Version2 is set in the view that decisions of version 2 were made from: they
+	// name as closest to the constraints what keeps them most probably
+	// ([outcome.MostProbable]), and know a constant objective as its model does
+	// ([outcome.Problem.Spreads]).
+	Version2 bool
 	// Beliefs has one entry for each expert of the definition, in its order;
 	// nil before the expert's first fit, and where BeliefErrors says why there
 	// is no model in spite of it.

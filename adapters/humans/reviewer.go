@@ -85,6 +85,9 @@ type Question struct {
 	Parameters []definition.Parameter
 	// Steps holds the dosing step of each parameter that has one.
 	Steps map[string]float64
+	// Excluded are regions in which nothing is to be made: compositions are rounded
+	// away from them.
+	Excluded []definition.Region
 	// Options are the compositions that the question is about, with what the
 	// models say of each: the one to be labeled, those to be compared or
 	// estimated.

@@ -74,6 +74,10 @@ type Campaign struct {
 	// take turns, one for each experiment, and each has a belief and a trust of
 	// their own.
 	Experts []Expert `json:"experts,omitempty"`
+	// Barred are the regions that people have excluded since, and not allowed again.
+	// No event records them here: the fold of the campaign sets them, for writers of
+	// compositions, which round values away from them.
+	Barred []Region `json:"-"`
 }
 
 // Measures reports whether an instrument measures the objective. In a campaign

@@ -45,7 +45,7 @@ var may = []struct {
 	{"projections/space", []string{"events", "internal/computed", "internal/format", "internal/num"}},
 	{"internal/yamledit", []string{"internal/yamltree"}},
 	{"internal/labfile", []string{"events", "internal/input", "internal/registry", "internal/yamltree"}},
-	{"internal/notify", []string{"events", "internal/computed", "internal/format", "internal/input", "internal/labfile", "internal/plaintext", "internal/view", "internal/wholefile", "projections/campaign."}},
+	{"internal/notify", []string{"events", "internal/computed", "internal/format", "internal/input", "internal/labfile", "internal/plaintext", "internal/view", "internal/wholefile", "projections/campaign.", "projections/space."}},
 	{"internal/forward", []string{"events", "internal/labfile", "internal/plaintext"}},
 	{"internal/campaignfile", []string{"events", "internal/computed", "internal/format", "internal/formula", "internal/input", "internal/labfile", "internal/num", "internal/plaintext", "projections/space", "internal/tasks", "internal/units", "internal/registry", "policies.", "policies/next.", "projections/belief.", "internal/yamltree", "schemas"}},
 	{"internal/exchange", []string{"events", "projections/campaign.", "adapters/humans.", "internal/engine", "internal/format", "internal/problem", "internal/registry"}},

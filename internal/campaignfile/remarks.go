@@ -3,12 +3,14 @@ package campaignfile
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Remarks say what a definition may contain but probably does not mean, one a
@@ -24,6 +26,8 @@ func Remarks(reg registry.Registry, def definition.Campaign, dir string) (remark
 		}
 	}
 	remarks = append(remarks, unmeasurable(reg, def)...)
+	remarks = append(remarks, crowded(def)...)
+	remarks = append(remarks, decades(def)...)
 	remarks = append(remarks, unshown(def)...)
 	return append(remarks, drowned(def)...)
 }
@@ -66,7 +70,7 @@ func unmeasurable(reg registry.Registry, def definition.Campaign) []string {
 		return nil
 	}
 	for _, p := range def.Parameters {
-		if p.Min == nil || p.Max == nil || *p.Max <= *p.Min {
+		if p.Min == nil || p.Max == nil || *p.Max <= *p.Min || decadesOf(p) >= manyDecades {
 			continue
 		}
 		step := math.Pow(10, math.Floor(math.Log10(*p.Max-*p.Min))-2)
@@ -74,6 +78,70 @@ func unmeasurable(reg registry.Registry, def definition.Campaign) []string {
 			"as in instrument: {%s: {}, steps: {%s: %s}}", driver.Name, p.Name, format.Setting(step))}
 	}
 	return nil
+}
+
+// crowded remarks on a budget of more experiments than there are compositions: the
+// others measure one again, or a list of candidates ends.
+func crowded(def definition.Campaign) []string {
+	if !def.Measures() {
+		return nil
+	}
+	sp, err := space.New(def)
+	if err != nil {
+		return nil // Validate reports it
+	}
+	points, finite := sp.Finite()
+	n := len(points) * max(1, def.Replicates)
+	switch {
+	case !finite || def.Budget.Experiments <= n:
+		return nil
+	case len(def.Candidates) > 0:
+		return []string{fmt.Sprintf("the campaign ends after %s, once each candidate was measured, and not after %d",
+			format.Count(n, "experiment"), def.Budget.Experiments)}
+	}
+	return []string{fmt.Sprintf("the budget of %s is more than all compositions take: there are %d, and the others measure one of them again; "+
+		"lower budget.experiments to %d, or vary more", format.Count(def.Budget.Experiments, "experiment"), len(points), n)}
+}
+
+// manyDecades is from how many powers of ten on a range is remarked upon.
+const manyDecades = 3
+
+// decades remarks on parameters that are varied linearly over powers of ten: a
+// thousandth of the range is then all that lies below the last three, and a search
+// tries its two ends.
+func decades(def definition.Campaign) (remarks []string) {
+	for _, p := range def.Parameters {
+		n := decadesOf(p)
+		if n < manyDecades {
+			continue
+		}
+		least, greatest := rangeOf(p)
+		remarks = append(remarks, fmt.Sprintf("%s is varied linearly over %s: "+
+			"vary the exponent, as in {name: log10_%s, min: %s, max: %s}", p.Name, format.Count(int(n), "power")+" of ten",
+			p.Name, format.Rounded(math.Log10(least), 4), format.Rounded(math.Log10(greatest), 4)))
+	}
+	return remarks
+}
+
+// decadesOf is over how many powers of ten a numeric parameter ranges; 0 of one that
+// is not positive throughout.
+func decadesOf(p definition.Parameter) float64 {
+	least, greatest := rangeOf(p)
+	if !(least > 0) {
+		return 0
+	}
+	return math.Log10(greatest/least) + 1e-9 // 1000/1 are three, whatever the logarithm says
+}
+
+// rangeOf is the least and the greatest value of a numeric parameter; 0 of another.
+func rangeOf(p definition.Parameter) (least, greatest float64) {
+	switch {
+	case len(p.Values) > 0:
+		return slices.Min(p.Values), slices.Max(p.Values)
+	case p.Min != nil && p.Max != nil:
+		return *p.Min, *p.Max
+	}
+	return 0, 0
 }
 
 // unasked remarks on budgets that leave the policy no choice of its own, and on

@@ -34,6 +34,9 @@ func TestRemarks(t *testing.T) {
 	file := func(text, policy, initial string) string {
 		return strings.NewReplacer("POLICY", policy, "INITIAL", initial).Replace(text)
 	}
+	listed := func(values string) string { // nothing comes in steps
+		return strings.NewReplacer("min: 0, max: 1", values, ", steps: {x: 0.01}", "").Replace(file(measuredFile, "cobol", ""))
+	}
 	for _, test := range []struct{ file, want string }{
 		{file(duelFile, "raeubo", ""), "all of the 8 comparisons are initial ones"}, // the default of 8
 		{file(duelFile, "raeubo", "initial: {comparisons: 7}"), ""},
@@ -47,6 +50,14 @@ func TestRemarks(t *testing.T) {
 		{file(measuredFile, "manual", ""), ""},
 		{file(measuredFile, "batch-ucb", ""), ""},
 		{strings.Replace(file(measuredFile, "cobol", ""), ", steps: {x: 0.01}", "", 1), "steps: {x: 0.01}"},
+		{listed("values: [1, 2, 5]"), "there are 3, and the others measure one of them again"},
+		{listed("values: [1, 2, 5]") + "candidates: [{x: 1}, {x: 5}]\n", "ends after 2 experiments"},
+		{listed("values: [1, 2, 3, 4, 5, 6, 7, 8]"), ""},
+		{strings.Replace(file(measuredFile, "cobol", ""), "min: 0, max: 1", "min: 1e-6, max: 1e6", 1),
+			"x is varied linearly over 12 powers of ten: vary the exponent, as in {name: log10_x, min: -6, max: 6}"},
+		{strings.Replace(file(measuredFile, "cobol", ""), "min: 0, max: 1", "min: 1, max: 1000", 1), "vary the exponent"},
+		{strings.Replace(file(measuredFile, "cobol", ""), "min: 0, max: 1", "min: 1, max: 999", 1), ""},
+		{strings.Replace(file(measuredFile, "cobol", ""), "min: 0, max: 1", "min: 0, max: 1000", 1), ""},
 	} {
 		f, err := Parse(builtin.Registry(), "test.yaml", []byte(test.file))
 		if err != nil {

@@ -146,7 +146,7 @@ func (p *experimentPage) fill(
 	p.compose(def)
 	p.several(s, log)
 	p.Measured = p.measuredFieldsOf("", s, x, p.WasTyped("resolve") || p.WasTyped("correct"))
-	p.describe(s)
+	p.describe(core)
 	var expected *events.Prediction
 	p.Why, expected = reasonOf(s, x, log)
 	if expected != nil {
@@ -207,7 +207,8 @@ func cardRows(
 
 // describe lists what else is known of the experiment. What is usual (a first
 // run, a real measurement, one that the models use) is not said.
-func (p *experimentPage) describe(s *campaign.State) {
+func (p *experimentPage) describe(core *engine.Core) {
+	s := core.State()
 	add := func(name, text string) {
 		if text != "" {
 			p.Facts = append(p.Facts, view.Row{Name: name, Text: text})
@@ -217,6 +218,9 @@ func (p *experimentPage) describe(s *campaign.State) {
 	if p.Replicate > 1 {
 		add("replicate", format.Count(p.Replicate, "run")+" of this composition")
 	}
+	if p.Status.Open() {
+		add("known", view.AlreadyText(core.MeasuredAs(&p.Experiment)))
+	}
 	p.describeResult(s, add)
 	if p.Simulated {
 		add("world", "simulated")
@@ -224,6 +228,7 @@ func (p *experimentPage) describe(s *campaign.State) {
 	if p.Excluded {
 		add("models", "left out of them")
 	}
+	add("outside", p.Outside)
 }
 
 // describeResult lists what was measured besides the value of what is sought,

@@ -45,6 +45,8 @@ type toMeasure struct {
 	Shares    bool
 	Sum       string
 	Replicate int
+	// Already says that it was measured, and as what.
+	Already string
 	// Late are quantities of an experiment that has ended, which are still to
 	// arrive; empty for one that is to be measured.
 	Late []lateField
@@ -101,13 +103,13 @@ func (c *Console) showResults(
 		p.Ended = s.Status.Ended()
 		for _, x := range standing.UnderWay {
 			if engine.ByHand(s, &x) {
-				p.To = append(p.To, measureOf(def, &x, log, batch))
+				p.To = append(p.To, measureOf(core, &x, log, batch))
 			}
 		}
 		p.Awaits = def.Awaits()
 		for i := range s.Experiments {
 			if x := &s.Experiments[i]; s.Awaited(x) != nil {
-				t := measureOf(def, x, log, 0)
+				t := measureOf(core, x, log, 0)
 				t.Late = p.lateOf(s, x)
 				p.To = append(p.To, t)
 			}
@@ -177,9 +179,10 @@ func (p *resultsPage) own(s *campaign.State, typed bool) {
 // measureOf returns an experiment to be measured, with what to weigh in where a
 // batch size is given (0: none).
 func measureOf(
-	def *definition.Campaign, x *campaign.Experiment, log *view.Timeline, batch float64,
+	core *engine.Core, x *campaign.Experiment, log *view.Timeline, batch float64,
 ) toMeasure {
-	t := toMeasure{ID: x.ID, Replicate: x.Replicate, Shares: exchange.SharesOfWhole(def) != nil}
+	def := core.State().Definition
+	t := toMeasure{ID: x.ID, Replicate: x.Replicate, Already: sentence(view.AlreadyText(core.MeasuredAs(x))), Shares: exchange.SharesOfWhole(def) != nil}
 	row := exchange.RowToMake(def, x, batch)
 	for k, par := range def.Parameters {
 		t.Rows = append(t.Rows, amount{par.Name, par.Unit, row.Values[k], par.Description, row.Amounts[k]})

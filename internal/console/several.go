@@ -43,7 +43,7 @@ func frontOf(def *definition.Campaign, f *outcome.Front, target figure.Page) *fr
 		return nil
 	}
 	p := &frontPart{FrontWords: view.WordsOf(f), Caption: report.FrontCaption(f)}
-	p.Grown = sentence(p.Grown)
+	p.Grown, p.Constant = sentence(p.Grown), stop(p.Constant)
 	if c := f.Compromise; c != nil {
 		p.Suggested, p.Satisfied = c.Experiment, sentence(view.Reaches(f))
 		if m := f.Member(c.Experiment); m != nil {

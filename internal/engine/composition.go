@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // plausible rejects a composition that a person names and the campaign could
@@ -28,11 +29,6 @@ func (c *Core) plausible(point definition.Point, made bool) error {
 	return nil
 }
 
-// elsewhereFrom is how far what was made may be from what was asked for, as a
-// share of a parameter's range, and still be that composition. That leaves room
-// for the errors of weighing and dispensing.
-const elsewhereFrom = 0.05
-
 // Elsewhere is the engine's word that what was made is another composition than
 // was asked for. The measurement counts where it was made. It is no repetition
 // of anything, and none of it can be had by asking again.
@@ -46,7 +42,7 @@ func (c *Core) Elsewhere(x *campaign.Experiment, actual definition.Point) []even
 		asked, made := x.Parameters[p.Name], actual[p.Name]
 		a, _ := asked.Float()
 		b, numeric := made.Float()
-		if numeric && math.Abs(a-b) <= elsewhereFrom*c.space.Span(i) || !numeric && asked == made {
+		if numeric && math.Abs(a-b) <= space.Nearby*c.space.Span(i) || !numeric && asked == made {
 			continue
 		}
 		apart = append(apart,

@@ -96,6 +96,12 @@ func (c *Core) Space() *space.Space { return c.space }
 // Ref names the policy of the present definition.
 func (c *Core) Ref() events.PolicyRef { return c.ref }
 
+// Makes reports whether the core makes the decisions of a version of the policy's
+// family.
+func (c *Core) Makes(version int) bool {
+	return c.registry.Methods.Makes(c.State().Definition.Policy, version)
+}
+
 // Spread is that of the objective in the model, false before there is one.
 func (c *Core) Spread() (float64, bool) { return c.objective.Scale() }
 
@@ -126,6 +132,7 @@ func (c *Core) apply(e events.Event, payload events.Payload) error {
 		}
 	}
 	c.observe(payload)
+	c.compare()
 	c.last = e.Time
 	return c.refresh()
 }
@@ -152,6 +159,12 @@ func (c *Core) observe(payload events.Payload) {
 		c.objective.Observe(s, x, decided)
 		c.outcomes.Observe(s, x, decided)
 	}
+}
+
+// compare has the models know which experiments are compared with each other.
+func (c *Core) compare() {
+	c.objective.Compare(c.State())
+	c.outcomes.Compare(c.State())
 }
 
 // Snapshot is all that a core has folded, as data. What it means depends on the
@@ -191,6 +204,7 @@ func (c *Core) Restore(s Snapshot) error {
 			return err
 		}
 	}
+	c.compare()
 	return c.refresh()
 }
 

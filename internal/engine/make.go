@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,6 +108,11 @@ func (c *Core) Decide(
 	if err != nil {
 		return nil, fmt.Errorf("decision %s: %w", step.Decision, err)
 	}
+	version := cmp.Or(step.Version, c.ref.Version)
+	view, err = c.registry.Methods.View(ctx, s.Definition.Policy, version, view, step.Seed)
+	if err != nil {
+		return nil, fmt.Errorf("decision %s: %w", step.Decision, err)
+	}
 	d, err := c.policy.Decide(ctx, view, step.Seed)
 	if err != nil {
 		return nil, fmt.Errorf("decision %s: %w", step.Decision, err)
@@ -117,6 +123,7 @@ func (c *Core) Decide(
 	d.At = s.Sequence
 	d.Build = build
 	d.Policy = c.ref
+	d.Policy.Version = version
 	payloads := []events.Payload{&d.DecisionMade}
 	if d.Trust != nil {
 		d.Trust.Decision = step.Decision

@@ -132,6 +132,9 @@ type (
 	Decide struct {
 		Decision string
 		Seed     uint64
+		// Version is that of the policy's family; 0 for the present one. The engine's
+		// own next step has none: an audit names those before.
+		Version int
 	}
 	// Consult asks the program that is the campaign's method what to measure
 	// next.

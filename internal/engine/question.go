@@ -102,7 +102,7 @@ func (c *Core) Posed(q *campaign.Question) humans.Question {
 	s := c.State()
 	question := humans.Question{
 		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Form: q.Form,
-		Parameters: s.Definition.Parameters, Steps: s.Definition.Steps(),
+		Parameters: s.Definition.Parameters, Steps: s.Definition.Steps(), Excluded: s.Bounded().Excluded,
 		Options: q.Options, Scale: q.Scale, Suggestion: q.Suggestion, Objective: s.Definition.Objective,
 		Explanation: q.Explanation, Attributions: q.Attributions, Asked: q.AskedAt, Expires: q.Expires,
 	}

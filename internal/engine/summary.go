@@ -68,6 +68,9 @@ type Bests struct {
 	// Ranking is what was measured, in the order in which the expert is expected to
 	// prefer it, where that is sought.
 	Ranking []Liked `json:"ranking,omitempty"`
+	// Outside are measured compositions that the campaign could not ask for as it is
+	// now, and that would lead if it could: see [Outside].
+	Outside []Outside `json:"outside,omitempty"`
 	// NoModel says why there is no best by the model, or no front; empty where there
 	// is one, or where nothing is measured.
 	NoModel string `json:"no_model,omitempty"`
@@ -184,6 +187,7 @@ func (c *Core) Counts() Summary {
 	}
 	if s.Definition.Measures() {
 		summary.BestMeasured = c.bestMeasured()
+		summary.Outside = c.outsideOf(summary.BestMeasured)
 		summary.NoModel = c.noModel()
 	}
 	if s.Status.Ended() {
@@ -320,7 +324,7 @@ func (c *Core) bestMeasured() *Best {
 		return nil
 	}
 	var best *Best
-	for x, value := range s.Results() {
+	for x, value := range s.Compared() {
 		judged := s.Judge(x)
 		if best == nil || judged.Before(campaign.Judged{Value: best.Value, Keeps: best.Keeps}, sought) {
 			best = &Best{

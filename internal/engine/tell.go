@@ -302,10 +302,24 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 }
 
 // RunsOf counts the experiments of a composition that were not called off.
-func (c *Core) RunsOf(point definition.Point) (n int) {
+func (c *Core) RunsOf(point definition.Point) int { return len(c.runsOf(point)) }
+
+// MeasuredAs are the experiments that have measured the composition of another one:
+// a person who makes it again should know that.
+func (c *Core) MeasuredAs(x *campaign.Experiment) (ids []string) {
+	for _, other := range c.runsOf(x.Parameters) {
+		if other.ID != x.ID && other.Status == campaign.Measured && !other.Elsewhere {
+			ids = append(ids, other.ID)
+		}
+	}
+	return ids
+}
+
+// runsOf are the experiments of a composition that were not called off.
+func (c *Core) runsOf(point definition.Point) (runs []*campaign.Experiment) {
 	key, err := c.space.Key(point)
 	if err != nil {
-		return 0
+		return nil
 	}
 	s := c.State()
 	for i := range s.Experiments {
@@ -314,10 +328,10 @@ func (c *Core) RunsOf(point definition.Point) (n int) {
 			continue
 		}
 		if other, err := c.space.Key(x.Parameters); err == nil && other == key {
-			n++
+			runs = append(runs, x)
 		}
 	}
-	return n
+	return runs
 }
 
 // Known says of rows that are to be imported which experiment of the campaign gave the

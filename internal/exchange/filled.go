@@ -68,7 +68,7 @@ func (im *Import) waiting(row Row) (*campaign.Experiment, Faults) {
 }
 
 // asAsked reports whether a row has the composition of an experiment, as exactly as a
-// run sheet writes it.
+// run sheet writes it, or wrote it before something was excluded next to it.
 func (im *Import) asAsked(row Row, x *campaign.Experiment) bool {
 	write := format.CompositionsToMake(im.def)
 	for k, par := range im.def.Parameters {
@@ -77,9 +77,12 @@ func (im *Import) asAsked(row Row, x *campaign.Experiment) bool {
 		if err != nil {
 			return false
 		}
-		text, _ := write.Value(k, x.Parameters)
-		written, err := valueIn(im.def, par.Name, text, false)
-		if is != x.Parameters[par.Name] && (err != nil || is != written) {
+		asWritten := func(write format.Compositions) bool {
+			text, _ := write.Value(k, x.Parameters)
+			written, err := valueIn(im.def, par.Name, text, false)
+			return err == nil && is == written
+		}
+		if is != x.Parameters[par.Name] && !asWritten(write) && !asWritten(write.Nearest()) {
 			return false
 		}
 	}

@@ -2,7 +2,9 @@ package format
 
 import (
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
@@ -19,9 +21,27 @@ const (
 // decimals that matter for its parameter: those of the instrument's dosing
 // step, else those that show about a thousandth of the range. Listed values are
 // written as they were listed.
+//
+// A number is rounded so that it stays on the allowed side of a bound, or of an end
+// of an excluded region: 80.9999999 next to a region that begins at 81 is 80.9, as
+// someone would set 81.0.
 type Compositions struct {
 	parameters []definition.Parameter
-	decimals   []int // of each parameter
+	decimals   []int   // of each parameter
+	ends       [][]end // of each parameter
+}
+
+// end is a bound, or an end of an excluded region: on one side of it values are
+// allowed.
+type end struct {
+	at    float64
+	below bool // the allowed ones are less
+	bound bool // a bound itself is allowed, an end of a region is not
+}
+
+// allows reports whether a number is on the allowed side.
+func (e end) allows(x float64) bool {
+	return x == e.at && e.bound || x != e.at && (x < e.at) == e.below
 }
 
 // asGiven stands for the decimals of a parameter whose values are written as
@@ -40,7 +60,7 @@ func CompositionsToMake(def *definition.Campaign) Compositions {
 }
 
 func campaign(def *definition.Campaign, digits int) Compositions {
-	c := compositions(def.Parameters, def.Steps(), digits)
+	c := compositions(def.Parameters, def.Steps(), digits).Outside(def.Excluded).Outside(def.Barred)
 	if len(def.Candidates) > 0 {
 		return c.AsGiven()
 	}
@@ -54,9 +74,17 @@ func NewCompositions(parameters []definition.Parameter, steps map[string]float64
 }
 
 func compositions(parameters []definition.Parameter, steps map[string]float64, digits int) Compositions {
-	c := Compositions{parameters: parameters, decimals: make([]int, len(parameters))}
+	c := Compositions{
+		parameters: parameters, decimals: make([]int, len(parameters)), ends: make([][]end, len(parameters)),
+	}
 	for i, p := range parameters {
 		step := steps[p.Name]
+		if p.Min != nil {
+			c.ends[i] = append(c.ends[i], end{at: *p.Min, bound: true})
+		}
+		if p.Max != nil {
+			c.ends[i] = append(c.ends[i], end{at: *p.Max, below: true, bound: true})
+		}
 		switch {
 		case p.Values != nil:
 			c.decimals[i] = asGiven
@@ -68,6 +96,31 @@ func compositions(parameters []definition.Parameter, steps map[string]float64, d
 			c.decimals[i] = asGiven
 		}
 	}
+	return c
+}
+
+// Outside returns a writer that keeps values on their side of the ends of some
+// regions, too.
+func (c Compositions) Outside(regions []definition.Region) Compositions {
+	c.ends = slices.Clone(c.ends)
+	for i, p := range c.parameters {
+		for _, r := range regions {
+			side := r.Where[p.Name]
+			if side.Min != nil {
+				c.ends[i] = append(slices.Clip(c.ends[i]), end{at: *side.Min, below: true})
+			}
+			if side.Max != nil {
+				c.ends[i] = append(slices.Clip(c.ends[i]), end{at: *side.Max})
+			}
+		}
+	}
+	return c
+}
+
+// Nearest returns a writer that rounds to the nearest number, whichever side of an
+// end that is on: as all values were written once.
+func (c Compositions) Nearest() Compositions {
+	c.ends = make([][]end, len(c.parameters))
 	return c
 }
 
@@ -127,7 +180,28 @@ func (c Compositions) Value(i int, point definition.Point) (text string, ok bool
 	if !numeric || c.decimals[i] == asGiven {
 		return v.String(), true
 	}
-	return Fixed(x, c.decimals[i]), true
+	return onItsSide(x, c.decimals[i], c.ends[i]), true
+}
+
+// onItsSide writes x with a number of decimals so that it stays on the allowed side
+// of each end that it is on the allowed side of: rounded to the nearest number,
+// else the other way, else with more decimals, and in the end with all of them.
+func onItsSide(x float64, decimals int, ends []end) string {
+	stays := func(text string) bool {
+		y, err := strconv.ParseFloat(text, 64)
+		return err == nil && !slices.ContainsFunc(ends, func(e end) bool { return e.allows(x) && !e.allows(y) })
+	}
+	for d := decimals; d <= decimals+mostDecimals; d++ {
+		nearest := Fixed(x, d)
+		y, err := strconv.ParseFloat(nearest, 64)
+		if err != nil || strings.Contains(nearest, "e") || stays(nearest) {
+			return nearest
+		}
+		if other := Fixed(y+math.Copysign(math.Pow10(-d), x-y), d); stays(other) {
+			return other
+		}
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
 // Number writes a number as a value of the named parameter.

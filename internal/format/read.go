@@ -66,6 +66,8 @@ func ReadNumberIn(text string, comma bool) (float64, error) {
 	}
 	x, err := strconv.ParseFloat(plain, 64)
 	switch {
+	case strings.Contains(plain, "_"): // Go reads 12_5 as 125
+		return 0, fmt.Errorf("%q is not a number; write it with a decimal point and no underscore", text)
 	case err != nil && strings.Contains(plain, ","):
 		return 0, fmt.Errorf("%q is not a number; write it with a decimal point", text)
 	case err != nil && !errors.Is(err, strconv.ErrRange):

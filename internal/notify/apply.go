@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // takes reports whether an event can be about people. The others hold what is
@@ -62,6 +63,10 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 	switch payload := payload.(type) {
 	case *events.CampaignAmended:
 		s.Definition = &payload.Definition
+	case *events.RegionExcluded:
+		s.Barred[payload.Exclusion] = payload.Region
+	case *events.RegionAllowed:
+		delete(s.Barred, payload.Exclusion)
 	case *events.QuestionAsked:
 		p.asked(def, e, payload)
 	case *events.QuestionAnswered:
@@ -121,6 +126,12 @@ func (s *stream) ready() {
 	if s.Results == nil {
 		s.Results = make(map[string]result)
 	}
+	if s.Asked == nil {
+		s.Asked = make(map[string]definition.Point)
+	}
+	if s.Barred == nil {
+		s.Barred = make(map[string]definition.Region)
+	}
 	if s.Suspects == nil {
 		s.Suspects = make(map[string]string)
 	}
@@ -146,7 +157,7 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 		if !ok {
 			return
 		}
-		s.Results[experiment] = result{Value: value.Value, Cheaper: !def.AtTarget(m.Actual),
+		s.Results[experiment] = result{Value: value.Value, Cheaper: !def.AtTarget(m.Actual), Made: m.Actual,
 			Line: format.CompositionsOf(def).Line(m.Actual)}
 	}
 	over := func(experiment string) {
@@ -157,6 +168,7 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 	switch payload := payload.(type) {
 	case *events.ExperimentRequested:
 		s.Points[payload.Experiment] = pointKey(payload.Parameters)
+		s.Asked[payload.Experiment] = payload.Parameters
 		s.Open[payload.Experiment] = true
 	case *events.ExperimentStarted:
 		p.close(e, stalled, payload.Experiment, "it is heard of again")
@@ -211,6 +223,7 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 		}
 		if payload.Actual != nil {
 			r.Line, r.Cheaper = format.CompositionsOf(def).Line(payload.Actual), !def.AtTarget(payload.Actual)
+			r.Made = payload.Actual
 		}
 		s.Results[payload.Experiment] = r
 	case *events.ExperimentCorrected:
@@ -331,13 +344,22 @@ func (p *Planner) ended(def *definition.Campaign, e events.Event, text, reason s
 	p.begin(e, m)
 }
 
-// best is the best measured composition in a line, "" where nothing was
-// measured. Of equal ones it is the first in the alphabetical order of the
+// best is the best measured composition in a line, of those that the campaign could
+// still ask for; "" where there are none. Of equal ones it is the first in the alphabetical order of the
 // experiments, so that the same events give the same words.
 func (s *stream) best(def *definition.Campaign) string {
 	sought, at := def.Sought(), ""
+	bounded := *def
+	for _, exclusion := range sortedKeys(s.Barred) {
+		bounded.Excluded = append(slices.Clip(bounded.Excluded), s.Barred[exclusion])
+	}
+	bounds, err := space.NewBounds(bounded)
+	if err != nil {
+		return ""
+	}
 	for _, experiment := range sortedKeys(s.Results) {
-		if s.Results[experiment].Excluded || s.Results[experiment].Cheaper {
+		r := s.Results[experiment]
+		if why, _ := bounds.Outside(s.Asked[experiment], r.Made); r.Excluded || r.Cheaper || why != "" {
 			continue
 		}
 		x := s.Results[experiment].Value

@@ -238,8 +238,16 @@ func (w *world) happens(line string) {
 	case "request":
 		payload = &events.ExperimentRequested{Experiment: id, Parameters: definition.Point{"x": definition.Number(w.number(word(2)))}}
 	case "measure":
+		if at := word(3); at != "" { // it was made there
+			point = definition.Point{"x": definition.Number(w.number(at))}
+		}
 		m := events.Measurement{Actual: point, Objective: definition.Quantity{Name: "rise", Value: w.number(word(2)), Unit: "mm"}}
 		payload = &events.ExperimentMeasured{Experiment: id, Measurement: m}
+	case "exclude": // from a number on
+		from := w.number(word(2))
+		payload = &events.RegionExcluded{Exclusion: id, Region: definition.Region{Where: map[string]definition.RegionSide{"x": {Min: &from}}}}
+	case "allow":
+		payload = &events.RegionAllowed{Exclusion: id}
 	case "flag":
 		payload = &events.MeasurementFlagged{Experiment: id, Verdict: events.VerdictSuspect, Reason: "It is far off."}
 	case "confirm":

@@ -114,6 +114,10 @@ type stream struct {
 	// Points is the composition of each experiment, as text that is equal for
 	// equal ones.
 	Points map[string]string `json:"points,omitempty"`
+	// Asked is the composition that each experiment was asked for, Barred the regions
+	// that people have excluded, by the exclusion.
+	Asked  map[string]definition.Point  `json:"asked,omitempty"`
+	Barred map[string]definition.Region `json:"barred,omitempty"`
 	// Open are the experiments without an outcome.
 	Open map[string]bool `json:"open,omitempty"`
 	// Results are the measurements that count, Suspects those in doubt, with
@@ -127,8 +131,9 @@ type stream struct {
 // result is a measurement.
 type result struct {
 	Value float64 `json:"value"`
-	// Line is its composition in words.
-	Line string `json:"line"`
+	// Line is its composition in words, Made the composition.
+	Line string           `json:"line"`
+	Made definition.Point `json:"made,omitempty"`
 	// Cheaper is set where it is not at the target of the campaign's fidelity.
 	Cheaper bool `json:"cheaper,omitempty"`
 	// Excluded is set where it does not count.

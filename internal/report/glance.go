@@ -50,6 +50,9 @@ type number struct{ Value, Name, Detail string }
 func (h *history) answer() (*answer, string) {
 	measured, byModel := h.summary.BestMeasured, h.summary.BestByModel
 	if measured == nil {
+		if len(h.summary.Outside) > 0 {
+			return nil, "All that was measured lies outside the space as it is now."
+		}
 		return nil, "Nothing has been measured yet."
 	}
 	a := &answer{
@@ -57,7 +60,8 @@ func (h *history) answer() (*answer, string) {
 		NoModel: h.summary.NoModel,
 	}
 	a.Measured = &bestAnswer{
-		Value: h.value(measured.Value), Experiment: measured.Experiment, Says: view.MeasuredSays(measured),
+		Value: h.value(measured.Value), Experiment: measured.Experiment,
+		Says: append(view.MeasuredSays(measured), view.OutsideSays(h.def, h.summary.Outside)...),
 	}
 	if byModel != nil {
 		mean, sd := format.MeanSD(byModel.Mean, byModel.SD)

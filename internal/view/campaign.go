@@ -114,7 +114,7 @@ func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 	for i := range s.Experiments {
 		c.count(&s.Experiments[i])
 	}
-	for x := range s.Results() {
+	for x := range s.Compared() {
 		c.Values = append(c.Values, s.Judge(x))
 	}
 	for i := range s.Questions {

@@ -68,6 +68,10 @@ type CourseExperiment struct {
 	// Counts is false of what is left out of the models, or below the target of the
 	// fidelity: it does not count for the best so far.
 	Counts bool `json:"counts"`
+	// Outside says why the campaign could not ask for it now: it is in the models, and
+	// counts for the best so far no more than one that is left out. Absent where it
+	// could.
+	Outside string `json:"outside,omitempty"`
 	// Why it was chosen, in a sentence.
 	Why      string   `json:"why,omitempty"`
 	Decision string   `json:"decision,omitempty"`
@@ -125,7 +129,7 @@ func (c *Course) judged(k int) []campaign.Judged {
 	for i := range c.Experiments {
 		x := &c.Experiments[i]
 		all[i] = campaign.Judged{Value: math.NaN(), Keeps: x.Keeps}
-		if x.Counts && k < len(x.Values) && x.Values[k] != nil {
+		if x.Counts && x.Outside == "" && k < len(x.Values) && x.Values[k] != nil {
 			all[i].Value = *x.Values[k]
 		}
 	}
@@ -165,7 +169,7 @@ func courseQuantities(def *definition.Campaign) (all []CourseQuantity) {
 // experiment returns one of the course.
 func (c *Course) experiment(s *campaign.State, x *campaign.Experiment, log *Timeline) CourseExperiment {
 	out := CourseExperiment{
-		ID: x.ID, Status: x.Status, Origin: x.Origin, Parameters: x.Parameters, Decision: x.Decision,
+		ID: x.ID, Status: x.Status, Origin: x.Origin, Parameters: x.Parameters, Decision: x.Decision, Outside: x.Outside,
 		Counts: x.Status == campaign.Measured && s.Counts(x) && s.AtTarget(x),
 	}
 	if x.Measurement != nil {

@@ -15,13 +15,17 @@ type FrontWords struct {
 	// BestIn names what is best in each objective, OfInterest from where on a value
 	// is of interest, Grown how much the last experiments brought.
 	BestIn, OfInterest, Grown string
+	// Constant names the objectives that are the same everywhere.
+	Constant string
 	// Waiting are the constraints that cannot be judged yet.
 	Waiting []Row
 }
 
 // WordsOf returns what is said of a front.
 func WordsOf(f *outcome.Front) FrontWords {
-	w := FrontWords{OfInterest: ofInterest(f), Grown: grown(f.Curve), Waiting: waiting(f.Waiting)}
+	w := FrontWords{
+		OfInterest: ofInterest(f), Grown: grown(f.Curve), Constant: decidesNothing(f), Waiting: waiting(f.Waiting),
+	}
 	if len(f.Members) == 0 {
 		w.None = noFront(f)
 	} else if f.Compromise != nil {
@@ -44,7 +48,7 @@ func (c *Campaign) FoundInShort() []Row {
 		for _, line := range ModelSays(c.Definition, best) {
 			rows = append(rows, Row{"", line})
 		}
-		return rows
+		return append(rows, c.outsideRows()...)
 	}
 }
 

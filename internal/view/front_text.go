@@ -46,10 +46,16 @@ func (c *Campaign) AroundFront() (rows []Row) {
 	if f.Closest != nil && len(f.Members) > 0 {
 		rows = append(rows, Row{"", noFront(f)})
 	}
-	rows = append(rows, Row{"of interest", ofInterest(f)})
+	if text := decidesNothing(f); text != "" {
+		rows = append(rows, Row{"", text})
+	}
+	if text := ofInterest(f); text != "" {
+		rows = append(rows, Row{"of interest", text})
+	}
 	if text := grown(f.Curve); text != "" {
 		rows = append(rows, Row{"covered", text})
 	}
+	rows = append(rows, c.outsideRows()...)
 	return append(rows, waiting(f.Waiting)...)
 }
 
@@ -104,11 +110,36 @@ func (c *Campaign) frontRows(f *outcome.Front) []Row {
 
 // noFront says why a front has no member.
 func noFront(f *outcome.Front) string {
+	if allConstant(f) {
+		return "each objective is the same everywhere, so that nothing is traded off"
+	}
 	if f.Closest == nil {
 		return "nothing is better in each objective than the worst that is of interest"
 	}
 	return fmt.Sprintf("nothing is rather feasible than not; %s comes closest (%.2f)",
 		f.Closest.Experiment, f.Closest.Probability)
+}
+
+// decidesNothing names the objectives that are the same everywhere; "" for none.
+func decidesNothing(f *outcome.Front) string {
+	var names []string
+	for _, o := range f.Objectives {
+		if o.Constant {
+			names = append(names, o.Quantity)
+		}
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0] + " is the same everywhere: it decides nothing"
+	}
+	return format.List(names...) + " are the same everywhere: they decide nothing"
+}
+
+// allConstant reports whether no objective varies.
+func allConstant(f *outcome.Front) bool {
+	return !slices.ContainsFunc(f.Objectives, func(o outcome.Traded) bool { return !o.Constant })
 }
 
 // mostOf are the members that are best in an objective, and those that hold the most
@@ -211,23 +242,29 @@ func Columns(table [][]string) []string {
 
 // bestIn names what is best in each objective.
 func bestIn(f *outcome.Front) string {
-	parts := make([]string, len(f.Objectives))
-	for k, o := range f.Objectives {
-		parts[k] = o.Quantity + ": " + o.Best
+	var parts []string
+	for _, o := range f.Objectives {
+		if o.Best != "" {
+			parts = append(parts, o.Quantity+": "+o.Best)
+		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// ofInterest says from where on a value is of interest.
+// ofInterest says from where on a value is of interest. Of a constant objective it
+// gives only a limit of the file.
 func ofInterest(f *outcome.Front) string {
-	parts := make([]string, len(f.Objectives))
-	for k, o := range f.Objectives {
+	var parts []string
+	for _, o := range f.Objectives {
+		if o.Constant && !o.Given {
+			continue
+		}
 		relation := map[string]string{definition.Maximize: "over", definition.Minimize: "below"}[o.Goal]
 		value := format.SettingIn(o.Reference, o.Unit)
 		if !o.Given {
 			value = format.Quantity(o.Reference, o.Unit) + " (inferred)"
 		}
-		parts[k] = o.Quantity + " " + relation + " " + value
+		parts = append(parts, o.Quantity+" "+relation+" "+value)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -17,7 +18,7 @@ import (
 func Question(def *definition.Campaign, q *campaign.Question) humans.Question {
 	return humans.Question{
 		ID: q.ID, Expert: q.Expert, Form: q.Form,
-		Parameters: def.Parameters, Steps: def.Steps(),
+		Parameters: def.Parameters, Steps: def.Steps(), Excluded: slices.Concat(def.Excluded, def.Barred),
 		Objective: def.Sought(),
 		Options:   q.Options, Scale: q.Scale, Suggestion: q.Suggestion,
 		Explanation: q.Explanation, Attributions: q.Attributions,

@@ -37,7 +37,17 @@ func (c *Campaign) Why() string {
 // prefers. The best by the model comes first: the best measured value is best
 // partly by luck of its noise. Where both are one experiment its composition is
 // written once.
+//
+// What would lead and lies outside the space is named behind it.
 func (c *Campaign) Found() []Row {
+	rows := c.found()
+	if c.Tradeoff == nil { // of a front it stands around it
+		rows = append(rows, c.outsideRows()...)
+	}
+	return rows
+}
+
+func (c *Campaign) found() []Row {
 	write := format.CompositionsOf(c.Definition)
 	if !c.Definition.Measures() {
 		return preferred(write, c.Preferred)
@@ -76,6 +86,9 @@ func (c *Campaign) Found() []Row {
 // noValue says that nothing that was measured has a value of what is sought, and what it
 // lacks.
 func (c *Campaign) noValue() string {
+	if text := c.NoneWithin(); text != "" {
+		return text
+	}
 	v := c.Valueless
 	if v == nil {
 		return "nothing was measured"

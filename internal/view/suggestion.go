@@ -41,9 +41,11 @@ type Suggestion struct {
 // reason before they do the work, and the prediction before they know the
 // result.
 type SuggestedExperiment struct {
-	ID         string             `json:"id"`
-	Parameters definition.Point   `json:"parameters"`
-	Replicate  int                `json:"replicate"`
+	ID         string           `json:"id"`
+	Parameters definition.Point `json:"parameters"`
+	Replicate  int              `json:"replicate"`
+	// Already are the experiments that have measured this composition.
+	Already    []string           `json:"measured_already,omitempty"`
 	Decision   string             `json:"decision,omitempty"`
 	Reason     string             `json:"reason,omitempty"`
 	Prediction *events.Prediction `json:"prediction,omitempty"`
@@ -69,7 +71,7 @@ func Suggest(
 		definition: state.Definition,
 	}
 	for i, x := range suggested.Experiments {
-		experiment, err := suggestedExperiment(ctx, log, state.Name, x)
+		experiment, err := suggestedExperiment(ctx, core, log, x)
 		if err != nil {
 			return nil, err
 		}
@@ -92,17 +94,18 @@ func (s *Suggestion) Of(def *definition.Campaign) *Suggestion {
 // suggestedExperiment returns an experiment with the reason of its decision, if
 // it has one. An experiment of the initial design has none.
 func suggestedExperiment(
-	ctx context.Context, log events.Log, name string, x campaign.Experiment,
+	ctx context.Context, core *engine.Core, log events.Log, x campaign.Experiment,
 ) (SuggestedExperiment, error) {
 	s := SuggestedExperiment{
 		ID: x.ID, Parameters: x.Parameters,
 		Replicate: x.Replicate,
+		Already:   core.MeasuredAs(&x),
 		Decision:  x.Decision,
 	}
 	if x.Decision == "" {
 		return s, nil
 	}
-	decision, _, err := findDecision(ctx, log, name, x.Decision, 0)
+	decision, _, err := findDecision(ctx, log, core.State().Name, x.Decision, 0)
 	if err != nil || decision == nil {
 		return s, err
 	}
@@ -215,6 +218,15 @@ func measuredNames(def *definition.Campaign) []string {
 	return names
 }
 
+// AlreadyText names the experiments that have measured a composition before: "measured
+// already, as e2"; "" for none.
+func AlreadyText(already []string) string {
+	if len(already) == 0 {
+		return ""
+	}
+	return "measured already, as " + format.List(already...)
+}
+
 // writeExperiment writes what to measure, and why. Values have all the digits
 // that are needed to make the composition, which the rounded ones of a list
 // have not.
@@ -238,6 +250,9 @@ func (s *Suggestion) writeExperiment(p *page, measure string, x *SuggestedExperi
 	}
 	if x.Replicate > 1 {
 		p.line("  replicate %d of this composition", x.Replicate)
+	}
+	if text := AlreadyText(x.Already); text != "" {
+		p.line("  %s", text)
 	}
 	if x.Reason != "" {
 		p.line("  %s", x.Reason)

@@ -262,7 +262,7 @@ func (c *Course) keep(def *definition.Campaign, s *campaign.State, of []Experime
 // as the campaign's status has it.
 func (c *Course) best(def *definition.Campaign, s *campaign.State, of []Experiment) {
 	var best campaign.Judged
-	for x := range s.Results() {
+	for x := range s.Compared() {
 		judged := s.Judge(x)
 		if i := placeOf(of, x.ID); i >= 0 && (c.Found == nil || judged.Before(best, def.Sought())) {
 			found := of[i]

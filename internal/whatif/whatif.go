@@ -79,6 +79,8 @@ type Experiment struct {
 	KeepsImagined campaign.Keeps `json:"keeps_imagined_constraints,omitempty"`
 	// Excluded is set where the result counts for nothing.
 	Excluded bool `json:"excluded,omitempty"`
+	// Outside says why its course could not ask for it: it is compared with nothing.
+	Outside string `json:"outside,omitempty"`
 	// Decision is the one that led to it.
 	Decision string `json:"decision,omitempty"`
 	// From is where an imagined result comes from: [FromLog], [FromSimulator]
@@ -91,7 +93,7 @@ type Experiment struct {
 // Judged is its value as the best so far takes it, by the definition of today.
 func (x *Experiment) Judged(def *definition.Campaign) campaign.Judged {
 	j := campaign.Judged{Value: math.NaN(), Keeps: x.Keeps}
-	if x.Status == campaign.Measured && x.Value != nil && !x.Excluded && def.AtTarget(x.Parameters) {
+	if x.Status == campaign.Measured && x.Value != nil && !x.Excluded && x.Outside == "" && def.AtTarget(x.Parameters) {
 		j.Value = *x.Value
 	}
 	return j
@@ -401,7 +403,7 @@ func Choices(reg registry.Registry, def definition.Campaign) (choices []Choice) 
 
 // of tells an experiment.
 func of(s *campaign.State, x *campaign.Experiment) Experiment {
-	e := Experiment{ID: x.ID, Parameters: x.Parameters, Status: x.Status, Excluded: x.Excluded,
+	e := Experiment{ID: x.ID, Parameters: x.Parameters, Status: x.Status, Excluded: x.Excluded, Outside: x.Outside,
 		Decision: x.Decision}
 	if value, ok := s.Value(x); ok {
 		e.Value = &value.Value

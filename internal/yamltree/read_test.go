@@ -37,7 +37,6 @@ func TestTyping(t *testing.T) {
 		{"1", number("1"), ""},
 		{"-1", number("-1"), ""},
 		{"+1", number("1"), ""},
-		{"1_000", number("1000"), ""},
 		{"0x1F", number("31"), ""},
 		{"0o17", number("15"), ""},
 		{"0b11", number("3"), ""},
@@ -69,6 +68,11 @@ func TestTyping(t *testing.T) {
 		{"00", nil, `write 0 for the number`},
 		{"0", number("0"), ""},
 		{"0.5", number("0.5"), ""},
+		// So is what stands between digits: 1000 in YAML 1.1, and mostly a slip for 12.5 in 12_5.
+		{"1_000", nil, `1_000 may be a number or a name; write 1000 if that is the number, "1_000" in quotes for the name`},
+		{"12_5", nil, `write 125 if that is the number`},
+		{"1_2.5", nil, `write 12.5 if that is the number`},
+		{"'12_5'", "12_5", ""},
 		// Truth and emptiness.
 		{"true", true, ""},
 		{"True", true, ""},

@@ -43,8 +43,14 @@ func scalar(n ast.Node) (value any, message, remedy string) {
 		if paddedForm.MatchString(n.Token.Value) {
 			return padded(n.Token.Value)
 		}
+		if strings.Contains(n.Token.Value, "_") {
+			return separated(n.Token.Value, fmt.Sprint(n.Value))
+		}
 		return json.Number(fmt.Sprint(n.Value)), "", "" // an int64 or uint64
 	case *ast.FloatNode:
+		if strings.Contains(n.Token.Value, "_") {
+			return separated(n.Token.Value, strconv.FormatFloat(n.Value, 'g', -1, 64))
+		}
 		return float(n.Value, n.Token.Value)
 	case *ast.InfinityNode, *ast.NanNode:
 		return nil, n.GetToken().Value + " is not a finite number",
@@ -81,6 +87,13 @@ func float(x float64, text string) (value any, message, remedy string) {
 		format = 'f'
 	}
 	return json.Number(strconv.FormatFloat(x, format, -1, 64)), "", ""
+}
+
+// separated refuses a number with underscores between its digits: 12_5 is 125 in
+// YAML 1.1, a name in YAML 1.2, and mostly a slip for 12.5.
+func separated(text, read string) (value any, message, remedy string) {
+	return nil, text + " may be a number or a name",
+		fmt.Sprintf("write %s if that is the number, %q in quotes for the name", read, text)
 }
 
 // padded refuses a number that begins with a zero. The remedy names both

@@ -64,7 +64,7 @@ var typeWords = map[string]string{
 // without brackets, a number with its unit.
 func insteadOfText(text string, wanted []string) string {
 	pointed := strings.Replace(text, ",", ".", 1)
-	if _, err := strconv.ParseFloat(pointed, 64); err == nil {
+	if _, err := format.ReadNumber(pointed); err == nil {
 		if pointed != text {
 			return "write " + pointed + ", with a point"
 		}
@@ -75,7 +75,7 @@ func insteadOfText(text string, wanted []string) string {
 		return "write a list in brackets: [" + strings.Join(fields, ", ") + "]"
 	}
 	if len(fields) == 2 && slices.Contains(wanted, "number") {
-		if _, err := strconv.ParseFloat(fields[0], 64); err == nil {
+		if _, err := format.ReadNumber(fields[0]); err == nil {
 			return fmt.Sprintf("write %s here and the unit %q in its own key", fields[0], fields[1])
 		}
 	}

@@ -48,7 +48,7 @@ import (
 // Family is the program's row for these policies.
 var Family = policies.Family{
 	Name:    "answers",
-	Version: policies.Version,
+	Version: policies.Version, Earlier: policies.Earlier,
 	Rules: []policies.Rule{
 		{Part: policies.Trust, Name: Name, Settings: func() definition.Settings { return new(Answers) }},
 		{Part: policies.Handover, Name: WorthName,

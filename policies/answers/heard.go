@@ -273,7 +273,7 @@ func bestBefore(s *campaign.State, q *campaign.Question) definition.Point {
 	sought := s.Definition.Sought()
 	var best definition.Point
 	var most float64
-	for x, value := range s.Results() {
+	for x, value := range s.Compared() {
 		if events.ExperimentNumber(x.ID) > q.Experiments {
 			break
 		}

@@ -202,9 +202,10 @@ func (p *policy) newValuation(
 	// it does not move with the answer, so that the values before and after it
 	// can be compared.
 	predictor := informed.NewPredictor()
-	for _, x := range informed.X {
-		mean, _ := predictor.Posterior(x)
-		v.best = min(v.best, mean)
+	for i, x := range informed.X {
+		if mean, _ := predictor.Posterior(x); !informed.IsOutside(i) {
+			v.best = min(v.best, mean)
+		}
 	}
 	starts, err := s.View.Space.Starts(screened, s.Seed())
 	if err != nil {

@@ -32,7 +32,7 @@ import (
 // Family is the program's row for these policies.
 var Family = policies.Family{
 	Name:    "bope",
-	Version: policies.Version,
+	Version: policies.Version, Earlier: policies.Earlier,
 	Rules: []policies.Rule{
 		{Part: policies.Next, Name: EIUUName, Settings: func() definition.Settings { return new(EIUU) }},
 		{Part: policies.Handover, Name: OutcomesName, Settings: func() definition.Settings { return new(Outcomes) }},

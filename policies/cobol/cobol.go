@@ -43,7 +43,7 @@ import (
 // Family is the program's row for these policies.
 var Family = policies.Family{
 	Name:    "cobol",
-	Version: policies.Version,
+	Version: policies.Version, Earlier: policies.Earlier,
 	Rules: []policies.Rule{
 		{Part: policies.Trust, Name: Name, Settings: func() definition.Settings { return new(COBOL) }},
 		{Part: policies.Trust, Name: COBOHLName, Settings: func() definition.Settings { return new(COBOHL) }},

@@ -56,7 +56,7 @@ func (p *policy) compare(
 func bestMeasured(m *objective.Model, n int) []search.Result {
 	var all []search.Result
 	for i, x := range m.X {
-		if slices.ContainsFunc(all, func(r search.Result) bool { return slices.Equal(r.X, x) }) {
+		if m.IsOutside(i) || slices.ContainsFunc(all, func(r search.Result) bool { return slices.Equal(r.X, x) }) {
 			continue
 		}
 		mean, _ := m.Posterior(x)

@@ -43,7 +43,7 @@ import (
 // Family is the program's row for these policies.
 var Family = policies.Family{
 	Name:    "coexbo",
-	Version: policies.Version,
+	Version: policies.Version, Earlier: policies.Earlier,
 	Rules: []policies.Rule{
 		{Part: policies.Trust, Name: Name, Settings: func() definition.Settings { return new(CoExBO) }},
 		{Part: policies.Trust, Name: PiBOName, Settings: func() definition.Settings { return new(PiBO) }},

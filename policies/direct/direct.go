@@ -24,7 +24,7 @@ import (
 // Family is the program's row for these policies.
 var Family = policies.Family{
 	Name:    "direct",
-	Version: policies.Version,
+	Version: policies.Version, Earlier: policies.Earlier,
 	Rules: []policies.Rule{
 		{Part: policies.Next, Name: PriorName, Settings: func() definition.Settings { return new(Prior) }},
 		{Part: policies.Next, Name: ManualName, Settings: func() definition.Settings { return new(Manual) }},

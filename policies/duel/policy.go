@@ -16,7 +16,7 @@ import (
 // Family is the program's row for these policies.
 var Family = policies.Family{
 	Name:    "duel",
-	Version: policies.Version,
+	Version: policies.Version, Earlier: policies.Earlier,
 	Rules: []policies.Rule{
 		{Part: policies.Duel, Name: MRLPFName, Settings: func() definition.Settings { return new(MRLPF) }},
 		{

@@ -159,7 +159,10 @@ func (logEI) Rationale() string { return "the greatest expected improvement on t
 func (logEI) Acquisition(m *objective.Model, _ uint64) (Acquisition, error) {
 	p := m.NewPredictor()
 	best := math.Inf(1)
-	for _, x := range m.X {
+	for i, x := range m.X {
+		if m.IsOutside(i) {
+			continue
+		}
 		mean, _ := p.Posterior(x)
 		best = math.Min(best, mean)
 	}

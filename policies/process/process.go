@@ -28,7 +28,7 @@ import (
 // Family is the program's row for these policies.
 var Family = policies.Family{
 	Name:    Name,
-	Version: policies.Version,
+	Version: policies.Version, Earlier: policies.Earlier,
 	Rules: []policies.Rule{
 		{Part: policies.Next, Name: Name, Settings: func() definition.Settings { return new(Settings) }},
 	},

@@ -17,14 +17,17 @@ import (
 
 // What a candidate must keep away from, besides what is excluded:
 //
-//   - Experiments under way. The objective model expects their results
+//   - Experiments under way, but for those that an exclusion has put outside the
+//     space since. The objective model expects their results
 //     (Desautels et al. 2014): their mean stays, what is unknown around them
 //     goes, so that the next candidate is worth an experiment next to them.
 //     A barrier keeps it from being the same composition all the same.
 //   - Experiments that are measured, and whose value of what is sought is still to
 //     arrive: the same, for the model of that value. It is another quantity that
 //     arrives later: see awaiting.
-//   - Compositions that only ever failed: the same barrier.
+//   - Compositions that only ever failed: the same barrier. So it is with those that
+//     something else was made of, which lies outside the space: a device that goes
+//     too far does so again.
 //   - Where experiments fail: −ln P(x) of the feasibility model is added to the
 //     acquisition. To −log EI that is exactly constrained expected improvement
 //     (Gardner et al. 2014, Eq. 5). To a confidence bound or a draw it is a barrier
@@ -69,13 +72,15 @@ func avoided(v policies.View) (avoidance, error) {
 	}
 	for i := range v.Campaign.Experiments {
 		x := &v.Campaign.Experiments[i]
-		withoutResult := x.Status == campaign.Infeasible || x.Status == campaign.Failed &&
+		withoutResult := x.Astray || x.Status == campaign.Infeasible || x.Status == campaign.Failed &&
 			v.Feasibility != nil
 		if x.Status == campaign.Measured {
 			if err := a.await(v, x); err != nil {
 				return a, err
 			}
-			continue
+			if !x.Astray {
+				continue
+			}
 		}
 		if !x.Status.Open() && (!withoutResult || x.Excluded) {
 			continue
@@ -83,6 +88,9 @@ func avoided(v policies.View) (avoidance, error) {
 		key, err := v.Space.Key(x.Parameters)
 		if err != nil {
 			return a, err
+		}
+		if !v.Version2 && !v.Space.Belongs(x.Parameters) { // nothing is suggested there, or improved on
+			continue
 		}
 		if a.pending[key] || a.failed[key] && withoutResult || withoutResult && measured[key] {
 			continue
@@ -105,8 +113,8 @@ func avoided(v policies.View) (avoidance, error) {
 }
 
 // isMeasured reports whether an experiment has a result: what failed is to be avoided,
-// also where it gave values.
-func isMeasured(x *campaign.Experiment) bool { return x.Status == campaign.Measured }
+// also where it gave values, and so is an experiment that went astray.
+func isMeasured(x *campaign.Experiment) bool { return x.Status == campaign.Measured && !x.Astray }
 
 // await notes what is still to arrive of a measured experiment. Where that is what
 // is sought, or a quantity that it is computed from, the model of what is sought
@@ -114,7 +122,7 @@ func isMeasured(x *campaign.Experiment) bool { return x.Status == campaign.Measu
 // quantities have it, so that it is not expected of them again.
 func (a *avoidance) await(v policies.View, x *campaign.Experiment) error {
 	late := v.Campaign.Awaited(x)
-	if late == nil {
+	if late == nil || x.Outside != "" {
 		return nil
 	}
 	u, err := v.Space.Encode(x.Measurement.Actual)

@@ -167,6 +167,43 @@ func TestWhatIsAvoided(t *testing.T) {
 	}
 }
 
+// Law: what is under way in a region that was excluded since is nothing that a
+// candidate keeps away from, or is to be better than, and so is what waits there for
+// a quantity; decisions of version 2 expected its result. What went astray is kept
+// away from, as what failed.
+func TestUnderWayOutsideIsNotExpected(t *testing.T) {
+	s := square(t, nil, campaign.Started, [2]float64{0.2, 0.2}, [2]float64{0.9, 0.9})
+	def := *s.Def
+	def.Excluded = []definition.Region{{Where: map[string]definition.RegionSide{"a": {Min: number(0.8)}}}}
+	var err error
+	if s.View.Space, err = space.New(def); err != nil {
+		t.Fatal(err)
+	}
+	underWay := func(v policies.View) int {
+		t.Helper()
+		a, err := avoided(v)
+		if err != nil || len(a.points) != len(a.underWay) {
+			t.Fatalf("%v, %v of %v", err, a.underWay, a.points)
+		}
+		return len(a.underWay)
+	}
+	now, before := underWay(s.View), s.View
+	before.Version2 = true
+	if now != 1 || underWay(before) != 2 {
+		t.Errorf("%d are expected, and %d by version 2", now, underWay(before))
+	}
+
+	x := &s.View.Campaign.Experiments[0]
+	x.Status = campaign.Measured
+	x.Measurement = &events.Measurement{Actual: definition.Point{"a": definition.Number(0.85), "b": definition.Number(0.2)}}
+	x.Outside = "a is 0.85"
+	x.Astray = true
+	a, err := avoided(s.View)
+	if err != nil || len(a.failed) != 1 || len(a.points) != 1 || len(a.underWay) != 0 {
+		t.Errorf("of what went astray %v is avoided, %v is under way (%v)", a.points, a.underWay, err)
+	}
+}
+
 // Law: a barrier's gradient is that of its value, it is finite at its center and
 // nothing far away.
 func TestBarrier(t *testing.T) {

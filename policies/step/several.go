@@ -35,6 +35,7 @@ func (s *Step) openSeveral() (err error) {
 	if err != nil || p == nil {
 		return err
 	}
+	p.Spreads = s.View.Version2
 	s.several = &several{problem: p}
 	if s.several.predictor, err = p.NewPredictor(); err != nil {
 		return err
@@ -104,6 +105,9 @@ func (s *Step) problemOf(m *objective.Model, others outcome.Models, tell bool) (
 	}
 	measured, _ := m.Expected()
 	p, err := outcome.NewProblem(s.View.Campaign, s.View.Space, measured, others)
+	if p != nil {
+		p.Spreads = s.View.Version2
+	}
 	if err == nil && p != nil && tell && p.Computed() && measured.Informed() {
 		p = p.Informed(measured)
 	}
@@ -115,6 +119,9 @@ func (s *Step) problemOf(m *objective.Model, others outcome.Models, tell bool) (
 // of a trade-off.
 func best(def *definition.Campaign, v policies.View) (*outcome.Best, error) {
 	if next.ByQuantities(def) {
+		if v.Version2 {
+			return outcome.MostProbable(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		}
 		return outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	}
 	i, mean := v.Objective.Best()

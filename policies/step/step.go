@@ -89,10 +89,16 @@ func (m Modeled) Decide(
 ) (policies.Decision, error) {
 	if v.Objective == nil {
 		remark := " There is no model of the objective yet."
+		if v.Campaign.Outside != nil {
+			remark = " Too little of what was measured lies within the space as it is now for a model."
+		}
 		if v.ObjectiveError != nil {
 			remark = Unusable(v.ObjectiveError)
 		}
 		return Design(m.Def, v, d, definition.DesignSobol, remark)
+	}
+	if v.Objective.IsNowhere() {
+		return Design(m.Def, v, d, definition.DesignSobol, " Nothing that was measured lies within the space as it is now.")
 	}
 	made, err := m.decide(ctx, v, d)
 	if err == nil || ctx.Err() != nil {

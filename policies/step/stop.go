@@ -94,6 +94,7 @@ func recentGrowth(v policies.View, window int) (share float64, ok bool) {
 	if err != nil || p == nil || p.Aims == nil {
 		return 0, false
 	}
+	p.Spreads = v.Version2
 	s, err := p.Standing()
 	if err != nil || len(s.Measured) < 2*window {
 		return 0, false
@@ -110,7 +111,7 @@ func recentGrowth(v policies.View, window int) (share float64, ok bool) {
 func recentGain(s *campaign.State, def *definition.Campaign) (gain, threshold float64, ok bool) {
 	sign := def.Sought().Sign()
 	var values []float64 // smaller is better
-	for x, value := range s.Results() {
+	for x, value := range s.Compared() {
 		if s.Keeps(x) != campaign.KeepsNot { // it is no result that is sought
 			values = append(values, sign*value.Value)
 		}

@@ -21,7 +21,7 @@ import (
 // Family is the program's row for these policies.
 var Family = policies.Family{
 	Name:    "unaided",
-	Version: policies.Version,
+	Version: policies.Version, Earlier: policies.Earlier,
 	Rules: []policies.Rule{
 		{
 			Part:     policies.Next,

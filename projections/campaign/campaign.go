@@ -11,12 +11,15 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Projection folds a campaign's events into a [State].
 type Projection struct {
 	state    State
 	requests requests
+	// bounds are those of the present space; nil where they must be made.
+	bounds *space.Bounds
 }
 
 // snapshot is what a snapshot holds. The requests are no part of State, since
@@ -56,6 +59,8 @@ func (p *Projection) Restore(text []byte) error {
 		return fmt.Errorf("restore campaign: %w", err)
 	}
 	p.state, p.requests = *kept.State, requests
+	p.state.bar()
+	p.bounds = nil
 	return nil
 }
 
@@ -63,7 +68,7 @@ func (p *Projection) Restore(text []byte) error {
 // from then on without the other. What the state points to belongs to events,
 // and no event changes.
 func (p *Projection) Clone() *Projection {
-	own := &Projection{state: p.state, requests: maps.Clone(p.requests)}
+	own := &Projection{state: p.state, requests: maps.Clone(p.requests), bounds: p.bounds}
 	s := &own.state
 	s.Experiments = slices.Clone(s.Experiments)
 	s.Questions = slices.Clone(s.Questions)
@@ -101,6 +106,7 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 	if problem != "" {
 		return &projections.InconsistentError{Kind: e.Kind, Sequence: e.Sequence, Problem: problem}
 	}
+	p.bound(payload)
 	p.requests = p.requests.with(e)
 	s.Sequence, s.LastEvent = e.Sequence, e.ID
 	return nil

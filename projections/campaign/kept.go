@@ -31,7 +31,7 @@ func (k Keeps) Before(other Keeps) bool {
 
 // Judged is a measured value with what decides whether it is the best measured.
 type Judged struct {
-	Value float64 // NaN of what has none, or does not count (see [State.Results])
+	Value float64 // NaN of what has none, or is not compared (see [State.Compared])
 	Keeps Keeps
 }
 
@@ -80,7 +80,7 @@ func ValuesAt(places []int, values []Judged) []float64 {
 // takes it.
 func (s *State) Judge(x *Experiment) Judged {
 	j := Judged{math.NaN(), s.Keeps(x)}
-	if value, ok := s.Value(x); ok && s.Counts(x) && s.AtTarget(x) {
+	if value, ok := s.Value(x); ok && s.Counts(x) && s.AtTarget(x) && x.Outside == "" {
 		j.Value = value.Value
 	}
 	return j

@@ -105,6 +105,13 @@ type Experiment struct {
 	Later []string `json:"later,omitempty"`
 	// Elsewhere is set where what was made is not what was asked for.
 	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Outside is the reason why the campaign could not ask for a measured experiment
+	// now: see [space.Bounds.Outside]. It is in the models that people are shown, and
+	// compared with no other: see [State.Compared]. Astray is set where the campaign
+	// could ask for what was asked: then it is in the models of decisions, too, which
+	// would ask for it again otherwise.
+	Outside string `json:"outside,omitempty"`
+	Astray  bool   `json:"astray,omitempty"`
 	// Flag is the latest verdict on the measurement, nil where nothing is wrong
 	// with it.
 	Flag *events.MeasurementFlagged `json:"flag,omitempty"`
@@ -230,6 +237,10 @@ type State struct {
 	// Experiments in order of request: Experiments[i].ID is
 	// events.ExperimentID(i+1).
 	Experiments []Experiment `json:"experiments,omitempty"`
+	// Outside are the identifiers of the experiments whose Outside is set, in order,
+	// Astray those of them whose Astray is.
+	Outside []string `json:"outside,omitempty"`
+	Astray  []string `json:"astray,omitempty"`
 	// ResumedAt is how many experiments there were when the campaign was last
 	// resumed.
 	ResumedAt int `json:"resumed_at,omitempty"`

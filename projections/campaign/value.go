@@ -76,11 +76,11 @@ func (s *State) AtTarget(x *Experiment) bool {
 	return s.Definition.AtTarget(x.Parameters)
 }
 
-// Best is the best of the results, the first of equals, with its value; nil
+// Best is the best of the results that are compared, the first of equals, with its value; nil
 // where there is none. It is by what was measured and not by a model, so that
 // it is the same for every method.
 func (s *State) Best() (best *Experiment, value definition.Quantity) {
-	for x, v := range s.Results() {
+	for x, v := range s.Compared() {
 		if best == nil || s.Definition.Sought().Better(v.Value, value.Value) {
 			best, value = x, v
 		}

@@ -111,9 +111,14 @@ func kernelOf(fit events.ObjectiveFit, lengthscales []float64) (kernel.Kernel, e
 // the same.
 func (m *Model) Fidelity() *space.Fidelity { return m.fidelity }
 
-// IsResult reports whether an observation is a result, by its index: what the
-// campaign seeks can be there. Experiments that failed are none, nor are those at a
-// lower fidelity than the target.
+// IsResult reports whether an observation is a result that is compared, by its
+// index: what the campaign seeks can be there. Experiments that failed are none,
+// nor are those at a lower fidelity than the target, and those of compositions
+// that the campaign could not ask for now ([campaign.Experiment.Outside]).
+//
+// This is the one place that decides it: the best, the front, targets and what an
+// improvement is measured against all ask here, or [campaign.State.Compared]
+// where they go by what was measured.
 func (m *Model) IsResult(i int) bool { return m.results == nil || m.results[i] }
 
 // Compared returns the points whose values are compared in the search for the best,
@@ -128,7 +133,7 @@ func (m *Model) Compared() (X [][]float64, means []float64) {
 			X = append(X, x)
 		}
 	}
-	if X == nil {
+	if X == nil && m.fidelity != nil {
 		for _, x := range m.X {
 			X = append(X, m.fidelity.In(x, m.fidelity.Target()))
 		}
@@ -155,7 +160,7 @@ func (m *Model) NoiseVariance(x []float64) float64 {
 // place sets where the observations of a model are measured, and which are results.
 func (m *Model) place(p *Projection) {
 	def := p.state.Definition
-	result := func(o Observation) bool { return !o.Failed && def.AtTarget(o.Point) }
+	result := func(o Observation) bool { return !o.Failed && def.AtTarget(o.Point) && !p.isOutside(o) }
 	if slices.ContainsFunc(m.Observations, func(o Observation) bool { return !result(o) }) {
 		for _, o := range m.Observations {
 			m.results = append(m.results, result(o))

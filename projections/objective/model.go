@@ -49,10 +49,12 @@ type Model struct {
 	// fidelity is nil where all experiments tell the same. noise is the noise variance
 	// that the campaign knows, NaN for none.
 	fidelity *space.Fidelity
-	// results says which observations are results: of experiments at the target that
-	// did not fail. It is nil where all are.
+	// results says which observations are results that are compared: see IsResult. It
+	// is nil where all are.
 	results []bool
 	noise   func(x []float64) float64
+	// of is the projection as it was when the model was made.
+	of *Projection
 }
 
 // sought is the quantity that is modelled, as an objective. One that is not
@@ -184,6 +186,8 @@ func (p *Projection) Model(ctx context.Context) (*Model, error) {
 		Observations: observations, X: data.X, Z: data.Y, Fit: fit,
 		data: data, gp: process, space: p.space, scale: std, unit: p.sought().Unit,
 	}
+	of := *p
+	p.model.of = &of
 	p.model.place(p)
 	if model := p.state.Definition.Model; model.Intervals == definition.IntervalsMarginal &&
 		len(observations) <= refitEvery {

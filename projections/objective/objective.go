@@ -71,6 +71,10 @@ type Projection struct {
 	// fidelity follows from it too; nil where all experiments tell the same.
 	fidelity *space.Fidelity
 	model    *Model // cache; nil where it must be built
+	// outside are the experiments that are compared with no other, astray those of
+	// them that decisions learn from. They follow from the campaign's state: see
+	// Compare.
+	outside, astray []string
 }
 
 // New returns the projection of what is sought in a campaign without events.
@@ -235,6 +239,21 @@ func (p *Projection) Observe(s *campaign.State, x *campaign.Experiment, decided 
 	}
 	p.state.Observations = projections.InOrder(p.state.Observations, is,
 		func(o Observation) int { return events.ExperimentNumber(o.Experiment) })
+}
+
+// Compare brings which observations are compared to what the campaign's state
+// says. It is called after the state has folded an event.
+func (p *Projection) Compare(s *campaign.State) {
+	if !slices.Equal(s.Outside, p.outside) || !slices.Equal(s.Astray, p.astray) {
+		p.outside = s.Outside
+		p.astray = s.Astray
+		p.model = nil
+	}
+}
+
+// isOutside reports whether an observation is compared with no other.
+func (p *Projection) isOutside(o Observation) bool {
+	return p != nil && slices.Contains(p.outside, o.Experiment)
 }
 
 // observe adds a measurement.

@@ -16,21 +16,36 @@ type Best struct {
 	// Outlook is what is expected of the quantities; zero where there is one.
 	Outlook Outlook
 	// Confident is false where no measured composition keeps every constraint with
-	// its confidence: it is then the one that most probably keeps all of them.
+	// its confidence: it is then the one that comes closest.
 	Confident bool
-	// against is −ln of the probability that the constraints are kept, of one that
-	// is not confident: it tells compositions apart whose probability is 0.
-	against float64
+	closeness closeness
 }
 
 // BestOf returns the best composition of a campaign by the models of what it seeks
 // and of its other quantities: the best posterior mean of those that keep the
-// constraints with their confidence, or else the one that most probably keeps them.
+// constraints with their confidence, or else the one that comes closest: that most
+// probably keeps them, or, where that is next to none for all, is expected to break
+// them least.
 // A formula is compared by what its quantities' models say. It is nil where there
 // is no model, where nothing that was measured is a result, of a trade-off, which has
 // no best, and where an expert's preferences decide: see [Problem.Preferred].
 func BestOf(
 	s *campaign.State, sp *space.Space, sought *objective.Model, others Models,
+) (*Best, error) {
+	return bestOf(s, sp, sought, others, closeness.closer)
+}
+
+// MostProbable is [BestOf] where the one that comes closest is the one that most
+// probably keeps the constraints, whatever that probability is: as decisions of
+// version 2 name it.
+func MostProbable(
+	s *campaign.State, sp *space.Space, sought *objective.Model, others Models,
+) (*Best, error) {
+	return bestOf(s, sp, sought, others, func(a, b closeness) bool { return a.against < b.against })
+}
+
+func bestOf(
+	s *campaign.State, sp *space.Space, sought *objective.Model, others Models, closer func(a, b closeness) bool,
 ) (*Best, error) {
 	if sought == nil || !s.Definition.Single() {
 		return nil, nil
@@ -50,11 +65,9 @@ func BestOf(
 	if err != nil {
 		return nil, err
 	}
-	against, err := p.NegLogFeasible()
-	if err != nil {
-		return nil, err
-	}
-	var best *Best
+	var all []*Best
+	var points [][]float64
+	confident := false
 	for i, x := range sought.X {
 		if !sought.IsResult(i) {
 			continue
@@ -63,10 +76,22 @@ func BestOf(
 		if b.Outlook.Value != nil {
 			b.Value = *b.Outlook.Value
 		}
-		if b.Confident = p.Confident(b.Outlook.Feasible); !b.Confident {
-			b.against = against(x, nil)
+		b.Confident = p.Confident(b.Outlook.Feasible)
+		confident = confident || b.Confident
+		all, points = append(all, b), append(points, x)
+	}
+	if !confident {
+		closenesses, err := p.closenesses(points)
+		if err != nil {
+			return nil, err
 		}
-		if best == nil || p.better(b, best) {
+		for i, b := range all {
+			b.closeness = closenesses[i]
+		}
+	}
+	var best *Best
+	for _, b := range all {
+		if best == nil || p.better(b, best, closer) {
 			best = b
 		}
 	}
@@ -77,12 +102,14 @@ func BestOf(
 }
 
 // better compares two compositions.
-func (p *Problem) better(a, b *Best) bool {
+func (p *Problem) better(a, b *Best, closer func(a, b closeness) bool) bool {
 	switch {
 	case a.Confident != b.Confident:
 		return a.Confident
-	case !a.Confident && a.against != b.against:
-		return a.against < b.against
+	case !a.Confident && closer(a.closeness, b.closeness):
+		return true
+	case !a.Confident && closer(b.closeness, a.closeness):
+		return false
 	}
 	return p.def.Sought().Better(a.Value.Mean, b.Value.Mean)
 }

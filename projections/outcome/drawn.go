@@ -77,6 +77,15 @@ func (p *Problem) drawAt(s *Standing, distinct [][]int) (*drawn, error) {
 	return out, nil
 }
 
+// level sets an objective to one score in all draws.
+func (d *drawn) level(k int, score float64) {
+	for _, scores := range d.scores {
+		for i := range scores {
+			scores[i][k] = score
+		}
+	}
+}
+
 // onFront returns the share of draws in which each composition is on the front and
 // feasible.
 func (d *drawn) onFront(reference []float64) []float64 {

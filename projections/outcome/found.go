@@ -2,7 +2,6 @@ package outcome
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
@@ -24,8 +23,8 @@ type Front struct {
 	// Compromise is a suggestion: the member whose least satisfaction is greatest.
 	// Nil where no member is rather feasible than not.
 	Compromise *Compromise `json:"compromise,omitempty"`
-	// Closest is the measured composition that is most probably feasible; nil where
-	// one is rather feasible than not.
+	// Closest is the measured composition that comes closest to being feasible; nil
+	// where one is rather feasible than not.
 	Closest *Closest `json:"closest,omitempty"`
 	// Hypervolume is what the posterior means of the measured compositions cover
 	// beyond the reference, in the product of the units that the models work in.
@@ -52,8 +51,12 @@ type Traded struct {
 	Reference float64 `json:"reference"`
 	Given     bool    `json:"given,omitempty"`
 	// Best is the experiment of the member that is expected to be best in this
-	// objective, among those that are rather feasible than not; "" for none.
+	// objective, among those that are rather feasible than not; "" for none, and
+	// where it is constant.
 	Best string `json:"best,omitempty"`
+	// Constant is set where it is the same at all compositions that were measured: it
+	// decides nothing.
+	Constant bool `json:"constant,omitempty"`
 }
 
 // Member is a measured composition.
@@ -96,7 +99,7 @@ type Compromise struct {
 	Satisfaction float64          `json:"satisfaction"`
 }
 
-// Closest is a composition that is most probably feasible.
+// Closest is the composition that comes closest to being feasible, as in [BestOf].
 type Closest struct {
 	Experiment  string  `json:"experiment"`
 	Probability float64 `json:"probability"`
@@ -131,15 +134,21 @@ func (p *Problem) Front(state *campaign.State, s *Standing) (*Front, error) {
 		Hypervolume: s.Hypervolume, Waiting: p.Waiting,
 	}
 	for k, a := range p.Aims {
+		_, constant := p.constant(k, s)
 		f.Objectives = append(f.Objectives, Traded{
 			Quantity: a.Name, Unit: a.Unit, Goal: a.Goal, Log: a.Model >= 0 && p.Models[a.Model].Scale().Log,
-			Reference: p.Value(k, s.Reference[k]), Given: p.Given(a),
+			Reference: p.Value(k, s.Reference[k]), Given: p.Given(a), Constant: constant,
 		})
 	}
 	distinct := s.distinct()
 	drawn, err := p.drawAt(s, distinct)
 	if err != nil {
 		return nil, err
+	}
+	for k, o := range f.Objectives {
+		if o.Constant {
+			drawn.level(k, s.Scores[distinct[0][0]][k])
+		}
 	}
 	members, err := p.members(state, s, distinct, drawn.onFront(s.Reference))
 	if err != nil {
@@ -276,18 +285,48 @@ func (m *Member) read(state *campaign.State, experiments []*campaign.Experiment)
 	}
 }
 
-// divide tells the members of the front from the others, and names those that stand
-// out.
+// varied are the objectives that are not constant.
+func (f *Front) varied() (varied []int) {
+	for k, o := range f.Objectives {
+		if !o.Constant {
+			varied = append(varied, k)
+		}
+	}
+	return varied
+}
+
+// divide separates the members of the front from the others, and names those that
+// stand out. Where one objective alone varies nothing is traded off: the one that
+// is expected to be best in it is the front. Where none varies the front is empty.
 func (f *Front) divide(s *Standing, distinct [][]int, all []Member) {
 	var on []int // indices of members
+	score := func(i int) []float64 { return s.Scores[distinct[i][0]] }
+	varied := f.varied()
+	isOn := func(i int) bool { return all[i].OnFront >= leastOnFront }
+	switch len(varied) {
+	case 0:
+		isOn = func(int) bool { return false }
+	case 1:
+		best := -1
+		for i := range all {
+			if isOn(i) && (best < 0 || score(i)[varied[0]] > score(best)[varied[0]]) {
+				best = i
+			}
+		}
+		isOn = func(i int) bool { return i == best }
+	}
 	for i := range all {
-		if all[i].OnFront >= leastOnFront {
+		for k, o := range f.Objectives {
+			if o.Constant && k < len(all[i].Quantities) {
+				all[i].Quantities[k].SD = 0
+			}
+		}
+		if isOn(i) {
 			on = append(on, i)
 		} else {
 			f.Others = append(f.Others, all[i])
 		}
 	}
-	score := func(i int) []float64 { return s.Scores[distinct[i][0]] }
 	slices.SortStableFunc(on, func(i, j int) int { return cmp.Compare(score(j)[0], score(i)[0]) })
 	var counting []int
 	var scores [][]float64
@@ -303,26 +342,30 @@ func (f *Front) divide(s *Standing, distinct [][]int, all []Member) {
 	at, satisfaction := pareto.Compromise(scores, s.Reference)
 	best := all[counting[at]]
 	f.Compromise = &Compromise{best.Experiment, best.Parameters, satisfaction}
-	for k := range f.Objectives {
+	for _, k := range varied {
 		first := slices.MaxFunc(counting, func(i, j int) int { return cmp.Compare(score(i)[k], score(j)[k]) })
 		f.Objectives[k].Best = all[first].Experiment
 	}
 }
 
-// closest is the composition that is most probably feasible; nil where one is
+// closest is the composition that comes closest to being feasible; nil where one is
 // rather than not.
 func (p *Problem) closest(s *Standing) (*Closest, error) {
 	if len(s.Feasible) == 0 || slices.Max(s.Feasible) >= ratherFeasible {
 		return nil, nil
 	}
-	against, err := p.NegLogFeasible() // tells compositions apart whose probability is 0
+	points := make([][]float64, len(s.Measured))
+	for i, m := range s.Measured {
+		points[i] = m.X
+	}
+	all, err := p.closenesses(points)
 	if err != nil {
 		return nil, err
 	}
-	best, least := 0, math.Inf(1)
-	for i, m := range s.Measured {
-		if far := against(m.X, nil); far < least {
-			best, least = i, far
+	best := 0
+	for i := range all {
+		if all[i].closer(all[best]) {
+			best = i
 		}
 	}
 	return &Closest{s.Measured[best].Experiment, s.Feasible[best]}, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/composite"
 	"github.com/campaignd/campaignd/internal/num/ehvi"
 	"github.com/campaignd/campaignd/internal/num/pareto"
+	"github.com/campaignd/campaignd/projections/objective"
 )
 
 // Measured is an experiment that a model of the problem learns from.
@@ -88,9 +89,13 @@ func (p *Problem) Standing() (*Standing, error) {
 		return nil, err
 	}
 	var all, counting [][]float64
+	level := p.level(s)
 	for _, t := range s.Measured {
 		w.set(t.X, false)
 		scores, feasible := p.scores(w), 1.0
+		for k, score := range level {
+			scores[k] = score
+		}
 		if p.Requires() {
 			feasible = w.mixture.Predict(w.at).Feasible
 		}
@@ -101,6 +106,9 @@ func (p *Problem) Standing() (*Standing, error) {
 		if all = append(all, scores); feasible >= ratherFeasible {
 			counting = append(counting, scores)
 		}
+	}
+	if len(s.Measured) == 0 && slices.ContainsFunc(p.Models, (*objective.Model).HasOutside) {
+		return nil, errors.New("nothing that was measured lies within the space as it is now")
 	}
 	if len(all) == 0 {
 		return nil, errors.New("an objective that follows from the parameters has no value at any composition that was measured")
@@ -176,6 +184,62 @@ func orLeast(x float64) float64 {
 		return math.Inf(-1)
 	}
 	return x
+}
+
+// level are the scores of the modelled objectives that are constant. Their models
+// have a spread that nothing was measured of: with it nine of twelve compositions
+// would be on a front that one objective alone decides. Where none varies there is
+// no level: everything is to be found.
+func (p *Problem) level(s *Standing) map[int]float64 {
+	level, constant := make(map[int]float64), 0
+	for k, a := range p.Aims {
+		value, ok := p.constant(k, s)
+		if !ok {
+			continue
+		}
+		if constant++; a.Model >= 0 {
+			level[k] = a.score(value, p.Models[a.Model].Scale().Log)
+		}
+	}
+	if p.Spreads || constant == len(p.Aims) {
+		return nil
+	}
+	return level
+}
+
+// constant returns the value of an objective that is the same at all compositions
+// that were measured, of two at least.
+func (p *Problem) constant(k int, s *Standing) (value float64, ok bool) {
+	if len(s.distinct()) < 2 {
+		return 0, false
+	}
+	for _, m := range s.Measured {
+		at, known := p.valueAt(k, m)
+		if known && ok && at != value {
+			return 0, false
+		}
+		if known {
+			value, ok = at, true
+		}
+	}
+	return value, ok
+}
+
+// valueAt is the value of an objective that was measured, or follows from the
+// parameters; false where it is missing.
+func (p *Problem) valueAt(k int, m Measured) (value float64, ok bool) {
+	a := p.Aims[k]
+	if a.Model < 0 {
+		parameters := make([]float64, p.problem.Parameters)
+		p.ParametersAt(parameters, m.X)
+		return p.follows(a, parameters), true
+	}
+	of := p.Models[a.Model].Observations
+	i := slices.IndexFunc(of, func(o objective.Observation) bool { return o.Experiment == m.Experiment })
+	if i < 0 {
+		return 0, false
+	}
+	return of[i].Value, true
 }
 
 // least are the standard deviations of the noise, below which ranges say nothing.
@@ -304,6 +368,13 @@ func (p *Problem) objective(k int, a Aim, s *Standing) ehvi.Objective {
 	}
 	m := p.Models[a.Model]
 	scale := m.Scale()
+	if score, level := p.level(s)[k]; level {
+		value := p.unsigned(k, score) / math.Abs(scale.Spread)
+		known := func(_, grad []float64) float64 { clear(grad); return value }
+		return ehvi.Objective{
+			Known: known, Minimized: a.Goal == definition.Minimize, Reference: reference / math.Abs(scale.Spread),
+		}
+	}
 	standardized := func(y float64) float64 { return (y - scale.Center) / scale.Spread }
 	o := ehvi.Objective{
 		Model:     m.Conditioned(),

@@ -129,6 +129,14 @@ func (p *Projection) Observe(s *campaign.State, x *campaign.Experiment, decided 
 	}
 }
 
+// Compare brings which observations are compared to what the campaign's state
+// says; see [objective.Projection.Compare].
+func (p *Projection) Compare(s *campaign.State) {
+	for _, q := range p.quantities {
+		q.Compare(s)
+	}
+}
+
 // Quantities are the projections of the quantities, in the order of the
 // definition.
 func (p *Projection) Quantities() []*objective.Projection { return p.quantities }
@@ -188,3 +196,25 @@ func (m Models) Of(quantity string) *objective.Model {
 }
 
 var _ projections.Projection = (*Projection)(nil)
+
+// Inside are the models of what lies within the space alone: see
+// [objective.Model.Inside]. The only error is that of a cancelled context.
+func (m Models) Inside(ctx context.Context, seed uint64) (Models, error) {
+	own := slices.Clone(m)
+	for i := range own {
+		if own[i].Err == nil {
+			own[i].Model, own[i].Err = own[i].Model.Inside(ctx, seed)
+		}
+	}
+	return own, context.Cause(ctx)
+}
+
+// Everywhere are the models that compare all observations: see
+// [objective.Model.Everywhere].
+func (m Models) Everywhere() Models {
+	own := slices.Clone(m)
+	for i := range own {
+		own[i].Model = own[i].Model.Everywhere()
+	}
+	return own
+}

@@ -32,6 +32,9 @@ type Problem struct {
 	Compared []Aim
 	// Waiting says which constraints cannot be judged yet, and why.
 	Waiting []Waiting
+	// Spreads keeps the spread that the model of a constant objective has, as decisions
+	// of version 2 did.
+	Spreads bool
 
 	def         *definition.Campaign
 	space       *space.Space

@@ -48,17 +48,21 @@ func (s *Space) Strays(p definition.Point, made bool) []string {
 	}
 	for i := range s.rows {
 		r := &s.rows[i]
-		magnitude := math.Abs(r.rhs)
-		for k, axis := range r.axes {
-			magnitude = max(magnitude, math.Abs(r.coef[k]*x[axis]))
-		}
-		sum, slack := r.sum(x), Slack*magnitude
-		if r.holds(x) || math.Abs(sum-r.rhs) <= slack+Tolerance {
+		if r.nearly(x) {
 			continue
 		}
 		said := [...]string{"", "at most ", "at least "}[r.sense]
 		strays = append(strays, fmt.Sprintf("%s = %s, the campaign says %s%s", r.left(s),
-			format.Setting(sum), said, format.Setting(r.rhs)))
+			format.Setting(r.sum(x)), said, format.Setting(r.rhs)))
 	}
 	return strays
+}
+
+// nearly is holds to within [Slack].
+func (r *row) nearly(x []float64) bool {
+	magnitude := math.Abs(r.rhs)
+	for k, axis := range r.axes {
+		magnitude = max(magnitude, math.Abs(r.coef[k]*x[axis]))
+	}
+	return r.holds(x) || math.Abs(r.sum(x)-r.rhs) <= Slack*magnitude+Tolerance
 }

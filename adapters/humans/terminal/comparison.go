@@ -32,7 +32,7 @@ func showComparison(f *console.Form, q humans.Question) {
 	for i, o := range q.Options {
 		points[i] = o.Parameters
 	}
-	compositions := console.NewCompositions(q.Parameters, q.Steps).Apart(points...)
+	compositions := console.NewCompositions(q.Parameters, q.Steps).Outside(q.Excluded).Apart(points...)
 	f.Body = console.Options(compositions, q.Options, humans.OptionName)
 	more(f, aim(q.Objective))
 	if q.Attributions != nil {

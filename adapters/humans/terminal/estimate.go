@@ -108,7 +108,7 @@ func (s *sitting) table() console.Table {
 		points[i] = o.Parameters
 	}
 	t := console.Table{
-		Compositions: console.NewCompositions(s.q.Parameters, s.q.Steps).Apart(points...), Points: points,
+		Compositions: console.NewCompositions(s.q.Parameters, s.q.Steps).Outside(s.q.Excluded).Apart(points...), Points: points,
 	}
 	columns := s.q.Scale.Table()
 	for i, c := range columns {

@@ -12,7 +12,7 @@ import (
 func showOutcomes(f *console.Form, q humans.Question) {
 	f.Title = fmt.Sprintf("%s, which outcome would you rather have, A or B?", q.Expert)
 	f.Hint, f.Brief = "A or B, ? can't tell; and why, as in: B thin enough", "A, B or ?"
-	compositions := console.NewCompositions(q.Parameters, q.Steps)
+	compositions := console.NewCompositions(q.Parameters, q.Steps).Outside(q.Excluded)
 	for i, o := range q.Options {
 		if o.Outcome == nil {
 			continue // a question of another program

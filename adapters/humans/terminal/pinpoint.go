@@ -33,7 +33,7 @@ func showPinpoint(f *console.Form, q humans.Question) {
 		"and why, after a colon: \": as last year\"; ? can't tell"
 	f.Brief = "NAME=VALUE … or ?"
 	if q.Suggestion != nil {
-		compositions := console.NewCompositions(q.Parameters, q.Steps)
+		compositions := console.NewCompositions(q.Parameters, q.Steps).Outside(q.Excluded)
 		point, expects := q.Suggestion.Parameters, ""
 		if p := q.Suggestion.Prediction; p != nil {
 			expects = " and expects " + q.Objective.Name + " " +

@@ -147,8 +147,22 @@ func (a *app) importRows(ctx context.Context, t target, path string, im *exchang
 	if len(im.Skipped) > 0 {
 		a.printf("Left out: %s.\n", im.Left())
 	}
+	core, err := s.core(ctx)
+	if err != nil {
+		return err
+	}
+	if all := outsideOf(core.State(), stored); len(all) > fewOutside {
+		a.printf("%d of them lie outside the space: they are in the model, and compared with no other experiment.\n", len(all))
+	} else {
+		for _, line := range all {
+			a.printf("%s\n", line)
+		}
+	}
 	return nil
 }
+
+// fewOutside is how many imported experiments that lie outside are named.
+const fewOutside = 5
 
 // maxSheet is the largest CSV file that is read, in bytes. Rows are held in
 // memory; 256 MiB are millions of them.

@@ -95,6 +95,9 @@ func (p *panel) View() tea.View {
 		row("", "measured: %s  in %s", bold(view.Measured(measured)), measured.Experiment)
 		_, leading := s.Leading()
 		row("", "%s", format.CompositionsOf(def).LineWithUnits(leading))
+		for _, line := range view.OutsideSays(def, s.Outside) {
+			row("", "%s", line)
+		}
 	}
 	for _, best := range s.Preferred {
 		name := format.Shorten(best.Expert, 12)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/control"
@@ -96,7 +97,7 @@ func (a *app) printSoFar(ctx context.Context, t target, stored []events.Event) e
 func (a *app) afterwards(ctx context.Context, s *session, t target, stored []events.Event) error {
 	local, ours := s.Store.(*lab.Local)
 	if !ours {
-		return nil // the process that runs the campaign sees to it
+		return a.sayOutside(ctx, s, stored) // the process that runs the campaign sees to the rest
 	}
 	// The whole log is folded for one question: whether the campaign had ended
 	// before these events, and whether it has now. Only a campaign that had
@@ -113,7 +114,7 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 	}
 	state := core.State()
 	if !a.json {
-		for _, line := range leftOutBecause(state, stored, a.about) {
+		for _, line := range append(leftOutBecause(state, stored, a.about), outsideOf(state, stored)...) {
 			a.printf("%s\n", line)
 		}
 	}
@@ -138,6 +139,41 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 		a.printf("Wrote %s again.\n", path)
 	}
 	return nil
+}
+
+// sayOutside prints the lines of [outsideOf] for a campaign that another process runs.
+func (a *app) sayOutside(ctx context.Context, s *session, stored []events.Event) error {
+	brings := func(e events.Event) bool { return measures[e.Kind] }
+	if a.json || !slices.ContainsFunc(stored, brings) {
+		return nil
+	}
+	core, err := s.core(ctx)
+	if err != nil {
+		return err
+	}
+	for _, line := range outsideOf(core.State(), stored) {
+		a.printf("%s\n", line)
+	}
+	return nil
+}
+
+// measures are the kinds of events that say what was made.
+var measures = map[events.Kind]bool{
+	events.KindExperimentMeasured: true, events.KindExperimentResolved: true,
+	events.KindExperimentCorrected: true, events.KindMeasurementCorrected: true,
+}
+
+// outsideOf returns a line for each experiment of stored events that lies outside the
+// space as it is now: a person who mistyped what was made should see it at once.
+func outsideOf(state *campaign.State, stored []events.Event) (lines []string) {
+	for _, e := range stored {
+		x := state.Experiment(events.CloudEventAttributes(e)["subject"])
+		if measures[e.Kind] && x != nil && x.Outside != "" {
+			lines = append(lines, fmt.Sprintf(
+				"%s lies outside the space: %s. It is in the model, and compared with no other experiment.", x.ID, x.Outside))
+		}
+	}
+	return lines
 }
 
 // leftOutBecause returns a line for each measurement that was left out because

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/campaignd/campaignd/events/store"
@@ -116,9 +117,9 @@ a campaign of a server, by its name or its file.
 	group := func(id string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = id
-			c.Args = inputArgs(c.Args)
-			for _, sub := range c.Commands() {
-				sub.Args = inputArgs(sub.Args)
+			for _, each := range append(c.Commands(), c) {
+				each.Args = inputArgs(each.Args)
+				each.Flags().VisitAll(unseparate)
 			}
 			root.AddCommand(c)
 		}
@@ -291,4 +292,23 @@ func sizeOf(stream any) func() (width, height int) {
 func isTerminal(stream any) bool {
 	f, ok := beneath(stream).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// unseparate has a flag that is a number refuse underscores between its digits: the
+// library reads `--seed 1_0` as 10.
+func unseparate(f *pflag.Flag) {
+	switch f.Value.Type() {
+	case "int", "uint64", "float64":
+		f.Value = unseparated{f.Value}
+	}
+}
+
+type unseparated struct{ pflag.Value }
+
+// Set implements pflag.Value.
+func (v unseparated) Set(text string) error {
+	if strings.Contains(text, "_") {
+		return fmt.Errorf("%q is not a number; write it without an underscore", text)
+	}
+	return v.Value.Set(text)
 }

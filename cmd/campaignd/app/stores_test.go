@@ -101,6 +101,9 @@ func (s keptStore) check(t *testing.T) {
 	audit := func(when string) {
 		report, code := s.campaignd(t, "audit", store)
 		incomplete := strings.Contains(report, "\nINCOMPLETE: ")
+		if incomplete && strings.HasPrefix(s.name, "180ee1a/") {
+			t.Errorf("%s, audited %s: its version of the policies is made again, and was left out\n%s", s.name, when, report)
+		}
 		if code != 0 && !(code == 1 && incomplete) || strings.Contains(report, "MISMATCH") || !strings.Contains(report, "The log is sound") {
 			t.Errorf("%s, audited %s: exit code %d\n%s", s.name, when, code, report)
 		}

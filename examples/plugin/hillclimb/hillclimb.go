@@ -104,7 +104,7 @@ func (p *policy) Decide(_ context.Context, v policies.View, seed uint64) (polici
 // is none.
 func incumbent(s *campaign.State, goal string) (best *campaign.Experiment) {
 	var most float64
-	for x, value := range s.Results() {
+	for x, value := range s.Compared() {
 		if best == nil || (value.Value > most) == (goal == definition.Maximize) {
 			best, most = x, value.Value
 		}

@@ -149,7 +149,10 @@ func recordedStep(core *engine.Core, payload events.Payload, now time.Time) engi
 		if !decides(core, p.Policy) || p.At != core.State().Sequence {
 			return nil
 		}
-		recorded = engine.Decide{Decision: p.Decision, Seed: p.Seed}
+		if nextAttended(core, now) != (engine.Decide{Decision: p.Decision, Seed: p.Seed}) {
+			return nil
+		}
+		return stepOf(core, p)
 	case *events.ModelFitted:
 		recorded = engine.Fit{ModelName: p.Of(), Seed: p.Seed}
 		if !ownModels(p.Version) {

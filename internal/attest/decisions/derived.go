@@ -271,7 +271,7 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 		a.mismatch(p.Decision, "its seed is %d, the campaign's seed gives %d", p.Seed, step.Seed)
 		return nil
 	}
-	payloads, err := a.again(ctx, step, p.Build)
+	payloads, err := a.again(ctx, stepOf(a.core, p), p.Build)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

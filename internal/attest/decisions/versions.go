@@ -31,15 +31,24 @@ type Unmade struct {
 	Decisions int `json:"decisions"`
 }
 
-// decides reports whether the present policy is the version of the method that
-// a decision names.
+// decides reports whether the present policy makes the decisions of the version of
+// the method that a decision names.
 //
 // The version of the module is not compared: a family has a version of its own,
 // which its author raises when decisions change.
 func decides(core *engine.Core, p events.PolicyRef) bool {
 	ref := core.Ref()
-	return p.Version == ref.Version && (p.Family == "" || p.Family == ref.Family) &&
+	return core.Makes(p.Version) && (p.Family == "" || p.Family == ref.Family) &&
 		moduleOf(p) == moduleOf(ref)
+}
+
+// stepOf is the step that a decision records.
+func stepOf(core *engine.Core, p *events.DecisionMade) engine.Decide {
+	step := engine.Decide{Decision: p.Decision, Seed: p.Seed}
+	if p.Policy.Version != core.Ref().Version {
+		step.Version = p.Policy.Version
+	}
+	return step
 }
 
 // moduleOf is the module of a policy's family: campaignd's own where none is

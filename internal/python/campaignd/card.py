@@ -41,6 +41,9 @@ def _bests(status: JSON, names: Sequence[str]) -> list[str]:
         out.append(_best("best measured", measured, measured["value"], None, names))
     if model:
         out.append(_best("best by the model", model, model["mean"], model["sd"], names))
+    for o in status.get("outside") or ():
+        values = ", ".join(f"{v['value']:.5g} {v.get('unit', '')}".strip() for v in o.get("values") or ())
+        out.append(escape(f"not compared, outside: {o['experiment']} {values} ({o['why']})"))
     if front := status.get("tradeoff"):
         n = len(front.get("members") or ())
         seeks = ", ".join(f"{o['goal']} {o['quantity']}" for o in front["objectives"])

@@ -366,11 +366,13 @@ def number(value: Any) -> float | None:
 
     "1,234" may be two numbers, and is none.
 
-    >>> number("9,4"), number(" 2.5 "), number("1,234"), number("2.5 mS")
-    (9.4, 2.5, None, None)
+    >>> number("9,4"), number(" 2.5 "), number("1,234"), number("2.5 mS"), number("12_5")
+    (9.4, 2.5, None, None, None)
     """
     if isinstance(value, str):
         text = value.strip().replace("−", "-")
+        if "_" in text:  # Python reads 12_5 as 125
+            return None
         if "," in text and ("." in text or text.count(",") > 1 or _TWO_READINGS.match(text)):
             return None
         value = text.replace(",", ".")

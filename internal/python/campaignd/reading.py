@@ -99,11 +99,17 @@ class Reading:
             at, unit = self._in_order(best["parameters"]), best.get("unit", "")
             return Best(best["experiment"], at, best[value], best.get("sd"), unit)
 
+        def outside(o: JSON) -> Best:
+            value = o["values"][0]
+            at = self._in_order(o["parameters"])
+            return Best(o["experiment"], at, value["value"], value.get("sd"), value.get("unit", ""))
+
         why = "a trade-off has a front: campaign.front()" if status.get("tradeoff") else ""
         return Bests(
             one(status["best_measured"], "value"),
             one(status["best_by_model"], "mean"),
             why or str(status.get("no_model") or ""),
+            tuple(outside(o) for o in status.get("outside") or () if len(o.get("values") or ()) == 1),
         )
 
     def front_rows(self) -> list[JSON]:

@@ -41,11 +41,14 @@ class Bests:
     by_model: Best | None
     why: str = ""
     """Why there is none by the model."""
+    outside: tuple[Best, ...] = ()
+    """What would be better, and lies outside the space as it is now: it is compared with nothing."""
 
     def __repr__(self) -> str:
         none = self.why or "none"
         measured = self.measured or (none if "front()" in none else "none yet")
-        return f"measured: {measured}\nby the model: {self.by_model or none}"
+        text = f"measured: {measured}\nby the model: {self.by_model or none}"
+        return "\n".join([text, *(f"better, but outside: {o}" for o in self.outside)])
 
 
 class Shown(dict[str, Any]):

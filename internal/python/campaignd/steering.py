@@ -202,12 +202,18 @@ class Steering:
         return list(self.client._json("POST", f"{self._path}/{what}", None, body)["recorded"])
 
 
+def _float(name: str, x: Any) -> float:
+    if isinstance(x, str) and "_" in x:  # Python reads 12_5 as 125
+        raise ValueError(f"{name}: {x!r} is not a number")
+    return float(x)
+
+
 def quantities_as_json(
     given: Mapping[str, float] | Sequence[Mapping[str, Any]] | None,
 ) -> list[JSON] | None:
     """Quantities by their names, or with more of each."""
     if isinstance(given, Mapping):
-        return [{"name": name, "value": float(x)} for name, x in given.items()]
+        return [{"name": name, "value": _float(name, x)} for name, x in given.items()]
     return None if given is None else [dict(q) for q in given]
 
 

@@ -1,0 +1,36 @@
+package policies
+
+import "context"
+
+// insideSalt keeps the seed of fits of what lies within apart from others.
+const insideSalt = 0x696e73696465 // "inside"
+
+// Inside is the view that a decision is made from: measured compositions that the
+// campaign could not ask for now ([campaign.Experiment.Outside]) are in none of
+// its models. Where too little lies within for a model, there is none. The only
+// error is that of a cancelled context.
+func (v View) Inside(ctx context.Context, seed uint64) (View, error) {
+	if v.Campaign.Outside == nil {
+		return v, nil
+	}
+	if v.ObjectiveError == nil {
+		v.Objective, v.ObjectiveError = v.Objective.Inside(ctx, seed^insideSalt)
+	}
+	var err error
+	v.Outcomes, err = v.Outcomes.Inside(ctx, seed^insideSalt)
+	return v, err
+}
+
+// everywhere is the view of version 2: all that was measured was compared,
+// wherever it was.
+func everywhere(v View) View {
+	v.Campaign = v.Campaign.Everywhere()
+	v.Objective = v.Objective.Everywhere()
+	v.Outcomes = v.Outcomes.Everywhere()
+	v.Version2 = true
+	return v
+}
+
+// Earlier are the versions of this module's families whose decisions are made
+// again, as they were made then: each by the view that it had.
+var Earlier = map[int]func(View) View{2: everywhere}
