@@ -483,14 +483,14 @@ func firstRequested(s *campaign.State) *campaign.Experiment {
 // go on: what is under way ends, questions are put and expire.
 func (c *Core) nextPause(s *campaign.State, w World) (Step, error) {
 	if s.Status == campaign.Paused {
-		reason := ""
+		wait := Wait{For: "a person: the campaign is paused", Remedies: AfterPause(s), Until: deadline(s, w)}
 		if s.Reason != "" {
-			reason = ": " + s.Reason
+			wait.For += ": " + s.Reason
 		}
-		return Wait{
-			For: "a person: the campaign is paused" + reason, Remedies: AfterPause(s),
-			Until: deadline(s, w),
-		}, nil
+		if off := s.BeingCalledOff(); off != nil {
+			wait.For = answerToCallOff(off[0], w) + ", and for " + wait.For
+		}
+		return wait, nil
 	}
 	return nil, nil
 }

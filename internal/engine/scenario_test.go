@@ -40,8 +40,9 @@ import (
 //	    What happened, one event a line in the notation of scenario_words_test.go; "at 5m"
 //	    is a line too: what follows happened five minutes after the campaign was defined.
 //
-//	next [at=5m] [recovering] [undescribed] [ticket=unqueued|waiting|held]
-//	    The next step, at that time or when the last event happened. Nothing is done, but
+//	next [at=5m] [recovering] [undescribed] [calling] [ticket=unqueued|waiting|held]
+//	    The next step, at that time or when the last event happened; calling where the
+//	    instrument is being called about all that is called off. Nothing is done, but
 //	    measurements that are to be judged first are. With a ticket the instrument is one
 //	    that campaigns share.
 //
@@ -295,6 +296,9 @@ func (s *scenario) worldOf(t *testing.T, d *datadriven.TestData) engine.World {
 	world := s.world
 	world.Recovering = d.HasArg("recovering")
 	world.Undescribed = d.HasArg("undescribed")
+	if d.HasArg("calling") {
+		world.CallingOff = s.core.Attended(world).CallingOff
+	}
 	var ticket string
 	d.MaybeScanArgs(t, "ticket", &ticket)
 	world.Ticket.Place = places[ticket]
@@ -442,6 +446,8 @@ func inWords(t *testing.T, step engine.Step) string {
 		return strings.Join(lines, "\n")
 	case engine.Recover:
 		return "recover " + strings.Join(step.Experiments, ", ")
+	case engine.CallOff:
+		return "call off " + step.Experiment
 	case engine.Describe:
 		return "describe the instrument"
 	case engine.Queue:

@@ -29,7 +29,8 @@ import (
 // subjects are the fields that name what an event is about, by the noun of its kind.
 var subjects = map[string]string{
 	"experiment": "experiment", "measurement": "experiment", "instrument": "experiment",
-	"question": "question", "decision": "decision", "model": "model", "region": "exclusion", "trust": "expert",
+	"cancellation": "experiment",
+	"question":     "question", "decision": "decision", "model": "model", "region": "exclusion", "trust": "expert",
 }
 
 // unsaid are fields that no script is about: definitions as a whole, and how a decision was
@@ -112,9 +113,12 @@ func (s *scenario) assume(kind events.Kind, said map[string]any) {
 		delete(said, "value")
 		fallthrough
 	case events.KindExperimentStarted, events.KindExperimentFailed, events.KindExperimentInfeasible,
-		events.KindExperimentDeferred, events.KindExperimentUnresolved, events.KindInstrumentStalled:
+		events.KindExperimentDeferred, events.KindExperimentUnresolved, events.KindInstrumentStalled,
+		events.KindInstrumentAnswered:
 		assume("command", x.Command)
 		assume("instrument", "robot")
+	case events.KindCancellationOrdered, events.KindCancellationAnswered:
+		assume("command", x.Command)
 	}
 }
 
