@@ -84,8 +84,8 @@ func origins(readings []reading) origin {
 }
 
 // swapped returns the readings whose values are, bit for bit, those of the reading
-// before at another composition. There are none where other values tie, too, or
-// where an instrument with a few values does not tell the compositions apart.
+// before at another composition. There are none where other values tie, too, where
+// nothing tells two compositions apart, or where an instrument with a few values does not tell the compositions apart.
 func swapped(readings []reading) (which []int) {
 	var kept []reading
 	out := make([]bool, len(readings))
@@ -97,7 +97,8 @@ func swapped(readings []reading) (which []int) {
 		}
 		kept = append(kept, r)
 	}
-	if tied(kept) || coarse(kept) && !apart(kept) {
+	other := func(r reading) bool { return r.own != kept[0].own }
+	if tied(kept) || !slices.ContainsFunc(kept, other) || coarse(kept) && !apart(kept) {
 		return nil
 	}
 	return which
