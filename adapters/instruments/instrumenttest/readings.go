@@ -85,7 +85,8 @@ func origins(readings []reading) origin {
 
 // swapped returns the readings whose values are, bit for bit, those of the reading
 // before at another composition. There are none where other values tie, too, where
-// nothing tells two compositions apart, or where an instrument with a few values does not tell the compositions apart.
+// only one composition is left, or where an instrument with a few values does not
+// tell the compositions apart.
 func swapped(readings []reading) (which []int) {
 	var kept []reading
 	out := make([]bool, len(readings))
