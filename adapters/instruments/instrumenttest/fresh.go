@@ -53,7 +53,7 @@ func fresh(ctx context.Context, s *Session) error {
 		return err
 	}
 	a := &alone{points: [2]definition.Point{cmd.Parameters}}
-	a.readings = []reading{{own: 0, before: -1, value: gave(first)}}
+	a.readings = []reading{{own: 0, before: -1, start: s.completed.start, value: gave(first)}}
 	if err := s.take(ctx, a, order[0]); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ type reading struct {
 	// and start numbers its command.
 	follows bool
 	start   int
+	left    float64 // of the run before, see carried
 	value   float64
 }
 
@@ -83,8 +84,9 @@ func origins(readings []reading) origin {
 }
 
 // swapped returns the readings whose values are, bit for bit, those of the reading
-// before at another composition. There are none where other values tie, too, or
-// where an instrument with a few values does not tell the compositions apart.
+// before at another composition. There are none where other values tie, too, where
+// only one composition is left, or where an instrument with a few values does not
+// tell the compositions apart.
 func swapped(readings []reading) (which []int) {
 	var kept []reading
 	out := make([]bool, len(readings))
@@ -96,7 +98,8 @@ func swapped(readings []reading) (which []int) {
 		}
 		kept = append(kept, r)
 	}
-	if tied(kept) || coarse(kept) && !apart(kept) {
+	other := func(r reading) bool { return r.own != kept[0].own }
+	if tied(kept) || !slices.ContainsFunc(kept, other) || coarse(kept) && !apart(kept) {
 		return nil
 	}
 	return which
@@ -139,34 +142,60 @@ func apart(readings []reading) bool {
 }
 
 const (
-	// carryLevel is the level of the test by which values depend on the run
-	// before as well, taken once.
-	carryLevel = 1e-3
+	// carryLevel is the level of the tests by which values depend on the run before
+	// as well: two, taken once.
+	carryLevel = 5e-4
 	// carryLeast is the least part of what lies between two compositions that is
 	// called carried over. Less is no fault that a campaign would notice.
 	carryLeast = 0.02
 )
 
-// carried is the part of what lies between two compositions that the run before
-// gives to a value: γ/(β+γ) in y = α + β·own + γ·before, where the partial F of γ
-// with 1 and n−3 degrees of freedom has a tail probability below carryLevel
-// (Draper and Smith 1998, §6.1); otherwise 0. Values that tie are too coarse for it.
-func carried(readings []reading) float64 {
-	known := slices.DeleteFunc(slices.Clone(readings), func(r reading) bool { return r.before < 0 })
-	own := func(r reading) []float64 { return []float64{1, float64(r.own)} }
-	both := func(r reading) []float64 { return []float64{1, float64(r.own), float64(r.before)} }
-	rest := unexplained(known, both)
-	if tied(known) || tailF(unexplained(known, own)-rest, rest, len(known)-3) >= carryLevel {
+// carried is the part of a value that is of the run before; 0 where it is none.
+// In y = α + β·own + γ·left the partial F of γ with 1 and n−3 degrees of freedom
+// has a tail probability below carryLevel (Draper and Smith 1998, §6.1). What is
+// left is the composition of the run before, or its value, which holds in turn a
+// part of the runs before it. The part is γ/(β+γ) then, or γ. Values that tie are
+// too coarse for it.
+func carried(readings []reading) (part float64) {
+	if tied(readings) {
 		return 0
 	}
-	// Each coefficient is what the values share with the part of its column that
-	// the other one does not explain.
-	beta := slope(known, func(r reading) float64 { return float64(r.own) }, func(r reading) float64 { return float64(r.before) })
-	gamma := slope(known, func(r reading) float64 { return float64(r.before) }, func(r reading) float64 { return float64(r.own) })
-	if part := gamma / (beta + gamma); math.Abs(part) >= carryLeast {
-		return part
+	least, greatest := readings[0].value, readings[0].value
+	for _, r := range readings {
+		least, greatest = min(least, r.value), max(greatest, r.value)
 	}
-	return 0
+	var compositions, values []reading
+	for i, r := range readings {
+		if r.before >= 0 {
+			r.left = float64(r.before)
+			compositions = append(compositions, r)
+		}
+		if i > 0 && r.follows {
+			r.left = (readings[i-1].value - least) / (greatest - least)
+			values = append(values, r)
+		}
+	}
+	own := func(r reading) float64 { return float64(r.own) }
+	left := func(r reading) float64 { return r.left }
+	level := carryLevel
+	for n, known := range [][]reading{compositions, values} {
+		rest := unexplained(known, func(r reading) []float64 { return []float64{1, own(r), left(r)} })
+		alone := unexplained(known, func(r reading) []float64 { return []float64{1, own(r)} })
+		p := tailF(alone-rest, rest, len(known)-3)
+		if p >= level {
+			continue
+		}
+		level = p
+		gamma := slope(known, left, own)
+		part = gamma / (greatest - least)
+		if n == 0 {
+			part = gamma / (slope(known, own, left) + gamma)
+		}
+	}
+	if math.Abs(part) < carryLeast {
+		return 0
+	}
+	return part
 }
 
 // slope is the coefficient of x in a least-squares model of the values with a

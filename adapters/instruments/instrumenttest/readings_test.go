@@ -96,9 +96,12 @@ func runs(device func(n, own, before int) float64) (readings []reading, accused 
 }
 
 // Law: a value in five that is that of the run before is found, wherever the device begins to count,
-// and so is a part that is carried over; no honest instrument is accused of either more often than once in
-// 100 times, whatever its noise, and of one with fine digits never of the first.
+// and so is a part that is carried over; no honest instrument is accused of the first more often than once in
+// 100 times, one with fine digits never, and of the second than once in 250 times, whatever its noise.
 func TestSwappedAndCarried(t *testing.T) {
+	if readings, _ := runs(func(int, int, int) float64 { return 10 }); len(swapped(readings)) > 0 {
+		t.Error("a device that measures the same at both is accused of a swap")
+	}
 	const campaigns = 1_000
 	noises := map[string]func(r *rand.Rand) float64{
 		"none":        func(*rand.Rand) float64 { return 0 },
@@ -155,11 +158,11 @@ func TestSwappedAndCarried(t *testing.T) {
 			what := fmt.Sprintf("noise %s, signal %g: of %d honest ones %d are accused of a swap and %d of carrying over; "+
 				"found are %d that swap, %d and %d that carry over", name, signal, campaigns, swaps, carries, swapped, rinse, mixed)
 			t.Log(what)
-			if swaps > campaigns/100 || carries > campaigns/100 || swaps > 0 && !strings.Contains(name, "level") {
+			if swaps > campaigns/100 || carries > campaigns/250 || swaps > 0 && !strings.Contains(name, "level") {
 				t.Errorf("accused too often: %s", what)
 			}
 			fine := name == "none" || signal == 20 && (name == "normal" || name == "a drift")
-			if fine && signal > 0 && (swapped < campaigns || rinse < campaigns*99/100 || mixed < campaigns*2/3) {
+			if fine && signal > 0 && (swapped < campaigns || rinse < campaigns*99/100 || mixed < campaigns*99/100) {
 				t.Errorf("not found: %s", what)
 			}
 		}

@@ -69,6 +69,7 @@ type made struct {
 type completed struct {
 	command instruments.Command
 	outcome instruments.Outcome
+	start   int // its number
 }
 
 // newSession opens the instrument and has it describe itself: whether it is
@@ -451,7 +452,7 @@ func (s *Session) done(ctx context.Context) (instruments.Command, instruments.Ou
 		if err != nil {
 			return cmd, o, fmt.Errorf("there is no finished command to check with: %w", err)
 		}
-		s.completed = &completed{cmd, o}
+		s.completed = &completed{cmd, o, s.starts}
 	}
 	return s.completed.command, s.completed.outcome, nil
 }

@@ -116,6 +116,17 @@ func init() {
 	}
 	faulty["cannot cancel"] = cancels(message{"error": "the pump is stuck"})
 	faulty["cannot stop"] = cancels(message{"error": "the oven is closed", "cannot": true})
+	faulty["does not know, and cannot cancel"] = func(p *program) {
+		p.serve(func(op string, id any, _ string) bool {
+			switch op {
+			case "await":
+				p.say(message{"id": id, "outcome": message{"status": "unknown", "cause": "the line broke"}})
+			case "cancel":
+				p.say(message{"id": id, "error": "the pump is stuck"})
+			}
+			return op == "await" || op == "cancel"
+		})
+	}
 	faulty["says nothing of a cancellation"] = cancels(message{})
 	faulty["does not answer a cancellation"] = cancels(nil)
 	faulty["prints a lot"] = func(p *program) {
@@ -314,6 +325,10 @@ func TestCancelSaysWhyNot(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := inst.Cancel(ctx, command(1))
+			var slow interface{ Timeout() bool }
+			if errors.As(err, &slow) != (fault == "does not answer a cancellation") {
+				t.Errorf("Cancel: %v, which may still be answered: %t", err, slow != nil)
+			}
 			if errors.Is(err, instruments.ErrUnstoppable) != (fault == "cannot stop") {
 				t.Errorf("Cancel: %v", err)
 			}
@@ -321,6 +336,21 @@ func TestCancelSaysWhyNot(t *testing.T) {
 				t.Errorf("Cancel: %v, want %q", err, says)
 			}
 		})
+	}
+}
+
+// Law: a command of unknown fate is called off at the program: it may be on its way.
+func TestCancelOfUnknownFate(t *testing.T) {
+	inst, _, _ := openImpatient(t, "does not know, and cannot cancel")
+	ctx := within(t, 20*time.Second)
+	if err := inst.Start(ctx, command(1)); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := inst.Await(ctx, command(1)); err != nil || o.Status != instruments.Unknown {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	if err := inst.Cancel(ctx, command(1)); err == nil || !strings.Contains(err.Error(), "the pump is stuck") {
+		t.Errorf("Cancel: %v; the program was not asked", err)
 	}
 }
 

@@ -483,6 +483,9 @@ func TestCancel(t *testing.T) {
 	<-began
 	s.command("start", "c/e2", 1) // waits: the capacity is 1
 	s.command("cancel", "c/e2", 1)
+	if status, _ := s.outcome("c/e2"); status != "cancelled" {
+		t.Errorf("the one that waits, while the other is under way: %s", status)
+	}
 	s.command("cancel", "c/e1", 1)
 	if status, cause := s.outcome("c/e1"); status != "failed" || !strings.Contains(cause, "cancelled") {
 		t.Errorf("the one under way: %s, %q", status, cause)
