@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/problem"
 )
 
 // has is an entry of a test: who, for which command, with which capacity.
@@ -163,6 +164,10 @@ func TestTickets(t *testing.T) {
 	if err := p.Check(); err == nil {
 		t.Error("a place that was left is used")
 	}
+	own := two.Enter("line", 1, "")
+	if err := own.Try(); err != nil { // the device is at work for it
+		t.Fatal(err)
+	}
 	adopted, err := two.Adopt("line", 1, []string{"a/e2", "a/e3"})
 	if err != nil || len(adopted) != 2 || adopted["a/e2"].Check() != nil || adopted["a/e3"].Check() != nil {
 		t.Fatalf("%v, %v", adopted, err)
@@ -180,6 +185,14 @@ func TestTickets(t *testing.T) {
 			t.Errorf("%s, which another process has taken up or freed: %v", command, err)
 		}
 	}
+	if err := two.Forget(func(string) bool { return false }, true); err != nil || own.Check() != nil || again["a/e3"].Check() != nil {
+		t.Errorf("what a process of the campaign keeps, and a command without a fate: %v, %v, %v", err, own.Check(), again["a/e3"].Check())
+	}
+	own.Release()
+	if err := own.Check(); err == nil {
+		t.Error("a ticket that was given back is used")
+	}
+	all[1].wg.Wait()
 	if err := two.Forget(func(command string) bool { return command == "a/e3" }, false); err != nil {
 		t.Fatal(err)
 	}
@@ -190,5 +203,54 @@ func TestTickets(t *testing.T) {
 	}
 	if (*Campaign)(nil).Shared() || !two.Shared() || (*Queue)(nil).Store("s").Campaign("a") != nil || (*Campaign)(nil).Forget(nil, true) != nil {
 		t.Error("a program without a lab's log has a queue")
+	}
+}
+
+// Law: one who waits to have the device alone is not passed over while another campaign has it,
+// however long that is, though the device has room for more.
+func TestAloneIsNotPassedOver(t *testing.T) {
+	all, _ := labOf(t, "one")
+	of := func(campaign string, capacity int) *Place {
+		return all[0].Store("s").Campaign(campaign).Enter("line", capacity, "")
+	}
+	all[0].o.Patience = time.Nanosecond
+	first, alone, third := of("first", 2), of("alone", 1), of("third", 2)
+	if err := first.Try(); err != nil {
+		t.Fatal(err)
+	}
+	held(t, alone)
+	for range 3 {
+		if h := held(t, third); h.Holder.Campaign != "alone" || !h.Next {
+			t.Fatalf("the third: %+v", h)
+		}
+	}
+	first.Release()
+	all[0].wg.Wait()
+	if err := alone.Try(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Law: a program that does not know a kind of event of the queue, of a later version, takes
+// nothing: it cannot know who has the device.
+func TestLaterKind(t *testing.T) {
+	all, _ := labOf(t, "one")
+	p := all[0].Store("s").Campaign("a").Enter("line", 1, "")
+	if err := p.Try(); err != nil {
+		t.Fatal(err)
+	}
+	log, err := all[0].own.Store()
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := events.Event{Kind: "device.promised", Version: 1, Actor: "engine", Data: []byte("{}")}
+	if _, err := log.Append(t.Context(), events.DevicesStream, events.AnySequence, later); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		next := all[0].Store("s").Campaign("b").Enter("other", 1, "")
+		if err := next.Try(); problem.CodeOf(err) != problem.Unsupported {
+			t.Errorf("it does not know who has it: %v", err)
+		}
 	}
 }
