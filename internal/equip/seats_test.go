@@ -175,6 +175,49 @@ func TestTwoMachines(t *testing.T) {
 	}
 }
 
+// Law: a turn of a lab on several machines leaves no command in a file of this one when its
+// process ends: the campaign may go on elsewhere, and no process would ever take that up. The
+// lab's ticket stays. A lab of this machine alone leaves both.
+func TestTurnsPass(t *testing.T) {
+	for place, left := range map[string]bool{lablog.Dir(t.TempDir()): true, lablog.Address(pgtest.URL(t)): false} {
+		locks := t.TempDir()
+		t.Setenv(lock.Variable, locks)
+		queue, closeIt, err := queueAt(place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(closeIt)
+		holder := lock.Holder{Device: "serial 7", Campaign: "a", Store: "a", Capacity: 2}
+		campaign := queue.Store("a").Campaign("a")
+		taken, err := new(Place).take(holder, campaign)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &device{lease: taken, holder: holder, queue: campaign, works: 1}
+		ticket, err := d.Wait(t.Context(), "a/e1", func(string) {})
+		if err == nil {
+			err = ticket.Begin("a/e1")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.close()
+		turn, err := lock.EnterTurn(locks, lock.Holder{Device: "serial 7", Campaign: "of another lab", Capacity: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := turn.Try(); isHeld(err) != left {
+			t.Errorf("%s: %v", place, err)
+		}
+		turn.Release()
+		next := queue.Store("b").Campaign("b").Enter("serial 7", 1, "b/e1")
+		if err := next.Try(); !isHeld(err) {
+			t.Errorf("%s: the lab's ticket is gone: %v", place, err)
+		}
+		next.Release()
+	}
+}
+
 // Law: a lab's log that does not answer for now is waited for, and is no reason to lose a device.
 func TestAwayIsWaitedFor(t *testing.T) {
 	s := &away{left: 3}

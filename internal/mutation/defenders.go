@@ -26,6 +26,7 @@ var usual = []string{
 	"./internal/campaignfile/...",
 	"./internal/labfile/...",
 	"./internal/lock/...",
+	"./internal/devices/...",
 	"./internal/guardfs/...",
 	"./internal/diagnose/...",
 }
@@ -56,6 +57,7 @@ var defenders = []defender{
 	{folder: "internal/view", why: "what is shown of a campaign reads every fold"},
 	{folder: "internal/report", why: "the report shows every fold"},
 	{folder: "internal/labfile", why: "a lab's file names instruments, experts and addressees"},
+	{folder: "internal/devices", why: "the queue of a lab's devices decides which command goes to which device"},
 	{folder: "internal/lock", why: "leases and tickets of devices are files of the machine"},
 	{folder: "internal/attest", why: "an audit makes decisions and steps again"},
 	{folder: "internal/accounts", why: "who may do what is events, and values that can be forgotten"},
