@@ -100,7 +100,7 @@ func (r *Runner) load(ctx context.Context) (err error) {
 		r.Now = time.Now
 	}
 	r.over = make(chan struct{})
-	r.team = &team{inbox: make(chan message, inboxSize)}
+	r.team = &team{inbox: make(chan message, inboxSize), urgent: make(chan message, inboxSize)}
 	r.core, err = engine.Load(ctx, r.Registry, r.Log, r.Campaign)
 	r.equip()
 	return err
@@ -265,6 +265,8 @@ func (r *Runner) turn(ctx context.Context) (over bool, err error) {
 		select {
 		case m := <-r.team.inbox: // it came before the end
 			return false, m.apply(ctx, r)
+		case m := <-r.team.urgent:
+			return false, m.apply(ctx, r)
 		default:
 		}
 		r.observe(engine.Wait{})
@@ -306,8 +308,8 @@ func (r *Runner) world() engine.World {
 // wait takes one message or one result, or returns at the deadline.
 //
 // While a decision is exclusive the inbox is a nil channel, which never
-// delivers: only the decision, the lease and deadlines are heard. until is
-// compared with the runner's clock, the timer with the machine's.
+// delivers: only the decision, the lease, deadlines and what is called off are
+// heard. until is compared with the runner's clock, the timer with the machine's.
 func (r *Runner) wait(ctx context.Context, until time.Time) error {
 	var timeout, slow <-chan time.Time
 	if !until.IsZero() {
@@ -334,6 +336,8 @@ func (r *Runner) wait(ctx context.Context, until time.Time) error {
 		select {
 		case m := <-inbox:
 			return m.apply(ctx, r)
+		case m := <-r.team.urgent:
+			return m.apply(ctx, r)
 		case <-lease:
 			if r.device.check(); r.device.lost != "" {
 				return nil
@@ -359,13 +363,15 @@ func (r *Runner) takeWaiting(ctx context.Context) error {
 		return nil
 	}
 	for {
+		var m message
 		select {
-		case m := <-r.team.inbox:
-			if err := m.apply(ctx, r); err != nil {
-				return err
-			}
+		case m = <-r.team.urgent:
+		case m = <-r.team.inbox:
 		default:
 			return nil
+		}
+		if err := m.apply(ctx, r); err != nil {
+			return err
 		}
 	}
 }
@@ -614,8 +620,12 @@ var ErrOver = problem.New(problem.Uncertain, "the campaign is no longer being ru
 // identifier it can be sent again.
 func (r *Runner) Submit(ctx context.Context, asked engine.Request) ([]events.Event, error) {
 	answer := make(chan reply, 1)
+	inbox := r.team.inbox
+	if asked.Cancel != nil || asked.Abort != nil {
+		inbox = r.team.urgent
+	}
 	select {
-	case r.team.inbox <- request{asked, answer}:
+	case inbox <- request{asked, answer}:
 	case <-r.over:
 		return nil, ErrOver
 	case <-ctx.Done():

@@ -68,3 +68,36 @@ func TestWaitsForRoomToCompute(t *testing.T) {
 		t.Error(problem)
 	}
 }
+
+// Law: whatever is called off waits for no computation: not for a decision either for which
+// everybody else waits.
+func TestAbortWaitsForNoDecision(t *testing.T) {
+	r, _ := start(t, memlog.New(), electrolyte(t, 1, 6, unaided), nil)
+	steps, release := make(chan engine.Step, 1000), make(chan struct{})
+	r.Hold(func(_ context.Context, step engine.Step) {
+		if _, decide := step.(engine.Decide); decide {
+			steps <- step
+			<-release // however long it takes
+		}
+	})
+	ended := run(t, r)
+	for range 3 { // each overtakes the decision, and then everybody waits for it
+		<-steps
+		note := engine.Request{Actor: "person:eve", Note: &engine.Note{Text: "and another thing"}}
+		if _, err := r.Submit(t.Context(), note); err != nil {
+			t.Fatal(err)
+		}
+		release <- struct{}{}
+	}
+	<-steps
+	stop := engine.Request{Actor: "person:eve", Abort: &engine.Abort{Stop: true, Reason: "solvent leak"}}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := r.Submit(ctx, stop); err != nil {
+		t.Fatalf("while a decision is made, an abort is answered with %v", err)
+	}
+	close(release)
+	if err := ended(); err != nil {
+		t.Fatal(err)
+	}
+}

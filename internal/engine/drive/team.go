@@ -14,7 +14,9 @@ type team struct {
 	// ends.
 	awaiting context.Context
 	inbox    chan message
-	wg       sync.WaitGroup
+	// urgent are requests to call something off: no computation keeps them waiting.
+	urgent chan message
+	wg     sync.WaitGroup
 }
 
 // inboxSize lets goroutines finish while the loop writes.
