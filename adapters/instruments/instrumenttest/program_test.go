@@ -61,7 +61,7 @@ type program struct {
 	out     sync.Mutex
 	before  runBefore  // of the modes in which a run depends on the one before
 	channel sync.Mutex // of the modes "serial" and "other"
-	voided  sync.Map   // of the mode "forgetsvoid": what was called off, by ID
+	voided  sync.Map   // of the modes "forgetsvoid" and "voidsatend": what was called off, by ID
 
 	mu       sync.Mutex
 	alone    bool // no earlier process is at work
@@ -373,7 +373,7 @@ func (p *program) cancel(id, parameters string) {
 	defer p.mu.Unlock()
 	j := p.jobs[id]
 	switch {
-	case j == nil && p.mode == "forgetsvoid":
+	case j == nil && (p.mode == "forgetsvoid" || p.mode == "voidsatend"):
 		p.voided.Store(id, true)
 	case j == nil && !slices.Contains([]string{"old", "nevervoids"}, p.mode):
 		j = newJob(id, parameters)
@@ -547,6 +547,12 @@ func (p *program) serve() {
 		}
 	}
 	p.working.Wait()
+	p.voided.Range(func(id, _ any) bool {
+		if p.mode == "voidsatend" {
+			p.keep(entry{ID: id.(string), Outcome: message{"status": "cancelled", "cause": "called off"}})
+		}
+		return true
+	})
 }
 
 func (p *program) start(id, parameters string) {

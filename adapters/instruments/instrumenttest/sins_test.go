@@ -103,6 +103,7 @@ func TestSinsAreFound(t *testing.T) {
 		{"invents", "gives a measurement of what it was told to call off in time", "voids", "did not act on it"},
 		{"nevervoids", "says that it voids, and knows nothing of it", "cancel-before-start", "started afterwards"},
 		{"forgetsvoid", "forgets with its process what was called off", "cancel-before-start", "after a restart"},
+		{"voidsatend", "keeps what was called off when it ends, and not when it is killed", "cancel-before-start", "after a restart"},
 		{"old", "nothing: it is of a time before cancels were binding", "", "not say that an answered cancel is binding"},
 		{"late", "acts after it has given the outcome", "measure", "the record of acts holds none"},
 		{"cache", "gives a known value for a known composition", "fresh", "the record of acts holds none"},
