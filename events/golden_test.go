@@ -98,7 +98,7 @@ func empty(prefix string, v reflect.Value) []string {
 	var fields []string
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
-		if !field.IsExported() {
+		if !field.IsExported() || field.Tag.Get("json") == "-" { // it is not recorded
 			continue
 		}
 		name := strings.TrimPrefix(prefix+"."+field.Name, ".")
