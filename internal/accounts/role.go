@@ -19,10 +19,11 @@ const (
 	// ActForOthers answers in the place of any expert. The person is recorded
 	// as the one who did, and the expert as the one they did it for.
 	ActForOthers Permission = "act_for_others"
-	// Run drives a campaign: start, pause, resume, stop, amend, tell, correct,
-	// exclude, import.
+	// Run drives a campaign: start, pause, resume, stop, abort, amend, tell,
+	// correct, exclude, import.
 	Run Permission = "run"
-	// Resolve says what became of an experiment whose fate is unknown.
+	// Resolve says what became of an experiment whose fate is unknown, and calls
+	// experiments off.
 	Resolve Permission = "resolve"
 	// Define makes new campaigns.
 	Define Permission = "define"

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -115,6 +117,38 @@ func (c *Core) abort(r *Abort) ([]events.Payload, error) {
 		return nil, conflict(s.Name, "the campaign is %s, and nothing is under way that is not called off already", s.Status)
 	}
 	return payloads, nil
+}
+
+// DevicesOf are the names of the devices that the campaign may have at work, or
+// sends its next experiment to: identity and name, as the device described
+// itself, and the name in the lab's file. An ended campaign with nothing under
+// way uses none.
+func DevicesOf(s *campaign.State) (names []string) {
+	if s.Definition == nil || !s.Definition.Measures() || s.Status.Ended() && s.AtWork() == 0 {
+		return nil
+	}
+	add := func(more ...string) {
+		for _, name := range more {
+			if name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	add(campaignfile.LabInstrument(s.Source))
+	var last *campaign.Experiment
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if x.AtWork() {
+			add(x.Identity, x.Instrument)
+		}
+		if x.Command != "" {
+			last = x
+		}
+	}
+	if last != nil && !s.Status.Ended() {
+		add(last.Identity, last.Instrument)
+	}
+	return names
 }
 
 // voidBeforeAnything is what a person's word on an unknown fate leads to: the

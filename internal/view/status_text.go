@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
@@ -177,6 +178,15 @@ func (st *Status) pending(how How, now time.Time) (rows []Row) {
 		}
 	}
 	return rows
+}
+
+// BeingCalledOff says that experiments are: "e1 is being called off".
+func BeingCalledOff(ids []string) string {
+	is := " is being called off"
+	if len(ids) > 1 {
+		is = " are being called off"
+	}
+	return events.ExperimentList(ids) + is
 }
 
 // AwaitedTexts say which quantities are still to arrive, of which experiments, and

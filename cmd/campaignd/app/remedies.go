@@ -47,6 +47,7 @@ var verbs = map[problem.Action]struct {
 	problem.Suggest:       {name: "suggest"},
 	problem.Resume:        {name: "resume"},
 	problem.Resolve:       {name: "resolve", subject: "EXPERIMENT"},
+	problem.Cancel:        {name: "cancel", subject: "EXPERIMENT"},
 	problem.Correct:       {name: "correct", subject: "EXPERIMENT"},
 	problem.Answer:        {name: "tell", subject: "QUESTION"},
 	problem.CorrectAnswer: {name: "correct", subject: "QUESTION"},
@@ -84,6 +85,9 @@ var parts = map[string]string{
 	problem.WayInclude: "--include",
 	problem.WayFurther: "--further NAME=VALUE",
 	problem.WayAnyway:  "--anyway",
+
+	problem.WayEndProgram: "--end-program",
+	problem.WayPower:      "--voided power",
 
 	string(events.ResolvedFailed):       "--failed",
 	string(events.ResolvedInfeasible):   "--infeasible",
@@ -136,6 +140,8 @@ func (c commands) words(r problem.Remedy) []string {
 	switch {
 	case r.Action == problem.Correct && r.Ways != nil:
 		words = append(words, chosenFrom(r.Ways), parts[problem.WayReason])
+	case r.Action == problem.Cancel && r.Ways != nil:
+		words = append(words, chosenFrom(r.Ways))
 	case r.Action == problem.CorrectAnswer:
 		words = append(words, chosenFrom(r.Ways), parts[problem.WayReason])
 	case r.Action == problem.Resolve, r.Action == problem.Answer:

@@ -29,6 +29,10 @@ func TestRemediesAreCommands(t *testing.T) {
 			problem.Remedy{Subject: "e7", Ways: resolutions},
 			" with `campaignd resolve 'my lab.campaign' e7 measured|failed|infeasible|not-performed`",
 		},
+		problem.Cancel: {
+			problem.Remedy{Subject: "e7", Ways: []string{problem.WayEndProgram, problem.WayPower}},
+			" with `campaignd cancel 'my lab.campaign' e7 --end-program|--voided power`",
+		},
 		problem.Correct: {
 			problem.Remedy{Subject: "e7", Ways: []string{string(events.ResolvedNotPerformed), problem.WayExclude}},
 			" with `campaignd correct 'my lab.campaign' e7 --not-performed|--exclude --reason WHY`",

@@ -61,6 +61,7 @@ func (a *app) recordAll(ctx context.Context, t target, steps ...step) error {
 			if errors.Is(printed, events.ErrClosed) { // the run that took it has ended since
 				printed = a.printSoFar(ctx, t, all)
 			}
+			a.callsOff(ctx, s, t, all)
 			return errors.Join(printed, a.afterwards(ctx, s, t, all))
 		}
 		if err := s.Close(); err != nil {

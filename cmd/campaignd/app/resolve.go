@@ -18,7 +18,7 @@ import (
 // at only with the campaign at hand; the engine checks the rest.
 func (a *app) resolveCommand() *cobra.Command {
 	var f measuredFlags
-	var reason string
+	var reason, voided string
 	var repeat bool
 	cmd := &cobra.Command{
 		Use:   "resolve [TARGET] EXPERIMENTS measured|failed|infeasible|not-performed",
@@ -34,6 +34,11 @@ place. Nothing is dispatched until a person has looked. Say
 
 Several are settled in one act, all of them or none: e1-e24, or e1,e3-e5. What
 was measured is settled one by one, each with its value.
+
+The instrument is told that it shall never begin the command any more, and before it has
+answered it gets nothing else: it may still hold what it has not read. What it did
+meanwhile overtakes what was said here. --voided power says that the device was without
+power, so that no answer is needed.
 
 What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
 		Example: `  campaignd resolve e7 measured --value 13.1 --reason "read from the display"
@@ -57,6 +62,7 @@ What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
 				Repeat:     repeat,
 				Reason:     reason,
 				Anyway:     f.anyway,
+				Voided:     events.Voided(voided),
 			}
 			if err := f.parse(&r.Value, &r.SD, &r.Quantities, &r.Further); err != nil {
 				return err
@@ -82,6 +88,7 @@ What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
 	f.add(cmd.Flags(), "the measured `value`, in the objective's unit",
 		", where it differs: `lipf6=1.08,ec=0.3`")
 	cmd.Flags().BoolVar(&repeat, "repeat", false, "run the same composition again, as a new experiment")
+	addVoided(cmd, &voided)
 	cmd.Flags().StringVar(&reason, "reason", "", "how you know, for the record")
 	return cmd
 }

@@ -133,6 +133,8 @@ a campaign of a server, by its name or its file.
 		a.pauseCommand(),
 		a.resumeCommand(),
 		a.stopCommand(),
+		a.cancelCommand(),
+		a.abortCommand(),
 		a.resolveCommand(),
 		a.amendCommand(),
 	)

@@ -51,14 +51,24 @@ put experiments off or failed, it tries again at once.`,
 
 // stopCommand is `campaignd stop`.
 func (a *app) stopCommand() *cobra.Command {
-	return a.steering(&cobra.Command{
+	var now bool
+	cmd := a.steering(&cobra.Command{
 		Use:   "stop [TARGET]",
-		Short: "End the campaign for good; what is under way is awaited",
+		Short: "End the campaign for good; what is under way is awaited, or with --now called off",
 		Long: `End the campaign for good. What an instrument is doing is awaited and recorded;
-nothing new is started. To leave a run and go on later, press Ctrl-C instead, or
-use ` + "`campaignd pause`" + `.`,
-		Example: `  campaignd stop electrolyte.campaign --reason "good enough for the paper"`,
+nothing new is started. With --now it is called off: the instrument is told to stop.
+To leave a run and go on later, press Ctrl-C instead, or use ` + "`campaignd pause`" + `;
+to stop a device and go on later, ` + "`campaignd abort`" + `.
+
+` + safety,
+		Example: `  campaignd stop electrolyte.campaign --reason "good enough for the paper"
+  campaignd stop electrolyte.campaign --now --reason "the solvent leaks"`,
 	}, func(reason string) engine.Request {
+		if now {
+			return engine.Request{Abort: &engine.Abort{Stop: true, Reason: reason}}
+		}
 		return engine.Request{Stop: &events.CampaignStopped{Reason: reason}}
 	})
+	cmd.Flags().BoolVar(&now, "now", false, "call off what is under way, too")
+	return cmd
 }

@@ -62,7 +62,11 @@ func neededFor(r *engine.Request) (p accounts.Permission, act string) {
 		return accounts.Answer, "" // as whom, is asked where the question is known
 	case r.Resolve != nil:
 		return accounts.Resolve, gate.ActResolve
-	case r.Stop != nil:
+	case r.Cancel != nil && r.Cancel.Voided != "":
+		return accounts.Resolve, gate.ActResolve
+	case r.Cancel != nil:
+		return accounts.Resolve, ""
+	case r.Stop != nil, r.Abort != nil && r.Abort.Stop:
 		return accounts.Run, gate.ActStop
 	case r.Correct != nil, r.Amend != nil:
 		return accounts.Run, gate.ActOverride

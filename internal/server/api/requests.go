@@ -119,9 +119,7 @@ func (a *API) steering() {
 	a.steer("resume", "Resume a campaign", "", func(reason string) engine.Request {
 		return engine.Request{Resume: &events.CampaignResumed{Reason: reason}}
 	})
-	a.steer("stop", "Stop a campaign for good", "It cannot be resumed.", func(reason string) engine.Request {
-		return engine.Request{Stop: &events.CampaignStopped{Reason: reason}}
-	})
+	a.callingOff()
 }
 
 // amendInput is a campaign file with its changes. It is raw, as in

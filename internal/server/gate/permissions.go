@@ -98,8 +98,14 @@ var needed = map[string]Need{
 	"pause-campaign":  {Permission: accounts.Run, InCampaign: true},
 	"resume-campaign": {Permission: accounts.Run, InCampaign: true},
 	"stop-campaign":   {Permission: accounts.Run, InCampaign: true, Act: ActStop},
+	"abort-campaign":  {Permission: accounts.Run, InCampaign: true},
 	"run-run":         {Permission: accounts.Run, InCampaign: true},
 	"halt-run":        {Permission: accounts.Run, InCampaign: true},
 	"amend-campaign":  {Permission: accounts.Run, InCampaign: true, Act: ActOverride},
 	"resolve":         {Permission: accounts.Resolve, InCampaign: true, Act: ActResolve},
+	// Who can say that an experiment did not take place can have it not take
+	// place. To say that a device was without power is confirmed like resolve.
+	"cancel": {Permission: accounts.Resolve, InCampaign: true},
+
+	"abort-device": {}, // it asks for Run in each campaign
 }

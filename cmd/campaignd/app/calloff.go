@@ -1,0 +1,130 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// safety is in the help of each command that stops a device.
+const safety = "The hardware's own stop is the safety device: no program takes its place."
+
+// cancelCommand is `campaignd cancel`.
+func (a *app) cancelCommand() *cobra.Command {
+	var r engine.Cancel
+	var voided string
+	cmd := &cobra.Command{
+		Use:   "cancel [TARGET] EXPERIMENTS",
+		Short: "Call experiments off: the instrument never begins them any more, and stops where it can",
+		Long: `Call experiments off, one or several, all of them or none: e7, e1-e24, or e1,e3-e5.
+The order is recorded, and then the instrument is told, past everything that waits for it: it
+never begins the experiment any more, and stops it where it can. Until it has answered the
+device gets nothing else, and ` + "`campaignd status`" + ` says what is being called off. An experiment that
+was given to no instrument yet is not performed.
+
+Where no answer comes, look at the device, and say one of
+
+  --end-program    end the instrument's program: what it has not read it never does
+  --voided power   the device was without power: no answer is needed
+
+` + safety,
+		Example: `  campaignd cancel e7 --reason "the solvent leaks"
+  campaignd cancel electrolyte.campaign e1-e24
+  campaignd cancel e7 --end-program
+  campaignd cancel e7 --voided power --reason "the mains were off"`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, args, err := a.targetAndArgs(args, 1)
+			if err != nil {
+				return err
+			}
+			r.Experiment = args[0]
+			r.Voided = events.Voided(voided)
+			return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
+				return engine.Request{Cancel: &r}, known(state, r.Experiment)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&r.EndProgram, "end-program", false, "end the instrument's program, where it does not answer")
+	addVoided(cmd, &voided)
+	flags.StringVar(&r.Reason, "reason", "", "why, for the record")
+	return cmd
+}
+
+// addVoided adds the flag by which a person says that no answer is needed.
+func addVoided(cmd *cobra.Command, voided *string) {
+	cmd.Flags().StringVar(voided, "voided", "",
+		"why the instrument need not answer that it never begins it: `power`, the device was without")
+}
+
+// abortCommand is `campaignd abort`.
+func (a *app) abortCommand() *cobra.Command {
+	var device, reason string
+	cmd := &cobra.Command{
+		Use:   "abort [TARGET]",
+		Short: "Call everything off that is under way, and pause the campaign",
+		Long: `Call everything off that is under way, at once, and pause the campaign: its instrument
+is told to stop, past everything that waits for it, and nothing new begins until
+` + "`campaignd resume`" + `. With --device it is done for every campaign that uses a device, in a
+folder (default the current one), in a database, or with --server in its lab. The device
+is given by its identity or its name, as ` + "`campaignd instrument describe`" + ` has them, or by its name in
+lab.yaml. Each campaign is reported; where one cannot be reached, the others are aborted
+all the same, and the exit code is not 0.
+
+` + safety,
+		Example: `  campaignd abort electrolyte.campaign --reason "the solvent leaks"
+  campaignd abort --device "meter 4711" /srv/lab
+  campaignd abort --device meter --server https://lab.example.org`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("device") {
+				return a.abortDevice(cmd.Context(), device, strings.Join(args, ""), reason)
+			}
+			t, err := a.optionalTarget(args)
+			if err != nil {
+				return err
+			}
+			return a.request(cmd.Context(), t, engine.Request{Abort: &engine.Abort{Reason: reason}})
+		},
+	}
+	cmd.Flags().StringVar(&device, "device", "", "abort every campaign that uses this `device`")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return cmd
+}
+
+// callsOff says what comes next of the commands that were just called off: when
+// the instrument is told, and where its answer shows.
+func (a *app) callsOff(ctx context.Context, s *session, t target, stored []events.Event) {
+	ids := lab.CalledOff(stored)
+	if len(ids) == 0 {
+		return
+	}
+	instrument := "the instrument"
+	// The run that took the request may have ended by now: the name is no more
+	// than a help then.
+	if core, err := s.core(ctx); err == nil {
+		instrument = cmp.Or(core.State().Experiment(ids[0]).Instrument, instrument)
+	}
+	say := a.printf
+	if a.json {
+		say = a.remark
+	}
+	line := view.BeingCalledOff(ids)
+	if lab.RunningIn(s, s.name) != nil {
+		say("%s; %s shows when %s has answered.\n", line, a.commandsFor(t).command("status"), instrument)
+		return
+	}
+	say("%s: that is recorded, but no process drives the campaign, so that %s is not told yet.\n", line, instrument)
+	say("It is told as soon as `%s` drives it. Until then use the hardware's own stop.\n",
+		commandsOn(t)(problem.Remedy{Action: problem.Run}))
+}

@@ -1,0 +1,174 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/lablog"
+	"github.com/campaignd/campaignd/internal/server/api"
+	"github.com/campaignd/campaignd/internal/view"
+)
+
+// abortDevice aborts every campaign that uses a device: of a lab on a server, or
+// of the stores in a folder or a database. One that cannot be reached is named,
+// and keeps no other from being aborted.
+func (a *app) abortDevice(ctx context.Context, device, where, reason string) error {
+	actor, err := a.actor()
+	switch {
+	case err != nil:
+		return err
+	case strings.TrimSpace(device) == "":
+		return badInput("--device is empty: give the device's identity, or its name")
+	case a.campaign != "":
+		return badInput("--device is about every campaign that uses the device: leave --campaign out")
+	case a.server != "" && where != "":
+		return badInput("with --server, --device is about the campaigns of that lab: leave %s out", where)
+	}
+	answer := &api.DeviceAborted{Device: device}
+	if a.server != "" {
+		if err := a.api().Post(ctx, "/abort?as="+url.QueryEscape(actor), api.DeviceToAbort{Device: device, Reason: reason}, answer); err != nil {
+			return err
+		}
+		return a.printAborted(answer)
+	}
+	stores, err := a.storesAt(ctx, where)
+	if err != nil {
+		return err
+	}
+	order := engine.Request{Actor: actor, Account: control.OwnAccount(), Abort: &engine.Abort{Reason: reason}}
+	each := make([][]lab.Aborted, len(stores))
+	known := make([][]string, len(stores))
+	var group sync.WaitGroup
+	for i, address := range stores {
+		group.Go(func() { each[i], known[i] = a.abortIn(ctx, address, device, order) })
+	}
+	group.Wait()
+	answer.Campaigns = slices.Concat(each...)
+	if len(answer.Campaigns) == 0 {
+		return lab.NoDevice(device, slices.Concat(known...))
+	}
+	return a.printAborted(answer)
+}
+
+// storesAt are the stores of a folder or a database; of a store that store
+// alone.
+func (a *app) storesAt(ctx context.Context, where string) (stores []string, err error) {
+	where = cmp.Or(where, a.store, ".")
+	if !store.InDatabase(where) {
+		if lablog.Exists(where) {
+			return nil, badInput("%s is the log of a lab: give the folder of the stores", where)
+		}
+		for _, s := range storesIn(where) {
+			if !lablog.Is(s) {
+				stores = append(stores, s)
+			}
+		}
+		if stores == nil && strings.HasSuffix(strings.TrimRight(where, "/"), store.Ending) {
+			stores = []string{where}
+		}
+	} else {
+		database, name, err := store.Split(where)
+		if err != nil {
+			return nil, inputError{err}
+		}
+		if name != "" {
+			return []string{where}, nil
+		}
+		d, err := store.OpenDatabase(database)
+		if err != nil {
+			return nil, storeError{err}
+		}
+		defer d.Close()
+		all, err := d.Stores(ctx)
+		if err != nil {
+			return nil, storeError{err}
+		}
+		for _, s := range all {
+			if !strings.HasPrefix(s.Name, ".") { // a lab's own
+				stores = append(stores, store.In(database, s.Name))
+			}
+		}
+	}
+	if stores == nil {
+		return nil, badInput("there is no store in %s", where)
+	}
+	return stores, nil
+}
+
+// abortIn aborts the campaigns of a store that use a device. known are the
+// devices that its campaigns use.
+func (a *app) abortIn(
+	ctx context.Context, address, device string, order engine.Request,
+) (aborted []lab.Aborted, known []string) {
+	failed := func(campaign string, err error) {
+		aborted = append(aborted, lab.Aborted{Campaign: campaign, Store: address}.With(nil, err))
+	}
+	s, err := a.openStore(ctx, target{store: address}, writing)
+	if err != nil {
+		failed("", err)
+		return aborted, nil
+	}
+	defer s.Close()
+	names, err := lab.Campaigns(ctx, s)
+	if err != nil {
+		failed("", err)
+	}
+	for _, name := range names {
+		core, err := lab.Load(ctx, s, name)
+		if err != nil {
+			failed(name, err)
+			continue
+		}
+		devices := engine.DevicesOf(core.State())
+		known = append(known, devices...)
+		if !slices.Contains(devices, device) {
+			continue
+		}
+		stored, err := s.Submit(ctx, name, order.Identified(rand.Text()))
+		one := lab.Aborted{Campaign: name, Store: address, Driven: lab.RunningIn(s, name) != nil}
+		aborted = append(aborted, one.With(stored, err))
+	}
+	return aborted, known
+}
+
+// printAborted reports each campaign. The error is that of the first that could
+// not be reached.
+func (a *app) printAborted(answer *api.DeviceAborted) error {
+	var failed error
+	for _, c := range answer.Campaigns {
+		if c.Error != "" && failed == nil {
+			failed = errors.Join(errReported, c.Err)
+		}
+	}
+	if a.json {
+		return errors.Join(a.printJSON(answer), failed)
+	}
+	for _, c := range answer.Campaigns {
+		name := c.Store
+		if c.Campaign != "" {
+			name = c.Campaign + " (" + c.Store + ")"
+		}
+		switch {
+		case c.Error != "":
+			a.printf("%s is NOT aborted: %s\n", name, c.Error)
+		case len(c.CalledOff) == 0:
+			a.printf("%s: nothing of it is under way that is not called off already; it sends nothing more.\n", name)
+		case c.Driven:
+			a.printf("%s: %s.\n", name, view.BeingCalledOff(c.CalledOff))
+		default:
+			a.printf("%s: %s: that is recorded, but no process drives the campaign. Use the hardware's own stop.\n",
+				name, view.BeingCalledOff(c.CalledOff))
+		}
+	}
+	return failed
+}
