@@ -277,13 +277,25 @@ func heldBack(s *campaign.State, again *campaign.Experiment) bool {
 	return false
 }
 
-// answerToCallOff is what a campaign waits for while commands are called off.
-func answerToCallOff(x *campaign.Experiment, w World) string {
-	text := fmt.Sprintf("%s to answer that %s is called off", x.Instrument, x.ID)
-	if why := w.CallingOff[x.ID].Why; why != "" {
-		text += " (" + why + ")"
+// firstCalledOff is what a campaign waits for: before anything else for the
+// answer that what is being called off never begins. A person who waits at the
+// device must not read that the campaign waits for something else.
+func firstCalledOff(s *campaign.State, w World, wait Wait) Wait {
+	off := s.BeingCalledOff()
+	if off == nil {
+		return wait
 	}
-	return text
+	var ids []string
+	for _, x := range off {
+		ids = append(ids, x.ID)
+	}
+	wait.For = fmt.Sprintf("%s to answer that %s will not begin any more", off[0].Instrument, events.ExperimentList(ids))
+	wait.Remedies = nil
+	if why := w.CallingOff[off[0].ID].Why; why != "" {
+		wait.For += " (" + why + ")"
+		wait.Remedies = voidRemedies(off[0])
+	}
+	return wait
 }
 
 // voidRemedies are what a person can do where no answer comes.

@@ -216,6 +216,9 @@ func (c *Core) Next(w World) (Step, error) {
 		if step != nil && w.Ticket.Place == Held && !keepsTicket(step) {
 			return Unqueue{}, err
 		}
+		if wait, ok := step.(Wait); ok {
+			step = firstCalledOff(s, w, wait)
+		}
 		if step != nil || err != nil {
 			return step, err
 		}
@@ -487,9 +490,6 @@ func (c *Core) nextPause(s *campaign.State, w World) (Step, error) {
 		if s.Reason != "" {
 			wait.For += ": " + s.Reason
 		}
-		if off := s.BeingCalledOff(); off != nil {
-			wait.For = answerToCallOff(off[0], w) + ", and for " + wait.For
-		}
 		return wait, nil
 	}
 	return nil, nil
@@ -546,9 +546,6 @@ func firstUnresolved(s *campaign.State) string {
 // way or requested, in the order of what a person can do about it: a silent
 // instrument, one that rests, another campaign.
 func waitingForInstrument(s *campaign.State, w World) string {
-	if off := s.BeingCalledOff(); off != nil {
-		return answerToCallOff(off[0], w)
-	}
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		if x.Status == campaign.Dispatched || x.Status == campaign.Started {

@@ -62,6 +62,11 @@ type Campaign struct {
 	UnderWay   []campaign.Experiment
 	Unresolved []string
 	Doubtful   []campaign.Experiment
+	// CalledOff are the experiments that are being called off, also such as have
+	// an outcome; Contradicted is the one whose settled fate its instrument has
+	// contradicted, nil for none.
+	CalledOff    []campaign.Experiment
+	Contradicted *campaign.Experiment
 	// Awaited are the quantities that experiments which have ended are still to
 	// give.
 	Awaited []campaign.Awaited
@@ -113,6 +118,13 @@ func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 	}
 	for i := range s.Experiments {
 		c.count(&s.Experiments[i])
+	}
+	for _, x := range s.BeingCalledOff() {
+		c.CalledOff = append(c.CalledOff, *x)
+	}
+	if x := s.Experiment(s.Contradicted); x != nil {
+		contradicted := *x
+		c.Contradicted = &contradicted
 	}
 	for x := range s.Compared() {
 		c.Values = append(c.Values, s.Judge(x))

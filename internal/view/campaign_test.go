@@ -314,7 +314,7 @@ func status(t *testing.T, core *engine.Core, running string) (*view.Status, stri
 	}
 	var text strings.Builder
 	now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	around := view.Around{Running: running, NeedsPerson: st.NeedsPerson(how), Store: "x.campaign", Now: now}
+	around := view.Around{Running: running, NeedsPerson: st.NeedsPerson(how, true), Store: "x.campaign", Now: now}
 	if err := st.Write(&text, around, how); err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +365,7 @@ func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
 			"under way    e2 is requested (salt 1.00)"},
 	} {
 		st, text := status(t, fold(t, append([]events.Payload{byHand()}, c.after...)...), "")
-		if got := st.NeedsPerson(how); !slices.Equal(got, c.want) {
+		if got := st.NeedsPerson(how, true); !slices.Equal(got, c.want) {
 			t.Errorf("%s: a person is needed for %q, want %q", name, got, c.want)
 		}
 		if n := strings.Count(text, "NEEDS YOU"); n != len(c.want) {

@@ -76,6 +76,9 @@ type StatusDocument struct {
 	// Open are the experiments without an outcome, Questions those without an
 	// answer.
 	Open      []campaign.Experiment `json:"open"`
+	// CalledOff are those that are being called off: their instrument has not
+	// answered yet that it never begins them any more.
+	CalledOff []campaign.Experiment `json:"called_off,omitempty"`
 	Questions []campaign.Question   `json:"questions"`
 	// Awaited are the quantities that experiments which have ended are still to
 	// give.
@@ -113,6 +116,7 @@ func (st *Status) Document() *StatusDocument {
 		Asked:     st.Asked,
 		Trust:     append([]campaign.Trust{}, st.Trust...),
 		Open:      append([]campaign.Experiment{}, st.UnderWay...),
+		CalledOff: st.CalledOff,
 		Questions: append([]campaign.Question{}, st.Questions...),
 		Awaited:   st.Awaited,
 		Expired:   st.Expired,
@@ -163,15 +167,16 @@ func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
 //
 // Fates that are unknown come first: they hold the campaign up, and a device
 // may be at work. The order is that of the experiments, so that the text stays
-// the same from one call to the next.
-func (c *Campaign) NeedsPerson(how How) []string {
-	needs := []string{}
+// the same from one call to the next. driven says whether a process drives the
+// campaign.
+func (c *Campaign) NeedsPerson(how How, driven bool) []string {
+	needs := append(c.calledOff(how, driven), c.contradicted(how)...)
 	// One failure of an instrument often leaves several experiments unknown:
 	// those with one cause are settled together.
 	type fate struct{ instrument, cause string }
 	unknown := make(map[fate][]string)
 	for _, x := range c.UnderWay {
-		if x.Status == campaign.Unresolved {
+		if x.Status == campaign.Unresolved && !x.BeingCalledOff() {
 			f := fate{x.Instrument, x.Cause}
 			unknown[f] = append(unknown[f], x.ID)
 		}
@@ -195,4 +200,49 @@ func (c *Campaign) NeedsPerson(how How) []string {
 			x.Flag.Reason, how(settle)))
 	}
 	return needs
+}
+
+// calledOff says which experiments are being called off without an answer. An
+// instrument that is told of one under way is given a moment: where it has not
+// answered by then, the fate of the experiment counts as unknown.
+func (c *Campaign) calledOff(how How, driven bool) []string {
+	needs := []string{}
+	of := make(map[string][]string)
+	var told []string
+	for _, x := range c.CalledOff {
+		if driven && (x.Status == campaign.Dispatched || x.Status == campaign.Started) {
+			continue
+		}
+		if of[x.Instrument] == nil {
+			told = append(told, x.Instrument)
+		}
+		of[x.Instrument] = append(of[x.Instrument], x.ID)
+	}
+	for _, instrument := range told {
+		list := events.ExperimentList(of[instrument])
+		off := problem.Remedy{
+			Action: problem.Cancel, Subject: strings.ReplaceAll(list, " ", ""),
+			Ways: []string{problem.WayEndProgram, problem.WayPower},
+		}
+		text := fmt.Sprintf("%s, and %s has not answered: look at it, and stop it by its own stop; "+
+			"what it has not read yet is off with `%s`", BeingCalledOff(of[instrument]), instrument, how(off))
+		if !driven {
+			text = fmt.Sprintf("%s, and %s is not told, since no process drives the campaign: "+
+				"use its own stop, and `%s`", BeingCalledOff(of[instrument]), instrument, how(problem.Remedy{Action: problem.Run}))
+		}
+		needs = append(needs, text)
+	}
+	return needs
+}
+
+// contradicted says of which experiment an instrument has said something else
+// than a person.
+func (c *Campaign) contradicted(how How) []string {
+	x := c.Contradicted
+	if x == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s was settled as %s, and %s has answered otherwise since: look at the device, "+
+		"and at `%s`, before anything more is sent", x.ID, x.Status, x.Instrument,
+		how(problem.Remedy{Action: problem.Explain, Subject: x.ID}))}
 }

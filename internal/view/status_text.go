@@ -160,6 +160,9 @@ func (st *Status) pending(how How, now time.Time) (rows []Row) {
 		rows = append(rows, rowf("under way", "%s is %s%s (%s)",
 			x.ID, x.Status, stalled, write.Line(x.Parameters)))
 	}
+	for _, text := range CallingOffTexts(st.CalledOff, now) {
+		rows = append(rows, Row{"calling off", text})
+	}
 	for _, text := range AwaitedTexts(st.Awaited, now) {
 		rows = append(rows, Row{"awaited", text})
 	}
@@ -178,6 +181,30 @@ func (st *Status) pending(how How, now time.Time) (rows []Row) {
 		}
 	}
 	return rows
+}
+
+// CallingOffTexts say which experiments are being called off, a line for each
+// order: "e1-e24 are being called off since 14:02:11, as ada said: a leak".
+func CallingOffTexts(off []campaign.Experiment, now time.Time) (texts []string) {
+	for len(off) > 0 {
+		first := off[0].CallOff
+		var ids []string
+		var others []campaign.Experiment
+		for _, x := range off {
+			if x.CallOff.At.Equal(first.At) && x.CallOff.By == first.By {
+				ids = append(ids, x.ID)
+			} else {
+				others = append(others, x)
+			}
+		}
+		text := fmt.Sprintf("%s since %s, as %s ordered", BeingCalledOff(ids), Clock(first.At, now), events.ActorName(first.By))
+		if first.Reason != "" {
+			text += ": " + first.Reason
+		}
+		texts = append(texts, text)
+		off = others
+	}
+	return texts
 }
 
 // BeingCalledOff says that experiments are: "e1 is being called off".

@@ -115,9 +115,9 @@ func (s *Story) experimentResolved(e events.Event, p *events.ExperimentResolved)
 
 // A person orders it, or what they said of the experiment leads to it.
 func (s *Story) cancellationOrdered(e events.Event, p *events.CancellationOrdered) Entry {
-	text := "called off " + p.Experiment + ": its instrument is never to begin it"
+	text := "called off " + p.Experiment + ": its instrument is told to stop it, and never to begin it"
 	if p.EndProgram {
-		text = "called off " + p.Experiment + ": the instrument's program is ended"
+		text = "called off " + p.Experiment + ": its instrument's program is to be ended"
 	}
 	return Entry{Who: doer(e), Text: text, Reason: p.Reason}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +25,8 @@ that settled it, the weight of the expert's belief, and what followed. Where an 
 between candidates: what each parameter does for either (Shapley values), the
 plane of the two strongest parameters, the answer, and whether it was right.
 Instead of a decision (d12) an experiment (e7) or a question (q3) can be named:
-the decision behind it is explained.`,
+the decision behind it is explained, and of an experiment that was called off
+first all that happened to it.`,
 		Example: `  campaignd explain d12
   campaignd explain electrolyte.campaign e7`,
 		Args: cobra.RangeArgs(1, 2),
@@ -88,6 +90,12 @@ func (a *app) forgotDecision(ctx context.Context, arg string) error {
 // well as the one now.
 func (a *app) explain(ctx context.Context, s *session, id string) error {
 	record, decision, err := behind(ctx, s, id)
+	if record != nil && calledOff(record, id) && !a.json {
+		if err := a.printStory(ctx, s, record, id); err != nil || decision == "" {
+			return err
+		}
+		a.printf("\n")
+	}
 	if err != nil {
 		return err
 	}
@@ -119,4 +127,29 @@ func behind(ctx context.Context, s *session, id string) (*view.Record, string, e
 		err = fmt.Errorf("%wno decision is behind %s: %s", errNo, id, why)
 	}
 	return record, decision, err
+}
+
+// calledOff reports whether an experiment's command was ever called off: then
+// what it went through matters more than why it was chosen.
+func calledOff(record *view.Record, id string) (so bool) {
+	record.Read(func(core *engine.Core) {
+		x := core.State().Experiment(id)
+		so = x != nil && (x.CallOff != nil || core.State().Contradicted == id)
+	})
+	return so
+}
+
+// printStory prints all that is recorded about an experiment, in order.
+func (a *app) printStory(ctx context.Context, s *session, record *view.Record, id string) error {
+	timeline, err := record.Timeline(ctx, s.Log())
+	if err != nil {
+		return err
+	}
+	a.printf("What happened to %s\n", id)
+	for _, line := range timeline.Lines {
+		if line.Subject == id {
+			a.printf("  %s  %s\n", line.Time.Local().Format(time.DateTime), line.Line(commandFor))
+		}
+	}
+	return nil
 }

@@ -55,7 +55,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	// campaign is as of now.
 	run := lab.RunningIn(s, s.name)
 	how := commandsOn(t)
-	needs := append(st.NeedsPerson(how), pauseInStatus(core.State(), a.about)...)
+	needs := append(st.NeedsPerson(how, run != nil), pauseInStatus(core.State(), a.about)...)
 	if a.json {
 		return a.printJSON(api.Status{
 			StatusDocument: st.Document(), NeedsPerson: needs, Run: run, Store: a.where(t),

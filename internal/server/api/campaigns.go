@@ -96,10 +96,11 @@ func statusOf(ctx context.Context, c *lab.Campaign) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
+	run := c.Running()
 	s := &Status{
 		StatusDocument: st.Document(),
-		NeedsPerson:    st.NeedsPerson(inWords),
-		Run:            c.Running(),
+		NeedsPerson:    st.NeedsPerson(inWords, run != nil),
+		Run:            run,
 		Store:          c.Store(),
 	}
 	if st.Status == campaign.Paused {
