@@ -75,7 +75,7 @@ type StatusDocument struct {
 	Trust []campaign.Trust `json:"trust"`
 	// Open are the experiments without an outcome, Questions those without an
 	// answer.
-	Open      []campaign.Experiment `json:"open"`
+	Open []campaign.Experiment `json:"open"`
 	// CalledOff are those that are being called off: their instrument has not
 	// answered yet that it never begins them any more.
 	CalledOff []campaign.Experiment `json:"called_off,omitempty"`

@@ -110,10 +110,13 @@ func (a *app) callsOff(ctx context.Context, s *session, t target, stored []event
 		return
 	}
 	instrument := "the instrument"
-	// The run that took the request may have ended by now: the name is no more
-	// than a help then.
+	goesOn := false
+	// The run that took the request may have ended by now: this is no more than
+	// a help then.
 	if core, err := s.core(ctx); err == nil {
-		instrument = cmp.Or(core.State().Experiment(ids[0]).Instrument, instrument)
+		state := core.State()
+		instrument = cmp.Or(state.Experiment(ids[0]).Instrument, instrument)
+		goesOn = state.Status == campaign.Running && stored[0].Kind == events.KindCancellationOrdered
 	}
 	say := a.printf
 	if a.json {
@@ -122,6 +125,10 @@ func (a *app) callsOff(ctx context.Context, s *session, t target, stored []event
 	line := view.BeingCalledOff(ids)
 	if lab.RunningIn(s, s.name) != nil {
 		say("%s; %s shows when %s has answered.\n", line, a.commandsFor(t).command("status"), instrument)
+		if goesOn {
+			say("The campaign then goes on with its next experiment: %s keeps it still.\n",
+				a.commandsFor(t).command("pause"))
+		}
 		return
 	}
 	say("%s: that is recorded, but no process drives the campaign, so that %s is not told yet.\n", line, instrument)
