@@ -45,18 +45,32 @@ var requestKinds = map[string]func(*clerk, *engine.Request){
 			r.Pause.Occurrences = 3
 		}
 	},
-	"Resume":   func(c *clerk, r *engine.Request) { r.Resume = &events.CampaignResumed{Reason: c.text()} },
-	"Stop":     func(c *clerk, r *engine.Request) { r.Stop = &events.CampaignStopped{Reason: c.text()} },
-	"Amend":    func(c *clerk, r *engine.Request) { r.Amend = c.amendment() },
-	"Note":     func(c *clerk, r *engine.Request) { r.Note = &engine.Note{Text: c.words(), About: c.anything()} },
-	"Tell":     func(c *clerk, r *engine.Request) { r.Tell = c.result(c.half()) },
-	"Answer":   func(c *clerk, r *engine.Request) { r.Answer = c.answer() },
-	"Correct":  func(c *clerk, r *engine.Request) { r.Correct = c.correction() },
-	"Resolve":  func(c *clerk, r *engine.Request) { r.Resolve = c.resolution() },
-	"Exclude":  func(c *clerk, r *engine.Request) { r.Exclude = c.exclusion() },
-	"Allow":    func(c *clerk, r *engine.Request) { r.Allow = &engine.Allow{Exclusion: c.excluded(), Reason: c.text()} },
-	"Anchors":  func(c *clerk, r *engine.Request) { r.Anchors = c.anchors() },
-	"Attach":   func(c *clerk, r *engine.Request) { r.Attach = c.file() },
+	"Resume":  func(c *clerk, r *engine.Request) { r.Resume = &events.CampaignResumed{Reason: c.text()} },
+	"Stop":    func(c *clerk, r *engine.Request) { r.Stop = &events.CampaignStopped{Reason: c.text()} },
+	"Amend":   func(c *clerk, r *engine.Request) { r.Amend = c.amendment() },
+	"Note":    func(c *clerk, r *engine.Request) { r.Note = &engine.Note{Text: c.words(), About: c.anything()} },
+	"Tell":    func(c *clerk, r *engine.Request) { r.Tell = c.result(c.half()) },
+	"Answer":  func(c *clerk, r *engine.Request) { r.Answer = c.answer() },
+	"Correct": func(c *clerk, r *engine.Request) { r.Correct = c.correction() },
+	"Resolve": func(c *clerk, r *engine.Request) { r.Resolve = c.resolution() },
+	"Exclude": func(c *clerk, r *engine.Request) { r.Exclude = c.exclusion() },
+	"Allow":   func(c *clerk, r *engine.Request) { r.Allow = &engine.Allow{Exclusion: c.excluded(), Reason: c.text()} },
+	"Anchors": func(c *clerk, r *engine.Request) { r.Anchors = c.anchors() },
+	"Attach":  func(c *clerk, r *engine.Request) { r.Attach = c.file() },
+	"Cancel": func(c *clerk, r *engine.Request) {
+		r.Cancel = &engine.Cancel{
+			Experiment: c.experiment(campaign.Dispatched, campaign.Started, campaign.Unresolved), Reason: c.text(),
+		}
+		switch c.IntN(4) {
+		case 0:
+			r.Cancel.EndProgram = true
+		case 1:
+			r.Cancel.Voided = events.VoidedByPower
+		}
+	},
+	"Abort": func(c *clerk, r *engine.Request) {
+		r.Abort = &engine.Abort{Stop: c.IntN(20) == 0, Reason: c.text()}
+	},
 	"Withdraw": func(c *clerk, r *engine.Request) { r.Withdraw = c.withdrawal() },
 	"Results": func(c *clerk, r *engine.Request) {
 		for range 1 + c.IntN(4) {
@@ -391,6 +405,9 @@ func (c *clerk) resolution() *engine.Resolve {
 	r := &engine.Resolve{
 		Experiment: c.experiment(campaign.Unresolved), Resolution: resolutions[c.IntN(len(resolutions))],
 		Reason: c.text(), Anyway: c.half(),
+	}
+	if c.IntN(4) == 0 {
+		r.Voided = events.VoidedByPower
 	}
 	if r.Resolution == events.ResolvedMeasured {
 		value := c.value()

@@ -26,7 +26,7 @@ type action struct {
 	act string
 	// request reads the form into a request; do, if set, acts without one.
 	request func(r *http.Request, of *lab.Campaign) (engine.Request, error)
-	do      func(ctx context.Context, of *lab.Campaign, by engine.Request) error
+	do      func(r *http.Request, of *lab.Campaign, by engine.Request) error
 	// then, if set, goes on once the request is recorded, now or by an earlier
 	// form of the same identifier.
 	then func(ctx context.Context, of *lab.Campaign, by engine.Request) error
@@ -73,9 +73,13 @@ func (c *Console) actions() []action {
 		{path: "stop", permission: Run, said: "stopped", act: "stop", show: c.showCampaign,
 			request: stopping},
 		{path: "run", permission: Run, said: "running", show: c.showCampaign,
-			do: func(ctx context.Context, of *lab.Campaign, by engine.Request) error { return of.Start(ctx, by) }},
+			do: func(r *http.Request, of *lab.Campaign, by engine.Request) error { return of.Start(r.Context(), by) }},
 		{path: "halt", permission: Run, said: "halted", show: c.showCampaign,
-			do: func(_ context.Context, of *lab.Campaign, by engine.Request) error { return of.Halt(by) }},
+			do: func(_ *http.Request, of *lab.Campaign, by engine.Request) error { return of.Halt(by) }},
+		asks(here(Run, "abort", "aborted"), simple(func(r *http.Request) engine.Request {
+			return engine.Request{Abort: &engine.Abort{Reason: reason(r)}}
+		})),
+		{path: "abort-device", permission: Run, said: "aborted-device", show: c.showCampaign, do: c.abortDevice},
 		asks(here(Run, "note", "noted"), simple(func(r *http.Request) engine.Request {
 			return engine.Request{Note: &engine.Note{Text: text(r, "text"), About: text(r, "about")}}
 		})),
@@ -85,6 +89,12 @@ func (c *Console) actions() []action {
 		})),
 		{path: "resolve", permission: Resolve, said: "resolved", act: "resolve",
 			show: c.showExperiment, request: resolution, back: experiment},
+		{path: "cancel", permission: Resolve, said: "called-off",
+			show: c.showExperiment, request: cancelling, back: experiment},
+		// What a person says of the device is confirmed as what they say of an
+		// experiment.
+		{path: "void", permission: Resolve, said: "voided", act: "resolve",
+			show: c.showExperiment, request: voiding, back: experiment},
 		{path: "correct", permission: Run, said: "corrected", act: "override",
 			show: c.showExperiment, request: correction, back: experiment},
 		{path: "attach", permission: Run, said: "attached", show: c.showFiles, do: c.attaching, back: filed},
@@ -102,6 +112,9 @@ func stopping(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	if text(r, "name") != of.Name() {
 		return engine.Request{}, problem.New(problem.Invalid,
 			"a stopped campaign cannot be resumed: to be sure, type its name, %s", of.Name())
+	}
+	if text(r, "now") != "" {
+		return engine.Request{Abort: &engine.Abort{Stop: true, Reason: text(r, "reason")}}, nil
 	}
 	return engine.Request{Stop: &events.CampaignStopped{Reason: text(r, "reason")}}, nil
 }
@@ -170,7 +183,7 @@ func (c *Console) act(a action) http.HandlerFunc {
 func (c *Console) perform(r *http.Request, of *lab.Campaign, a action) error {
 	by := requested(r, engine.Request{})
 	if a.do != nil {
-		return a.do(r.Context(), of, by)
+		return a.do(r, of, by)
 	}
 	done, err := alreadyRecorded(r.Context(), of, by)
 	if err == nil && !done {

@@ -52,7 +52,7 @@ type listed struct {
 // allowed is what may be done with a campaign, by its status and by the
 // visitor's rights: buttons that would be refused are not shown. That they are
 // shown decides nothing: a form is judged when it comes.
-type allowed struct{ Run, Halt, Pause, Resume, Stop bool }
+type allowed struct{ Run, Halt, Pause, Resume, Abort, Stop bool }
 
 // allowedIn says what the campaign's status and the visitor's rights allow.
 // Only what the lab runs can be halted here; what another process runs is halted
@@ -64,6 +64,7 @@ func allowedIn(s lab.Standing, may bool) allowed {
 		Halt:   may && s.Ours(),
 		Pause:  may && s.Status == campaign.Running,
 		Resume: may && s.Status == campaign.Paused,
+		Abort:  open || may && s.Open > 0,
 		Stop:   open,
 	}
 }
@@ -480,6 +481,7 @@ func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 		}
 		needs = append(needs, n)
 	}
+	needs = append(needs, calledOffNeeds(&s.Campaign, base, s.Runs())...)
 	needs = append(needs, openNeeds(&s.Campaign, base)...)
 	if s.Failure != "" {
 		needs = append(needs, need{
@@ -505,6 +507,7 @@ func openNeeds(s *view.Campaign, base string) (needs []need) {
 	for i := range s.UnderWay {
 		x := &s.UnderWay[i]
 		switch {
+		case x.BeingCalledOff(): // that comes first
 		case x.Status == campaign.Unresolved:
 			text := fmt.Sprintf("The fate of %s is unknown: %s", x.ID, sentence(x.Cause))
 			needs = append(needs, need{Text: text, Link: at(x.ID), Button: "Settle it", Alarm: true})

@@ -57,11 +57,11 @@ func TestAllowed(t *testing.T) {
 		driven lab.Driven
 		want   allowed
 	}{
-		{campaign.Running, lab.Driven{}, allowed{Run: true, Pause: true, Stop: true}},
-		{campaign.Running, here, allowed{Halt: true, Pause: true, Stop: true}},
-		{campaign.Running, away, allowed{Pause: true, Stop: true}},
-		{campaign.Paused, here, allowed{Halt: true, Resume: true, Stop: true}},
-		{campaign.Paused, lab.Driven{}, allowed{Run: true, Resume: true, Stop: true}},
+		{campaign.Running, lab.Driven{}, allowed{Run: true, Pause: true, Abort: true, Stop: true}},
+		{campaign.Running, here, allowed{Halt: true, Pause: true, Abort: true, Stop: true}},
+		{campaign.Running, away, allowed{Pause: true, Abort: true, Stop: true}},
+		{campaign.Paused, here, allowed{Halt: true, Resume: true, Abort: true, Stop: true}},
+		{campaign.Paused, lab.Driven{}, allowed{Run: true, Resume: true, Abort: true, Stop: true}},
 		{campaign.Completed, here, allowed{Halt: true}},
 		{campaign.Stopped, lab.Driven{}, allowed{}},
 	} {

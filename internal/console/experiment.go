@@ -323,6 +323,7 @@ func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 		Experiment: id, Resolution: how, Value: result.Value, SD: result.SD, Actual: result.Actual,
 		Quantities: result.Quantities, Missing: result.Missing, Further: result.Further,
 		Repeat: text(r, "repeat") != "", Reason: text(r, "reason"), Anyway: text(r, "anyway") != "",
+		Voided: events.Voided(text(r, "voided")),
 	}}, nil
 }
 

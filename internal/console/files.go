@@ -349,11 +349,11 @@ func (c *Console) attachBrought(ctx context.Context, of *lab.Campaign, by engine
 }
 
 // attaching does what the form that attaches files asks for.
-func (c *Console) attaching(ctx context.Context, of *lab.Campaign, by engine.Request) error {
-	if len(brings(ctx)) == 0 {
+func (c *Console) attaching(r *http.Request, of *lab.Campaign, by engine.Request) error {
+	if len(brings(r.Context())) == 0 {
 		return problem.New(problem.Invalid, "there is no file").With(problem.Remedy{Text: "choose one"})
 	}
-	return c.attachBrought(ctx, of, by)
+	return c.attachBrought(r.Context(), of, by)
 }
 
 // toldWith attaches the files that came with a result, once that is recorded.

@@ -100,6 +100,11 @@ func deviceOf(key view.Device, signs view.Signs) device {
 // gives the state.
 func (d *device) give(x *campaign.Experiment) {
 	d.World = map[bool]string{true: "real", false: "simulated"}[x.Real]
+	if x.BeingCalledOff() {
+		d.Under = append(d.Under, command{x.ID, x.DispatchedAt})
+		d.State = state{"being stopped", "trouble"}
+		return
+	}
 	switch x.Status {
 	case campaign.Dispatched, campaign.Started:
 		d.Under = append(d.Under, command{x.ID, x.DispatchedAt})

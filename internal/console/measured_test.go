@@ -56,7 +56,7 @@ func TestFormsTakeWhatRequestsCarry(t *testing.T) {
 		"value": {"value"}, "sd": {"sd"}, "further": {"further.name", "further.value", "further.unit"}, "notes": {"remark"},
 		"failed": {"outcome", "why"}, "infeasible": {"outcome", "why"}, "again": {"outcome", "why"},
 		"anyway": {"anyway"}, "reason": {"reason"}, "outcome": {"how"}, "exclude": {"how"},
-		"resolution": {"resolution"}, "repeat": {"repeat"},
+		"resolution": {"resolution"}, "repeat": {"repeat"}, "voided": {"voided"}, "end_program": {"end_program"},
 		"text": {"text"}, "about": {"about"}, "region": {"min.x", "max.x", "is.salt"}, "exclusion": {"exclusion"},
 		"point": nil, // a composition is excluded by the experiment that it was made in
 		// Those of a campaign that declares its quantities are in a test of their own, below.

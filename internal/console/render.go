@@ -181,10 +181,16 @@ func (c *Console) shellOf(r *http.Request, title string) *shell {
 // address. Nothing else in an address is shown, so that a link cannot put words
 // into the server's mouth.
 var saids = map[string]string{
-	"begun":     "The campaign has begun.",
-	"paused":    "Paused: nothing new begins until it is resumed.",
-	"resumed":   "Resumed.",
-	"stopped":   "Stopped for good.",
+	"begun":   "The campaign has begun.",
+	"paused":  "Paused: nothing new begins until it is resumed.",
+	"resumed": "Resumed.",
+	"stopped": "Stopped for good.",
+	"aborted": "Aborted: all that is under way is being called off, and the campaign is paused.",
+
+	"aborted-device": "Every campaign of the device is aborted.",
+	"called-off":     "It is being called off: this page shows when the instrument has answered.",
+	"voided":         "Recorded: the device was without power.",
+
 	"running":   "It is run here now, and after a restart of the server.",
 	"halted":    "It is no longer run here. What is under way at the instrument goes on.",
 	"noted":     "The note is recorded.",
@@ -356,7 +362,7 @@ func wayOf(r problem.Remedy, campaign string) way {
 		w.Post = base + "/run"
 	case problem.Resume:
 		w.Post = base + "/resume"
-	case problem.Resolve, problem.Correct:
+	case problem.Resolve, problem.Correct, problem.Cancel:
 		if r.Subject != "" {
 			w.Link = base + "/experiments/" + subject
 		}

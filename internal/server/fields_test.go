@@ -135,6 +135,11 @@ var samples = map[string][]sample{
 			"quantities": [{"name": "loss", "value": 2.5, "unit": "mL/s", "sd": 0.25}],
 			"missing": [{"name": "ph", "reason": "the electrode broke"}, {"name": "flow", "reason": "it was clogged"}]}`},
 		{campaign: unknown, body: `{"experiment": "e1", "resolution": "not-performed", "repeat": true, "reason": "the vial is full"}`},
+		{campaign: unknown, body: `{"experiment": "e1", "resolution": "failed", "voided": "power", "reason": "the vial is full"}`},
+	},
+	"cancel": {
+		{campaign: unknown, body: `{"experiment": "e1", "end_program": true, "reason": "the vial is full"}`},
+		{campaign: unknown, body: `{"experiment": "e1", "voided": "power", "reason": "the vial is full"}`},
 	},
 	"exclude": {
 		{campaign: manually, body: `{"point": {"x": 0.125, "y": 0.375, "k": "a"}, "reason": "toxic"}`},
@@ -151,7 +156,8 @@ var samples = map[string][]sample{
 		body: `{"file": "f1", "reason": "of another cell"}`}},
 	"pause-campaign":  {{campaign: manually, body: `{"reason": "cleaning"}`}},
 	"resume-campaign": {{campaign: manually, before: []string{"/campaigns/NAME/pause", "{}"}, body: `{"reason": "clean"}`}},
-	"stop-campaign":   {{campaign: manually, body: `{"reason": "enough"}`}},
+	"abort-campaign":  {{campaign: manually, body: `{"reason": "a leak"}`}},
+	"stop-campaign":   {{campaign: manually, body: `{"reason": "enough"}`}, {campaign: unknown, body: `{"reason": "a leak", "now": true}`}},
 	"answer-question": {
 		{campaign: inPairs, before: bothMeasured, body: `{"order": ["B", "A"], "comment": "by its color", "took": 2.5, "shown": {"at": 3, "best": "e1", "nearest": ["e1", "e2"]}}`},
 		{campaign: inWords, body: `{"answer": "accept", "saw": ""}`},
@@ -518,7 +524,9 @@ func (r *trier) means(f field, v any, known map[string]bool, recorded []any, say
 		// What was sent may stand under another name, as the cause of a failure; a neighborhood is
 		// worked out, and sentences are the campaign's own.
 		source := strings.HasPrefix(leaf, "corrects=") || strings.HasPrefix(leaf, "supersedes=") // an event by its number
-		own := source || sent[f.name()+"="+value] || strings.Contains(value, " ") || f.path[0] == "point" && f.name() != "point"
+		// The command that an experiment was given is the campaign's own.
+		command := strings.HasPrefix(leaf, `command="c`+strconv.Itoa(r.made)+"/")
+		own := source || command || sent[f.name()+"="+value] || strings.Contains(value, " ") || f.path[0] == "point" && f.name() != "point"
 		if !known[leaf] && !own {
 			say("records " + leaf)
 		}

@@ -185,10 +185,13 @@ var mayDo = map[string]string{
 	"pause-campaign":  "scientist admin here",
 	"resume-campaign": "scientist admin here",
 	"stop-campaign":   "scientist admin here",
+	"abort-campaign":  "scientist admin here",
 	"run-run":         "scientist admin here",
 	"halt-run":        "scientist admin here",
 	"amend-campaign":  "scientist admin here",
 	"resolve":         "scientist integrator admin here",
+	"cancel":          "scientist integrator admin here",
+	"abort-device":    "viewer expert scientist integrator auditor admin here nothing", // each campaign by its own right
 }
 
 // route is an operation of the API's own description.

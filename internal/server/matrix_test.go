@@ -122,6 +122,8 @@ var matrix = []struct {
 	{"POST /campaigns/{campaign}/decisions/{decision}/whatif", "", "", 400, whoAnswer},
 	{"POST /campaigns/{campaign}/whatif/{run}/cancel", "/campaigns/bench/whatif/w99/cancel", "", 404, whoAnswer},
 
+	{"POST /campaigns/{campaign}/abort", "", "", 303, whoRun},
+	{"POST /campaigns/{campaign}/resume", "", "", 303, whoRun},
 	{"POST /campaigns/{campaign}/pause", "", "", 303, whoRun},
 	{"POST /campaigns/{campaign}/resume", "", "", 303, whoRun},
 	{"POST /campaigns/{campaign}/halt", "", "", 303, whoRun},
@@ -141,6 +143,9 @@ var matrix = []struct {
 	{"POST /campaigns/{campaign}/tell", "", "experiment=e99", 404, whoRun},
 	{"POST /campaigns/{campaign}/definition", "", "source=name:+x", 422, whoRun},
 	{"POST /campaigns/{campaign}/resolve", "", "experiment=e99", 404, whoResolve},
+	{"POST /campaigns/{campaign}/cancel", "", "experiment=e99", 404, whoResolve},
+	{"POST /campaigns/{campaign}/void", "", "experiment=e99", 404, whoResolve},
+	{"POST /campaigns/{campaign}/abort-device", "", "device=none", 404, whoRun},
 }
 
 // changesSession are the routes after which a session is another one.

@@ -30,6 +30,7 @@ func TestEachChannelRefusesTheSame(t *testing.T) {
 		{"correct", "correct", `{"experiment":"e1","value":1,"reason":" "}`, "a correction needs a reason"},
 		{"correct", "correct", `{"experiment":"e1","actual":{},"reason":"x"}`, "actual is empty"},
 		{"resolve", "resolve", `{"experiment":"e1","resolution":"measured","value":1,"actual":{}}`, "actual is empty"},
+		{"cancel", "cancel", `{"experiment":"e1","voided":"power","end_program":true}`, "give one of the two"},
 		{"exclude", "exclude", `{"about":"e1","reason":" "}`, "an exclusion needs a reason"},
 		{"exclude", "exclude", `{"region":{},"reason":"x"}`, "region is empty"},
 		{"exclude", "exclude", `{"point":{},"reason":"x"}`, "point is empty"},
