@@ -68,7 +68,7 @@ func calledOffNeeds(s *view.Campaign, base string, driven bool) (needs []need) {
 	instrument := ""
 	for _, x := range s.CalledOff {
 		if driven && (x.Status == campaign.Dispatched || x.Status == campaign.Started) {
-			continue // it is told just now
+			continue // it gets the order just now
 		}
 		waiting = append(waiting, x.ID)
 		instrument = x.Instrument
@@ -80,8 +80,8 @@ func calledOffNeeds(s *view.Campaign, base string, driven bool) (needs []need) {
 		}
 		if !driven {
 			n.Text = view.BeingCalledOff(waiting) + ", and " + instrument +
-				" is not told, since nothing drives the campaign. Use its own stop."
-			n.Link, n.Post, n.Button = "", base+"/run", "Run it, to tell it"
+				" does not know of it, since nothing drives the campaign. Use its own stop."
+			n.Link, n.Post, n.Button = "", base+"/run", "Run it, to have it stopped"
 		}
 		needs = append(needs, n)
 	}

@@ -12,11 +12,11 @@ import (
 )
 
 // Law: what is being called off is on the pages until it is answered, with what a person can do
-// there, and that the instrument is not told while nothing drives the campaign.
+// there, and that the instrument does not know of it while nothing drives the campaign.
 func TestCalledOffIsShown(t *testing.T) {
 	s := serve(t, time.Hour)
 	lost := s.lose("lost")
-	const off, untold = "e1 is being called off", "is not told, since nothing drives the campaign"
+	const off, unheard = "e1 is being called off", "does not know of it, since nothing drives the campaign"
 	shows := func(path string, words, not []string) {
 		t.Helper()
 		_, page := s.get(path)
@@ -36,8 +36,8 @@ func TestCalledOffIsShown(t *testing.T) {
 	s.sent("/campaigns/lost/cancel", url.Values{"experiment": {"e1"}, "reason": {"a leak"}})
 	s.until(lost, "is being called off", func(st *campaign.State) bool { return st.Experiment("e1").BeingCalledOff() })
 	shows(experiment, []string{"It is being called off", "a leak", `name="end_program"`, "without power</button>"}, []string{"Call e1 off"})
-	shows("/campaigns/lost", []string{off, untold, "being called off</b>"}, []string{"The fate of e1 is unknown"})
-	shows("/campaigns", []string{off, untold}, nil)
+	shows("/campaigns/lost", []string{off, unheard, "being called off</b>"}, []string{"The fate of e1 is unknown"})
+	shows("/campaigns", []string{off, unheard}, nil)
 	shows("/campaigns/lost?tab=instruments", []string{"being stopped", "Abort all of"}, nil)
 
 	s.sent("/campaigns/lost/void", url.Values{"experiment": {"e1"}, "reason": {"the plug was out"}})

@@ -34,12 +34,14 @@ type Request struct {
 	Answer  *Answer                 `json:"answer,omitempty"`
 	Correct *Correct                `json:"correct,omitempty"`
 	Resolve *Resolve                `json:"resolve,omitempty"`
-	Cancel  *Cancel                 `json:"cancel,omitempty"`
-	Abort   *Abort                  `json:"abort,omitempty"`
-	Exclude *Exclude                `json:"exclude,omitempty"`
-	Allow   *Allow                  `json:"allow,omitempty"`
-	Anchors *Anchors                `json:"anchors,omitempty"`
-	Import  []Tell                  `json:"import,omitempty"`
+	// Resolves are what Resolve is, of each something else: all or none.
+	Resolves []Resolve `json:"resolves,omitempty"`
+	Cancel   *Cancel   `json:"cancel,omitempty"`
+	Abort    *Abort    `json:"abort,omitempty"`
+	Exclude  *Exclude  `json:"exclude,omitempty"`
+	Allow    *Allow    `json:"allow,omitempty"`
+	Anchors  *Anchors  `json:"anchors,omitempty"`
+	Import   []Tell    `json:"import,omitempty"`
 	// Results are those of many experiments: what Tell is of each, all or none.
 	Results []Tell `json:"results,omitempty"`
 	// Attach and Withdraw are about a file.
@@ -70,6 +72,8 @@ func (r *Request) Check() error {
 		return r.Correct.check()
 	case r.Resolve != nil:
 		return r.Resolve.check()
+	case r.Resolves != nil:
+		return checkResolves(r.Resolves)
 	case r.Cancel != nil:
 		return r.Cancel.check()
 	case r.Exclude != nil:
@@ -151,7 +155,9 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	case r.Correct != nil:
 		return c.correct(r.Correct)
 	case r.Resolve != nil:
-		return c.resolve(r.Resolve)
+		return c.resolve([]Resolve{*r.Resolve})
+	case r.Resolves != nil:
+		return c.resolve(r.Resolves)
 	case r.Cancel != nil:
 		return c.cancel(r.Cancel)
 	case r.Abort != nil:

@@ -39,6 +39,23 @@ func (r *Resolve) check() error {
 	return checkVoided(r.Voided)
 }
 
+// checkResolves checks each of a list.
+func checkResolves(rows []Resolve) error {
+	if len(rows) == 0 {
+		return invalid("the list is empty: there is nothing to settle")
+	}
+	var faults problem.RowFaults
+	for i := range rows {
+		if err := rows[i].check(); err != nil {
+			faults = append(faults, problem.RowFault{Row: i + 1, Err: err})
+		}
+	}
+	if faults != nil {
+		return faults
+	}
+	return nil
+}
+
 // listed returns the experiments that a request names: one, or a list such as
 // "e1-e24".
 func (c *Core) listed(text string) ([]*campaign.Experiment, error) {
@@ -85,8 +102,35 @@ func (r *Resolve) hasResult() bool {
 }
 
 // resolve records what a person found out about experiments whose fate is
-// unknown.
-func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
+// unknown: of one, of several the same, or of each something else, as of a plate
+// of which eleven wells are known. All is recorded in one batch, or nothing; what
+// is wrong with several is a [problem.RowFaults].
+func (c *Core) resolve(all []Resolve) ([]events.Payload, error) {
+	var payloads []events.Payload
+	var faults problem.RowFaults
+	settled := make(map[string]int) // the row of an experiment
+	repeated := 0
+	for i := range all {
+		p, err := c.resolveListed(&all[i], i+1, settled, &repeated)
+		if err != nil {
+			faults = append(faults, problem.RowFault{Row: i + 1, Err: err})
+		}
+		payloads = append(payloads, p...)
+	}
+	switch {
+	case faults == nil:
+		return payloads, nil
+	case len(all) == 1:
+		return nil, faults[0].Err
+	}
+	return nil, faults
+}
+
+// resolveListed settles the experiments of one row, all in one way. settled are
+// those of the rows before, repeated is how many were requested again so far.
+func (c *Core) resolveListed(
+	r *Resolve, row int, settled map[string]int, repeated *int,
+) ([]events.Payload, error) {
 	list, err := c.listed(r.Experiment)
 	if err != nil {
 		return nil, err
@@ -98,15 +142,18 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 		return nil, err
 	}
 	var payloads []events.Payload
-	repeated := 0
 	for _, x := range list {
-		resolved, err := c.resolveOne(x, r, repeated)
+		if before := settled[x.ID]; before > 0 && before != row {
+			return nil, conflict(x.ID, "%s is in row %d, too", x.ID, before)
+		}
+		settled[x.ID] = row
+		resolved, err := c.resolveOne(x, r, *repeated)
 		if err != nil {
 			return nil, ofSeveral(err, list, campaign.Unresolved)
 		}
 		for _, p := range resolved {
 			if _, again := p.(*events.ExperimentRequested); again {
-				repeated++
+				*repeated++
 			}
 		}
 		payloads = append(payloads, resolved...)

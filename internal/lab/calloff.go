@@ -17,9 +17,9 @@ type Aborted struct {
 	Store    string `json:"store"`
 	// CalledOff are the experiments that are being called off by it.
 	CalledOff []string `json:"called_off"`
-	// Driven is set where a process drives the campaign, which tells the
-	// instrument.
-	Driven bool `json:"driven" doc:"Whether a process drives the campaign: the instrument is told by it, and else not yet."`
+	// Driven is set where a process drives the campaign, which gives the
+	// instrument the order.
+	Driven bool `json:"driven" doc:"Whether a process drives the campaign: without one the instrument does not get the order yet."`
 	// Error says why it failed: what the campaign has sent may go on.
 	Error string `json:"error,omitempty"`
 	// Err is that error.

@@ -203,22 +203,22 @@ func (c *Campaign) NeedsPerson(how How, driven bool) []string {
 }
 
 // calledOff says which experiments are being called off without an answer. An
-// instrument that is told of one under way is given a moment: where it has not
+// instrument that works on one is given a moment: where it has not
 // answered by then, the fate of the experiment counts as unknown.
 func (c *Campaign) calledOff(how How, driven bool) []string {
 	needs := []string{}
 	of := make(map[string][]string)
-	var told []string
+	var named []string
 	for _, x := range c.CalledOff {
 		if driven && (x.Status == campaign.Dispatched || x.Status == campaign.Started) {
 			continue
 		}
 		if of[x.Instrument] == nil {
-			told = append(told, x.Instrument)
+			named = append(named, x.Instrument)
 		}
 		of[x.Instrument] = append(of[x.Instrument], x.ID)
 	}
-	for _, instrument := range told {
+	for _, instrument := range named {
 		list := events.ExperimentList(of[instrument])
 		off := problem.Remedy{
 			Action: problem.Cancel, Subject: strings.ReplaceAll(list, " ", ""),
@@ -227,7 +227,7 @@ func (c *Campaign) calledOff(how How, driven bool) []string {
 		text := fmt.Sprintf("%s, and %s has not answered: look at it, and stop it by its own stop; "+
 			"what it has not read yet is off with `%s`", BeingCalledOff(of[instrument]), instrument, how(off))
 		if !driven {
-			text = fmt.Sprintf("%s, and %s is not told, since no process drives the campaign: "+
+			text = fmt.Sprintf("%s, and %s does not know of it, since no process drives the campaign: "+
 				"use its own stop, and `%s`", BeingCalledOff(of[instrument]), instrument, how(problem.Remedy{Action: problem.Run}))
 		}
 		needs = append(needs, text)

@@ -115,7 +115,7 @@ func (s *Story) experimentResolved(e events.Event, p *events.ExperimentResolved)
 
 // A person orders it, or what they said of the experiment leads to it.
 func (s *Story) cancellationOrdered(e events.Event, p *events.CancellationOrdered) Entry {
-	text := "called off " + p.Experiment + ": its instrument is told to stop it, and never to begin it"
+	text := "called off " + p.Experiment + ": its instrument is ordered to stop it, and never to begin it"
 	if p.EndProgram {
 		text = "called off " + p.Experiment + ": its instrument's program is to be ended"
 	}

@@ -26,7 +26,7 @@ func (a *app) cancelCommand() *cobra.Command {
 		Use:   "cancel [TARGET] EXPERIMENTS",
 		Short: "Call experiments off: the instrument never begins them any more, and stops where it can",
 		Long: `Call experiments off, one or several, all of them or none: e7, e1-e24, or e1,e3-e5.
-The order is recorded, and then the instrument is told, past everything that waits for it: it
+The order is recorded, and then the instrument gets it, past everything that waits for it: it
 never begins the experiment any more, and stops it where it can. Until it has answered the
 device gets nothing else, and ` + "`campaignd status`" + ` says what is being called off. An experiment that
 was given to no instrument yet is not performed.
@@ -74,7 +74,7 @@ func (a *app) abortCommand() *cobra.Command {
 		Use:   "abort [TARGET]",
 		Short: "Call everything off that is under way, and pause the campaign",
 		Long: `Call everything off that is under way, at once, and pause the campaign: its instrument
-is told to stop, past everything that waits for it, and nothing new begins until
+is ordered to stop, past everything that waits for it, and nothing new begins until
 ` + "`campaignd resume`" + `. With --device it is done for every campaign that uses a device, in a
 folder (default the current one), in a database, or with --server in its lab. The device
 is given by its identity or its name, as ` + "`campaignd instrument describe`" + ` has them, or by its name in
@@ -103,7 +103,7 @@ all the same, and the exit code is not 0.
 }
 
 // callsOff says what comes next of the commands that were just called off: when
-// the instrument is told, and where its answer shows.
+// the instrument gets the order, and where its answer shows.
 func (a *app) callsOff(ctx context.Context, s *session, t target, stored []events.Event) {
 	ids := lab.CalledOff(stored)
 	if len(ids) == 0 {
@@ -131,7 +131,7 @@ func (a *app) callsOff(ctx context.Context, s *session, t target, stored []event
 		}
 		return
 	}
-	say("%s: that is recorded, but no process drives the campaign, so that %s is not told yet.\n", line, instrument)
-	say("It is told as soon as `%s` drives it. Until then use the hardware's own stop.\n",
+	say("%s: that is recorded, but no process drives the campaign, so that %s does not know of it yet.\n", line, instrument)
+	say("It gets the order as soon as `%s` drives the campaign. Until then use the hardware's own stop.\n",
 		commandsOn(t)(problem.Remedy{Action: problem.Run}))
 }

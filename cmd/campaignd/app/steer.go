@@ -56,7 +56,7 @@ func (a *app) stopCommand() *cobra.Command {
 		Use:   "stop [TARGET]",
 		Short: "End the campaign for good; what is under way is awaited, or with --now called off",
 		Long: `End the campaign for good. What an instrument is doing is awaited and recorded;
-nothing new is started. With --now it is called off: the instrument is told to stop.
+nothing new is started. With --now it is called off: the instrument is ordered to stop.
 To leave a run and go on later, press Ctrl-C instead, or use ` + "`campaignd pause`" + `;
 to stop a device and go on later, ` + "`campaignd abort`" + `.
 

@@ -246,8 +246,8 @@ type auditor struct {
 	opening events.Payload // of that event
 	// reported is the experiment of which the batch has reported a result last.
 	reported string
-	resolved string  // that the batch has settled last
-	clock    []dated // of all batches
+	resolved *events.ExperimentResolved // that the batch has settled last; nil for none
+	clock    []dated                    // of all batches
 
 	// due is what the decision or event named by source led to and the log has
 	// yet to show, in the same batch.

@@ -23,7 +23,7 @@ func (a *auditor) joinsCancellation(in *identified) bool {
 	case *events.CampaignStopped:
 		return first.Reason == reason
 	case *events.ExperimentResolved:
-		return first.Reason == reason && a.settled() == in.about.Experiment
+		return a.settled() == in.about.Experiment && a.resolved.Reason == reason
 	}
 	before, calledOff := notPerformed(a.opening)
 	return calledOff && before == reason
@@ -41,7 +41,10 @@ func (a *auditor) settled() string {
 	if a.event.Cause != a.batch.ID {
 		return ""
 	}
-	return a.resolved
+	if a.resolved == nil {
+		return ""
+	}
+	return a.resolved.Experiment
 }
 
 // checkCalled holds the command and the instrument that an order or an answer

@@ -254,12 +254,10 @@ func (a *auditor) joinsRequested(in *identified, p *events.ExperimentRequested) 
 	return (p.Origin == events.OriginImport || p.Origin == events.OriginPerson) && a.joinsResult(in)
 }
 
-// joinsResolved: a person says the same of several experiments. Everything but
-// the experiment is the same, since they come from one request.
-func (a *auditor) joinsResolved(in *identified, p *events.ExperimentResolved) bool {
-	first, ok := a.opening.(*events.ExperimentResolved)
-	return ok && in.author == byPerson && first.Measurement == nil && p.Measurement == nil &&
-		first.Resolution == p.Resolution && first.Repeat == p.Repeat && first.Reason == p.Reason
+// joinsResolved: a person says what became of several experiments.
+func (a *auditor) joinsResolved(in *identified, _ *events.ExperimentResolved) bool {
+	_, ok := a.opening.(*events.ExperimentResolved)
+	return ok && in.author == byPerson && a.event.Actor == a.batch.Actor
 }
 
 // joinsNotPerformed: a person says of several experiments that they did not
@@ -278,7 +276,7 @@ func (a *auditor) tells(experiment string) bool { return a.reported != "" && a.r
 func (a *auditor) note(payload events.Payload, member, called bool) {
 	if !member {
 		a.reported = ""
-		a.resolved = ""
+		a.resolved = nil
 	}
 	switch p := payload.(type) {
 	case *events.ExperimentRequested:
@@ -289,7 +287,7 @@ func (a *auditor) note(payload events.Payload, member, called bool) {
 		*events.QuantityArrived:
 		a.reported = payload.Subject()
 	case *events.ExperimentResolved:
-		a.resolved = p.Experiment
+		a.resolved = p
 	}
 }
 

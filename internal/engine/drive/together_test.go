@@ -3,6 +3,7 @@ package drive_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -116,6 +117,71 @@ func TestPlatesAreSettledAtOnce(t *testing.T) {
 					t.Error("two acts were taken for one")
 				}
 				break
+			}
+		}
+	})
+}
+
+// Law: a plate of which some wells are known is settled in one act, each well as what became of
+// it, and its commands are called off; the act audits as one.
+func TestPlatesAreSettledByTable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sleepUntilDefined()
+		log := memlog.New()
+		def := electrolyte(t, 1, 30, unaided, fourAtOnce)
+		r := patiently(t, log, def, plates(instruments.Unknown), "the fate of e1")
+		synctest.Wait()
+		value := 7.5
+		point := r.Core().State().Experiment("e2").Parameters
+		made := maps.Clone(point)
+		for name, v := range made { // made elsewhere, of which a word is recorded in between
+			if x, ok := v.Float(); ok {
+				made[name] = definition.Number(x * 0.5)
+				break
+			}
+		}
+		stored, err := r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resolves: []engine.Resolve{
+			{Experiment: "e2", Resolution: events.ResolvedMeasured, Value: &value, Actual: made, Anyway: true, Reason: "on the display"},
+			{Experiment: "e1", Resolution: events.ResolvedFailed, Reason: "a bubble", Repeat: true},
+			{Experiment: "e3", Resolution: events.ResolvedNotPerformed, Repeat: true, Reason: "still empty"},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds := make(map[events.Kind]int)
+		for _, e := range stored {
+			kinds[e.Kind]++
+		}
+		if kinds[events.KindExperimentResolved] != 3 || kinds[events.KindExperimentRequested] != 2 ||
+			kinds[events.KindCancellationOrdered] != 3 || kinds[events.KindMeasurementFlagged] != 1 {
+			t.Fatalf("recorded %v", kinds)
+		}
+		time.Sleep(2 * time.Minute) // until nothing is under way
+		synctest.Wait()
+		sound(t, log)
+		all := history(t, log)
+		for k, e := range all {
+			if e.Sequence < stored[0].Sequence || e.Sequence > stored[len(stored)-1].Sequence {
+				continue
+			}
+			var edits []events.Event
+			switch e.Kind {
+			case events.KindExperimentResolved:
+				if e.ID != stored[0].ID {
+					edits = append(edits, edit(t, e, "reason", "somebody else looked"), edit(t, e, "repeat", nil))
+				}
+			case events.KindCancellationOrdered:
+				edits = append(edits, edit(t, e, "reason", "somebody else looked"), edit(t, e, "repeat", "e99"))
+			}
+			for _, forged := range edits {
+				if string(forged.Data) == string(e.Data) {
+					continue
+				}
+				altered := append([]events.Event{}, all...)
+				altered[k] = forged
+				if len(audit(t, altered).Mismatches) == 0 {
+					t.Errorf("%s was taken for %s", forged.Data, e.Data)
+				}
 			}
 		}
 	})

@@ -55,7 +55,7 @@ type stopInput struct {
 // and is confirmed like that.
 func (a *API) callingOff() {
 	cancel := operation("cancel", http.MethodPost, "/campaigns/{campaign}/cancel", "Call experiments off",
-		"The instrument never begins them any more, and stops where it can. That is recorded before it is told; "+
+		"The instrument never begins them any more, and stops where it can. That is recorded before it gets the order; "+
 			"until it has answered it gets nothing else. The hardware's own stop is the safety device.")
 	type input struct {
 		InCampaign
