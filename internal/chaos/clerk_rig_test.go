@@ -57,6 +57,11 @@ var requestKinds = map[string]func(*clerk, *engine.Request){
 	"Allow":   func(c *clerk, r *engine.Request) { r.Allow = &engine.Allow{Exclusion: c.excluded(), Reason: c.text()} },
 	"Anchors": func(c *clerk, r *engine.Request) { r.Anchors = c.anchors() },
 	"Attach":  func(c *clerk, r *engine.Request) { r.Attach = c.file() },
+	"Resolves": func(c *clerk, r *engine.Request) {
+		for range 1 + c.IntN(3) {
+			r.Resolves = append(r.Resolves, *c.resolution())
+		}
+	},
 	"Cancel": func(c *clerk, r *engine.Request) {
 		r.Cancel = &engine.Cancel{
 			Experiment: c.experiment(campaign.Dispatched, campaign.Started, campaign.Unresolved), Reason: c.text(),

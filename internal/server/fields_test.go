@@ -137,6 +137,16 @@ var samples = map[string][]sample{
 		{campaign: unknown, body: `{"experiment": "e1", "resolution": "not-performed", "repeat": true, "reason": "the vial is full"}`},
 		{campaign: unknown, body: `{"experiment": "e1", "resolution": "failed", "voided": "power", "reason": "the vial is full"}`},
 	},
+	"resolve-many": {
+		{campaign: unknown, body: `[{"experiment": "e1", "resolution": "measured", "value": 2.5, "sd": 0.25, "actual": {"x": 0.125, "y": 0.375, "k": "a"},
+			"further": [{"name": "pH", "value": 7.5, "unit": "one", "sd": 0.75}], "anyway": true, "reason": "on the display"}]`},
+		{campaign: forgotten, body: `[{"experiment": "e1", "resolution": "measured", "reason": "on the display",
+			"quantities": [{"name": "loss", "value": 2.5, "unit": "mL/s", "sd": 0.25}],
+			"missing": [{"name": "ph", "reason": "the electrode broke"}, {"name": "flow", "reason": "it was clogged"}]}]`},
+		{campaign: unknown, body: `[{"experiment": "e1", "resolution": "not-performed", "repeat": true, "reason": "the vial is full"}]`},
+		{campaign: unknown, body: `[{"experiment": "e1", "resolution": "failed", "voided": "power", "reason": "the vial is full"}]`},
+	},
+	"abort-device": {{campaign: unknown, body: `{"device": "none", "reason": "a leak"}`}},
 	"cancel": {
 		{campaign: unknown, body: `{"experiment": "e1", "end_program": true, "reason": "the vial is full"}`},
 		{campaign: unknown, body: `{"experiment": "e1", "voided": "power", "reason": "the vial is full"}`},
@@ -175,7 +185,7 @@ var samples = map[string][]sample{
 }
 
 // recordless are the operations that record nothing in a campaign: they only read what is sent.
-var recordless = []string{"predict", "begin-what-if", "begin-audit", "prove-growth", "verify"}
+var recordless = []string{"abort-device", "predict", "begin-what-if", "begin-audit", "prove-growth", "verify"}
 
 // reworded are fields whose text is not recorded as it is: it is looked up, or read as words.
 var reworded = []string{"answer", "order", "saw", "experiment", "exclusion"}
@@ -546,10 +556,9 @@ func (r *trier) means(f field, v any, known map[string]bool, recorded []any, say
 	say(fmt.Sprintf("is accepted and not recorded: %v", slices.Sorted(maps.Keys(got))))
 }
 
-// Law: each field of each body that the API's own document names, given a value of each kind, is
-// refused with its name, or means what it says: an empty text is no number, and nothing is
-// recorded that was not sent.
-func TestEveryField(t *testing.T) {
+// tries serves a lab with an instrument that forgets what it was given.
+func tries(t *testing.T) *trier {
+	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv(lock.Variable, t.TempDir())
 	var opened atomic.Int64
@@ -569,6 +578,14 @@ func TestEveryField(t *testing.T) {
 	t.Cleanup(func() { s.Close(); l.Close() })
 	r := &trier{client: &client{t, s.URL}}
 	r.get("/api/v1/openapi.json", &r.document)
+	return r
+}
+
+// Law: each field of each body that the API's own document names, given a value of each kind, is
+// refused with its name, or means what it says: an empty text is no number, and nothing is
+// recorded that was not sent.
+func TestEveryField(t *testing.T) {
+	r := tries(t)
 	only := os.Getenv("CAMPAIGND_OPERATION") // of the API, to try it alone
 	for path, operations := range r.document.Paths {
 		for method, operation := range operations {

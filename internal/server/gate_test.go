@@ -190,6 +190,8 @@ var mayDo = map[string]string{
 	"halt-run":        "scientist admin here",
 	"amend-campaign":  "scientist admin here",
 	"resolve":         "scientist integrator admin here",
+	"resolve-many":    "scientist integrator admin here",
+	"resolve-csv":     "scientist integrator admin here",
 	"cancel":          "scientist integrator admin here",
 	"abort-device":    "viewer expert scientist integrator auditor admin here nothing", // each campaign by its own right
 }
@@ -218,7 +220,7 @@ func (g *guarded) routes() (routes []route) {
 					r.contentType = contentType
 				}
 				r.body = map[bool]string{true: "{}", false: "name: x\n"}[r.contentType == "application/json"]
-				if r.id == "import" {
+				if r.id == "import" || r.id == "resolve-many" {
 					r.body = "[]"
 				}
 			}

@@ -60,7 +60,7 @@ func neededFor(r *engine.Request) (p accounts.Permission, act string) {
 	switch {
 	case r.Answer != nil:
 		return accounts.Answer, "" // as whom, is asked where the question is known
-	case r.Resolve != nil:
+	case r.Resolve != nil, r.Resolves != nil:
 		return accounts.Resolve, gate.ActResolve
 	case r.Cancel != nil && r.Cancel.Voided != "":
 		return accounts.Resolve, gate.ActResolve

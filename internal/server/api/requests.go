@@ -85,6 +85,12 @@ func (a *API) requests() {
 	record(a, on("resolve", "resolve", "Settle what became of an experiment",
 		"Of an experiment whose fate is unknown."),
 		func(r *engine.Resolve) engine.Request { return engine.Request{Resolve: r} })
+	record(a, on("resolve-many", "resolutions", "Settle what became of many experiments",
+		"What resolve takes of each, in one batch: all are recorded, or none, and then faults names the rows by their index."),
+		func(rows *[]engine.Resolve) engine.Request {
+			return engine.Request{Resolves: append([]engine.Resolve{}, *rows...)} // nil would ask for nothing
+		})
+	a.resolving()
 	record(a, on("exclude", "exclude", "Exclude compositions", "Nothing there is suggested any more."),
 		func(x *engine.Exclude) engine.Request { return engine.Request{Exclude: x} })
 	record(a, on("anchor", "anchors", "Name compositions at which an expert trusts their own judgment",

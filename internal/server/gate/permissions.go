@@ -103,6 +103,8 @@ var needed = map[string]Need{
 	"halt-run":        {Permission: accounts.Run, InCampaign: true},
 	"amend-campaign":  {Permission: accounts.Run, InCampaign: true, Act: ActOverride},
 	"resolve":         {Permission: accounts.Resolve, InCampaign: true, Act: ActResolve},
+	"resolve-many":    {Permission: accounts.Resolve, InCampaign: true, Act: ActResolve},
+	"resolve-csv":     {Permission: accounts.Resolve, InCampaign: true, Act: ActResolve},
 	// Who can say that an experiment did not take place can have it not take
 	// place. To say that a device was without power is confirmed like resolve.
 	"cancel": {Permission: accounts.Resolve, InCampaign: true},
