@@ -78,6 +78,8 @@ type Story struct {
 	def *definition.Campaign
 	// initial are initial answers of an expert that no entry covers yet.
 	initial initialAnswers
+	// lost are experiments that no entry covers yet.
+	lost losses
 	// reviewed is the last question whose choice was looked back at.
 	reviewed string
 	// named is the composition that an expert named last, until it is decided
@@ -190,11 +192,8 @@ func (s *Story) Entry(e events.Event, payload events.Payload) Entry {
 	return entry
 }
 
-// Tell returns what an event adds to the story: nothing for a routine event,
-// and more where it settles an earlier one. The initial answers of an expert
-// become one entry, after the last of them. It differs from Entry in its memory:
-// what it returns depends on what it was given before.
-func (s *Story) Tell(e events.Event, payload events.Payload) []Entry {
+// entries are what an event adds to the story, whatever is held back.
+func (s *Story) entries(e events.Event, payload events.Payload) []Entry {
 	entry := s.Entry(e, payload)
 	initial, ok := initialAnswerOf(payload)
 	var entries []Entry

@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -94,11 +93,9 @@ func (s *Story) experimentCancelled(_ events.Event, p *events.ExperimentCancelle
 }
 
 // It is the one event here that a person must act on.
-func (s *Story) experimentUnresolved(_ events.Event, p *events.ExperimentUnresolved) Entry {
-	return Entry{
-		Text: "the fate of " + p.Experiment + " is UNKNOWN", Reason: p.Cause,
-		Remedy: &problem.Remedy{Text: "settle it", Action: problem.Resolve, Subject: p.Experiment},
-	}
+func (s *Story) experimentUnresolved(e events.Event, p *events.ExperimentUnresolved) Entry {
+	lost, _ := lossOf(e, p)
+	return lost.entry(p.Experiment)
 }
 
 // It is a person's word on a fate that was unknown, so that it has a who and a
@@ -259,10 +256,9 @@ func (s *Story) measurementFlagged(_ events.Event, p *events.MeasurementFlagged)
 }
 
 // Waited is in seconds.
-func (s *Story) instrumentStalled(_ events.Event, p *events.InstrumentStalled) Entry {
-	waited := time.Duration(p.Waited * float64(time.Second))
-	return Entry{Text: fmt.Sprintf("%s has been silent about %s for %s",
-		p.Instrument, p.Experiment, format.Duration(waited))}
+func (s *Story) instrumentStalled(e events.Event, p *events.InstrumentStalled) Entry {
+	lost, _ := lossOf(e, p)
+	return lost.entry(p.Experiment)
 }
 
 // measured writes a result: the objective, or the declared quantities with the

@@ -229,7 +229,8 @@ func TestStory(t *testing.T) {
 // tell returns the lines that an event adds to a story.
 func tell(story *Story, actor string, payload events.Payload) string {
 	var lines []string
-	for _, entry := range story.Tell(events.Event{Kind: events.KindOf(payload), Actor: actor}, payload) {
+	told := story.Tell(events.Event{Kind: events.KindOf(payload), Actor: actor}, payload)
+	for _, entry := range append(told, story.Rest()...) {
 		lines = append(lines, entry.Line(how))
 	}
 	return strings.Join(lines, "\n")
@@ -301,5 +302,46 @@ func TestNamedAndNotTaken(t *testing.T) {
 		if again := tell(story, "engine", d); again != "" {
 			t.Errorf("%s: it says it again: %q", name, again)
 		}
+	}
+}
+
+// Law: experiments of which the same is said, one after the other, are one entry; another
+// instrument, cause or kind begins another one, and nothing is lost or told twice.
+func TestLostTogetherIsToldOnce(t *testing.T) {
+	story := NewStory(nil)
+	var got []string
+	take := func(entries []Entry) {
+		for _, entry := range entries {
+			got = append(got, entry.Line(how))
+		}
+	}
+	say := func(payload events.Payload) {
+		take(story.Tell(events.Event{Kind: events.KindOf(payload), Actor: "engine"}, payload))
+	}
+	for i := range 24 {
+		say(&events.InstrumentStalled{Experiment: events.ExperimentID(i + 1), Instrument: "reader", Waited: 60})
+	}
+	for i := range 24 {
+		say(&events.ExperimentStarted{Experiment: "e30"}) // routine, and no part of the story
+		say(&events.ExperimentUnresolved{Experiment: events.ExperimentID(i + 1), Instrument: "reader", Cause: "it jammed"})
+	}
+	say(&events.ExperimentUnresolved{Experiment: "e25", Instrument: "reader", Cause: "it broke"})
+	say(&events.ExperimentUnresolved{Experiment: "e26", Instrument: "arm", Cause: "it broke"})
+	say(&events.ExperimentFailed{Experiment: "e27", Cause: "it broke"})
+	if before := story.Rest(); before != nil {
+		t.Errorf("held back after another event: %v", before)
+	}
+	say(&events.ExperimentUnresolved{Experiment: "e28", Instrument: "arm", Cause: "it broke"})
+	take(story.Rest())
+	want := []string{
+		"reader has been silent about e1-e24 for 1 min 0 s",
+		"the fate of e1-e24 is UNKNOWN: it jammed. Look at the instrument, then `resolve e1-e24`",
+		"the fate of e25 is UNKNOWN: it broke. Look at the instrument, then `resolve e25`",
+		"the fate of e26 is UNKNOWN: it broke. Look at the instrument, then `resolve e26`",
+		"e27 failed: it broke",
+		"the fate of e28 is UNKNOWN: it broke. Look at the instrument, then `resolve e28`",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("told as\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 )
@@ -28,14 +27,4 @@ func commandsOn(t target) view.How {
 		}
 		return commandFor(r)
 	}
-}
-
-// tell returns the lines that an event adds to a story, none for an event that
-// is not worth reading on its own. Every event must be given to it in order,
-// also those whose lines are thrown away.
-func tell(story *view.Story, e events.Event, payload events.Payload) (lines []string) {
-	for _, entry := range story.Tell(e, payload) {
-		lines = append(lines, entry.Line(commandFor))
-	}
-	return lines
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/view"
 )
 
 // harmful are characters that rewrite a terminal or turn text around. FORGED stands at
@@ -228,7 +227,7 @@ func TestNothingDrawnIsHarmful(t *testing.T) {
 	l.close()
 	harmless(t, "remarks", strings.ReplaceAll(out.String(), "\nFORGED", ""))
 
-	story := view.NewStory(nil)
+	story := newTeller(nil, func(lines []string) { harmless(t, "an event", strings.Join(lines, "\n")) })
 	for _, payload := range []events.Payload{
 		&events.CampaignPaused{Reason: harmful()}, &events.ExperimentFailed{Experiment: "e1", Cause: harmful()}, &events.NoteAdded{Text: harmful()},
 	} {
@@ -237,7 +236,7 @@ func TestNothingDrawnIsHarmful(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.Actor = "person:\u202eada"
-		harmless(t, "an event", strings.Join(tell(story, e, payload), "\n"))
+		story.tell(e, payload, false)
 	}
 }
 

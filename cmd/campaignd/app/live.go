@@ -33,7 +33,7 @@ type live struct {
 	mu     sync.Mutex
 	opened bool
 	early  []string // remarks from before open, printed by it or by close
-	story  *view.Story
+	story  *teller
 	after  events.Sequence
 	review *events.ChoiceReview // the latest review of an expert's choice
 	// newest is the progress that the panel has not taken yet: the engine's
@@ -51,11 +51,11 @@ func newLive(in io.Reader, out io.Writer, after events.Sequence, interrupt func(
 	l := &live{
 		out:     out,
 		after:   after,
-		story:   view.NewStory(nil),
 		done:    make(chan struct{}),
 		waiting: make(chan struct{}, 1),
 	}
 	model := &panel{began: time.Now(), now: time.Now(), width: 80, interrupt: interrupt}
+	l.story = newTeller(nil, func(lines []string) { l.program.Send(linesMsg(lines)) })
 	l.program = tea.NewProgram(model, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	return l
 }
@@ -96,15 +96,12 @@ func (l *live) open() {
 // happened implements display. Send blocks while the panel is busy: it is called
 // by the feed, which may wait.
 func (l *live) happened(e events.Event, payload events.Payload) {
-	l.mu.Lock()
-	lines := tell(l.story, e, payload)
 	if d, ok := payload.(*events.DecisionMade); ok && d.Review != nil {
+		l.mu.Lock()
 		l.review = d.Review
+		l.mu.Unlock()
 	}
-	l.mu.Unlock()
-	if e.Sequence > l.after && len(lines) > 0 {
-		l.program.Send(linesMsg(lines))
-	}
+	l.story.tell(e, payload, e.Sequence <= l.after)
 }
 
 // stands implements display. An older progress that was not taken yet is
@@ -147,6 +144,7 @@ func (l *live) close() {
 			}
 			return
 		}
+		l.story.rest()
 		l.program.Send(closeMsg{})
 		select {
 		case <-l.done:

@@ -151,10 +151,10 @@ func (f *feed) close(last events.Sequence) {
 // own.
 type plain struct {
 	lines *console.Lines
+	story *teller
 
 	mu      sync.Mutex
 	out     io.Writer
-	story   *view.Story
 	after   events.Sequence // what came before was printed by an earlier process
 	waiting string          // the last wait for a person that was printed
 	// now is where the campaign stands. silent names the open questions that no
@@ -172,7 +172,9 @@ type plain struct {
 func newPlain(in io.Reader, out io.Writer, after events.Sequence, t target) *plain {
 	lines := console.NewLines(in, out, isTerminal(in))
 	lines.Size = sizeOf(out)
-	return &plain{story: view.NewStory(nil), target: t, lines: lines, out: out, after: after}
+	p := &plain{target: t, lines: lines, out: out, after: after}
+	p.story = newTeller(nil, func(lines []string) { p.remark(strings.Join(lines, "\n")) })
+	return p
 }
 
 // open implements display: lines need no preparation.
@@ -181,15 +183,7 @@ func (p *plain) open() {}
 // happened implements display. The story is brought forward by all events, and
 // printed from those that are new.
 func (p *plain) happened(e events.Event, payload events.Payload) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	lines := tell(p.story, e, payload)
-	if e.Sequence <= p.after {
-		return
-	}
-	for _, line := range lines {
-		fmt.Fprintln(p.out, line)
-	}
+	p.story.tell(e, payload, e.Sequence <= p.after)
 }
 
 // stands prints what a person must do before the campaign goes on, once each
@@ -252,6 +246,7 @@ func (p *plain) remark(text string) {
 
 // close implements display.
 func (p *plain) close() {
+	p.story.rest()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.slow != nil {

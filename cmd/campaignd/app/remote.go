@@ -17,7 +17,6 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/view"
 )
 
 // With --server a command is about a campaign of a server. It works as with a
@@ -258,11 +257,12 @@ func (a *app) runRemote(ctx context.Context, t target, seed *uint64) error {
 // tellStory prints what happens in a campaign until it has ended, or ctx is
 // done. An interrupt is no error here.
 func (a *app) tellStory(ctx context.Context, s *session) error {
-	story := view.NewStory(nil)
 	out := a.stdout
 	if a.json {
 		out = a.stderr
 	}
+	story := newTeller(nil, func(lines []string) { fmt.Fprintln(out, strings.Join(lines, "\n")) })
+	defer story.rest()
 	// A core is folded besides, because an event that ends a campaign may be
 	// followed by one that has it go on: only the state after the last event
 	// says that it is over.
@@ -272,9 +272,7 @@ func (a *app) tellStory(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		for _, line := range tell(story, e, payload) {
-			fmt.Fprintln(out, line)
-		}
+		story.tell(e, payload, false)
 		if err := core.Apply(e); err != nil {
 			return err
 		}

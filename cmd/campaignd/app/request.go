@@ -287,16 +287,19 @@ func (a *app) printRecorded(ctx context.Context, s *session, stored []events.Eve
 	if err != nil {
 		return err
 	}
-	story := view.NewStory(def)
+	story := newTeller(def, func(lines []string) {
+		for _, line := range lines {
+			a.printf("%s\n", line)
+		}
+	})
 	for _, e := range stored {
 		payload, err := events.Decode(e)
 		if err != nil {
 			return err
 		}
-		for _, line := range tell(story, e, payload) {
-			a.printf("%s\n", line)
-		}
+		story.tell(e, payload, false)
 	}
+	story.rest()
 	if becomes != nil {
 		for _, line := range becomes.Lines() {
 			a.printf("%s\n", line)
