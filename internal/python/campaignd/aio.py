@@ -242,6 +242,8 @@ class AsyncCampaign(_Waiting):
     pause = _of_campaign(Campaign.pause)
     resume = _of_campaign(Campaign.resume)
     stop = _of_campaign(Campaign.stop)
+    abort = _of_campaign(Campaign.abort)
+    cancel = _of_campaign(Campaign.cancel)
     note = _of_campaign(Campaign.note)
     exclude = _of_campaign(Campaign.exclude)
     allow = _of_campaign(Campaign.allow)

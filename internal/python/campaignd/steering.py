@@ -35,9 +35,33 @@ class Steering:
         """End a pause."""
         return self._record("resume", reason=reason or None)
 
-    def stop(self, reason: str = "") -> list[JSON]:
-        """End the campaign for good."""
-        return self._record("stop", reason=reason or None)
+    def stop(self, reason: str = "", *, now: bool = False) -> list[JSON]:
+        """End the campaign for good. What is under way is awaited, or with now=True called off."""
+        return self._record("stop", reason=reason or None, now=now or None)
+
+    def abort(self, reason: str = "") -> list[JSON]:
+        """Call everything off that is under way, and pause. The hardware's own stop is the safety
+        device."""
+        return self._record("abort", reason=reason or None)
+
+    def cancel(
+        self,
+        experiments: Experiment | str,
+        reason: str = "",
+        *,
+        end_program: bool = False,
+        voided: str = "",
+    ) -> list[JSON]:
+        """Call experiments off, "e7" or "e1-e24": the instrument never begins them any more, and
+        stops where it can. Where it does not answer, end_program=True ends its program, and
+        voided="power" says that the device was without power."""
+        return self._record(
+            "cancel",
+            experiment=getattr(experiments, "id", experiments),
+            reason=reason or None,
+            end_program=end_program or None,
+            voided=voided or None,
+        )
 
     def note(self, text: str, about: str = "") -> list[JSON]:
         """Add a remark to the record, about an experiment, question or decision."""
@@ -89,13 +113,36 @@ class Steering:
         return list(answer["recorded"] or ())
 
     def resolve(
-        self, /, experiment: str, resolution: str, reason: str = "", **more: Any
+        self,
+        /,
+        experiment: str = "",
+        resolution: str = "",
+        reason: str = "",
+        *,
+        table: Any = None,
+        **more: Any,
     ) -> list[JSON]:
         """Settle an experiment whose fate is unknown: measured (with value=…), failed, infeasible,
-        not-performed."""
-        return self._record(
-            "resolve", experiment=experiment, resolution=resolution, reason=reason or None, **more
-        )
+        not-performed.
+
+        A table settles each as its row says: the text of a CSV file or a DataFrame, with the
+        columns experiment and outcome, or those of a result. Then experiment and resolution are of
+        those that it leaves alone, if any: resolve("e1-e24", "not-performed", table=frame).
+        """
+        if table is None:
+            return self._record(
+                "resolve",
+                experiment=experiment,
+                resolution=resolution,
+                reason=reason or None,
+                **more,
+            )
+        given = {"experiments": experiment, "resolution": resolution, "reason": reason, **more}
+        query = {n: "true" if x is True else str(x) for n, x in given.items() if x}
+        path = self._path + "/resolutions/csv"
+        text = as_csv(table, "resolve")
+        answer = self.client._json("POST", path, query, text.encode(), "text/csv")
+        return list(answer["recorded"] or ())
 
     def correct(self, /, experiment: str, reason: str, **how: Any) -> list[JSON]:
         """Say that an experiment ended otherwise: value=…, quantities=…, outcome=…, actual=…,
@@ -128,19 +175,11 @@ class Steering:
         >>> len(campaign.import_csv(earlier)["rows"])
         1
         """
-        if hasattr(table, "to_csv"):  # pandas
-            table = table.to_csv(index=False)
-        elif hasattr(table, "write_csv"):  # polars
-            table = table.write_csv()
-        if not isinstance(table, str):
-            raise TypeError(
-                "import_csv takes the text of a CSV file or a DataFrame, "
-                f"and this is a {type(table).__name__}"
-            )
+        text = as_csv(table, "import_csv")
         flags = (("again", again), ("once", once), ("anyway", anyway), ("preview", preview))
         query = {name: "true" for name, on in flags if on}
         path = self._path + "/import/csv"
-        return self.client._json("POST", path, query, table.encode(), "text/csv")
+        return self.client._json("POST", path, query, text.encode(), "text/csv")
 
     # Files: spectra, traces, photos.
 
@@ -206,6 +245,20 @@ def _float(name: str, x: Any) -> float:
     if isinstance(x, str) and "_" in x:  # Python reads 12_5 as 125
         raise ValueError(f"{name}: {x!r} is not a number")
     return float(x)
+
+
+def as_csv(table: Any, of: str) -> str:
+    """A table as the text of a CSV file: that text, or a pandas or polars DataFrame."""
+    if hasattr(table, "to_csv"):  # pandas
+        table = table.to_csv(index=False)
+    elif hasattr(table, "write_csv"):  # polars
+        table = table.write_csv()
+    if not isinstance(table, str):
+        raise TypeError(
+            f"{of} takes the text of a CSV file or a DataFrame, "
+            f"and this is a {type(table).__name__}"
+        )
+    return table
 
 
 def quantities_as_json(

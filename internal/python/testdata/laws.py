@@ -166,6 +166,23 @@ class Campaigns(unittest.TestCase):
         for text in shown:
             self.assertNotIn("<script", text)
 
+    def test_what_is_under_way_can_be_stopped(self):
+        c = served(self).begin(**BENCH)
+        e = c.ask()
+        called_off = c.cancel(e, "the wrong bottle")
+        self.assertTrue(called_off)
+        for event in called_off:
+            self.assertEqual((event["subject"], event["data"]["reason"]), (e.id, "the wrong bottle"))
+        with self.assertRaisesRegex(Problem, "give one of the two"):
+            c.cancel(e.id, end_program=True, voided="power")
+        with self.assertRaisesRegex(Problem, "only an experiment whose fate is unknown"):
+            c.resolve(table="experiment,outcome\ne1,failed\n", reason="it fell")
+        with self.assertRaisesRegex(TypeError, "resolve takes the text of a CSV file"):
+            c.resolve(table=3)
+        self.assertEqual(c.abort("smoke")[0]["type"], "campaignd.campaign.paused")
+        self.assertEqual(c.status()["status"], "paused")
+        self.assertEqual(c.stop("smoke", now=True)[0]["type"], "campaignd.campaign.stopped")
+
     def test_numbers_are_read_as_people_write_them(self):
         c = served(self).begin(**BENCH)
         c.tell(c.ask(), "9,4", sd="0.1")
