@@ -278,8 +278,8 @@ func heldBack(s *campaign.State, again *campaign.Experiment) bool {
 }
 
 // firstCalledOff is what a campaign waits for: before anything else for the
-// answer that what is being called off never begins. A person who waits at the
-// device must not read that the campaign waits for something else.
+// answer that commands are called off. A person who waits at the device must not
+// read that the campaign waits for something else alone.
 func firstCalledOff(s *campaign.State, w World, wait Wait) Wait {
 	off := s.BeingCalledOff()
 	if off == nil {
@@ -289,12 +289,22 @@ func firstCalledOff(s *campaign.State, w World, wait Wait) Wait {
 	for _, x := range off {
 		ids = append(ids, x.ID)
 	}
-	wait.For = fmt.Sprintf("%s to answer that %s will not begin any more", off[0].Instrument, events.ExperimentList(ids))
-	wait.Remedies = nil
-	if why := w.CallingOff[off[0].ID].Why; why != "" {
-		wait.For += " (" + why + ")"
-		wait.Remedies = voidRemedies(off[0])
+	is := "is"
+	if len(ids) > 1 {
+		is = "are"
 	}
+	text := fmt.Sprintf("%s to answer that %s %s called off", off[0].Instrument, events.ExperimentList(ids), is)
+	var remedies []problem.Remedy
+	if why := w.CallingOff[off[0].ID].Why; why != "" {
+		text += " (" + why + ")"
+		remedies = voidRemedies(off[0])
+	}
+	if s.Status == campaign.Paused {
+		text += ", and for " + wait.For
+		remedies = append(remedies, wait.Remedies...)
+	}
+	wait.For = text
+	wait.Remedies = remedies
 	return wait
 }
 
