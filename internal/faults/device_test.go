@@ -23,7 +23,9 @@ type deviceTrial struct {
 }
 
 // alone takes the queue of the devices away: the locks of each machine are left.
-var alone = []edit{{"internal/lab/member.go", "s.lab.devices.Store(s.lab.relative(s.path))", "nil"}}
+var alone = []edit{{"internal/lab/devices.go",
+	"if h.options.Devices != nil || !store.InDatabase(h.address) {\n\t\treturn h.options.Devices.Campaign(name), nil",
+	"if true {\n\t\treturn nil, nil"}}
 
 // lineCampaigns are the campaigns that want the device.
 const lineCampaigns = 4
@@ -36,14 +38,16 @@ func runDevice(t *testing.T, program string, capacity, experiments, kills int) d
 	r := newLab(t, 1, program, fmt.Sprintf(
 		"instruments:\n  line: {process: {command: [\"true\"]}, capacity: %d}\n", capacity))
 	ctx := r.atHome()
+	files := make(map[string]string)
 	for i := range lineCampaigns {
 		name := fmt.Sprint("line", i)
 		settings := r.instrument(name, testinstrument.Options{
 			Latency: definition.Duration(20 * time.Millisecond), Real: true, Room: filepath.Join(r.folder, "room"),
 		})
 		text := campaignText(name, "sobol", experiments, fmt.Sprintf(`{"lab": "line", "process": %s}`, settings))
-		r.begin(ctx, name, strings.Replace(text, "experiments: 100000", fmt.Sprintf("experiments: %d", experiments), 1))
+		files[name] = strings.Replace(text, "experiments: 100000", fmt.Sprintf("experiments: %d", experiments), 1)
 	}
+	r.beginAll(ctx, files) // so that they want it at the same time
 	trial := deviceTrial{}
 	for ; trial.kills < kills; trial.kills++ {
 		r.between(time.Second, 2*time.Second)
@@ -138,9 +142,14 @@ func TestOneDeviceControl(t *testing.T) {
 	if os.Getenv("CAMPAIGND_FAULTS") == "" {
 		t.Skip("it is made with the many trials: set CAMPAIGND_FAULTS")
 	}
-	trial := runDevice(t, product(t, alone), 1, 80/lineCampaigns, 0)
-	t.Logf("%d experiments, %d acts: %d acts at a device at work", trial.measured, trial.acts, trial.met)
-	if trial.met == 0 {
-		t.Fatal("no act began on a device at work, of what must have some: this run proves nothing")
+	program := product(t, alone)
+	const tries = 3
+	for range tries {
+		trial := runDevice(t, program, 1, 160/lineCampaigns, 0)
+		t.Logf("%d experiments, %d acts: %d acts at a device at work", trial.measured, trial.acts, trial.met)
+		if trial.met > 0 {
+			return
+		}
 	}
+	t.Fatalf("no act began on a device at work in %d trials, which must have some: this run proves nothing", tries)
 }

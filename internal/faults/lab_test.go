@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -436,16 +438,31 @@ func (p *person) request(ctx context.Context, campaign, path, contentType, key, 
 // begin begins a campaign, and has people look after it.
 func (r *labTrial) begin(ctx context.Context, name, file string) {
 	r.Helper()
-	p := r.person()
-	r.campaigns = append(r.campaigns, name)
-	began, cancel := context.WithTimeout(ctx, goOnTime)
-	defer cancel()
-	if a := p.request(began, name, "", "application/yaml", "begin-"+name, file); a.status/100 != 2 {
-		r.Fatalf("the campaign %s is not begun: %d %s", name, a.status, a.text)
-	}
-	r.people.Go(func() { p.attend(ctx, name) })
+	r.beginAll(ctx, map[string]string{name: file})
 	note := r.person()
 	r.people.Go(func() { note.remark(ctx, name) })
+}
+
+// beginAll begins campaigns at the same time, by their files, and has people look after them.
+func (r *labTrial) beginAll(ctx context.Context, files map[string]string) {
+	r.Helper()
+	began, cancel := context.WithTimeout(ctx, goOnTime)
+	defer cancel()
+	var begins sync.WaitGroup
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		p := r.person()
+		r.campaigns = append(r.campaigns, name)
+		begins.Go(func() {
+			if a := p.request(began, name, "", "application/yaml", "begin-"+name, files[name]); a.status/100 != 2 {
+				r.Errorf("the campaign %s is not begun: %d %s", name, a.status, a.text)
+				return
+			}
+			r.people.Go(func() { p.attend(ctx, name) })
+		})
+	}
+	if begins.Wait(); r.Failed() {
+		r.FailNow()
+	}
 }
 
 // remark adds a note now and then, and sends it once more.
