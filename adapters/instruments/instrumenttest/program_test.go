@@ -296,7 +296,7 @@ func (p *program) perform(j *job) {
 		p.end(j, measurement(j, 10*j.salt))
 	}
 	lasts := actLasts
-	if slices.Contains([]string{"twohands", "redo", "onechannel", "busy"}, p.mode) {
+	if slices.Contains([]string{"twohands", "redo", "onechannel", "busy", "third"}, p.mode) {
 		lasts = actOutlasts
 	}
 	select {

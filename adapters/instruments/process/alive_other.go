@@ -10,3 +10,6 @@ func endProcess(int) {}
 func running(int, string) bool { return false }
 
 func birth(int) string { return "" }
+
+// stopped: what cannot be stopped is not waited for.
+func stopped(int) bool { return true }

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -34,6 +37,18 @@ func endProcess(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 func birth(pid int) string {
 	_, began := stat(pid)
 	return began
+}
+
+// stopped reports whether all threads of a process stand still, where the system
+// says so (only Linux does); elsewhere it believes the signal. A thread that the
+// signal has not reached yet would answer another request.
+func stopped(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	return !slices.ContainsFunc(threads, func(path string) bool {
+		thread, err := strconv.Atoi(filepath.Base(path))
+		state, _ := stat(thread)
+		return err == nil && state != "T" && state != ""
+	})
 }
 
 // stat reads the state of a process and the time it began, from Linux's /proc;

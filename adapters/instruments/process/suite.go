@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
@@ -32,7 +33,11 @@ func (i *Instrument) Kill(ctx context.Context, severed bool) error {
 	}
 }
 
-// Hold implements [instruments.Holder] for the whole process group.
+// holdWithin is how long the system may take to stop a program.
+const holdWithin = 5 * time.Second
+
+// Hold implements [instruments.Holder] for the whole process group. It returns once
+// the program stands still: a busy machine takes its time to tell all threads.
 func (i *Instrument) Hold() (release func(), err error) {
 	i.mu.Lock()
 	p := i.peer
@@ -40,7 +45,12 @@ func (i *Instrument) Hold() (release func(), err error) {
 	if p == nil {
 		return nil, errors.New(i.host.Name() + " is not running")
 	}
-	return p.Hold()
+	release, err = p.Hold()
+	limit := time.Now().Add(holdWithin)
+	for err == nil && !stopped(p.Cmd.Process.Pid) && time.Now().Before(limit) {
+		time.Sleep(time.Millisecond)
+	}
+	return release, err
 }
 
 // Redeliver implements [instruments.Redeliverer]. Nothing that this adapter
