@@ -93,7 +93,7 @@ func TestDeviceOfAnUnknownFate(t *testing.T) {
 		t.Fatalf("%d commands were sent", n)
 	}
 	resolve := engine.Request{Actor: "person:ada", Resolve: &engine.Resolve{
-		Experiment: "e1", Resolution: events.ResolvedNotPerformed,
+		Experiment: "e1", Resolution: events.ResolvedNotPerformed, Voided: events.VoidedByPower, // it is halted: no process calls it off
 	}}
 	if _, err := first.Submit(t.Context(), resolve); err != nil {
 		t.Fatal(err)

@@ -346,7 +346,7 @@ func TestSharedDeviceSurvivesAKill(t *testing.T) {
 				b.mu.Lock()
 				b.held, b.working = false, make(map[string]string)
 				b.mu.Unlock()
-				resolve := engine.Resolve{Experiment: "e1", Resolution: events.ResolvedNotPerformed}
+				resolve := engine.Resolve{Experiment: "e1", Resolution: events.ResolvedNotPerformed, Voided: events.VoidedByPower}
 				if _, err := b.Submit(t.Context(), "ada", engine.Request{Actor: "person:ada", Resolve: &resolve}); err != nil {
 					t.Fatal(err)
 				}
