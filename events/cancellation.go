@@ -33,16 +33,16 @@ type CancellationAnswered struct {
 	By         Voided `json:"by"`
 	// Instrument is the one that was called; empty where a person answers.
 	Instrument string `json:"instrument,omitempty"`
-	// Fate is what the instrument said, asked once more after it had answered,
-	// became of the command: as in [RecoveredCommand]. It is empty where it was
-	// not asked, since its outcome was awaited or a person answers.
+	// Fate is the instrument's word on the command, asked once more after it had
+	// answered: as in [RecoveredCommand]. It is empty where no one asked, since the
+	// outcome was awaited or a person answers.
 	Fate   string `json:"fate,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// InstrumentAnswered is what an instrument said of a command when that came too
-// late: the start was given up, or a person had settled the experiment. It
-// changes no result.
+// InstrumentAnswered is an instrument's word on a command that came too late: the
+// start was given up, or a person had settled the experiment. It changes no
+// result.
 type InstrumentAnswered struct {
 	Experiment string `json:"experiment"`
 	Command    string `json:"command"`

@@ -32,7 +32,7 @@ type Cancel struct {
 	Reason     string        `json:"reason,omitempty"`
 }
 
-// check says what is wrong with the request whatever the campaign is.
+// check finds faults of the request that no state of a campaign mends.
 func (r *Cancel) check() error {
 	if r.EndProgram && r.Voided != "" {
 		return invalid("a device without power needs no end of its program: give one of the two")
@@ -151,8 +151,8 @@ func DevicesOf(s *campaign.State) (names []string) {
 	return names
 }
 
-// voidBeforeAnything is what a person's word on an unknown fate leads to: the
-// command is called off before anything else is sent, unless it is at rest.
+// voidBeforeAnything returns the consequence of a person's word on an unknown fate:
+// the command is called off before anything else is sent, unless it is at rest.
 // repeat is the experiment that repeats it, or "". A person at the bench
 // is not called off: they have just said what they did.
 func (c *Core) voidBeforeAnything(x *campaign.Experiment, r *Resolve, repeat string) []events.Payload {
@@ -169,9 +169,9 @@ func (c *Core) voidBeforeAnything(x *campaign.Experiment, r *Resolve, repeat str
 	}}
 }
 
-// CalledOff is what is recorded once a command that was called off cannot begin
-// any more, with how it ended where that is not recorded otherwise: ended is nil
-// where it is not known, or is awaited by another.
+// CalledOff returns the record of a command that was called off and cannot begin
+// any more, with its outcome where no other event will hold it: ended is nil where
+// the outcome is unknown, or another goroutine awaits it.
 func (c *Core) CalledOff(
 	experiment string, by events.Voided, fate instruments.Fate, ended *instruments.Outcome,
 	from instruments.Description,
@@ -189,7 +189,7 @@ func (c *Core) CalledOff(
 	return payloads
 }
 
-// Confirmed is what is recorded where an instrument confirms a start that was
+// Confirmed returns the record of an instrument's confirmation of a start that was
 // given up.
 func (c *Core) Confirmed(experiment, command string) []events.Payload {
 	x := c.State().Experiment(experiment)

@@ -31,7 +31,7 @@ type Resolve struct {
 	Anyway bool `json:"anyway,omitempty"`
 }
 
-// check says what is wrong with the request whatever the campaign is.
+// check finds faults of the request that no state of a campaign mends.
 func (r *Resolve) check() error {
 	if err := CheckComposition("actual", r.Actual); err != nil {
 		return err

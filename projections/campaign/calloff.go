@@ -26,8 +26,8 @@ type CallOff struct {
 	Settled bool `json:"settled,omitempty"`
 	// Voided is why the command cannot begin any more, empty while it may.
 	Voided events.Voided `json:"voided,omitempty"`
-	// Fate is what the instrument said after that became of it, empty where it was
-	// not asked.
+	// Fate is the instrument's word on the command after that, empty where no one
+	// asked.
 	Fate string `json:"fate,omitempty"`
 	// Over is set where an outcome of the instrument made an answer needless.
 	Over bool `json:"over,omitempty"`
@@ -108,7 +108,7 @@ func callOff(_ *State, x *Experiment, e events.Event, p *events.CancellationOrde
 	x.CallOff = &order
 }
 
-// answerable says what is wrong with the word that a command is void.
+// answerable checks the word that a command is void.
 func answerable(_ *State, x *Experiment, p *events.CancellationAnswered) (problem string) {
 	if x != nil && x.Command != "" && p.By != events.VoidedByPower && !x.BeingCalledOff() {
 		return fmt.Sprintf("experiment %s is not being called off", x.ID)

@@ -6,9 +6,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// What is called off is legal where the log shows each step: an order of a
-// person's, an answer to it, and nothing sent to the device in between. Whether
-// the instrument truly answered, no log can show.
+// A call-off is legal where the log shows each step: a person's order, an answer
+// to it, and nothing sent to the device in between. Whether the instrument truly
+// answered, no log can show.
 
 // joinsCancellation: a person calls several commands off, or all with the
 // campaign, or what they have just settled.

@@ -192,8 +192,8 @@ func (m notCalledOff) apply(ctx context.Context, r *Runner) error {
 	return r.appendTraced(ctx, "instrument:"+x.Instrument, x.LastEvent, x.Trace, payloads...)
 }
 
-// hear hears what the instrument says of starts that were given up, for as long
-// as the run lasts.
+// hear listens for confirmations of starts that were given up, for as long as the
+// run lasts.
 func (c *couriers) hear(t *team) {
 	witness, ok := c.instrument.(instruments.Confirmer)
 	if !ok {

@@ -308,7 +308,7 @@ func (r *Runner) world() engine.World {
 // wait takes one message or one result, or returns at the deadline.
 //
 // While a decision is exclusive the inbox is a nil channel, which never
-// delivers: only the decision, the lease, deadlines and what is called off are
+// delivers: only the decision, the lease, deadlines and orders to call off are
 // heard. until is compared with the runner's clock, the timer with the machine's.
 func (r *Runner) wait(ctx context.Context, until time.Time) error {
 	var timeout, slow <-chan time.Time
