@@ -80,7 +80,7 @@ func TestClerkKnowsEveryRequest(t *testing.T) {
 		}
 	}
 	for i := range definitions.NumField() {
-		if f := definitions.Field(i); amendments[f.Name] == nil {
+		if f := definitions.Field(i); f.Tag.Get("json") != "-" && amendments[f.Name] == nil {
 			t.Errorf("no clerk amends %s", f.Name)
 		}
 	}
