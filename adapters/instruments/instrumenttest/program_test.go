@@ -81,9 +81,8 @@ type runBefore struct {
 
 // next replaces what is left of the run before, and returns it.
 func (r *runBefore) next(j *job, value float64) (before runBefore) {
-	data, err := os.ReadFile("before")
-	if err == nil {
-		err = json.Unmarshal(data, r)
+	if data, err := os.ReadFile("before"); err == nil { // the first run finds none
+		_ = json.Unmarshal(data, r)
 	}
 	before = *r
 	r.Runs++
@@ -94,7 +93,8 @@ func (r *runBefore) next(j *job, value float64) (before runBefore) {
 		r.Values = map[string]float64{}
 	}
 	r.Values[j.parameters] = value
-	if data, err = json.Marshal(r); err == nil {
+	data, err := json.Marshal(r)
+	if err == nil {
 		err = os.WriteFile("before", data, 0o666)
 	}
 	if err != nil {
