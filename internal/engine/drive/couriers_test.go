@@ -122,3 +122,30 @@ func TestCouriersExamples(t *testing.T) {
 		t.Error("the loop hears nothing of it")
 	}
 }
+
+// Law: what was called off is not started again, also where nothing physical has happened: a
+// simulation that has forgotten its command is told nothing.
+func TestCouriersStartNothingThatIsOff(t *testing.T) {
+	s := newFixture(t).core.State()
+	x := &s.Experiments[0]
+	x.Command = "small/e1"
+	x.Status = campaign.Started
+	x.CallOff = &campaign.CallOff{Order: "7"}
+	e := evidenceOf(x, instruments.Description{Simulated: true})
+	sent := sending{newTeam(t), startless{t: t}, engine.CommandOf(s, x), e, guard{}}
+	outcome, err := sent.startAndAwait(t.Context(), instruments.FateNotStarted, false)
+	if err != nil || outcome.Status != instruments.Cancelled {
+		t.Errorf("it ends as %+v, %v", outcome, err)
+	}
+}
+
+// startless is an instrument that must not be started.
+type startless struct {
+	absent
+	t *testing.T
+}
+
+func (s startless) Start(context.Context, instruments.Command) error {
+	s.t.Error("it was started")
+	return nil
+}
