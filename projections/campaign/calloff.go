@@ -151,6 +151,7 @@ func heard(s *State, x *Experiment, _ events.Event, p *events.InstrumentAnswered
 	}
 	switch said := ExperimentStatus(p.Answer); {
 	case x.Status.Open(), said == x.Status:
+	case said.CalledOff(): // a device that has forgotten denies what it is asked to call off
 	case said == Started && !x.Status.CalledOff(): // it took place, and that is known
 	default:
 		s.Contradicted = x.ID

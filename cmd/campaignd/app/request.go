@@ -98,7 +98,8 @@ func (a *app) printSoFar(ctx context.Context, t target, stored []events.Event) e
 func (a *app) afterwards(ctx context.Context, s *session, t target, stored []events.Event) error {
 	local, ours := s.Store.(*lab.Local)
 	if !ours {
-		return a.sayOutside(ctx, s, stored) // the process that runs the campaign sees to the rest
+		a.sayOutside(ctx, s, stored) // the process that runs the campaign sees to the rest
+		return nil
 	}
 	// The whole log is folded for one question: whether the campaign had ended
 	// before these events, and whether it has now. Only a campaign that had
@@ -142,20 +143,20 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 	return nil
 }
 
-// sayOutside prints the lines of [outsideOf] for a campaign that another process runs.
-func (a *app) sayOutside(ctx context.Context, s *session, stored []events.Event) error {
+// sayOutside prints the lines of [outsideOf] for a campaign that another process runs. That
+// one may have ended by now: the request is recorded, and this is no more than a help.
+func (a *app) sayOutside(ctx context.Context, s *session, stored []events.Event) {
 	brings := func(e events.Event) bool { return measures[e.Kind] }
 	if a.json || !slices.ContainsFunc(stored, brings) {
-		return nil
+		return
 	}
 	core, err := s.core(ctx)
 	if err != nil {
-		return err
+		return
 	}
 	for _, line := range outsideOf(core.State(), stored) {
 		a.printf("%s\n", line)
 	}
-	return nil
 }
 
 // measures are the kinds of events that say what was made.

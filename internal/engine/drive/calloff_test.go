@@ -581,6 +581,7 @@ func calledOff(t *testing.T) (all []events.Event) {
 		latest := func(status campaign.ExperimentStatus) string { // once the latest is that
 			t.Helper()
 			for range 6000 {
+				synctest.Wait() // until the campaign stands still, and its state is the newest
 				if xs := a.experiments(); len(xs) > 0 && xs[len(xs)-1].Status == status {
 					return xs[len(xs)-1].ID
 				}
@@ -595,6 +596,7 @@ func calledOff(t *testing.T) (all []events.Event) {
 		paused := func() {
 			t.Helper()
 			for range 6000 {
+				synctest.Wait()
 				if a.isPaused() {
 					return
 				}
