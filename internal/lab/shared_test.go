@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,8 +74,9 @@ func (r *robot) mayEnd(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	waiting := 0
-	for _, waits := range r.waits {
-		if waits {
+	atWork := slices.Collect(maps.Values(r.working))
+	for name, waits := range r.waits {
+		if waits && !slices.Contains(atWork, name) { // else it has its turn, and did not say so yet
 			waiting++
 		}
 	}

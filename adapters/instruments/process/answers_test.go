@@ -383,6 +383,7 @@ func TestOpenedByItsDriver(t *testing.T) {
 	def := campaign
 	def.Instrument.Driver = process.Choose(cfg)
 	store := t.TempDir()
+	makeStore(t, store)
 	open := func(def definition.Campaign, acts string) (instruments.Instrument, error) {
 		return process.Driver.Open(t.Context(), def, instruments.Environment{
 			Folder: dir, Store: store, Acts: acts, Logf: func(string, ...any) {},

@@ -89,9 +89,11 @@ func (f fileRecord) replace(_, next []byte) (done bool, err error) {
 	return err == nil, err
 }
 
+// ready holds off for an empty folder, too: with this file alone it would be no store and
+// not be made one, if campaignd was killed just then.
 func (f fileRecord) ready() bool {
-	_, err := os.Stat(filepath.Dir(string(f)))
-	return err == nil
+	exists, err := store.Exists(filepath.Dir(string(f)))
+	return exists && err == nil
 }
 
 func (fileRecord) host() string { return "" }

@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/testinstrument"
 )
 
@@ -223,9 +224,7 @@ func TestEarlierInstanceIsTold(t *testing.T) {
 	told := func(book *logbook) bool { return strings.Contains(book.String(), "earlier instance") }
 
 	first, book := run()
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	makeStore(t, folder)
 	ctx := within(t, 20*time.Second)
 	if err := first.Start(ctx, command(1)); err != nil {
 		t.Fatal(err)
@@ -260,7 +259,8 @@ func TestRecordFromTheFirstWord(t *testing.T) {
 	cfg, _ := misbehaving(t, "talks nonsense")
 	inst, _ := open(t, cfg)
 	inst.Hurry()
-	folder := t.TempDir()
+	folder := filepath.Join(t.TempDir(), "store")
+	makeStore(t, folder)
 	inst.KeepRecord(folder)
 	if _, err := inst.Describe(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
@@ -274,6 +274,33 @@ func TestRecordFromTheFirstWord(t *testing.T) {
 	}
 	if text := strings.Join(noted(folder, "instrument.json"), ""); strings.Contains(text, "pid") {
 		t.Errorf("nothing runs, and the record holds %s", text)
+	}
+}
+
+// makeStore makes a folder that holds something, as that of a store does.
+func makeStore(t *testing.T, folder string) {
+	t.Helper()
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "MANIFEST"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Law: the record makes no store of a folder: where campaignd was killed before there was one, the
+// next run finds the folder as it was, empty.
+func TestRecordMakesNoStore(t *testing.T) {
+	cfg, _ := misbehaving(t, "talks nonsense")
+	inst, _ := open(t, cfg)
+	inst.Hurry()
+	folder := t.TempDir()
+	inst.KeepRecord(folder)
+	if _, err := inst.Describe(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if exists, err := store.Exists(folder); exists || err != nil {
+		t.Errorf("the folder is taken for a store: %v", err)
 	}
 }
 
