@@ -180,7 +180,10 @@ func (d *device) Deliver(ctx context.Context, cmd instruments.Command, names []s
 	}
 	var out instruments.Delivery
 	for _, name := range names {
-		q := definition.Quantity{Name: name, Value: 100 + 50*r.Float64(), Unit: d.world.Definition.Quantity(name).Unit}
+		q := definition.Quantity{Name: name, Value: 100 + 50*r.Float64()}
+		if declared := d.world.Definition.Quantity(name); declared != nil { // else by an amendment
+			q.Unit = declared.Unit
+		}
 		switch r.IntN(6) {
 		case 0:
 			return out, errOff

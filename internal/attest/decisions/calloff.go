@@ -29,10 +29,12 @@ func (a *auditor) joinsCancellation(in *identified) bool {
 	return calledOff && before == reason
 }
 
-// joinsHeard: the instrument said how a command ended once it was called off.
+// joinsHeard: the instrument said how a command ended once it was called off. What
+// it says by itself in the same instant has a span of its own.
 func (a *auditor) joinsHeard(in *identified, p *events.InstrumentAnswered) bool {
 	first, ok := a.opening.(*events.CancellationAnswered)
-	return ok && first.Experiment == p.Experiment && a.event.Actor == a.batch.Actor
+	return ok && first.Experiment == p.Experiment && a.event.Actor == a.batch.Actor &&
+		a.event.Trace == a.batch.Trace
 }
 
 // settled is the experiment that the batch of the present event has settled last;
@@ -142,6 +144,27 @@ func (a *auditor) checkHeard(in *identified, p *events.InstrumentAnswered) {
 	case !known[instruments.Status(p.Answer)]:
 		a.mismatch(p.Experiment, "%q is no answer of an instrument", p.Answer)
 	}
+}
+
+// askedAbout are the commands under way that a recovery has to list, in their order,
+// where it lists some. What was called off can be under way again: since the others
+// were asked about, or by a word that the instrument had said before, when it alone
+// is asked about and the others are awaited.
+func (a *auditor) askedAbout(listed map[string]bool) (all []string) {
+	s := a.core.State()
+	again := len(listed) > 0
+	for id := range listed {
+		x := s.Experiment(id)
+		again = again && x != nil && x.Void()
+	}
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		underWay := x.Status == campaign.Dispatched || x.Status == campaign.Started
+		if underWay && (listed[x.ID] || !x.Void() && !again) {
+			all = append(all, x.ID)
+		}
+	}
+	return all
 }
 
 // known are the outcomes that settle a command.

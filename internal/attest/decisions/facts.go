@@ -463,16 +463,15 @@ func (a *auditor) checkRecovery(p *events.RecoveryDone) {
 		return
 	}
 	s := a.core.State()
-	var under []string
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {
-			under = append(under, x.ID)
-		}
+	listed := make(map[string]bool, len(p.Commands))
+	for _, c := range p.Commands {
+		listed[c.Experiment] = true
 	}
-	var listed []string
+	under := a.askedAbout(listed)
+	var told []string
 	unknown := 0
 	for _, c := range p.Commands {
-		listed = append(listed, c.Experiment)
+		told = append(told, c.Experiment)
 		if x := s.Experiment(c.Experiment); x != nil && c.Command != x.Command {
 			a.mismatch(c.Experiment, "its command is %q, that of %s is %q", c.Command, x.ID, x.Command)
 		}
@@ -484,12 +483,12 @@ func (a *auditor) checkRecovery(p *events.RecoveryDone) {
 			a.mismatch(c.Experiment, "%q is no fate of a command", c.Fate)
 		}
 	}
-	if !slices.Equal(listed, under) {
-		a.mismatch("recovery", "it tells the fate of %v; %v were under way", listed, under)
+	if !slices.Equal(told, under) {
+		a.mismatch("recovery", "it tells the fate of %v; %v were under way", told, under)
 	}
 	a.expectFacts("recovery", unknown, "experiment.unresolved", func(next events.Payload) bool {
 		unresolved, ok := next.(*events.ExperimentUnresolved)
-		return ok && slices.Contains(listed, unresolved.Experiment)
+		return ok && listed[unresolved.Experiment]
 	})
 }
 

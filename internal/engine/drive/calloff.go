@@ -94,20 +94,18 @@ func (o callingOff) untilAnswered(ctx context.Context) {
 // void makes sure that the command never begins any more, and says by what.
 //
 // A program that was ended hears of it in its next run, for its ledger: it would
-// otherwise find the command there, if it had been read.
+// otherwise find the command there, if it had been read. An instrument without a
+// program is asked as ever: the order must not hold the campaign up for good.
 func (o callingOff) void(ctx context.Context) (events.Voided, error) {
 	ctx, stop := context.WithTimeout(ctx, callOffWithin)
 	defer stop()
-	if !o.order.EndProgram {
+	ender, ends := o.instrument.(instruments.Ender)
+	if !o.order.EndProgram || !ends {
 		err := o.instrument.Cancel(ctx, o.cmd)
 		if errors.Is(err, instruments.ErrUnstoppable) {
 			err = nil // an answer, too: what has begun goes on, and nothing more begins
 		}
 		return events.VoidedByInstrument, err
-	}
-	ender, ok := o.instrument.(instruments.Ender)
-	if !ok {
-		return "", errors.New("the instrument runs no program that could be ended")
 	}
 	if err := ender.End(ctx); err != nil {
 		return "", fmt.Errorf("its program does not end: %w", err)
@@ -160,14 +158,26 @@ func (m calledOff) apply(ctx context.Context, r *Runner) error {
 	if r.couriers.inFlight[m.experiment] != nil {
 		m.ended = nil // who waits for it says it
 	}
+	known := evidenceOf(x, r.device.description)
 	payloads := r.core.CalledOff(m.experiment, m.by, m.fate, m.ended, r.device.description)
-	switch {
-	case payloads == nil:
+	if payloads == nil {
 		return nil
-	case m.by == events.VoidedByProgram:
-		return r.append(ctx, "engine", r.core.State().LastEvent, payloads...)
 	}
-	return r.appendTraced(ctx, "instrument:"+x.Instrument, x.LastEvent, x.Trace, payloads...)
+	var err error
+	if m.by == events.VoidedByProgram {
+		err = r.append(ctx, "engine", r.core.State().LastEvent, payloads...)
+	} else {
+		err = r.appendTraced(ctx, "instrument:"+x.Instrument, x.LastEvent, x.Trace, payloads...)
+	}
+	if err != nil {
+		return err
+	}
+	// The instrument has just said what became of it: it need not be asked again.
+	x = r.core.State().Experiment(m.experiment)
+	if x.Status == campaign.Started && r.couriers.inFlight[x.ID] == nil {
+		r.await(x, m.fate, known)
+	}
+	return nil
 }
 
 // notCalledOff says why a call is not answered yet.
