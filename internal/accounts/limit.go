@@ -87,7 +87,7 @@ type count struct {
 	failures int
 	last     time.Time // the last failure
 	until    time.Time // no attempt is heard before
-	told     bool      // that it is locked out, in the audit log
+	noted    bool      // that it is locked out, in the audit log
 }
 
 // newLimits keeps up to that many counts.
@@ -136,8 +136,8 @@ func (l *limits) begin(
 	for _, k := range a.at {
 		if c := l.count(k.at, now); c != nil && now.Before(c.until) {
 			wait = max(wait, c.until.Sub(now))
-			first = first && !c.told
-			c.told = true
+			first = first && !c.noted
+			c.noted = true
 		}
 	}
 	if wait > 0 {
@@ -321,7 +321,7 @@ func (l *limits) fail(k counter, now time.Time) {
 	}
 	l.oldest.MoveToBack(l.counts[k.at])
 	c.failures++
-	c.last, c.told = now, false
+	c.last, c.noted = now, false
 	limit := limitOf[k.by]
 	if beyond := c.failures - limit.free; beyond > 0 {
 		delay := limit.longest

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -333,7 +334,7 @@ func (l *Life) Judge(ctx context.Context) []string {
 		add("%s", problem)
 	}
 	s := replayed.State()
-	if most := s.Definition.Budget.Experiments; most > 0 && s.Spent() > most+l.own() {
+	if most := s.Definition.Budget.Experiments; most > 0 && s.Spent() > most+l.own()+l.overtaken(ctx) {
 		add("%d experiments were spent of a budget of %d", s.Spent(), most)
 	}
 	return faults
@@ -354,6 +355,31 @@ func (l *Life) own() (n int) {
 	for _, taken := range l.taken {
 		for _, mark := range []string{`"origin":"person"`, `"repeat":true`, `"was":"not-performed"`} {
 			n += strings.Count(taken, mark)
+		}
+	}
+	return n
+}
+
+// overtaken counts the experiments of which a person said that they did not take place, and
+// whose instrument gave an outcome afterwards: another one was planned in their place.
+func (l *Life) overtaken(ctx context.Context) (n int) {
+	denied := make(map[string]bool)
+	for e, err := range events.ReadCampaign(ctx, l.book, l.world.Definition.Name, 0) {
+		if err != nil {
+			return n
+		}
+		var p struct{ Command, Experiment, Resolution string }
+		if json.Unmarshal(e.Data, &p) != nil {
+			continue
+		}
+		switch e.Kind {
+		case "experiment.resolved":
+			denied[p.Experiment] = p.Resolution == "not-performed"
+		case "experiment.measured", "experiment.failed", "experiment.infeasible":
+			if p.Command != "" && denied[p.Experiment] {
+				n++
+				denied[p.Experiment] = false
+			}
 		}
 	}
 	return n

@@ -478,8 +478,8 @@ func (d *Decision) writeStory(p *page, how How) {
 	if len(d.Story) == 0 {
 		p.raw("  nothing yet")
 	}
-	for _, told := range d.Story {
-		p.line("  %s  %s", told.Time.Local().Format(time.TimeOnly), told.Line(how))
+	for _, entry := range d.Story {
+		p.line("  %s  %s", entry.Time.Local().Format(time.TimeOnly), entry.Line(how))
 	}
 	if d.Review != nil {
 		p.line("  %s", reviewText(d.Review))

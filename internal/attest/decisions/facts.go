@@ -468,10 +468,10 @@ func (a *auditor) checkRecovery(p *events.RecoveryDone) {
 		listed[c.Experiment] = true
 	}
 	under := a.askedAbout(listed)
-	var told []string
+	var experiments []string
 	unknown := 0
 	for _, c := range p.Commands {
-		told = append(told, c.Experiment)
+		experiments = append(experiments, c.Experiment)
 		if x := s.Experiment(c.Experiment); x != nil && c.Command != x.Command {
 			a.mismatch(c.Experiment, "its command is %q, that of %s is %q", c.Command, x.ID, x.Command)
 		}
@@ -483,8 +483,8 @@ func (a *auditor) checkRecovery(p *events.RecoveryDone) {
 			a.mismatch(c.Experiment, "%q is no fate of a command", c.Fate)
 		}
 	}
-	if !slices.Equal(told, under) {
-		a.mismatch("recovery", "it tells the fate of %v; %v were under way", told, under)
+	if !slices.Equal(experiments, under) {
+		a.mismatch("recovery", "it tells the fate of %v; %v were under way", experiments, under)
 	}
 	a.expectFacts("recovery", unknown, "experiment.unresolved", func(next events.Payload) bool {
 		unresolved, ok := next.(*events.ExperimentUnresolved)
