@@ -58,8 +58,13 @@ var requestKinds = map[string]func(*clerk, *engine.Request){
 	"Anchors": func(c *clerk, r *engine.Request) { r.Anchors = c.anchors() },
 	"Attach":  func(c *clerk, r *engine.Request) { r.Attach = c.file() },
 	"Resolves": func(c *clerk, r *engine.Request) {
+		twice := c.IntN(8) == 0 // which is refused
 		for range 1 + c.IntN(3) {
-			r.Resolves = append(r.Resolves, *c.resolution())
+			row := c.resolution()
+			same := func(other engine.Resolve) bool { return other.Experiment == row.Experiment }
+			if twice || !slices.ContainsFunc(r.Resolves, same) {
+				r.Resolves = append(r.Resolves, *row)
+			}
 		}
 	},
 	"Cancel": func(c *clerk, r *engine.Request) {
@@ -120,7 +125,7 @@ func (c *clerk) request() engine.Request {
 	case c.s.Status == campaign.Paused && c.half():
 		name = "Resume"
 	case c.s.Count(campaign.Unresolved) > 0 && c.half():
-		name = "Resolve"
+		name = []string{"Resolve", "Resolves"}[c.IntN(2)]
 	}
 	request := engine.Request{Actor: c.actor()}
 	if c.half() {
@@ -244,7 +249,7 @@ func (c *clerk) made(stray bool) definition.Point {
 func (c *clerk) further() (list []definition.Quantity) {
 	for _, q := range []definition.Quantity{{Name: "viscosity", Unit: "mPa·s"}, {Name: "color"}} {
 		declared := c.s.Definition.Several() && c.s.Definition.Quantity(q.Name) != nil
-		if !declared && c.IntN(3) == 0 {
+		if !declared && c.half() {
 			q.Value, q.SD = c.Float64(), c.number()
 			list = append(list, q)
 		}

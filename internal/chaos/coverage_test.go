@@ -152,7 +152,7 @@ func allPaths() []string {
 	t := reflect.TypeFor[definition.Campaign]()
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if unamendable[name] == "" {
+		if name != "-" && unamendable[name] == "" {
 			paths[amended(name)] = true
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -141,7 +142,11 @@ func (p *policy) known(s *step.Step) (*preference.Outcomes, error) {
 	if m := s.View.Preferences[0]; m != nil {
 		return m.Outcomes, nil
 	}
-	standard := outcome.Standard(s.View.Campaign)
+	all := outcome.CompleteOutcomes(s.View.Campaign)
+	if !s.View.Version2 { // which compared nothing once a value was none
+		all = slices.DeleteFunc(all, func(c outcome.Complete) bool { return !c.Valued() })
+	}
+	standard := outcome.Standard(&p.def, all)
 	if standard == nil {
 		return nil, errIncomplete
 	}

@@ -308,6 +308,25 @@ func TestContradictoryExpert(t *testing.T) {
 	}
 }
 
+// Law: a composition at which a formula has no value is part of no question, and ends no campaign.
+func TestFormulaWithoutValue(t *testing.T) {
+	l := live(t, 2, 8, humansim.Settings{}, func(def *definition.Campaign) {
+		def.Quantities[2].From = "1 + sqrt(lipf6 - 0.8)"
+	})
+	l.sound(t)
+	asked := 0
+	for _, q := range l.core.State().Questions {
+		for _, o := range q.Options {
+			if asked++; len(o.Outcome.Quantities) != 3 {
+				t.Errorf("%s shows %v", q.ID, o.Outcome.Quantities)
+			}
+		}
+	}
+	if s := l.core.State(); s.Status != campaign.Completed || asked == 0 {
+		t.Errorf("it is %s, and showed %d outcomes, by %s", s.Status, asked, l.rules())
+	}
+}
+
 // Law: the policy seeks what no rule of one value does, and a file says so: what needs a preference does not go without,
 // nor a preference with what needs one value.
 func TestWhatGoesTogether(t *testing.T) {

@@ -43,8 +43,9 @@ func (r improvement) Compose(s next.Several) (next.Composed, error) {
 	expected := p.NewCompared(standard)
 	baseline := among(preferences)
 	for _, x := range underWay {
-		expected.At(x)
-		baseline = append(baseline, slices.Clone(expected.Mean))
+		if expected.At(x); expected.Valued() {
+			baseline = append(baseline, slices.Clone(expected.Mean))
+		}
 	}
 	eiuu, err := bope.NewEIUU(preferences.Utility, baseline, s.Seed)
 	if err != nil {

@@ -43,16 +43,21 @@ func CompleteOutcomes(s *campaign.State) (all []Complete) {
 	return all
 }
 
-// Standard is how outcomes are standardized by what was measured: mean 0 and
-// standard deviation 1 of each quantity over the complete experiments; the spread
-// is 1 where all values are equal. It is nil where there is none.
-func Standard(s *campaign.State) (standard []events.OutcomeScale) {
-	all := CompleteOutcomes(s)
+// Valued reports whether each quantity has a value: a price by a formula has none
+// at some compositions.
+func (c *Complete) Valued() bool {
+	return !slices.ContainsFunc(c.Quantities, func(q definition.Quantity) bool { return !finite(q.Value) })
+}
+
+// Standard is how outcomes of a campaign are standardized: mean 0 and standard
+// deviation 1 of each quantity over those given; the spread is 1 where all values
+// are equal. It is nil where none is given.
+func Standard(def *definition.Campaign, all []Complete) (standard []events.OutcomeScale) {
 	if len(all) == 0 {
 		return nil
 	}
-	for k, name := range s.Definition.Preferred() {
-		q := s.Definition.Quantity(name)
+	for k, name := range def.Preferred() {
+		q := def.Quantity(name)
 		scale := events.OutcomeScale{
 			Quantity: name, Log: q != nil && q.Scale == definition.ScaleLog, Spread: 1,
 		}
@@ -139,6 +144,11 @@ func (p *Problem) NewCompared(standard []events.OutcomeScale) *ComparedPredictor
 // At sets Mean and SD to what is expected at a point. What follows from the
 // parameters has no standard deviation.
 func (e *ComparedPredictor) At(x []float64) { e.set(x, false) }
+
+// Valued reports whether each quantity has a value at the point of the last At.
+func (e *ComparedPredictor) Valued() bool {
+	return !slices.ContainsFunc(e.Mean, func(y float64) bool { return !finite(y) })
+}
 
 func (e *ComparedPredictor) set(x []float64, slopes bool) {
 	e.problem.ParametersAt(e.parameters, x)

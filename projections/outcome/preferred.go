@@ -12,7 +12,7 @@ import (
 )
 
 // Preferences are what an expert is expected to think of the outcomes that were
-// measured: of what the models believe of each.
+// measured: of what the models believe of each, where each quantity has a value.
 type Preferences struct {
 	Measured []Measured
 	// Outcomes are the posterior means of the quantities, standardized.
@@ -31,12 +31,21 @@ type Preferences struct {
 
 // Preferences returns them, given what is known of the expert's utility.
 func (p *Problem) Preferences(ctx context.Context, known *preference.Outcomes) (*Preferences, error) {
-	out := &Preferences{Measured: p.Measured()}
+	out := new(Preferences)
 	expected := p.NewCompared(known.Standard)
 	predictor, err := p.NewPredictor()
 	if err != nil {
 		return nil, err
 	}
+	measured := p.Measured()
+	valued := slices.DeleteFunc(slices.Clone(measured), func(m Measured) bool {
+		expected.At(m.X)
+		return !expected.Valued()
+	})
+	if len(valued) == 0 { // the first comparison says which value is missing
+		valued = measured
+	}
+	out.Measured = valued
 	for _, m := range out.Measured {
 		expected.At(m.X)
 		out.Outcomes = append(out.Outcomes, slices.Clone(expected.Mean))

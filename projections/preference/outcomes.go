@@ -98,8 +98,12 @@ func NewOutcomes(def *definition.Campaign, standard []events.OutcomeScale) *Outc
 	return o
 }
 
-// Point is an outcome without units, nil where some value has none.
+// Point is an outcome without units, nil where some value has none, or is not there: a price
+// by a formula may have no value at a composition.
 func (o *Outcomes) Point(values []definition.Quantity) []float64 {
+	if len(values) != len(o.Standard) {
+		return nil
+	}
 	y := make([]float64, len(o.Standard))
 	for i, s := range o.Standard {
 		y[i] = s.Standardized(values[i].Value)
