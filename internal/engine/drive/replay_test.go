@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
@@ -45,6 +46,7 @@ func TestReplayedLiveRestored(t *testing.T) {
 					}
 				}
 			}
+			resumes(t, r)
 			if err := r.Run(t.Context()); err != nil {
 				rt.Fatal(err)
 			}
@@ -57,6 +59,16 @@ func TestReplayedLiveRestored(t *testing.T) {
 			rt.Fatalf("audit of %d events: %+v %v", len(all), report.Mismatches, err)
 		}
 	})
+}
+
+// resumes lets a person resume the campaign whenever it pauses, as it does after several
+// experiments without a result: people may correct results so that there were.
+func resumes(t *testing.T, r *drive.Runner) {
+	r.Observe = func(core *engine.Core, _ engine.Wait) {
+		if core.State().Status == campaign.Paused {
+			go r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resume: &events.CampaignResumed{}})
+		}
+	}
 }
 
 // cloned checks that a core and its clone go their own ways: whichever of the two folds the next
