@@ -129,7 +129,9 @@ func (p *pipe) Start(ctx context.Context, cmd instruments.Command) error {
 	err := p.send(ctx, func(gone func() bool) {
 		c := p.known(cmd)
 		if c.off && !c.begun {
-			refused = fmt.Errorf("%w: %w", instruments.ErrRefused, instruments.ErrCalledOff)
+			if !gone() {
+				refused = fmt.Errorf("%w: %w", instruments.ErrRefused, instruments.ErrCalledOff)
+			}
 			return
 		}
 		if !c.begun {
@@ -208,8 +210,9 @@ func (p *pipe) Recover(ctx context.Context, cmd instruments.Command) (fate instr
 	if p.deaf {
 		return instruments.FateNotStarted, nil
 	}
-	err = p.send(ctx, func(func() bool) {
+	err = p.send(ctx, func(gone func() bool) {
 		switch c := p.known(cmd); {
+		case gone(): // the answer is lost
 		case c.outcome != nil:
 			fate = instruments.FateFinished
 		case c.begun:
