@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/csv"
@@ -12,7 +11,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
@@ -266,9 +264,7 @@ var bringWords = exchange.Words{
 }
 
 // tableOf reads a table that was sent as a file or as text, and what to call it
-// in messages. Tables that spreadsheets write in other formats are refused with
-// what to do instead: read as CSV they would give faults in every row that
-// explain nothing. A file that was chosen wins over a text that was pasted.
+// in messages. A file that was chosen wins over a text that was pasted.
 // Lines end as on the server, since faults count them.
 func tableOf(r *http.Request) (name, table string, err error) {
 	tooLarge := problem.New(problem.Invalid, "the table is larger than %d MB", maxTable>>20).
@@ -298,18 +294,9 @@ func tableOf(r *http.Request) (name, table string, err error) {
 	case strings.TrimSpace(table) == "":
 		return name, "", problem.New(problem.Invalid, "there is no table").
 			With(problem.Remedy{Text: "choose a file, or paste its text"})
-	case exchange.Workbook(table):
-		return name, "", problem.New(problem.Invalid,
-			"%s is a workbook of a spreadsheet (as .xlsx), and no table of text", name).
-			With(problem.Remedy{Text: "save it as CSV"})
-	case strings.HasPrefix(table, "\xff\xfe"), strings.HasPrefix(table, "\xfe\xff"):
-		return name, "", problem.New(problem.Invalid, "%s is UTF-16 text", name).
-			With(problem.Remedy{Text: "save it as CSV UTF-8"})
-	case !utf8.ValidString(table):
-		return name, "", problem.New(problem.Invalid, "%s is no text in UTF-8", name).
-			With(problem.Remedy{Text: "save it as CSV UTF-8"})
 	}
-	return name, strings.ReplaceAll(table, "\r\n", "\n"), nil
+	table, _, err = exchange.Text([]byte(table))
+	return name, table, err
 }
 
 // look finds out what would become of each row, with the uses of columns that
@@ -424,15 +411,13 @@ func furtherOf(r *http.Request, column string) (name, unit string) {
 }
 
 // headerOf returns the names of a table's columns; none if they cannot be read,
-// which the preview then says. The byte order mark with which spreadsheets
-// begin a file is no part of the first name.
+// which the preview then says.
 func headerOf(table string) []string {
-	in := exchange.NewReader(bufio.NewReader(strings.NewReader(strings.TrimPrefix(table, "\ufeff"))))
-	header, err := in.Read()
+	sheet, err := exchange.ReadTexts(tableName, strings.NewReader(table))
 	if err != nil {
 		return nil
 	}
-	return exchange.Names(header)
+	return sheet.Columns
 }
 
 // broughtRowOf writes a row with its fate, its class in the stylesheet, and its

@@ -108,7 +108,8 @@ func headed(def *definition.Campaign, column string) string {
 // A heading that is there twice is refused even where both columns hold the
 // same: which one is meant would be a guess about measurements. The remedy for
 // a column that is not known comes only where there is one.
-func checkHeader(def *definition.Campaign, file string, header []string, form Form) error {
+func (s *Sheet) checkHeader(def *definition.Campaign, form Form) error {
+	header := s.Header
 	var wanted []string
 	for _, par := range def.Parameters {
 		wanted = append(wanted, par.Name)
@@ -123,6 +124,10 @@ func checkHeader(def *definition.Campaign, file string, header []string, form Fo
 		switch {
 		case slices.Contains(header[:i], name):
 			faults = append(faults, fmt.Sprintf("%q is there twice", name))
+		case slices.Contains(s.doubled, name) && (form.known == nil || !form.known(name, header)):
+			first := name[:strings.LastIndex(name, " ")]
+			faults = append(faults, fmt.Sprintf("%q is there twice", first))
+		case slices.Contains(s.Nameless, name): // it can be none of the campaign's
 		case !slices.Contains(wanted, name) && (form.known == nil || !form.known(name, header)):
 			foreign = true
 			faults = append(faults, fmt.Sprintf("there is no %q", name))
@@ -144,7 +149,7 @@ func checkHeader(def *definition.Campaign, file string, header []string, form Fo
 	if foreign {
 		remedy = form.remedy
 	}
-	return faulty(file, 1, "the columns: %s; they must be %s%s",
+	return faulty(s.Name, s.line, "the columns: %s; they must be %s%s",
 		strings.Join(faults, ", "), columnNames(def, form.required), remedy)
 }
 

@@ -30,7 +30,8 @@ type Import struct {
 	// Once leaves out rows that the campaign has already, so that a file that
 	// is read twice is taken over once.
 	Once bool
-	// Notes are the columns that become notes, Ignore those that are left out.
+	// Notes are the columns that become notes, Ignore those that are left out; with
+	// [AllOthers] among them all that are not known.
 	Notes, Ignore []string
 	// Columns are the campaign's names of columns that the file has under
 	// others: "salt (mol/kg)" is salt, "viscosity (mPa s)" is
@@ -49,12 +50,17 @@ type Import struct {
 	// Skipped counts the rows that are no measurements to be taken over, by the
 	// reason.
 	Skipped map[string]int
+	// Remarks say how the file was read, and which of its lines are no rows.
+	Remarks []string
 
 	def   *definition.Campaign
 	sheet *Sheet
 	// further are the names of the further quantities among the columns.
 	further []string
 }
+
+// AllOthers stands for all columns that an import does not know.
+const AllOthers = "*"
 
 // Words are clauses that say what to do about a row.
 type Words struct {
@@ -101,7 +107,8 @@ func (im *Import) known(name string, header []string) bool {
 	}
 	return slices.Contains(recordColumns, name) || strings.HasPrefix(name, furtherPrefix) &&
 		name != furtherPrefix || strings.HasPrefix(name, computedPrefix) ||
-		slices.Contains(im.Notes, name) || slices.Contains(im.Ignore, name) || im.filledColumn(name, header)
+		slices.Contains(im.Notes, name) || slices.Contains(im.Ignore, name) || slices.Contains(im.Ignore, AllOthers) ||
+		im.filledColumn(name, header)
 }
 
 // remedy says what to do about a column that is not known.
@@ -170,7 +177,34 @@ func (im *Import) skip(row Row) string {
 	if im.sheet.cell(row, columnExcluded).text == "true" {
 		return "excluded from the models"
 	}
-	return ""
+	return im.open(row)
+}
+
+// open says of a row with a composition that it was not measured yet, as in a table of
+// which only a part was done: no quantity has a value, and at most a word for none; ""
+// where it has one.
+func (im *Import) open(row Row) string {
+	if !im.composed(row) || im.cause(row) != "" {
+		return ""
+	}
+	names, word := im.measured(), ""
+	if len(names) == 0 {
+		return ""
+	}
+	for _, name := range names {
+		text := im.sheet.cell(row, name).text
+		if !im.sheet.has(name) || im.leftOut(row, name) {
+			continue
+		}
+		if text != "" && !noResult(text) {
+			return ""
+		}
+		word = cmp.Or(word, text)
+	}
+	if word != "" {
+		return fmt.Sprintf("without a result (%s)", word)
+	}
+	return "without a result"
 }
 
 // failed reports whether a row of its own failed and gave a declared quantity all the
@@ -305,7 +339,7 @@ func (im *Import) values(row Row, tell *engine.Tell) (faults Faults) {
 func (im *Import) quantity(row Row, name string) (q definition.Quantity, ok bool, faults Faults) {
 	s := im.sheet
 	c := s.cell(row, name)
-	if c.text == "" && im.def.Several() || im.leftOut(row, name) {
+	if im.def.Several() && (c.text == "" || noResult(c.text)) || im.leftOut(row, name) {
 		return q, false, nil
 	}
 	at := func(c sheetCell, err error) {
@@ -316,7 +350,13 @@ func (im *Import) quantity(row Row, name string) (q definition.Quantity, ok bool
 	unit, err := im.columnOf(row, name, columnUnit, furtherUnitPrefix)
 	at(unit, err)
 	q = definition.Quantity{Name: name, Unit: unit.text}
-	q.Value, err = numberIn(name, c.text, s.comma)
+	bare := c.text
+	if declared := im.def.Quantity(name); declared != nil {
+		bare = Bare(bare, declared.Unit)
+	}
+	if q.Value, err = numberIn(name, Bare(bare, unit.text), s.comma); err != nil && c.text != "" {
+		err = fmt.Errorf("%w; where there is no value, leave the cell empty", err)
+	}
 	at(c, err)
 	deviation, err := im.columnOf(row, name, columnSD, furtherSDPrefix)
 	at(deviation, err)
@@ -345,12 +385,20 @@ func (im *Import) columnOf(row Row, name, plain, prefix string) (sheetCell, erro
 }
 
 // missing reads why quantities of a row have no value, as an exported table says
-// it. A cell that is written otherwise says nothing of any.
+// it, or a word in place of the value, as "n.d.". A cell that is written otherwise says
+// nothing of any.
 func (im *Import) missing(row Row) (list []events.Missing) {
 	for _, part := range strings.Split(im.sheet.cell(row, columnMissing).text, "; ") {
 		name, reason, ok := strings.Cut(part, ": ")
 		if ok && im.def.Several() && im.def.Quantity(name) != nil {
 			list = append(list, events.Missing{Name: name, Reason: reason})
+		}
+	}
+	for _, name := range im.measured() {
+		said := slices.ContainsFunc(list, func(m events.Missing) bool { return m.Name == name })
+		text := im.sheet.cell(row, name).text
+		if im.def.Several() && !said && text != "" && noResult(text) && !im.leftOut(row, name) {
+			list = append(list, events.Missing{Name: name, Reason: text})
 		}
 	}
 	return list

@@ -121,11 +121,11 @@ func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
 			len(s.Rows), im.MaxRows)
 	}
 	for _, column := range slices.Concat(im.Notes, im.Ignore) {
-		if !s.has(column) {
-			return nil, faulty(s.Name, 1, "there is no column %q", column)
+		if !s.has(column) && column != AllOthers && column != "" {
+			return nil, faulty(s.Name, s.line, "there is no column %q", column)
 		}
 	}
-	im.sheet, im.further = s, furtherColumns(s.Header)
+	im.sheet, im.further, im.Remarks = s, furtherColumns(s.Header), s.Remarks()
 	p := &Preview{Name: s.Name, Header: s.Columns, Unknown: []string{}}
 	tells := make([]engine.Tell, len(s.Rows))
 	for i, row := range s.Rows {

@@ -1,8 +1,6 @@
 package exchange
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -12,7 +10,9 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/units"
 )
 
 // Sheet is a CSV file of compositions, with further columns.
@@ -22,8 +22,19 @@ type Sheet struct {
 	// Header holds the names of the columns, as the campaign has them, and
 	// Columns as the file has them.
 	Header, Columns []string
-	// Rows are the lines below it.
+	// Rows are the lines below it, Left those that are none.
 	Rows []Row
+	Left []LeftLine
+	// Units are those of a second header, by the column.
+	Units map[string]string
+	// How says in which encoding the file was read, where that is worth a word.
+	How string
+
+	// Nameless are the columns without a heading, by the names that they were given.
+	Nameless []string
+
+	doubled []string // columns whose heading another one has
+	line    int      // of the header
 	// comma is set where a number in it has a decimal comma for certain.
 	comma bool
 }
@@ -145,74 +156,153 @@ type Form struct {
 	missing func(name string)
 }
 
-// NewReader reads a table as text, whatever its columns are separated by:
-// commas, semicolons or tabs, as its first line shows. Its beginning must not
-// be a byte order mark.
-func NewReader(in *bufio.Reader) *csv.Reader {
-	header, _ := in.Peek(in.Size()) // less where there is less
-	reader := csv.NewReader(in)
-	reader.Comma = format.Separator(string(header))
+// records reads the lines of a table that have some text, whatever its columns are
+// separated by: commas, semicolons or tabs.
+func records(text string) ([]sheetLine, error) {
+	reader := csv.NewReader(strings.NewReader(text))
+	reader.Comma = format.Separator(text)
 	tabs := reader.Comma == '\t' // as copied from a spreadsheet: an empty cell is no space, and a quote none of CSV's
 	reader.TrimLeadingSpace, reader.LazyQuotes = !tabs, tabs
-	return reader
-}
-
-// ReadSheet reads a CSV file of that name, whose columns are separated by
-// commas, semicolons or tabs. Cells are texts: what they mean is for the caller
-// to say. The error is a [Fault], or that of reading.
-func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (*Sheet, error) {
-	buffered := bufio.NewReader(in)
-	if err := skipMark(buffered, name); err != nil {
-		return nil, err
-	}
-	reader := NewReader(buffered)
-	header, err := reader.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, faulty(name, 0, "is empty: its first line names the columns: %s",
-			columnNames(def, form.required))
-	}
-	if err != nil {
-		return nil, unread(name, err)
-	}
-	columns := Names(header)
-	if header, err = form.rename(def, name, columns); err != nil {
-		return nil, err
-	}
-	if err := checkHeader(def, name, header, form); err != nil {
-		return nil, err
-	}
-	s := &Sheet{Name: name, Header: header, Columns: columns}
+	reader.FieldsPerRecord = -1
+	var lines []sheetLine
 	for {
 		record, err := reader.Read()
 		if errors.Is(err, io.EOF) {
-			break
-		}
-		if errors.Is(err, csv.ErrFieldCount) {
-			line, _ := reader.FieldPos(0)
-			return nil, faulty(
-				name,
-				line,
-				"there are %d cells, and %d columns in the header; is there a number with a decimal comma between commas? Separate the columns with semicolons. Nothing was changed",
-				len(record),
-				len(header),
-			)
+			return lines, nil
 		}
 		if err != nil {
-			return nil, unread(name, err)
+			return nil, err
 		}
-		row := Row{cells: make([]sheetCell, len(record))}
-		row.line, _ = reader.FieldPos(0)
+		var line sheetLine
+		line.number, _ = reader.FieldPos(0)
 		for i, text := range record {
 			_, column := reader.FieldPos(i)
-			row.cells[i] = sheetCell{fromText(strings.TrimSpace(text)), column, columns[i]}
-			s.comma = s.comma || format.DecimalComma(row.cells[i].text)
+			line.cells = append(line.cells, sheetCell{text: fromText(strings.TrimSpace(text)), column: column})
 		}
-		s.Rows = append(s.Rows, row)
+		if line.width() > 0 {
+			lines = append(lines, line)
+		}
+	}
+}
+
+// ReadSheet reads a CSV file of that name, whose columns are separated by
+// commas, semicolons or tabs, in any encoding that [Text] reads. Cells are texts: what
+// they mean is for the caller to say. Lines that are no rows, as a title, are left out.
+// The error is a [Fault], or that of reading.
+func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (*Sheet, error) {
+	all, err := io.ReadAll(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; nothing was changed", name, err)
+	}
+	text, how, err := Text(all)
+	if err != nil {
+		return nil, unreadText(name, err)
+	}
+	lines, err := records(text)
+	switch {
+	case err != nil:
+		return nil, unread(name, err)
+	case lines == nil:
+		return nil, faulty(name, 0, "is empty: its first line names the columns: %s", columnNames(def, form.required))
+	}
+	o := layoutOf(lines)
+	s := &Sheet{Name: name, How: how, Left: o.left, Units: make(map[string]string)}
+	if err := s.fill(o); err != nil {
+		return nil, err
+	}
+	if s.Header, err = form.rename(def, name, s.Columns); err != nil {
+		return nil, err
+	}
+	if err := s.checkHeader(def, form); err != nil {
+		return nil, err
 	}
 	if len(s.Rows) == 0 {
 		return nil, faulty(name, 0, "has no rows below its header")
 	}
-	return s, nil
+	return s, s.checkUnits(def, o)
+}
+
+// fill takes the header and the rows of a layout.
+func (s *Sheet) fill(o *layout) error {
+	var names []string
+	for _, c := range o.header.cells {
+		names = append(names, c.text)
+	}
+	wide := func(line *sheetLine) int {
+		n := len(line.cells)
+		for n > len(names) && line.cells[n-1].text == "" {
+			n--
+		}
+		return n
+	}
+	s.name(names)
+	s.line = o.header.number
+	for i, unit := range o.units {
+		if i < len(s.Columns) {
+			s.Units[s.Columns[i]] = unit
+		}
+	}
+	for _, line := range o.rows {
+		if n := wide(line); n != len(names) {
+			return faulty(
+				s.Name, line.number,
+				"there are %d cells, and %d columns in the header; is there a number with a decimal comma between commas? Separate the columns with semicolons. Nothing was changed",
+				n, len(names),
+			)
+		}
+		row := Row{line: line.number, cells: line.cells[:len(names)]}
+		for i := range row.cells {
+			row.cells[i].name = s.Columns[i]
+			s.comma = s.comma || format.DecimalComma(row.cells[i].text)
+		}
+		s.Rows = append(s.Rows, row)
+	}
+	return nil
+}
+
+// name gives each column a name of its own: one without a heading is called by its place,
+// and of a heading that comes twice the second is numbered.
+func (s *Sheet) name(header []string) {
+	s.Columns = slices.Clone(header)
+	for i, name := range header {
+		another := name
+		if name == "" {
+			another = fmt.Sprintf("column %d", i+1)
+		}
+		taken := func(name string) bool {
+			return slices.Contains(s.Columns[:i], name) || another != header[i] && slices.Contains(header, name)
+		}
+		first := another
+		for n := 2; taken(another); n++ {
+			another = fmt.Sprintf("%s %d", first, n)
+		}
+		switch s.Columns[i] = another; {
+		case name == "":
+			s.Nameless = append(s.Nameless, another)
+		case name != another:
+			s.doubled = append(s.doubled, another)
+		}
+	}
+}
+
+// checkUnits holds the units of a second header to the campaign's: a value in °F is
+// nothing in °C.
+func (s *Sheet) checkUnits(def *definition.Campaign, o *layout) error {
+	is := make(map[string]string)
+	for _, par := range def.Parameters {
+		is[par.Name] = par.Unit
+	}
+	for _, q := range def.Declared() {
+		is[q.Name] = q.Unit
+	}
+	for i, column := range s.Columns {
+		said, want := s.Units[column], is[s.Header[i]]
+		if said != "" && want != "" && !units.Same(said, want) {
+			at := slices.IndexFunc(o.left, func(l LeftLine) bool { return l.Why == "units" })
+			return faulty(s.Name, o.left[at].Line, "%s is in %s there, and the campaign has it in %s", column, said, want)
+		}
+	}
+	return nil
 }
 
 // ReadTexts reads a table before it is known what its columns mean.
@@ -221,17 +311,20 @@ func ReadTexts(name string, in io.Reader) (*Sheet, error) {
 	return ReadSheet(new(definition.Campaign), name, in, all)
 }
 
+// Remarks say, a sentence each, how the file was read where that is worth a word, and
+// which of its lines are no rows.
+func (s *Sheet) Remarks() (remarks []string) {
+	if s.How != "" {
+		remarks = append(remarks, s.How)
+	}
+	for _, left := range s.Left {
+		remarks = append(remarks, fmt.Sprintf("Line %d (%s) is left out: %s.", left.Line, plaintext.Line(left.Text), left.Why))
+	}
+	return remarks
+}
+
 // DecimalComma reports whether a number of the table has a decimal comma for certain.
 func (s *Sheet) DecimalComma() bool { return s.comma }
-
-// Names are the names of columns, as the cells of a header say them.
-func Names(header []string) []string {
-	names := make([]string, len(header))
-	for i, cell := range header {
-		names[i] = fromText(strings.TrimSpace(cell))
-	}
-	return names
-}
 
 // faulty is what is wrong with a line, or with the whole file.
 func faulty(name string, line int, format string, args ...any) Fault {
@@ -250,27 +343,6 @@ func unread(name string, err error) error {
 		}
 	}
 	return fmt.Errorf("%s: %w; nothing was changed", name, err)
-}
-
-// Workbook reports whether a file begins as those of spreadsheets do: .xls; and
-// .xlsx and .ods, which are archives.
-func Workbook(file string) bool {
-	return strings.HasPrefix(file, "PK\x03\x04") || strings.HasPrefix(file, "\xd0\xcf\x11\xe0")
-}
-
-// skipMark skips the byte order mark that spreadsheets write, and names a file
-// that is no text, or none in UTF-8.
-func skipMark(in *bufio.Reader, name string) error {
-	start, _ := in.Peek(4)
-	switch {
-	case Workbook(string(start)):
-		return faulty(name, 0, "is a workbook of a spreadsheet (as .xlsx), and no table of text: save it as CSV")
-	case bytes.HasPrefix(start, []byte("\ufeff")):
-		_, _ = in.Discard(3)
-	case bytes.HasPrefix(start, []byte{0xff, 0xfe}), bytes.HasPrefix(start, []byte{0xfe, 0xff}):
-		return faulty(name, 0, "is UTF-16 text: save it as CSV UTF-8")
-	}
-	return nil
 }
 
 // point reads the composition of a row from the columns of the parameters'

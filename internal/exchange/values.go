@@ -56,7 +56,7 @@ func valueIn(def *definition.Campaign, name, text string, comma bool) (definitio
 		if par.Name != name {
 			continue
 		}
-		v, err := format.ReadValue(par, strings.TrimSpace(text), comma)
+		v, err := format.ReadValue(par, Bare(strings.TrimSpace(text), par.Unit), comma)
 		if err != nil {
 			return v, problem.New(problem.Invalid, "%w", err)
 		}

@@ -101,27 +101,52 @@ func DecimalComma(text string) bool {
 	return err == nil
 }
 
-// Separator is what stands between the columns of a table, by its first line: a
-// comma, or where there are more of them a semicolon or a tab, as spreadsheets
-// write them where the comma is the decimal mark.
-func Separator(header string) rune {
-	header, _, _ = strings.Cut(header, "\n")
-	separator := ','
-	most := 0
+// Separator is what stands between the columns of a table: a comma, a semicolon or a tab,
+// whichever most of its first lines have equally often. Decimal commas of a table with
+// semicolons are in some lines only, and a title above has none. Of two that are equal it
+// is the one that the first line has more often.
+func Separator(table string) rune {
+	const (
+		first = 20 // lines
+		marks = ",;\t"
+	)
+	var lines []map[rune]int
+	for line := range strings.Lines(table) {
+		if len(lines) == first {
+			break
+		}
+		if strings.TrimSpace(line) != "" {
+			lines = append(lines, outsideQuotes(line, marks))
+		}
+	}
+	best, most := ',', 0
+	for _, mark := range marks {
+		often := make(map[int]int) // lines that have it so many times
+		alike := 0
+		for _, counts := range lines {
+			if n := counts[mark]; n > 0 {
+				often[n]++
+				alike = max(alike, often[n])
+			}
+		}
+		if alike > most || alike > 0 && alike == most && lines[0][mark] > lines[0][best] {
+			best, most = mark, alike
+		}
+	}
+	return best
+}
+
+// outsideQuotes counts marks in a line, without those between quotes.
+func outsideQuotes(line, marks string) map[rune]int {
 	quoted := false
 	counts := make(map[rune]int)
-	for _, r := range header {
+	for _, r := range line {
 		if r == '"' {
 			quoted = !quoted
 		}
-		if !quoted {
+		if !quoted && strings.ContainsRune(marks, r) {
 			counts[r]++
 		}
 	}
-	for _, r := range ",;\t" {
-		if counts[r] > most {
-			separator, most = r, counts[r]
-		}
-	}
-	return separator
+	return counts
 }

@@ -10,10 +10,12 @@
 package guess
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -22,6 +24,8 @@ import (
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/units"
 )
 
 // Role is what a column becomes in the campaign.
@@ -81,8 +85,10 @@ type Column struct {
 
 	numbers  []float64 // its numbers, in the order of the rows
 	texts    []string  // its different texts, in the order of the rows
+	given    []bool    // whether a row has a value in it
 	decimals int       // the most that one of its numbers has
-	empty    int       // cells without text
+	empty    int       // rows without a value
+	nameless bool      // without a heading of its own
 }
 
 // Sum is a set of parameters whose values have the same sum in each row, as the parts of
@@ -124,64 +130,115 @@ const budget = 20
 // Of guesses what a table may be to a campaign; name is what the table is called. The
 // error is a [exchange.Fault]: it is no such table.
 //
-// The table that is returned is the same, without empty columns and lines, and with a
-// heading over each column. Lines keep their numbers.
+// The text that is returned is the table's, in UTF-8. Lines keep their numbers.
 func Of(name, table string) (*Guess, string, error) {
-	table, remarks, err := mend(table)
+	text, how, err := exchange.Text([]byte(table))
 	if err != nil {
 		return nil, "", err
 	}
-	sheet, err := exchange.ReadTexts(name, strings.NewReader(table))
+	if strings.TrimSpace(text) == "" {
+		return nil, "", problem.New(problem.Invalid, "there is no table").
+			With(problem.Remedy{Text: "choose a file, or paste its text"})
+	}
+	sheet, err := exchange.ReadTexts(name, strings.NewReader(text))
 	if err != nil {
 		return nil, "", err
 	}
-	g := &Guess{Name: nameOf(name), Origin: plaintext.Line(name), Rows: len(sheet.Rows), Budget: budget, Remarks: remarks}
+	g := &Guess{Name: nameOf(name), Origin: plaintext.Line(name), Rows: len(sheet.Rows), Budget: budget}
+	if how != "" {
+		g.Remarks = append(g.Remarks, how)
+	}
+	g.Remarks = append(g.Remarks, sheet.Remarks()...)
 	for _, r := range sheet.Rows {
 		g.lines = append(g.lines, row{r.Line(), r.Texts()})
 	}
+	empty := 0
 	for i, heading := range sheet.Columns {
-		g.Columns = append(g.Columns, g.look(i, heading, sheet.DecimalComma()))
+		c := g.look(i, sheet, heading)
+		if c.nameless && c.texts == nil {
+			empty++
+			continue
+		}
+		g.Columns = append(g.Columns, c)
+	}
+	if empty > 0 {
+		g.Remarks = append(g.Remarks, format.Count(empty, "empty column")+" left out.")
 	}
 	g.assign()
 	g.sums()
-	return g, table, nil
+	return g, text, nil
+}
+
+// cell is what stands in a cell of a column that may hold numbers.
+type cell struct {
+	number float64
+	unit   string // behind it
+	read   bool   // as a number
+	word   string // a text that is none
+}
+
+// cells reads a column as one of numbers. All have one unit behind them, or none.
+func (g *Guess) cells(i int, comma bool) (all []cell, unit string) {
+	for _, line := range g.lines {
+		text := line.cells[i]
+		c := cell{word: text}
+		number, behind := exchange.Apart(text)
+		if x, err := format.ReadNumberIn(number, comma); err == nil && (behind == "" || exchange.IsUnit(behind)) {
+			c = cell{number: x, unit: behind, read: true}
+			unit = cmp.Or(unit, behind)
+		}
+		all = append(all, c)
+	}
+	for k := range all {
+		if c := &all[k]; c.read && c.unit != "" && c.unit != unit {
+			*c = cell{word: g.lines[k].cells[i]}
+		}
+	}
+	return all, unit
 }
 
 // look reads the cells of a column: it says what stands in them, and not yet what that
 // is to a campaign.
-func (g *Guess) look(i int, heading string, comma bool) Column {
-	c := Column{Heading: heading}
+func (g *Guess) look(i int, sheet *exchange.Sheet, heading string) Column {
+	c := Column{Heading: heading, nameless: slices.Contains(sheet.Nameless, heading)}
 	var name string
 	name, c.Unit = exchange.Heading(plaintext.Line(heading))
-	c.Name = g.free(identifier(name), i)
-	wrong := 0
-	first := ""
-	for _, line := range g.lines {
-		text := line.cells[i]
-		if text == "" {
-			c.empty++
+	c.Unit = cmp.Or(c.Unit, plaintext.Line(sheet.Units[heading]))
+	c.Name = g.free(exchange.Identifier(name), i)
+	cells, unit := g.cells(i, sheet.DecimalComma())
+	numeric := numbers(cells) && (unit == "" || c.Unit == "" || units.Same(unit, c.Unit))
+	var words []string
+	wrong, blank, first := 0, 0, ""
+	for k, cell := range cells {
+		text := g.lines[k].cells[i]
+		c.given = append(c.given, text != "" && (cell.read || !numeric))
+		switch {
+		case text == "":
+			blank++
 			continue
-		}
-		if !slices.Contains(c.texts, text) {
+		case !slices.Contains(c.texts, text):
 			c.texts = append(c.texts, text)
 		}
-		x, err := format.ReadNumberIn(text, comma)
-		if err != nil {
+		switch {
+		case !numeric:
+		case cell.read:
+			c.numbers = append(c.numbers, cell.number)
+			c.decimals = max(c.decimals, decimals(cell.number))
+		default:
 			if wrong++; wrong == 1 {
-				first = fmt.Sprintf("line %d: %s", line.line, text)
+				first = fmt.Sprintf("line %d", g.lines[k].line)
 			}
-			continue
+			if !slices.Contains(words, text) {
+				words = append(words, text)
+			}
 		}
-		c.numbers = append(c.numbers, x)
-		c.decimals = max(c.decimals, decimals(x))
 	}
-	filled := len(g.lines) - c.empty
-	numeric := filled > 0 && float64(len(c.numbers)) >= mostlyNumbers*float64(filled)
-	if !numeric {
-		c.numbers = nil
+	c.empty = blank + wrong
+	if numeric {
+		c.Unit = cmp.Or(c.Unit, plaintext.Line(unit))
 	}
 	switch {
-	case filled == 0:
+	case blank == len(cells):
 		c.Found = "nothing"
 	case numeric:
 		low, high := slices.Min(c.numbers), slices.Max(c.numbers)
@@ -194,17 +251,48 @@ func (g *Guess) look(i int, heading string, comma bool) Column {
 	default:
 		c.Found = fmt.Sprintf("%s, … (%d different)", strings.Join(c.texts[:4], ", "), len(c.texts))
 	}
-	if numeric && wrong > 0 {
-		c.Found += fmt.Sprintf("; %s no number (%s)", format.Count(wrong, "cell"), first)
+	if wrong > 0 {
+		const most = 3 // words that are named
+		if len(words) > most {
+			words = append(words[:most], "…")
+		}
+		c.Found += fmt.Sprintf("; %s without a number (%s: %s)", format.Count(wrong, "cell"), first, strings.Join(words, ", "))
 	}
-	if c.empty > 0 && filled > 0 {
-		c.Found += "; " + format.Count(c.empty, "empty cell")
+	if blank > 0 && blank < len(cells) {
+		c.Found += "; " + format.Count(blank, "empty cell")
 	}
 	c.May = c.allowed(numeric)
 	if numeric {
 		c.Low, c.High = rangeOf(c.numbers, c.Unit)
 	}
 	return c
+}
+
+// numbers reports whether a column is one of numbers, so that what else stands in it is a
+// mistake, or a word for a value that there is not: most cells are numbers; or half of
+// them are, and the others few words; or the others are words that say it.
+func numbers(cells []cell) bool {
+	read, words, others := 0, 0, []string(nil)
+	for _, c := range cells {
+		switch {
+		case c.read:
+			read++
+		case c.word != "":
+			words++
+			if !exchange.NoValue(c.word) && !slices.Contains(others, c.word) {
+				others = append(others, c.word)
+			}
+		}
+	}
+	const fewWords = 2
+	switch filled := read + words; {
+	case read == 0:
+		return false
+	case float64(read) >= mostlyNumbers*float64(filled), read > 1 && others == nil:
+		return true
+	default:
+		return read > 2 && 2*read >= filled && len(others) <= fewWords
+	}
 }
 
 // allowed are the roles that the cells of a column allow.
@@ -236,6 +324,7 @@ func (g *Guess) assign() {
 	var open []int // columns of numbers that may be varied or measured
 	for i := range g.Columns {
 		c := &g.Columns[i]
+		heading := words(c.Heading)
 		switch {
 		case len(c.texts) == 0:
 			c.Role, c.Why = Leave, "It is empty."
@@ -243,35 +332,22 @@ func (g *Guess) assign() {
 			c.Role, c.Why = Leave, "It is the same in all rows."
 		case c.numbers != nil && g.counts(c, i):
 			c.Role, c.Why = Leave, "It counts the rows."
-		case dates(c.texts):
+		case dates(c.texts), g.serialDates(c, heading):
 			c.Role, c.Why = Note, "It holds dates."
-		case naming.MatchString(words(c.Heading)) && (c.numbers == nil || whole(c.numbers)) && len(c.texts) >= g.Rows-c.empty:
+		case naming.MatchString(heading) && (c.numbers == nil || whole(c.numbers)) && len(c.texts) >= g.Rows-c.empty:
 			c.Role, c.Why = Note, "It has another value in each row, and its heading names things: it tells rows apart."
-		case deviation.MatchString(words(c.Heading)) && c.numbers != nil:
+		case deviation.MatchString(heading) && c.numbers != nil:
 			c.Role, c.Why = Note, "Its heading reads as that of a standard deviation."
 		case c.numbers != nil:
 			open = append(open, i)
-		case slices.Contains(c.May, Category) && c.empty == 0 && float64(len(c.texts)) <= max(2, fewCategories*float64(g.Rows)):
+		case slices.Contains(c.May, Category) && c.empty == 0 && (kinds.MatchString(heading) || float64(len(c.texts)) <= max(2, fewCategories*float64(g.Rows))):
 			c.Role, c.Why = Category, fmt.Sprintf("It has %d different texts.", len(c.texts))
 		default:
 			c.Role, c.Why = Note, "It holds text that hardly comes twice."
 		}
 	}
-	measured := slices.DeleteFunc(slices.Clone(open), func(i int) bool { return !g.measured(&g.Columns[i]) })
-	if len(measured) == 0 && len(open) > 0 {
-		last := open[len(open)-1]
-		g.Columns[last].Why = "It is the last column of numbers, where results mostly stand."
-		measured = []int{last}
-	}
-	sought := -1
-	for _, i := range measured {
-		if g.Columns[i].empty < g.Rows && (sought < 0 || !costs.MatchString(words(g.Columns[i].Heading))) {
-			sought = i
-			if !costs.MatchString(words(g.Columns[i].Heading)) {
-				break
-			}
-		}
-	}
+	measured := g.measured(open)
+	sought := g.sought(measured)
 	for _, i := range open {
 		c := &g.Columns[i]
 		switch {
@@ -290,6 +366,63 @@ func (g *Guess) assign() {
 	}
 }
 
+// measured returns the columns of numbers that are what came of the experiments, and says
+// why. A heading that names a result is a better reason than gaps, and gaps are a better
+// one than the place. Gaps to the left of a named result are those of what was done.
+func (g *Guess) measured(open []int) (measured []int) {
+	first := slices.IndexFunc(open, func(i int) bool { return results.MatchString(words(g.Columns[i].Heading)) })
+	for at, i := range open {
+		c := &g.Columns[i]
+		heading := words(c.Heading)
+		switch {
+		case results.MatchString(heading):
+			c.Why = "Its heading names a result."
+		case c.empty > 0 && !factors.MatchString(heading) && (first < 0 || at > first || 2*c.empty >= g.Rows):
+			c.Why = "Some rows have no value: what was done is known of each, what came of it not always."
+		default:
+			continue
+		}
+		measured = append(measured, i)
+	}
+	if len(measured) > 0 || len(open) == 0 {
+		return measured
+	}
+	last := open[len(open)-1]
+	c := &g.Columns[last]
+	c.Why = "It is the last column of numbers, where results mostly stand."
+	if factors.MatchString(words(c.Heading)) { // a table whose results stand first
+		for _, i := range slices.Backward(open) {
+			if !factors.MatchString(words(g.Columns[i].Heading)) {
+				last, c = i, &g.Columns[i]
+				c.Why = "Its heading names nothing that people set, as those of the other columns of numbers do."
+				break
+			}
+		}
+	}
+	return []int{last}
+}
+
+// sought returns the column that the campaign seeks: of those with a heading that names a
+// result the first, and a cost only where there is nothing else; −1 for none.
+func (g *Guess) sought(measured []int) int {
+	best, rank := -1, 0
+	for _, i := range measured {
+		c := &g.Columns[i]
+		heading := words(c.Heading)
+		this := 2
+		switch {
+		case costs.MatchString(heading):
+			this = 1
+		case results.MatchString(heading):
+			this = 3
+		}
+		if this > rank {
+			best, rank = i, this
+		}
+	}
+	return best
+}
+
 // vary makes a column of numbers a parameter.
 func (c *Column) vary() {
 	values := distinct(c.numbers)
@@ -303,30 +436,18 @@ func (c *Column) vary() {
 	}
 }
 
-// measured reports whether a column of numbers is what came of the experiments, and says
-// why.
-func (g *Guess) measured(c *Column) bool {
-	switch {
-	case results.MatchString(words(c.Heading)):
-		c.Why = "Its heading names a result."
-	case c.empty > 0:
-		c.Why = "Some rows have no value: what was done is known of each, what came of it not always."
-	default:
-		return false
-	}
-	return true
-}
-
-// unheaded is a column to which [mend] gave a heading.
-var unheaded = regexp.MustCompile(`^column \d+$`)
-
 // Words of headings, as [words] writes them.
 var (
-	naming       = regexp.MustCompile(`\b(id|nr|no|num|number|index|idx|sample|run|exp|experiment|trial|row|name|label|code|lot|batch|entry|probe|versuch|nummer|proben?)\b`)
+	naming = regexp.MustCompile(`\b(id|nr|no|num|number|index|idx|sample|run|exp|experiment|trial|row|name|label|code|lot|batch|entry|probe|versuch|nummer|proben?)\b`)
+	days   = regexp.MustCompile(`\b(date|datum|dates?|day|tag|timestamp|time stamp|measured on|created|performed|when|zeitpunkt|fecha)\b`)
+	// factors are what people set.
+	factors = regexp.MustCompile(`\b(t|temp|temps|temperature|temperatur|time|zeit|dauer|pressure|druck|conc|concentration|konzentration|flow|flowrate|speed|rpm|stirring|ph|ratio|equiv|equivalents|eq|loading|amount|menge|volume|volumen|mass|masse|weight|power|leistung|voltage|spannung|current|strom|dose|dosage|residence|catalyst|solvent|base|acid|ligand|additive|molality|molarity|salt|width|height|length|thickness|layers?|depth)\b`)
+	// kinds are what people choose by name.
+	kinds        = regexp.MustCompile(`\b(solvent|ligand|base|catalyst|additive|acid|salt|metal|support|electrolyte|substrate|reagent|method|type|loesungsmittel|losungsmittel|katalysator)\b`)
 	deviation    = regexp.MustCompile(`\b(sd|std|stdev|stddev|sem|rsd|deviation|uncertainty|standardabweichung)\b`)
 	lessIsBetter = regexp.MustCompile(`\b(cost|costs|price|kosten|preis|loss|losses|error|fehler|impurity|impurities|byproduct|waste|viscosity|viskositaet|viskositat|roughness|resistance|resistivity|impedance|toxicity|degradation|defects?|duration|haze|overpotential|rmse|mse|emissions?|shrinkage|wear|friction)\b`)
 	costs        = regexp.MustCompile(`\b(cost|costs|price|kosten|preis|duration)\b`)
-	results      = regexp.MustCompile(`\b(yield|ausbeute|conversion|umsatz|selectivity|purity|reinheit|ee|conductivity|leitfaehigkeit|leitfahigkeit|kappa|capacity|kapazitat|efficiency|strength|festigkeit|hardness|modulus|toughness|activity|turnover|ton|tof|score|rating|quality|result|response|output|target|objective|measured|signal|absorbance|intensity|titer|titre|growth|viability|plqy|bandgap|density|stability|lifetime|` +
+	results      = regexp.MustCompile(`\b(yields?|yld|ausbeute|conversion|conv|umsatz|selectivity|sel|purity|reinheit|ee|conductivity|leitfaehigkeit|leitfahigkeit|kappa|capacity|kapazitat|efficiency|strength|festigkeit|hardness|modulus|toughness|activity|turnover|ton|tof|score|rating|quality|result|response|output|target|objective|measured|signal|absorbance|intensity|titer|titre|growth|viability|recovery|retention|performance|fom|outcome|potency|throughput|permeability|fluorescence|luminescence|reinigungsleistung|plqy|bandgap|density|stability|lifetime|` +
 		`cost|costs|price|kosten|preis|loss|losses|error|fehler|impurity|impurities|byproduct|waste|viscosity|viskositaet|viskositat|roughness|resistance|resistivity|impedance|toxicity|degradation|defects?|haze|overpotential|rmse|mse|emissions?|shrinkage|wear|friction)\b`)
 )
 
@@ -352,10 +473,19 @@ func words(heading string) string {
 }
 
 // counts reports whether a column counts the rows: 1, 2, 3, or from 0. Without a heading
-// that says so it is the first one, of a table in which that is no chance.
+// that says so it is the first one, of a table in which that is no chance. A first column
+// without a heading is the index of a program, also with gaps, as of a table of which
+// some rows were taken.
 func (g *Guess) counts(c *Column, i int) bool {
-	said := naming.MatchString(words(c.Heading)) || unheaded.MatchString(c.Heading)
-	if len(c.numbers) != g.Rows || g.Rows < 3 || !said && (i > 0 || g.Rows < 6) {
+	if len(c.numbers) != g.Rows || g.Rows < 2 {
+		return false
+	}
+	index := c.nameless || unnamed.MatchString(c.Heading)
+	if index && i == 0 && whole(c.numbers) && slices.Min(c.numbers) >= 0 && len(distinct(c.numbers)) == g.Rows {
+		return true
+	}
+	said := naming.MatchString(words(c.Heading)) || index
+	if g.Rows < 3 || !said && (i > 0 || g.Rows < 6) {
 		return false
 	}
 	for i, x := range c.numbers {
@@ -364,6 +494,24 @@ func (g *Guess) counts(c *Column, i int) bool {
 		}
 	}
 	return c.numbers[0] == 0 || c.numbers[0] == 1
+}
+
+// unnamed is how pandas calls an index that it has read again.
+var unnamed = regexp.MustCompile(`^(Unnamed: \d+|level_\d+|index)$`)
+
+// serialDates reports whether a column holds days as Excel counts them, from 1900: by its
+// heading, or by cells of this century that nothing else is written like.
+func (g *Guess) serialDates(c *Column, heading string) bool {
+	if len(c.numbers) == 0 || len(c.numbers) < g.Rows-c.empty {
+		return false
+	}
+	least, most := slices.Min(c.numbers), slices.Max(c.numbers)
+	if days.MatchString(heading) {
+		return least >= 20000 && most <= 80000 // 1954 to 2119
+	}
+	round := !slices.ContainsFunc(c.numbers, func(x float64) bool { return math.Mod(x, 5) != 0 })
+	return c.Unit == "" && !round && least >= 40179 && most <= 54788 && most-least <= 1500 && // 2010 to 2049
+		slices.IsSorted(c.numbers) && len(distinct(c.numbers)) > 2 && !results.MatchString(heading)
 }
 
 func whole(numbers []float64) bool {
@@ -383,10 +531,7 @@ func distinct(numbers []float64) []float64 {
 
 // decimals counts the decimals that a number is written with.
 func decimals(x float64) int {
-	_, after, _ := strings.Cut(format.Setting(x), ".")
-	if strings.Contains(after, "e") {
-		return 10
-	}
+	_, after, _ := strings.Cut(strconv.FormatFloat(x, 'f', -1, 64), ".")
 	return len(after)
 }
 
@@ -439,28 +584,6 @@ func outwards(x float64, exponent int, round func(float64) float64) string {
 func exceeds(text string, most float64) bool {
 	x, err := format.ReadNumber(text)
 	return err == nil && x > most
-}
-
-// notName is what the name of a parameter cannot hold.
-var notName = regexp.MustCompile(`[^A-Za-z0-9]+`)
-
-// identifier makes a name for the campaign of a heading: letters, digits and underscores,
-// as formulas need them.
-func identifier(heading string) string {
-	var plain strings.Builder
-	for _, r := range norm.NFD.String(strings.NewReplacer("ß", "ss", "ä", "ae", "ö", "oe", "ü", "ue", "Ä", "Ae", "Ö", "Oe", "Ü", "Ue", "ø", "o", "Ø", "O", "æ", "ae", "µ", "u", "μ", "mu",
-		"α", "alpha", "β", "beta", "γ", "gamma", "δ", "delta", "Δ", "Delta", "ε", "epsilon", "η", "eta", "θ", "theta",
-		"κ", "kappa", "λ", "lambda", "ρ", "rho", "σ", "sigma", "τ", "tau", "φ", "phi", "ω", "omega", "°", "deg",
-		"%", "percent").Replace(heading)) {
-		if !unicode.Is(unicode.Mn, r) {
-			plain.WriteRune(r)
-		}
-	}
-	name := strings.Trim(notName.ReplaceAllString(plain.String(), "_"), "_")
-	if name != "" && name[0] >= '0' && name[0] <= '9' {
-		name = "x" + name
-	}
-	return name[:min(len(name), 40)]
 }
 
 // free makes a name one that no column before has.

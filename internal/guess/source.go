@@ -13,10 +13,11 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// What people dose in steps: more decimals, and greater numbers, were computed.
+// What people dose in steps: finer ones, and greater numbers, were computed. A step is
+// never wider than the range.
 const (
-	mostDecimals = 4
-	mostDosed    = 1e6
+	leastStep = 1e-4
+	mostDosed = 1e6
 )
 
 func setting(x float64) string { return format.Setting(x) }
@@ -116,8 +117,8 @@ func (g *Guess) Source() string {
 			high, _ := format.ReadNumber(c.High)
 			line("  - {name: %s%s, min: %s, max: %s} # %s to %s in the table", scalar(c.Name), unit, setting(low), setting(high),
 				setting(slices.Min(c.numbers)), setting(slices.Max(c.numbers)))
-			if finest := g.finest(i); finest <= mostDecimals && max(math.Abs(low), math.Abs(high)) <= mostDosed {
-				steps = append(steps, fmt.Sprintf("%s: %s", scalar(c.Name), setting(math.Pow10(-finest))))
+			if step := math.Pow10(-g.finest(i)); step >= leastStep && step <= high-low && max(math.Abs(low), math.Abs(high)) <= mostDosed {
+				steps = append(steps, fmt.Sprintf("%s: %s", scalar(c.Name), setting(step)))
 			}
 		case Values:
 			values := distinct(c.numbers)
@@ -223,6 +224,7 @@ func (g *Guess) Uses() (columns map[string]string, notes, ignore []string) {
 		switch c := &g.Columns[i]; {
 		case c.Role.Varied(), c.Role.Measured():
 			columns[c.Heading] = c.Name
+		case c.nameless && c.Role == Leave: // it is left out anyway
 		case c.Role == Note:
 			notes = append(notes, c.Heading)
 		default:
@@ -232,56 +234,82 @@ func (g *Guess) Uses() (columns map[string]string, notes, ignore []string) {
 	return columns, notes, ignore
 }
 
-// Taken are the lines of the rows that have a value in one of the quantities: the others
-// are no measurements, and stay behind.
+// Taken are the lines of the rows that have a value in one of the quantities, and in each
+// parameter: the others are no measurements, and stay behind.
 func (g *Guess) Taken() (lines []int) {
-	for _, row := range g.lines {
-		if g.gave(row) {
+	for k, row := range g.lines {
+		if g.gave(k) {
 			lines = append(lines, row.line)
 		}
 	}
 	return lines
 }
 
-func (g *Guess) gave(r row) bool {
-	for i := range g.Columns {
-		if g.Columns[i].Role.Measured() && r.cells[i] != "" {
-			return true
-		}
-	}
-	return false
+// gave reports whether a row is a measurement.
+func (g *Guess) gave(row int) bool {
+	measured := func(c Column) bool { return c.Role.Measured() && c.given[row] }
+	return !g.torn(row) && slices.ContainsFunc(g.Columns, measured)
 }
 
-// LeftText says which rows those are that stay behind: "2 rows (lines 4, 9)"; "" where none
-// does.
+// Left are the lines of the rows that are no measurements.
+func (g *Guess) Left() (lines []int) {
+	for k, row := range g.lines {
+		if !g.gave(k) {
+			lines = append(lines, row.line)
+		}
+	}
+	return lines
+}
+
+// Open are the lines of the rows that are to be measured yet: of a composition, and
+// without a value of any quantity.
+func (g *Guess) Open() (lines []int) {
+	for k, row := range g.lines {
+		if !g.gave(k) && !g.torn(k) {
+			lines = append(lines, row.line)
+		}
+	}
+	return lines
+}
+
+// Torn are the lines of the rows that lack a value of a parameter, or have one that
+// cannot be read.
+func (g *Guess) Torn() (lines []int) {
+	for k, row := range g.lines {
+		if g.torn(k) {
+			lines = append(lines, row.line)
+		}
+	}
+	return lines
+}
+
+func (g *Guess) torn(row int) bool {
+	return slices.ContainsFunc(g.Columns, func(c Column) bool { return c.Role.Varied() && !c.given[row] })
+}
+
+// LeftText says which rows stay behind: "2 rows (lines 4, 9)"; "" where none does.
 func (g *Guess) LeftText() string {
-	const most = 8 // that are named
 	left := g.Left()
 	if len(left) == 0 {
 		return ""
 	}
-	names := make([]string, min(len(left), most))
-	for i := range names {
-		names[i] = strconv.Itoa(left[i])
-	}
-	if len(left) > most {
-		names = append(names, "…")
-	}
-	lines := "line"
-	if len(left) > 1 {
-		lines = "lines"
-	}
-	return fmt.Sprintf("%s (%s %s)", format.Count(len(left), "row"), lines, strings.Join(names, ", "))
+	return fmt.Sprintf("%s (%s)", format.Count(len(left), "row"), g.Lines(left))
 }
 
-// Left are the lines of the rows that have no value in any of the quantities.
-func (g *Guess) Left() (lines []int) {
-	for _, row := range g.lines {
-		if !g.gave(row) {
-			lines = append(lines, row.line)
-		}
+// Lines names lines of the table, not too many: "lines 4, 9".
+func (g *Guess) Lines(lines []int) string {
+	const most = 8 // that are named
+	names := make([]string, min(len(lines), most))
+	for i := range names {
+		names[i] = strconv.Itoa(lines[i])
 	}
-	return lines
+	if len(lines) > most {
+		names = append(names, "…")
+	}
+	if len(lines) == 1 {
+		return "line " + names[0]
+	}
+	return "lines " + strings.Join(names, ", ")
 }
 
 // Import gives an import its columns, and the table without the rows that are no

@@ -50,9 +50,12 @@ func (g *Guess) sums() {
 	}
 }
 
+// enoughRows are those in which two columns have one sum by no chance.
+const enoughRows = 5
+
 // sumOf returns the sum of columns where each row has it; nil otherwise. Three rows are
-// the fewest that show it; two columns are parts only of 1 or 100: two numbers of one
-// experiment may well add up by chance or by design.
+// the fewest that show it; two columns are parts of 1 or 100, and of another sum only in
+// several rows, exactly: two numbers of one experiment may well add up by chance.
 func (g *Guess) sumOf(columns []int) *Sum {
 	if g.Rows < 3 {
 		return nil
@@ -70,7 +73,8 @@ func (g *Guess) sumOf(columns []int) *Sum {
 			sum.Total = whole
 		}
 	}
-	if sum.Total <= 0 || len(columns) == 2 && sum.Total != 1 && sum.Total != 100 {
+	few := g.Rows < enoughRows || len(distinct(g.Columns[columns[0]].numbers)) < enoughRows-1
+	if sum.Total <= 0 || len(columns) == 2 && sum.Total != 1 && sum.Total != 100 && few {
 		return nil
 	}
 	for _, total := range totals {

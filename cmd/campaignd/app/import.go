@@ -46,7 +46,10 @@ filled in (campaignd sheet --csv), and quantities that arrive later where it has
 measured. These are results like those of ` + "`campaignd tell`" + `, and count against the budget.
 
 A column under another name is named with --column; of a further quantity the heading may
-name the unit. A column of your own is kept as a note with --note, and left out with --ignore. All
+name the unit. A column of your own is kept as a note with --note, and left out with --ignore;
+--ignore '*' leaves out all that are not named. A column without a heading is left out. So are,
+and counted, rows without a result: they have an empty cell there, or a word such as n.d. A title
+above the header, units below it and an average at the end are no rows. Otherwise all
 rows are taken or none. They do not count against the budget, unlike experiments of
 your own (campaignd tell --parameters), and serve as the initial design. Given a
 campaign file that has no store yet, the store is made.`,
@@ -80,7 +83,7 @@ campaign file that has no store yet, the store is made.`,
 	flags.BoolVar(&im.Anyway, "anyway", false,
 		"take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated")
 	flags.StringSliceVar(&im.Notes, "note", nil, "`columns` whose cells are kept as notes: sample,comment")
-	flags.StringSliceVar(&im.Ignore, "ignore", nil, "`columns` that are left out: plate,operator")
+	flags.StringSliceVar(&im.Ignore, "ignore", nil, "`columns` that are left out: plate,operator; * for all others")
 	flags.StringArrayVar(&columns, "column", nil,
 		"a column that the file has under another name: `\"salt (mol/kg)=salt\"`; may be given several times")
 	return cmd
@@ -144,6 +147,9 @@ func (a *app) importRows(ctx context.Context, t target, path string, im *exchang
 		return a.printRecorded(ctx, s, stored)
 	}
 	a.printf("Imported %s from %s.\n", format.Count(len(im.Rows), "measurement"), tableName(path))
+	for _, remark := range im.Remarks {
+		a.printf("%s\n", remark)
+	}
 	if len(im.Skipped) > 0 {
 		a.printf("Left out: %s.\n", im.Left())
 	}

@@ -27,6 +27,7 @@ type newColumn struct {
 // be kept and the others read.
 func (a *app) newCommand() *cobra.Command {
 	var from, name string
+	var roles []string
 	cmd := &cobra.Command{
 		Use:   "new --from TABLE.csv",
 		Short: "Write a campaign file for a table of yours",
@@ -36,6 +37,7 @@ headings and the cells; the reasons are printed, and how the rows are taken alon
 the file and change what is wrong. ` + "`campaignd serve`" + ` offers the same as a form, under
 New campaign.`,
 		Example: `  campaignd new --from rows.csv > my.yaml
+  campaignd new --from rows.csv --role "price=quantity" --role "purity (%)=maximize" > my.yaml
   campaignd import my.yaml rows.csv --note remark     # as the command says`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -51,7 +53,7 @@ New campaign.`,
 			if err != nil {
 				return err
 			}
-			g, mended, err := guess.Of(path, string(text))
+			g, _, err := guess.Of(path, string(text))
 			if err != nil {
 				return inputError{err}
 			}
@@ -59,8 +61,11 @@ New campaign.`,
 			if name != "" {
 				g.Name = name
 			}
+			if err := g.Say(roles); err != nil {
+				return badInput("--role: %w", err)
+			}
 			if faults := g.Faults(); faults != nil {
-				return badInput("%s cannot become a campaign as it is: %s", path, faults[0].Text)
+				return badInput("%s cannot become a campaign as it is: %s, as in --role %q", path, faults[0].Text, "HEADING=maximize")
 			}
 			if a.json {
 				columns := make([]newColumn, len(g.Columns))
@@ -76,20 +81,38 @@ New campaign.`,
 				}{g.Source(), columns})
 			}
 			a.print(g.Source())
+			for _, remark := range g.Remarks {
+				a.remark("%s", remark)
+			}
 			for _, c := range g.Columns {
 				a.remark("%s: %s. %s", c.Heading, c.Role, c.Why)
 			}
-			if left := len(g.Left()); left > 0 || mended != strings.ReplaceAll(string(text), "\r\n", "\n") {
-				a.remark("Take the rows along in the browser (campaignd serve, New campaign), or remove what is empty in %s first.", path)
-				return nil
+			if open := g.Open(); len(open) > 0 {
+				a.remark("Not measured yet: %s (%s).", format.Count(len(open), "row"), g.Lines(open))
 			}
-			a.remark("Keep the file as my.yaml, and take the %s along with\n  %s", format.Count(g.Rows, "row"), importing(g, path))
+			if torn := g.Torn(); len(torn) > 0 {
+				a.remark("Without a value that can be read in a column that is varied: %s (%s). Mend or remove them in %s first.",
+					format.Count(len(torn), "row"), g.Lines(torn), path)
+			}
+			a.remark("Keep the file as my.yaml, and take the %s along with\n  %s",
+				format.Count(len(g.Taken()), "measurement"), importing(g, path))
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "the `table`: a CSV file, or - for standard input")
 	cmd.Flags().StringVar(&name, "name", "", "the campaign's `name` (default: the table's)")
+	cmd.Flags().StringArrayVar(&roles, "role", nil,
+		"what a column is, where the guess is wrong: `HEADING=ROLE`; the roles are "+columnRoles())
 	return cmd
+}
+
+// columnRoles are the roles that a column may have.
+func columnRoles() string {
+	names := make([]string, len(guess.Roles))
+	for i, role := range guess.Roles {
+		names[i] = string(role)
+	}
+	return format.List(names...)
 }
 
 // importing is the command that takes the rows of a table into a campaign of the guessed

@@ -1,0 +1,70 @@
+package exchange
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Text is the text of a table that a person has, whichever way it is encoded: UTF-8,
+// with or without a byte order mark; UTF-16 with one; and Windows-1252, in which a
+// German Excel writes its CSV. how says what it was read as, where that is worth a word.
+// What is no text is refused.
+func Text(table []byte) (text, how string, err error) {
+	if Workbook(string(table[:min(len(table), 8)])) {
+		return "", "", errWorkbook
+	}
+	text, how, err = decoded(table)
+	if err == nil && strings.ContainsFunc(text, control) {
+		err = errNoText
+	}
+	if err != nil {
+		return "", "", err
+	}
+	return strings.ReplaceAll(text, "\r\n", "\n"), how, nil
+}
+
+var (
+	errWorkbook = problem.New(problem.Invalid, "it is a workbook of a spreadsheet (as .xlsx), and no table of text").
+			With(problem.Remedy{Text: "save it as CSV, or copy its cells and paste them"})
+	errNoText = problem.New(problem.Invalid, "it is no text, or in an encoding other than UTF-8, UTF-16 and Windows-1252").
+			With(problem.Remedy{Text: "save it as CSV UTF-8"})
+)
+
+func decoded(table []byte) (text, how string, err error) {
+	utf16 := unicode.UTF16(unicode.BigEndian, unicode.ExpectBOM)
+	switch {
+	case bytes.HasPrefix(table, []byte{0xff, 0xfe}), bytes.HasPrefix(table, []byte{0xfe, 0xff}):
+		out, err := utf16.NewDecoder().Bytes(table)
+		if err != nil || len(table)%2 != 0 || bytes.ContainsRune(out, utf8.RuneError) {
+			return "", "", errNoText
+		}
+		return string(out), "It was read as UTF-16.", nil
+	case utf8.Valid(table):
+		return strings.TrimPrefix(string(table), "\ufeff"), "", nil
+	}
+	out, err := charmap.Windows1252.NewDecoder().Bytes(table)
+	if err != nil || bytes.ContainsRune(out, utf8.RuneError) {
+		return "", "", errNoText
+	}
+	return string(out), "It was read as Windows-1252, in which Excel writes CSV: look at letters such as ä, µ and °.", nil
+}
+
+// control reports whether a character stands in no text.
+func control(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r\f\v", r) }
+
+// Workbook reports whether a file begins as those of spreadsheets do: .xls; and
+// .xlsx and .ods, which are archives.
+func Workbook(file string) bool {
+	return strings.HasPrefix(file, "PK\x03\x04") || strings.HasPrefix(file, "\xd0\xcf\x11\xe0")
+}
+
+// unreadText is why a file is no table of text.
+func unreadText(name string, err error) error {
+	return faulty(name, 0, "cannot be read: %w; %s", err, problem.RemediesOf(err)[0].Text)
+}
