@@ -38,6 +38,11 @@ func (l *sheetLine) width() (n int) {
 	return n
 }
 
+// numbers reports whether a line has numbers, and nothing else.
+func (l *sheetLine) numbers() bool {
+	return !slices.ContainsFunc(l.cells, func(c sheetCell) bool { return c.text != "" && !isNumber(c.text) })
+}
+
 // text is that of a cell, "" beyond the last.
 func (l *sheetLine) text(i int) string {
 	if i < len(l.cells) {
@@ -85,6 +90,9 @@ func layoutOf(lines []sheetLine) *layout {
 	top := max(0, slices.IndexFunc(widths, func(n int) bool {
 		return usual < 2 || n >= 2 && float64(n) >= namedShare*float64(usual)
 	}))
+	for top > 0 && lines[top].numbers() { // names stand above numbers, and be they too few
+		top--
+	}
 	o := &layout{header: &lines[top], units: make(map[int]string)}
 	for i := range lines[:top] {
 		o.left = append(o.left, lines[i].left("a title"))

@@ -196,7 +196,7 @@ func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (
 	}
 	text, how, err := Text(all)
 	if err != nil {
-		return nil, unreadText(name, err)
+		return nil, faulty(name, 0, "cannot be read: %w", err)
 	}
 	lines, err := records(text)
 	switch {

@@ -63,8 +63,3 @@ func control(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r\f\v"
 func Workbook(file string) bool {
 	return strings.HasPrefix(file, "PK\x03\x04") || strings.HasPrefix(file, "\xd0\xcf\x11\xe0")
 }
-
-// unreadText is why a file is no table of text.
-func unreadText(name string, err error) error {
-	return faulty(name, 0, "cannot be read: %w; %s", err, problem.RemediesOf(err)[0].Text)
-}
