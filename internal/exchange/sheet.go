@@ -10,7 +10,6 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/units"
 )
@@ -318,7 +317,7 @@ func (s *Sheet) Remarks() (remarks []string) {
 		remarks = append(remarks, s.How)
 	}
 	for _, left := range s.Left {
-		remarks = append(remarks, fmt.Sprintf("Line %d (%s) is left out: %s.", left.Line, plaintext.Line(left.Text), left.Why))
+		remarks = append(remarks, fmt.Sprintf("Line %d (%s) is left out: %s.", left.Line, left.Text, left.Why))
 	}
 	return remarks
 }
