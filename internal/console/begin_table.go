@@ -91,7 +91,7 @@ func (c *Console) looked(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxTable+1<<16)
-	name, table, err := tableOf(r)
+	name, table, how, err := tableOf(r)
 	if origin := text(r, fieldOrigin); name == tableName && origin != "" {
 		name = origin
 	}
@@ -102,6 +102,9 @@ func (c *Console) looked(w http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil {
 		p.Guess, p.Table, err = c.guessed(name, table, r.PostForm)
+	}
+	if err == nil && how != "" {
+		p.Guess.Remarks = slices.Insert(p.Guess.Remarks, 0, how)
 	}
 	if err != nil {
 		p.Failure, p.Failed = failureOf(err, ""), "table"

@@ -67,6 +67,7 @@ type bringPage struct {
 	Header  []string
 	Own     []columnUse // columns that are not the campaign's
 	Missing []string    // columns that must be there
+	Remarks []string    // how it was read, and which of its lines are no rows
 	Rows    []broughtRow
 	Hidden  int // rows that are not shown
 	// Counts of rows: to be imported, in the campaign already, left out by a
@@ -176,8 +177,11 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxTable+1<<16)
-	name, table, err := tableOf(r)
+	name, table, how, err := tableOf(r)
 	p := c.bringPageOf(r, of)
+	if how != "" {
+		p.Remarks = append(p.Remarks, how)
+	}
 	p.Name, p.Table = name, table
 	p.Again, p.Anyway = text(r, "again") != "", text(r, "anyway") != ""
 	if err == nil && !p.CanBring {
@@ -265,17 +269,18 @@ var bringWords = exchange.Words{
 
 // tableOf reads a table that was sent as a file or as text, and what to call it
 // in messages. A file that was chosen wins over a text that was pasted.
-// Lines end as on the server, since faults count them.
-func tableOf(r *http.Request) (name, table string, err error) {
+// Lines end as on the server, since faults count them. how says in which encoding it came,
+// where that is worth a word.
+func tableOf(r *http.Request) (name, table, how string, err error) {
 	tooLarge := problem.New(problem.Invalid, "the table is larger than %d MB", maxTable>>20).
 		With(problem.Remedy{Text: "bring it in parts, each with the header: what is there already is left out"})
 	err = r.ParseMultipartForm(maxTable)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return tableName, "", tooLarge
+		return tableName, "", "", tooLarge
 	case err != nil && !errors.Is(err, http.ErrNotMultipart):
-		return tableName, "", problem.New(problem.Invalid, "the form cannot be read: %w", err)
+		return tableName, "", "", problem.New(problem.Invalid, "the form cannot be read: %w", err)
 	}
 	name, table = tableName, r.PostForm.Get(fieldTable)
 	if file, header, err := r.FormFile(fieldFile); err == nil {
@@ -283,20 +288,20 @@ func tableOf(r *http.Request) (name, table string, err error) {
 		if header.Size > 0 {
 			all, err := io.ReadAll(file)
 			if err != nil {
-				return name, "", problem.New(problem.Invalid, "the file cannot be read: %w", err)
+				return name, "", "", problem.New(problem.Invalid, "the file cannot be read: %w", err)
 			}
 			name, table = plaintext.Line(header.Filename), string(all)
 		}
 	}
 	switch {
 	case len(table) > maxTable:
-		return name, "", tooLarge
+		return name, "", "", tooLarge
 	case strings.TrimSpace(table) == "":
-		return name, "", problem.New(problem.Invalid, "there is no table").
+		return name, "", "", problem.New(problem.Invalid, "there is no table").
 			With(problem.Remedy{Text: "choose a file, or paste its text"})
 	}
-	table, _, err = exchange.Text([]byte(table))
-	return name, table, err
+	table, how, err = exchange.Text([]byte(table))
+	return name, table, how, err
 }
 
 // look finds out what would become of each row, with the uses of columns that
@@ -335,6 +340,7 @@ func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 		return im.Read(p.Name, strings.NewReader(p.Table)) // it says what is missing
 	}
 	p.Looked, p.Header = true, seen.Header
+	p.Remarks = append(p.Remarks, im.Remarks...)
 	for _, column := range seen.Header {
 		use := uses[column]
 		if use == "" && !slices.Contains(seen.Unknown, column) {

@@ -85,10 +85,16 @@ func TestBringMeasurements(t *testing.T) {
 	if strings.Contains(page, `value="take"`) {
 		t.Error("what becomes of each column is said, and a table with faults can be taken")
 	}
-	for _, wrong := range []string{"", "x,salt\n1,A\n", "x;salt;flow\n1;A;2;3\n", "x,salt,flow\n", "x,salt,flow\n1,A\n", "\xff\xfex,", "x,salt,flow\n\xe4,A,1\n",
+	for _, wrong := range []string{"", "x,salt\n1,A\n", "x;salt;flow\n1;A;2;3\n", "x,salt,flow\n", "x,salt,flow\n1,A\n", "\xff\xfex,", "x,salt,flow\n\x81,A,1\n",
 		"x,salt,flow\n" + strings.Repeat("0.5,A,1\n", 5001), strings.Repeat("x", 5<<20)} {
 		if status, _, page := s.upload(path, look, wrong); status < 400 || status >= 500 || !strings.Contains(page, `class="box bad"`) {
 			t.Errorf("%.20q: %d", wrong, status)
+		}
+	}
+	_, _, page = s.upload(path, look, "Gemessen im Mai,,\nx,salt,flow\n0.1,A,3\n0.2,A,\xb5\n")
+	for _, want := range []string{"Line 1 (Gemessen im Mai) is left out: a title.", "read as Windows-1252", "without a result (µ)"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("of a table with a title, in Windows-1252, it is not said: %s", want)
 		}
 	}
 	// A good one, as a spreadsheet pastes it: nothing before it was looked at, then all, once.

@@ -219,6 +219,7 @@ var (
 	summary = regexp.MustCompile(`(?i)^(arithmetic |overall |grand |column )?(mean|avg|average|median|sum|total|subtotal|min|max|minimum|maximum|` +
 		`sd|s\.d\.|std|stdev|std\.? ?dev\.?|st\.? ?dev\.?|standard deviation|standard error|sem|rsd|cv|var|variance|range|count|n|best|` +
 		`mw|mittel|mittelwert|durchschnitt|summe|gesamt|standardabweichung|stabw|anzahl|spannweite|moyenne|somme|media|promedio)( ?[:=(±+/].*)?[.:]?$`)
+	infinite = regexp.MustCompile(`(?i)^[-+]?(inf|infinity)$`)
 	footnote = regexp.MustCompile(`(?i)^(\*|†|[¹²³]|note|notes|source|legend|remark|comment|anmerkung|hinweis|quelle)`)
 	// noValue is what people and programs write where they have no value.
 	noValue = regexp.MustCompile(`(?i)^([-–—?.*/\\_]+|x+|#.*|n\.? ?[adbqm]\.?|n/[adm]|nan|null|none|nil|void|empty|blank|missing|lost|` +
@@ -234,8 +235,11 @@ func NoValue(text string) bool { return text != "" && noValue.MatchString(text) 
 
 // noResult reports whether a cell of a measured quantity says that there is no value: it
 // is empty, has no digit in it and so cannot be a number that was mistyped, or bounds
-// one, as "<1" below what can be detected.
+// one, as "<1" below what can be detected. An infinite value is a mistake, and no word.
 func noResult(text string) bool {
+	if infinite.MatchString(text) {
+		return false
+	}
 	return !strings.ContainsFunc(text, unicode.IsDigit) || strings.ContainsAny(text[:1], "<>~") ||
 		strings.HasPrefix(text, "≤") || strings.HasPrefix(text, "≥") || strings.HasPrefix(text, "≈")
 }
