@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/events"
+	_ "github.com/campaignd/campaignd/internal/draws"
 )
 
 func measured() events.Event {

@@ -6,14 +6,12 @@ import (
 	"context"
 	"testing"
 	"time"
-
-	"github.com/campaignd/campaignd/internal/pgtest"
 )
 
 // Law: the numbers say what happened: which stores are held, were taken over and were
 // lost, whether heartbeats are answered, what was asked, and how far a reader is behind.
 func TestStats(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, brief)
 	first, second := l.worker("first"), l.worker("second")
 	log := l.took(first, "s")
 	if s := first.db.Stats(); s.Held != 1 || s.TakenOver != 0 || s.Lost != 0 || s.Heartbeat == 0 {
@@ -55,8 +53,7 @@ func TestStats(t *testing.T) {
 	if s := first.db.Stats(); s.Missed == 0 || s.Heartbeat < first.db.lapseTime() {
 		t.Errorf("a silent worker: %+v", s)
 	}
-	pgtest.SQL(t, l.address, `select pg_sleep(0.3)`) // its lease ends in the database, too
-	l.took(second, "s")
+	l.tookOver(second, "s")
 	speak()
 	if s := second.db.Stats(); s.Held != 1 || s.TakenOver != 1 {
 		t.Errorf("who took over: %+v", s)

@@ -16,7 +16,7 @@ import (
 // runs goes on: it appends, reads, holds, says that it lives, and asks and answers;
 // but once stopped it does not start again, and is told which program would.
 func TestLaterTables(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, lasting)
 	earlier, other := l.worker("earlier"), l.worker("other")
 	log := l.took(earlier, "s")
 	go earlier.Answer(t.Context(), func(_ context.Context, request []byte) []byte { return request })

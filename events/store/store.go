@@ -84,7 +84,7 @@ func Open(address string, o Options) (events.Store, error) {
 	if err != nil {
 		return nil, err // and no store: a nil *pebblelog.Log in the interface would be one
 	}
-	return log, nil
+	return withPauses(log), nil
 }
 
 // InDatabase reports whether an address is that of a database or of a store in
@@ -186,7 +186,7 @@ func openInDatabase(address string, o Options) (events.Store, error) {
 		_ = d.Close() // it has no error
 		return nil, err
 	}
-	return &closing{log, d}, nil
+	return withPauses(&closing{log, d}), nil
 }
 
 // openDatabaseOf opens the database of a store, and returns the name of the

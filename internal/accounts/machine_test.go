@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/campaignd/campaignd/internal/draws"
 )
 
 // Law: accounts, grants, sessions and tokens are at every moment what a naive model says that only

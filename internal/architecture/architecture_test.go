@@ -92,6 +92,7 @@ var may = []struct {
 	{"internal/pgtest", nil},
 	{"internal/testinstrument", []string{"events", "adapters"}},
 	{"internal/chaos", []string{""}},
+	{"internal/draws", nil},
 	{"internal/killtest", []string{""}},
 	{"internal/faults", []string{""}},
 	{"cmd", []string{""}},
@@ -188,4 +189,30 @@ func packages(t *testing.T) map[string][]string {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// Law: a test package that draws cases draws the same ones in each run, unless it is given another seed.
+func TestDrawsAreFixed(t *testing.T) {
+	draws, fixed := make(map[string]bool), make(map[string]bool)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		dir := filepath.Dir(path)
+		draws[dir] = draws[dir] || strings.Contains(string(text), `"pgregory.net/rapid"`)
+		fixed[dir] = fixed[dir] || strings.Contains(string(text), "internal/draws\"\n")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, draws := range draws {
+		if draws && !fixed[dir] && !strings.HasSuffix(dir, "architecture") {
+			t.Errorf("%s draws and does not import internal/draws", dir)
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/events/definition"
+	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/projections/space"
 )
 

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/events/definition"
+	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/format"
 )
 

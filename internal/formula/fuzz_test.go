@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/num/jet"
 )
 

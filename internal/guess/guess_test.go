@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/guess"

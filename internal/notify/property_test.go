@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/campaignd/campaignd/internal/draws"
 )
 
 const propertyLab = `

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"pgregory.net/rapid"
 )

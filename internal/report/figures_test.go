@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
+	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/policies/answers"

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
+	_ "github.com/campaignd/campaignd/internal/draws"
 	"pgregory.net/rapid"
 )
 

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/campaignd/campaignd/internal/draws"
 )
 
 // Law: spellings of one unit are the same, and only those: what is a multiple, a ratio of other things, or per mass

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"pgregory.net/rapid"
 
+	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/num/copeland"
 	"github.com/campaignd/campaignd/internal/num/pairgp"
 	"github.com/campaignd/campaignd/internal/num/qmc"

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/pareto"
 )

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/campaignd/campaignd/internal/draws"
 )
 
 var names = []string{"rbf", "matern52", "matern32"}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/campaignd/campaignd/internal/draws"
 )
 
 // The first ten points in three dimensions, as Joe and Kuo publish them with their generator.

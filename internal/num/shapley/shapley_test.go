@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
