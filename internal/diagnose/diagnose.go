@@ -165,6 +165,9 @@ func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 			return Diagnosis{}, fmt.Errorf("diagnose: %w", err)
 		}
 	}
+	if ctx.Err() != nil {
+		return Diagnosis{}, fmt.Errorf("diagnose: %w", context.Cause(ctx))
+	}
 	r.read()
 	return d, nil
 }

@@ -65,12 +65,14 @@ func fitOf(def *definition.Campaign, m *objective.Model) *Fit {
 }
 
 // density returns the log density that a fit maximizes, at the recorded
-// hyperparameters and the present observations, and its slope: see [Fit]. ok is
-// false where it cannot be evaluated. A hyperparameter at a bound, with the
-// density growing beyond it, is at its maximum: its slope does not count.
+// hyperparameters and the present observations, and its slope: see [Fit]. Of many
+// observations a fit maximizes that of a part, and so it is the density of that part. ok
+// is false where it cannot be evaluated. A hyperparameter at a bound, with the density
+// growing beyond it, is at its maximum: its slope does not count.
 func density(def *definition.Campaign, m *objective.Model) (density, slope float64, ok bool) {
 	data := refit{shift: m.Fit.Shift, scale: m.Fit.Scale}.data(sampleOf(def, m))
 	copy(data.Y, m.Z) // turned over where the campaign maximizes
+	data = data.Fitted()
 	d := len(m.Fit.Lengthscales)
 	h := gp.Hyper{
 		Lengthscales: m.Fit.Lengthscales,

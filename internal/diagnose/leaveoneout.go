@@ -1,15 +1,18 @@
 package diagnose
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/projections/objective"
@@ -25,12 +28,16 @@ import (
 // is fitted again ten times, each time without a tenth of the compositions, and
 // those are predicted with hyperparameters that have not seen them. Above
 // mostBlind measurements a fit takes long and the difference is small: then the
-// campaign's own hyperparameters are used.
+// campaign's own hyperparameters are used. Where the model is an approximation, a sample
+// of the compositions is left out, one by one.
 type LeaveOneOut struct {
 	// Refitted is true where the hyperparameters have not seen what is
 	// predicted.
 	Refitted bool  `json:"refitted"`
 	Rows     []Row `json:"rows"`
+	// SampleOf is the number of compositions that Rows were drawn from; 0 where they
+	// are all.
+	SampleOf int `json:"sample_of,omitempty"`
 	// R2 is 1 − Σ(measured − predicted)² / Σ(measured − mean measured)²: 1 is
 	// perfect, 0 no better than always saying the mean. Nil where all measured
 	// values are equal.
@@ -87,6 +94,11 @@ const (
 	// mostBlind is the number of measurements up to which the model is fitted
 	// again.
 	mostBlind = 100
+	// mostLeftOut is how many compositions are left out of an approximate model. Each
+	// takes as long as a prediction, and R² of so many is known to a few hundredths.
+	mostLeftOut = 500
+	// drawnSalt keeps the draw of these apart from others.
+	drawnSalt = 0x6c656674 // "left"
 )
 
 // leaveOneOut makes the check; nil for fewer than leastRows compositions.
@@ -94,31 +106,72 @@ func leaveOneOut(ctx context.Context, def *definition.Campaign, m *objective.Mod
 	if m.GP().Len() < leastRows {
 		return nil, nil
 	}
-	out := seen(m)
+	left := leftOutOf(m)
+	out := left.seen(m)
 	if n := len(m.Observations); n <= mostBlind && m.GP().Len() > leastRows && m.Fidelity() == nil {
 		err := out.blind(ctx, def, m)
 		if ctx.Err() != nil {
 			return nil, err
 		}
 		if err != nil { // a fit of the others cannot be made: the campaign's own serves
-			out = seen(m)
+			out = left.seen(m)
 		}
-	}
-	for k, row := range rowsOf(m) {
-		out.Rows[row].Experiments = append(out.Rows[row].Experiments, m.Observations[k].Experiment)
 	}
 	out.judge()
 	return out, nil
 }
 
-// seen predicts at the campaign's own hyperparameters.
-func seen(m *objective.Model) *LeaveOneOut {
-	y, mean, sd := m.LeaveOneOut()
-	out := &LeaveOneOut{Rows: make([]Row, len(y))}
-	for i := range y {
+// leftOut are compositions, each predicted from all others at the campaign's own
+// hyperparameters, standardized.
+type leftOut struct {
+	y, mean, sd []float64
+	at          map[string]int // of each experiment that is among them
+}
+
+// leftOutOf leaves out all compositions of a model that is exact, and mostLeftOut of one
+// that is approximated, in the order of the process. Those of two quantities are of the
+// same experiments as far as these measured both: each experiment draws by its number.
+func leftOutOf(m *objective.Model) leftOut {
+	rows := rowsOf(m)
+	lots := make([]uint64, m.GP().Len())
+	drawn := make([]int, len(lots))
+	for row := range drawn {
+		lots[row], drawn[row] = math.MaxUint64, row
+	}
+	for k, row := range rows {
+		number := events.ExperimentNumber(m.Observations[k].Experiment)
+		lots[row] = min(lots[row], rand.NewPCG(drawnSalt, uint64(number)).Uint64())
+	}
+	if m.GP().Inducing() > 0 && len(drawn) > mostLeftOut {
+		slices.SortStableFunc(drawn, func(a, b int) int { return cmp.Compare(lots[a], lots[b]) })
+		drawn = drawn[:mostLeftOut]
+		slices.Sort(drawn)
+	}
+	out := leftOut{at: make(map[string]int)}
+	out.y, out.mean, out.sd = m.LeaveOneOut(drawn)
+	for k, row := range rows {
+		if i, ok := slices.BinarySearch(drawn, row); ok {
+			out.at[m.Observations[k].Experiment] = i
+		}
+	}
+	return out
+}
+
+// seen is the check by these predictions.
+func (l *leftOut) seen(m *objective.Model) *LeaveOneOut {
+	out := &LeaveOneOut{Rows: make([]Row, len(l.y))}
+	if all := m.GP().Len(); all > len(l.y) {
+		out.SampleOf = all
+	}
+	for i, y := range l.y {
 		out.Rows[i] = Row{
-			Measured: m.Untransform(y[i]), Predicted: m.Untransform(mean[i]),
-			SD: sd[i] * m.Between(mean[i], y[i]),
+			Measured: m.Untransform(y), Predicted: m.Untransform(l.mean[i]),
+			SD: l.sd[i] * m.Between(l.mean[i], y),
+		}
+	}
+	for _, o := range m.Observations {
+		if i, ok := l.at[o.Experiment]; ok {
+			out.Rows[i].Experiments = append(out.Rows[i].Experiments, o.Experiment)
 		}
 	}
 	return out

@@ -131,7 +131,8 @@ func TestSampleIsTheModels(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, mean, sd := g.LeaveOneOut()
-		for i, row := range seen(v.Objective).Rows {
+		left := leftOutOf(v.Objective)
+		for i, row := range left.seen(v.Objective).Rows {
 			if got := f.Shift + f.Scale*mean[i]; math.Abs(got-row.Predicted) > 1e-9 ||
 				math.Abs(f.Scale*sd[i]-row.SD) > 1e-9 {
 				t.Errorf("row %d is %v ± %v in the model, %v ± %v here", i, row.Predicted, row.SD, got, f.Scale*sd[i])

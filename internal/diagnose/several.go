@@ -96,9 +96,8 @@ const (
 type modelled struct {
 	name, unit string
 	model      *objective.Model
-	z          []float64      // left-out errors of the rows, in the direction of the quantity
-	mean, sd   []float64      // left-out predictions, standardized
-	row        map[string]int // of each experiment
+	left       leftOut
+	z          []float64 // left-out errors, in the direction of the quantity
 }
 
 // several adds what can be said of several quantities.
@@ -110,11 +109,7 @@ func (d *Diagnosis) several(ctx context.Context, v policies.View) error {
 		}
 		check := Quantity{Quantity: q.name, Unit: q.unit}
 		if q.model.GP().Len() >= leastRows {
-			check.LeaveOneOut = seen(q.model)
-			for k, row := range rowsOf(q.model) {
-				r := &check.LeaveOneOut.Rows[row]
-				r.Experiments = append(r.Experiments, q.model.Observations[k].Experiment)
-			}
+			check.LeaveOneOut = q.left.seen(q.model)
 			check.LeaveOneOut.judge()
 		}
 		d.Quantities = append(d.Quantities, check)
@@ -239,18 +234,13 @@ func modelledOf(v policies.View) (all []modelled) {
 		if m == nil {
 			return
 		}
-		q := modelled{name: name, unit: unit, model: m, row: make(map[string]int)}
-		var y []float64
-		y, q.mean, q.sd = m.LeaveOneOut()
+		q := modelled{name: name, unit: unit, model: m, left: leftOutOf(m)}
 		direction := 1.0
 		if m.Scale().Spread < 0 {
 			direction = -1
 		}
-		for i := range y {
-			q.z = append(q.z, direction*(y[i]-q.mean[i])/q.sd[i])
-		}
-		for k, row := range rowsOf(m) {
-			q.row[m.Observations[k].Experiment] = row
+		for i, y := range q.left.y {
+			q.z = append(q.z, direction*(y-q.left.mean[i])/q.left.sd[i])
 		}
 		all = append(all, q)
 	}
@@ -275,8 +265,8 @@ func correlationsOf(v policies.View, all []modelled) (found []Correlation) {
 			used := make(map[int]bool) // rows of a, which repetitions share
 			for k := range v.Campaign.Experiments {
 				id := v.Campaign.Experiments[k].ID
-				p, ok := a.row[id]
-				q, also := b.row[id]
+				p, ok := a.left.at[id]
+				q, also := b.left.at[id]
 				if !ok || !also || used[p] {
 					continue
 				}
@@ -337,9 +327,9 @@ func calibrationOf(v policies.View, p *outcome.Problem, all []modelled) (*Calibr
 		}
 		known := true
 		for k, q := range of {
-			row, ok := q.row[x.ID]
+			row, ok := q.left.at[x.ID]
 			if known = known && ok; ok {
-				means[k], sds[k] = q.mean[row], q.sd[row]
+				means[k], sds[k] = q.left.mean[row], q.left.sd[row]
 			}
 		}
 		if !known {

@@ -95,7 +95,11 @@ func TestCalibrationOfFeasibility(t *testing.T) {
 		t.Fatalf("%+v, %v", d.Feasibility, err)
 	}
 	m := v.Outcomes.Of("waste")
-	_, mean, sd := m.LeaveOneOut()
+	rows := make([]int, m.GP().Len())
+	for i := range rows {
+		rows[i] = i
+	}
+	_, mean, sd := m.LeaveOneOut(rows)
 	brier, kept := 0.0, 0.0
 	for i, o := range m.Observations {
 		p, came := 0.5*math.Erfc(-(m.Standardized(2)-mean[i])/sd[i]/math.Sqrt2), 0.0

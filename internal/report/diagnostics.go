@@ -227,6 +227,10 @@ func (h *history) figureLeaveOneOut(
 		f.Legend = []Symbol{{Symbol: h.target.Glyph(contradicts, "contradicts all others"), Text: "contradicts all others"}}
 	}
 	f.Caption = "Each composition predicted from all others, ± 1 sd with noise"
+	if check.SampleOf > 0 {
+		f.Caption = fmt.Sprintf("Each of %d compositions, drawn of %d, predicted from all others, ± 1 sd with noise",
+			len(check.Rows), check.SampleOf)
+	}
 	if check.Refitted {
 		f.Caption += "; the hyperparameters were fitted without it"
 	}

@@ -56,8 +56,12 @@ func quantityCells(q diagnose.Quantity) []string {
 		r2 = judged(*check.R2)
 	}
 	widest := check.Coverage[len(check.Coverage)-1]
+	compositions := fmt.Sprint(len(check.Rows))
+	if check.SampleOf > 0 {
+		compositions += fmt.Sprintf(" of %d", check.SampleOf)
+	}
 	return []string{
-		"  " + q.Quantity, fmt.Sprint(len(check.Rows)), r2, fmt.Sprintf("%d of %d", widest.Within, len(check.Rows)),
+		"  " + q.Quantity, compositions, r2, fmt.Sprintf("%d of %d", widest.Within, len(check.Rows)),
 		judged(check.ZSD) + " times as large as the model says",
 	}
 }

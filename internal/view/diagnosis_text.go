@@ -55,7 +55,11 @@ func writeCheck(p *page, d diagnose.Diagnosis) {
 	if len(d.Quantities) > 0 {
 		of = d.Objective + ": "
 	}
-	p.heading(fmt.Sprintf("%sEach of %s predicted from all others (%s)", of, format.Count(n, "composition"), how))
+	each := format.Count(n, "composition")
+	if check.SampleOf > 0 {
+		each += fmt.Sprintf(", drawn of %d,", check.SampleOf)
+	}
+	p.heading(fmt.Sprintf("%sEach of %s predicted from all others (%s)", of, each, how))
 	var rows []Row
 	if check.R2 != nil {
 		rows = append(rows, rowf("R²", "%s (1 is perfect, 0 no better than the mean)",

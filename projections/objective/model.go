@@ -434,14 +434,20 @@ func (m *Model) marginal() *gp.Marginal {
 	return m.wide.of()
 }
 
-// LeaveOneOut predicts each distinct composition from the others at the same
+// LeaveOneOut predicts distinct compositions from the others at the same
 // hyperparameters, noise included, with standard deviations as people are shown
-// them; see [gp.GP.LeaveOneOut].
-func (m *Model) LeaveOneOut() (z, mean, sd []float64) {
-	if marginal := m.marginal(); marginal != nil {
-		return marginal.LeaveOneOut()
+// them: those of some rows of the process, in the given order; see
+// [gp.GP.LeaveOneOutOf].
+func (m *Model) LeaveOneOut(rows []int) (z, mean, sd []float64) {
+	marginal := m.marginal()
+	if marginal == nil {
+		return m.gp.LeaveOneOutOf(rows)
 	}
-	return m.gp.LeaveOneOut()
+	allZ, allMean, allSD := marginal.LeaveOneOut()
+	for _, i := range rows {
+		z, mean, sd = append(z, allZ[i]), append(mean, allMean[i]), append(sd, allSD[i])
+	}
+	return z, mean, sd
 }
 
 // Predict returns the posterior at a composition, in the user's unit.

@@ -41,6 +41,20 @@ func (d Data) subset(points [][]float64, m int) Data {
 	return d.at(spaced)
 }
 
+// mostFitted is the greatest number of distinct points whose likelihood [Fit] maximizes,
+// where its configuration names no other.
+const mostFitted = 400
+
+// Fitted returns the observations whose likelihood [Fit] maximizes by default: all of them
+// up to 400 distinct points, beyond that those of its subset.
+func (d Data) Fitted() Data {
+	points := merge(d).x
+	if len(points) <= mostFitted {
+		return d
+	}
+	return d.subset(points, mostFitted)
+}
+
 // Nearest returns the observations at the m distinct points that are nearest to
 // x, distances being in lengthscales, in their order: what a prediction at x
 // alone rests on (the neighborhood of kriging; Emery 2009). All of them where

@@ -68,7 +68,7 @@ func (c FitConfig) withDefaults(d int) FitConfig {
 		c.OutputScale = 1
 	}
 	if c.Subset == 0 {
-		c.Subset = 400
+		c.Subset = mostFitted
 	}
 	return c
 }

@@ -226,30 +226,29 @@ func (g *GP) reduce(ctx context.Context, work []float64) error {
 	return nil
 }
 
-// leaveOneOut is LeaveOneOut of an approximate posterior. With r = y − m and
+// leaveOneOut is LeaveOneOutOf of an approximate posterior. With r = y − m and
 // the covariance
 // C = VᵀV + D of the rows, C⁻¹r = (r − K_nm α)/D and C⁻¹ = D⁻¹ − D⁻¹ Vᵀ A⁻¹ V D⁻¹.
-func (g *GP) leaveOneOut() (y, mean, sd []float64) {
+func (g *GP) leaveOneOut(rows []int) (y, mean, sd []float64) {
 	s := g.sparse
-	y = slices.Clone(g.y[:s.n])
-	mean, sd = make([]float64, s.n), make([]float64, s.n)
-	g.eachProjected(func(i int, k, v []float64) {
+	g.eachProjected(rows, func(i int, k, v []float64) {
 		d, r := s.variance[i], g.y[i]-g.hyper.Mean-dot(k, g.alpha[:s.m])
 		blas64.Trsv(blas.NoTrans, lower(s.factor, s.m, s.m), vector(v))
 		precision := (1 - dot(v, v)/d) / d
-		mean[i] = g.y[i] - r/d/precision
-		sd[i] = 1 / math.Sqrt(precision)
+		y = append(y, g.y[i])
+		mean = append(mean, g.y[i]-r/d/precision)
+		sd = append(sd, 1/math.Sqrt(precision))
 	})
 	return y, mean, sd
 }
 
-// eachProjected calls do with each row's k(Z, x_i) and column of V, which it
+// eachProjected calls do with the k(Z, x_i) and the column of V of some rows, which it
 // may overwrite.
-func (g *GP) eachProjected(do func(i int, k, v []float64)) {
+func (g *GP) eachProjected(rows []int, do func(i int, k, v []float64)) {
 	s := g.sparse
 	k, v := make([]float64, s.m), make([]float64, s.m)
-	for i, x := range g.x[:s.n] {
-		g.kernel.Cross(k, g.basis[:s.m], x)
+	for _, i := range rows {
+		g.kernel.Cross(k, g.basis[:s.m], g.x[i])
 		copy(v, k)
 		blas64.Trmv(blas.NoTrans, lower(s.low, s.m, s.m), vector(v))
 		do(i, k, v)
@@ -263,7 +262,7 @@ func (g *GP) informationGain(r float64) (float64, error) {
 	for j := range m {
 		a[j*m+j] = 1
 	}
-	g.eachProjected(func(i int, _, v []float64) {
+	g.eachProjected(upTo(g.sparse.n), func(i int, _, v []float64) {
 		blas64.Syr(g.count[i]/r, vector(v), blas64.Symmetric{Uplo: blas.Lower, N: m, Stride: m, Data: a})
 	})
 	if _, err := cholesky(context.Background(), f, a, m, m, 1); err != nil {

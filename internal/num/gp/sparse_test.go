@@ -169,6 +169,13 @@ func TestFewInducing(t *testing.T) {
 		closeTo(t, "a prediction from the others", left[i], y[i]-solved.At(i, 0)/c.At(i, i), 1e-7)
 		closeTo(t, "its standard deviation", sd[i], 1/math.Sqrt(c.At(i, i)), 1e-7)
 	}
+	some := []int{n - 1, 0, n / 2}
+	ys, means, sds := g.LeaveOneOutOf(some)
+	for k, i := range some {
+		if ys[k] != y[i] || means[k] != left[i] || sds[k] != sd[i] {
+			t.Errorf("row %d alone is %v ± %v, among all %v ± %v", i, means[k], sds[k], left[i], sd[i])
+		}
+	}
 
 	// What is appended is conditioned on as what is supposed, and the posterior it is appended to stays.
 	at, values := synthetic(4, 3, 11).X, []float64{1, -1, .5, 0}
