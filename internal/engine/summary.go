@@ -142,6 +142,11 @@ func (c *Core) Revision() Revision {
 	return Revision{c.objective.Version(), c.outcomes.Version(), s.Comparisons(), c.answers(), c.preference.Fits(), s.DefinedBy}
 }
 
+// ReadsModel reports whether decisions read the model of what is sought, so that it is
+// fitted as the campaign goes. Otherwise it is fitted once, for the result, and whenever
+// someone looks.
+func (c *Core) ReadsModel() bool { return c.policy.Needs().Objective }
+
 // Summarize is [Reading.Summarize] where nothing else is read.
 func (c *Core) Summarize(ctx context.Context) (Summary, error) {
 	read, err := c.Read(ctx)

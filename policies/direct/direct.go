@@ -45,12 +45,13 @@ var Family = policies.Family{
 
 // policy takes each composition from the experts, who take turns.
 type policy struct {
-	def definition.Campaign
+	def   definition.Campaign
+	drawn step.Drawn
 }
 
 // New returns the policy of a complete definition.
 func New(def definition.Campaign) (policies.Policy, error) {
-	return &policy{def}, nil
+	return &policy{def: def}, nil
 }
 
 func (p *policy) Needs() policies.Needs {
@@ -116,7 +117,7 @@ func (p *policy) sample(v policies.View, d policies.Decision) (policies.Decision
 	i := turn.Expert(v.Campaign, &p.def)
 	prefs := v.Preferences[i]
 	if prefs == nil || prefs.Score == nil {
-		return step.Design(&p.def, v, d, definition.DesignSobol, p.without(v, i))
+		return p.drawn.Design(&p.def, v, d, definition.DesignSobol, p.without(v, i))
 	}
 	fit := prefs.Fit
 	d.Preference = &fit

@@ -2,35 +2,44 @@ package step
 
 import (
 	"fmt"
+	"maps"
+	"sync"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // designSalt keeps a design that serves as policy apart from the initial one.
 const designSalt = 0x9e3779b97f4a7c15
 
+// Design is [Drawn.Design] of a design that is drawn for this decision.
+func Design(
+	def *definition.Campaign, v policies.View, d policies.Decision, kind, remark string,
+) (policies.Decision, error) {
+	return new(Drawn).Design(def, v, d, kind, remark)
+}
+
+// Drawn keeps the points of a policy's design, so that a campaign of n experiments draws n
+// of them and not n². The zero value has none. Several goroutines may use it.
+type Drawn struct {
+	mu     sync.Mutex
+	space  *space.Space // that the points are of
+	kind   string
+	points []definition.Point
+	keys   []string
+}
+
 // Design takes the next point of a space-filling design, DesignSobol or
 // DesignRandom of package definition. remark says why, behind its name: empty,
 // or beginning with a space. The first point that was not requested yet is
 // taken: the design goes on where it was, after a restart too.
-func Design(
-	def *definition.Campaign,
-	v policies.View,
-	d policies.Decision,
-	kind, remark string,
+func (k *Drawn) Design(
+	def *definition.Campaign, v policies.View, d policies.Decision, kind, remark string,
 ) (policies.Decision, error) {
-	ways, err := waysOf(v)
-	if err != nil {
-		return d, err
-	}
-	design := v.Space.Design
-	if ways != nil {
-		design = ways.Design
-	}
-	points, err := design(kind, def.Budget.Experiments, def.Seed^designSalt)
+	points, named, err := k.of(def, v, kind)
 	if err != nil {
 		return d, err
 	}
@@ -38,15 +47,11 @@ func Design(
 	if err != nil {
 		return d, err
 	}
-	for i, point := range points {
-		key, err := v.Space.Key(point)
-		if err != nil {
-			return d, err
-		}
+	for i, key := range named {
 		if tried[key] {
 			continue
 		}
-		d.Candidates = []events.Candidate{{Name: policies.Design, Parameters: point}}
+		d.Candidates = []events.Candidate{{Name: policies.Design, Parameters: maps.Clone(points[i])}}
 		return d.Run(
 			policies.Design,
 			policies.RuleDesign,
@@ -54,6 +59,37 @@ func Design(
 		), nil
 	}
 	return exhausted(d), nil
+}
+
+// of returns the points of the design of a definition, and their keys, in order.
+func (k *Drawn) of(
+	def *definition.Campaign, v policies.View, kind string,
+) ([]definition.Point, []string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.space == v.Space && k.kind == kind && k.space != nil {
+		return k.points, k.keys, nil
+	}
+	ways, err := waysOf(v)
+	if err != nil {
+		return nil, nil, err
+	}
+	design := v.Space.Design
+	if ways != nil {
+		design = ways.Design
+	}
+	points, err := design(kind, def.Budget.Experiments, def.Seed^designSalt)
+	if err != nil {
+		return nil, nil, err
+	}
+	keys := make([]string, len(points))
+	for i, point := range points {
+		if keys[i], err = v.Space.Key(point); err != nil {
+			return nil, nil, err
+		}
+	}
+	k.space, k.kind, k.points, k.keys = v.Space, kind, points, keys
+	return points, keys, nil
 }
 
 // Unusable is the remark of a design that is taken because a model cannot be

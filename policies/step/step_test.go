@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -222,11 +223,15 @@ func TestDesignSkipsWhatWasTried(t *testing.T) {
 	if s.View.Space, err = space.New(*s.Def); err != nil {
 		t.Fatal(err)
 	}
+	var kept Drawn // by both kinds in turn
 	for _, kind := range []string{definition.DesignSobol, definition.DesignRandom} {
 		state := &campaign.State{Definition: s.Def}
 		s.View.Campaign = state
 		for i := range list {
 			d, err := Design(s.Def, s.View, policies.Decision{}, kind, " So it is.")
+			if same, err := kept.Design(s.Def, s.View, policies.Decision{}, kind, " So it is."); err != nil || !reflect.DeepEqual(same, d) {
+				t.Errorf("with the points kept it is %+v, %v, drawn anew %+v", same, err, d)
+			}
 			if want := fmt.Sprintf("Point %d of the %s design. So it is.", i+1, kind); err != nil || d.Reason != want {
 				t.Fatalf("%q, %v, want %q", d.Reason, err, want)
 			}

@@ -93,6 +93,8 @@ var Family = policies.Family{
 type policy struct {
 	def  definition.Campaign
 	rule next.Rule // nil for a design
+
+	drawn step.Drawn
 }
 
 // New returns the policy of a complete definition.
@@ -101,7 +103,7 @@ func New(def definition.Campaign) (policies.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &policy{def, rule}, nil
+	return &policy{def: def, rule: rule}, nil
 }
 
 func (p *policy) Needs() policies.Needs {
@@ -125,7 +127,7 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	if v.ObjectiveError != nil {
 		remark = step.Unusable(v.ObjectiveError)
 	}
-	return step.Design(&p.def, v, d, kind, remark)
+	return p.drawn.Design(&p.def, v, d, kind, remark)
 }
 
 // choose runs the unaided candidate, unless a question of another policy, from

@@ -357,16 +357,25 @@ func (r *running) newDisplay() {
 func (r *running) hooks() lab.Hooks {
 	return lab.Hooks{
 		Observe: func(core *engine.Core, wait engine.Wait) {
-			waits := r.about.clause(wait.For, wait.Remedies)
-			r.display.stands(view.CampaignOf(core, r.shown, waits))
+			r.display.stands(r.stands(core, r.about.clause(wait.For, wait.Remedies)))
 		},
 		Summarized: r.shown.Keep,
 		Working: func(core *engine.Core, computation engine.Computation) {
-			now := view.CampaignOf(core, r.shown, "")
+			now := r.stands(core, "")
 			now.Computing = computation
 			r.display.stands(now)
 		},
 	}
+}
+
+// stands is where the campaign stands while it runs. Where no decision reads a model, none
+// is fitted on the way.
+func (r *running) stands(core *engine.Core, waits string) view.Campaign {
+	now := view.CampaignOf(core, r.shown, waits)
+	if now.NoModel == engine.BeingWorkedOut && !core.ReadsModel() {
+		now.NoModel = "is worked out at the end"
+	}
+	return now
 }
 
 // drive runs the campaign until it ends or ctx does. The order of the deferred

@@ -322,6 +322,53 @@ func TestStandingIsThatOfTheLog(t *testing.T) {
 	}
 }
 
+// Law: where no decision reads a model, none is fitted on the way, for nothing that is shown
+// either; where one does, what is shown is worked out while the campaign waits. The log has
+// the one fit of the result.
+func TestDesignFitsNoModel(t *testing.T) {
+	for method, shown := range map[string]bool{
+		"sobol": false, "random": false, "lognei": true,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			sleepUntilDefined()
+			def := electrolyte(t, 1, 8, unaided, func(def *definition.Campaign) {
+				def.Policy.Next.Name = method
+				studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+			})
+			plain, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			release := make(chan struct{})
+			log := memlog.New()
+			r, _ := start(t, log, def, stopped{plain.(*simulated.Instrument), "e7", release})
+			summaries := 0
+			r.Summarized = func(engine.Revision, engine.Summary) { summaries++ }
+			ended := run(t, r)
+			synctest.Wait()
+			if (summaries > 0) != shown {
+				t.Errorf("%s: while it waits for e7, %d summaries were worked out", method, summaries)
+			}
+			close(release)
+			if err := ended(); err != nil {
+				t.Fatal(err)
+			}
+			fits := 0
+			for e, err := range log.Read(t.Context(), 0) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e.Kind == events.KindModelFitted {
+					fits++
+				}
+			}
+			if (fits == 1) == shown {
+				t.Errorf("%s: the log has %d fits", method, fits)
+			}
+		})
+	}
+}
+
 // Law: that something takes a while is said once, and once more when it has ended.
 func TestWorkingIsSaidTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

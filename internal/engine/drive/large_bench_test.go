@@ -117,3 +117,31 @@ func BenchmarkCampaign(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkDesign is a whole campaign whose decisions read no model, d = 4, with all that
+// shows how it goes.
+func BenchmarkDesign(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		for _, method := range []string{"sobol", "random"} {
+			b.Run(fmt.Sprintf("experiments=%d/%s", n, method), func(b *testing.B) {
+				def, err := studytest.Define("ackley4", 1, n, func(def *definition.Campaign) {
+					def.Policy.Next.Name = method
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for b.Loop() {
+					r, err := studytest.Runner(b.Context(), memlog.New(), def, nil)
+					if err != nil {
+						b.Fatal(err)
+					}
+					r.Summarized = func(engine.Revision, engine.Summary) {}
+					r.Observe = func(core *engine.Core, _ engine.Wait) { core.Counts() }
+					if err := r.Run(b.Context()); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

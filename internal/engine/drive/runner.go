@@ -54,7 +54,8 @@ type Runner struct {
 	// Summarized, if set, is called from the loop with the summary of the
 	// campaign at a revision, once it has been worked out in the background:
 	// after every change, as far as nothing else is computed. Observe is called
-	// again after it. It must be quick.
+	// again after it. It must be quick. It is not called where something is measured
+	// and no decision reads a model: a fit for each summary would be most of the work.
 	Summarized func(at engine.Revision, summary engine.Summary)
 	// Meter, if set, hears how long things took.
 	Meter Meter
@@ -592,7 +593,8 @@ func (r *Runner) arrived(made result) {
 // something has changed, and nothing else is being computed. It is the lowest of
 // the computations: any step cancels it.
 func (r *Runner) summarize() {
-	if r.Summarized == nil || r.bench.current != nil || r.summarized == r.core.Revision() {
+	if r.Summarized == nil || r.bench.current != nil || r.summarized == r.core.Revision() ||
+		r.core.State().Definition.Measures() && !r.core.ReadsModel() {
 		return
 	}
 	r.bench.begin(r.team.awaiting, r.core, nil, engine.World{})
