@@ -140,11 +140,15 @@ func (v *Vocabulary) New(stream string, kind Kind, payload Payload) (Event, erro
 	if err != nil {
 		return Event{}, fmt.Errorf("events: encode %s: %w", kind, err)
 	}
-	version := r.Version
+	return Event{Campaign: stream, Kind: kind, Version: r.versionOf(payload), Data: data}, nil
+}
+
+// versionOf is the version that a payload of the row is written in.
+func (r Row) versionOf(payload Payload) int {
 	if p, ok := payload.(Versioned); ok {
-		version = p.SchemaVersion()
+		return p.SchemaVersion()
 	}
-	return Event{Campaign: stream, Kind: kind, Version: version, Data: data}, nil
+	return r.Version
 }
 
 // Decode returns the typed payload of an event: a pointer to the Go type of its
@@ -183,9 +187,14 @@ func typeOf(payload Payload) reflect.Type {
 // Go type. A version is raised when a payload changes so that an older build
 // would misread it; adding an optional field does not raise it. Old versions
 // decode into the same Go type: a field's meaning never changes.
+//
+// Definitions and decisions are of version 2 since a campaign can rest on more
+// than programs of 0.1.0 know: they passed over the rest, and went on by rules
+// of their own, which no later program can audit. They refuse version 2. All of
+// its fields were in version 1 before.
 var campaigns = NewVocabulary(
-	RowOf[CampaignDefined](KindCampaignDefined, 1),
-	RowOf[CampaignAmended](KindCampaignAmended, 1),
+	RowOf[CampaignDefined](KindCampaignDefined, 2),
+	RowOf[CampaignAmended](KindCampaignAmended, 2),
 	RowOf[CampaignPaused](KindCampaignPaused, 1),
 	RowOf[CampaignResumed](KindCampaignResumed, 1),
 	RowOf[CampaignStopped](KindCampaignStopped, 1),
@@ -225,7 +234,7 @@ var campaigns = NewVocabulary(
 	RowOf[ModelFitted](KindModelFitted, 1),
 	RowOf[ModelFitFailed](KindModelFitFailed, 1),
 	RowOf[TrustAdjusted](KindTrustAdjusted, 1),
-	RowOf[DecisionMade](KindDecisionMade, 1),
+	RowOf[DecisionMade](KindDecisionMade, 2),
 	RowOf[MethodAnswered](KindMethodAnswered, 1),
 )
 
@@ -242,6 +251,10 @@ var byType = func() map[reflect.Type]Kind {
 // KindOf returns the kind of a campaign's event that a payload belongs to,
 // empty for a type that is not in the table of kinds.
 func KindOf(payload Payload) Kind { return byType[typeOf(payload)] }
+
+// VersionOf returns the version that a campaign's payload is written in: that
+// of its kind, or the one that it names itself ([Versioned]).
+func VersionOf(payload Payload) int { return campaigns.byKind[KindOf(payload)].versionOf(payload) }
 
 // Kinds returns the table of a campaign's kinds, in a fixed order.
 func Kinds() []KindInfo { return campaigns.Kinds() }
