@@ -43,7 +43,8 @@ type Event struct {
 	Actor string
 	// Account is the system's user who reported it, where a person did: "root
 	// (uid 0)". Actor is who they say they are, which is not checked. Empty
-	// where it is not known, and in events that a part of campaignd wrote.
+	// where it is not known, and in events that a part of campaignd wrote. All
+	// events of a batch have the same one.
 	Account string
 	// Request is the identifier that the caller gave the request that was
 	// recorded by this event and by those that name it as their cause, and

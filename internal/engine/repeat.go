@@ -188,7 +188,7 @@ func DefineBy(
 	if err != nil {
 		return err
 	}
-	e.Actor = by.Actor
+	e.Actor, e.Account = by.Actor, by.Account
 	e.Time = Stamp(now)
 	e.Trace = trace
 	if by.ID != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -27,7 +28,7 @@ func (a *app) define(ctx context.Context, h *lab.Local, t target, def definition
 		return err
 	}
 	defined := events.CampaignDefined{Definition: def, Source: t.file.Source}
-	return h.Define(ctx, defined, engine.Request{Actor: actor})
+	return h.Define(ctx, defined, engine.Request{Actor: actor, Account: control.OwnAccount()})
 }
 
 // listCandidates completes a definition whose instrument measures only the
