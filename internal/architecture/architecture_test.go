@@ -91,6 +91,7 @@ var may = []struct {
 	{"internal/study", []string{""}},
 	{"internal/pgtest", nil},
 	{"internal/testinstrument", []string{"events", "adapters"}},
+	{"internal/forgery", []string{"events"}},
 	{"internal/chaos", []string{""}},
 	{"internal/draws", nil},
 	{"internal/killtest", []string{""}},

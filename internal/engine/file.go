@@ -47,7 +47,7 @@ func (c *Core) attach(a *Attach) ([]events.Payload, error) {
 	if a.Experiment != "" && s.Experiment(a.Experiment) == nil {
 		return nil, noExperiment(a.Experiment)
 	}
-	if err := c.measured(a.Quantity); err != nil {
+	if err := c.CheckMeasured(a.Quantity); err != nil {
 		return nil, err
 	}
 	return []events.Payload{&events.FileAttached{
@@ -87,6 +87,10 @@ func (c *Core) filesOf(experiment string, o instruments.Outcome) (payloads []eve
 	for _, named := range o.Files {
 		a := named.Attachment
 		fault := a.Fault()
+		if c.CheckMeasured(a.Quantity) != nil && !reports(o, a.Quantity) {
+			remark("%s is said to be a file of %q, which the campaign does not declare", a.Name, a.Quantity)
+			a.Quantity = ""
+		}
 		switch {
 		case named.Path != "":
 			remark("%s, a file that the instrument named, is not kept", named.Path)
@@ -103,4 +107,13 @@ func (c *Core) filesOf(experiment string, o instruments.Outcome) (payloads []eve
 		remark("%s", text)
 	}
 	return payloads
+}
+
+// reports tells whether an outcome has a value of a quantity.
+func reports(o instruments.Outcome, quantity string) bool {
+	if o.Measurement == nil {
+		return false
+	}
+	_, ok := o.Measurement.Of(quantity)
+	return ok
 }

@@ -73,9 +73,9 @@ func (c *Core) undeclared(name string) *problem.Error {
 	return notPossible("the campaign declares no quantity %q; it declares %s", name, strings.Join(names, ", "))
 }
 
-// measured refuses the name of a quantity that is neither declared nor was measured as a
+// CheckMeasured refuses the name of a quantity that is neither declared nor was measured as a
 // further one; any is taken where the campaign declares none.
-func (c *Core) measured(name string) error {
+func (c *Core) CheckMeasured(name string) error {
 	s := c.State()
 	if name == "" || !s.Definition.Several() || s.Definition.Quantity(name) != nil {
 		return nil

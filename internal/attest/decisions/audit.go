@@ -190,6 +190,9 @@ func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 		}
 		a.report.Events++
 		a.event, a.report.Last = e, e.Time
+		if a.report.Events == 1 {
+			a.begun = e.Version
+		}
 		payload, err := events.Decode(e)
 		var unknown *events.UnknownKindError
 		if errors.As(err, &unknown) {
@@ -236,6 +239,8 @@ type auditor struct {
 	core   *engine.Core
 	build  events.Build
 	report Report
+
+	begun int // the version of the event that began the campaign
 
 	event events.Event   // that is being checked
 	last  events.Payload // of the event before

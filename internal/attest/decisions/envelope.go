@@ -310,8 +310,6 @@ func notPerformed(payload events.Payload) (reason string, ok bool) {
 
 // checkEnvelope holds what surrounds a payload to what a runner writes. When it
 // happened is for checkClock.
-//
-// The account is not looked at: it is whatever the system's user was called.
 func (a *auditor) checkEnvelope(in *identified, member bool) {
 	e := a.event
 	if want := strconv.FormatUint(uint64(e.Sequence), 10); e.ID != want {
@@ -334,8 +332,68 @@ func (a *auditor) checkEnvelope(in *identified, member bool) {
 		a.checkActor(in)
 		a.checkCause(in)
 		a.checkTrace(in)
+		a.checkInstant(in)
 	}
+	a.checkAccount(in)
+	a.checkVersion(in)
 	a.checkSimulated(in)
+}
+
+// checkAccount holds the account to there being a person who reported the event:
+// the engine, an instrument, a program and a simulated expert have none. Which
+// one it was, no other event says.
+func (a *auditor) checkAccount(in *identified) {
+	if a.event.Account == "" || in.author == byPerson || in.author == byExpert && !a.event.Simulated {
+		return
+	}
+	a.mismatch(in.subject(), "it was reported by the account %q, and %q has none", a.event.Account, a.event.Actor)
+}
+
+// checkVersion holds the version of the payload to what it says. Programs of
+// before wrote definitions and decisions of any content in version 1, and never
+// the account of who began a campaign.
+func (a *auditor) checkVersion(in *identified) {
+	e, want := a.event, events.VersionOf(in.payload)
+	if e.Version == want {
+		return
+	}
+	by, once := a.running, false // by whom, and whether all of the kind was of version 1 once
+	switch p := in.payload.(type) {
+	case *events.CampaignDefined:
+		by, once = p.Build, e.Account == ""
+	case *events.DecisionMade:
+		by, once = p.Build, true
+	case *events.CampaignAmended: // which program a person used is not recorded
+		by, once = events.Build{}, a.begun < rulesOfBatches
+	}
+	if e.Version > want || !once || by == a.build {
+		a.mismatch(in.subject(), "it is of version %d; what it says is of version %d", e.Version, want)
+	}
+}
+
+// rulesOfBatches is the version of campaign.defined of which all events of a
+// campaign are by programs that record each request of a person at a time of its
+// own: those of before refuse it.
+const rulesOfBatches = 2
+
+// checkInstant holds what a person asks for to a time of its own: at that of the
+// event before it, by another actor, it would pass for a batch of its own.
+func (a *auditor) checkInstant(in *identified) {
+	if in.author != byPerson || !a.event.Time.Equal(a.now) {
+		return
+	}
+	a.ruled(in.subject(), "it has the time of the event before it, and was not recorded with that")
+}
+
+// ruled reports what a rule forbids that all programs keep which read the version
+// of campaign.defined that the campaign began with: a mismatch there. In a
+// campaign that began before it, an earlier program may have written the event.
+func (a *auditor) ruled(subject, format string, args ...any) {
+	if a.begun >= rulesOfBatches {
+		a.mismatch(subject, format, args...)
+		return
+	}
+	a.remark(subject, format+"; an earlier program may have written it", args...)
 }
 
 // checkMember holds an event to the first of its batch.
@@ -350,6 +408,9 @@ func (a *auditor) checkMember(in *identified) {
 	case e.Actor != first.Actor:
 		a.mismatch(in.subject(), "its actor is %q; that of event %s, with which it was recorded, is %q",
 			e.Actor, first.ID, first.Actor)
+	case e.Account != first.Account:
+		a.mismatch(in.subject(), "its account is %q; that of event %s, with which it was recorded, is %q",
+			e.Account, first.ID, first.Account)
 	case e.Trace != first.Trace:
 		a.mismatch(in.subject(), "its trace is %q; that of event %s, with which it was recorded, is %q",
 			e.Trace, first.ID, first.Trace)

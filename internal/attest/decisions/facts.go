@@ -98,6 +98,9 @@ func (a *auditor) checkAttached(in *identified, p *events.FileAttached) {
 	if fault := p.Fault(); fault != "" {
 		a.mismatch(in.subject(), "%s: %s", p.File, fault)
 	}
+	if err := a.core.CheckMeasured(p.Quantity); err != nil {
+		a.ruled(in.subject(), "%s is a file of %q: %v", p.File, p.Quantity, err)
+	}
 }
 
 // checkAnchors holds anchors to the experts and parameters of the campaign.

@@ -77,7 +77,7 @@ func told(t *testing.T, budget int, outcome events.Payload) (*memlog.Log, defini
 		if id == "e3" && events.KindOf(outcome) != events.KindExperimentCancelled && events.KindOf(outcome) != events.KindExperimentDeferred {
 			replicate = 2
 		}
-		appendAll(t, log, def.Name, time.Unix(int64(i), 0), &events.ExperimentRequested{Experiment: id, Parameters: point, Origin: events.OriginPerson, Replicate: replicate}, ended)
+		appendAll(t, log, def.Name, time.Unix(int64(i+1), 0), &events.ExperimentRequested{Experiment: id, Parameters: point, Origin: events.OriginPerson, Replicate: replicate}, ended)
 	}
 	return log, def
 }

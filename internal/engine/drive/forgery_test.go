@@ -1,13 +1,10 @@
 package drive_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -28,232 +25,12 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
+	"github.com/campaignd/campaignd/internal/forgery"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/policies/next"
 )
-
-// free are the facts that nothing else in the log speaks of: that they are what
-// was said is vouched for by the log's own integrity alone. Everything else that
-// is changed in a log must be found.
-var free = []struct {
-	kind, path string // regular expressions; of the envelope the path begins with a dot
-	why        string
-}{
-	{`note\.added`, `text`, "a person's words"},
-	{`anchors\.declared`, `instead`, "where there were none to take back"},
-	{`note\.added`, `about`, "what a person had in mind"},
-	{`.*`, `(reason|comment)`, "a person's words"},
-	{`file\.attached`, `(experiment|name|media_type|size|uri|quantity|digest)`, "what a file is said to be, and of: its bytes are held to digest and size where files are audited"},
-	{`file\.withdrawn`, `file`, "which file a person had in mind"},
-	{`region\.excluded`, `region/where/.*`, "what a person does not want; a suggestion in it would be found"},
-	{`region\.excluded`, `about`, "what a person had in mind"},
-	{`question\.asked`, `by_hand`, "whether people ran the experiments, where the time to answer does not depend on it"},
-	{`question\.withdrawn`, `reason`, "how an adapter failed"},
-	{`experiment\.(failed|unresolved|cancelled|infeasible|deferred)`, `cause`, "an instrument's words"},
-	{`experiment\.failed`, `rejected`, "an instrument's words"},
-	{`experiment\.measured`, `(identity|began|ended|further/.*|further)`, "what the device says of itself and beside the objective"},
-	{`experiment\.failed`, `measurement/(identity|missing/#/reason)`, "what the device says of itself, and of what it did not measure"},
-	{`quantity\.arrived`, `(unread|missing/reason)`, "an instrument's words, where it said that there is no value"},
-	{`experiment\.resolved`, `resolution`, "a person's word on what they saw"},
-	{`recovery\.done`, `commands/#/fate`, "the device's word on its past"},
-	{`campaign\.defined`, `(instance|source)`, "the beginning: instance is in every command"},
-	{`(campaign\.defined|recovery\.done|model\.fitted|measurements\.judged|decision\.made)`, `build(/.*)?`, "which program it was: the comparison is then to a tolerance, and the audit says so"},
-	{`campaign\.(paused|resumed|stopped)`, `reason`, "a person's words"},
-	{`experiment\.dispatched`, `identity`, "what a device says of itself, where a process handed out one experiment alone"},
-	{`method\.answered`, `(took|rejected|cause)`, "a program's words, where it proposed nothing, and how long that took"},
-	{`method\.answered`, `program/(version|files|deterministic)`, "what a program says of itself, where it proposed nothing"},
-	{`question\.answered`, `program/(name|version|files)`, "what a program in an expert's place says of itself"},
-	{`.*`, `\.actor name`, "which person it was"},
-	{`note\.added`, `\.actor for`, "whose words they are, where the engine's and a person's may stand"},
-	{`question\.answered`, `\.actor for`, "whether experts answered themselves, or a person who was told"},
-	{`question\.(answered|superseded)`, `answer(/label|/order(/#)?|/estimates(/#/(option|value))?)?`, "an answer on which no decision depended"},
-	{`question\.contested`, `answer(/label)?`, "an answer that does not count"},
-	{`question\.contested`, `exclude`, "a person's wish that was not followed"},
-	{`question\.(answered|superseded|contested)`, `(took|shown(/.*)?)`, "what a channel says of what it showed, and when"},
-	{`file\.attached`, `\.actor for`, "whose file it is: a person may attach one to any experiment"},
-	{`experiment\.requested`, `own parameters/.*`, "what a person ran of their own accord: no one else knows"},
-	{`experiment\.cancelled`, `\.actor for`, "whose word it is: a person may call off what is not handed out, too"},
-	{`instrument\.answered`, `text`, "an instrument's words"},
-	{`(model|measurements|decision|experiment|instrument)\..*`, `\.trace span`, "where the campaign has no trace, that of a process which has one"},
-	{`campaign\.amended`, `changes.*`, "held to the definitions by `campaignd audit`, which knows the campaign file"},
-	{`campaign\.defined`, `\.time earlier`, "nothing is before it"},
-	{`.*`, `\.request of another name`, "under which identifier a person asked, and whether under one"},
-	{`.*`, `\.request digest`, "what else a person may have sent with the same meaning"},
-	{`.*`, `\.time by a little`, "within what clocks differ by"},
-}
-
-func isFree(kind events.Kind, path string) bool {
-	return slices.ContainsFunc(free, func(f struct{ kind, path, why string }) bool {
-		return regexp.MustCompile(`^(?:`+f.kind+`)$`).MatchString(string(kind)) && regexp.MustCompile(`^(?:`+f.path+`)$`).MatchString(path)
-	})
-}
-
-// forgery is one event of a history changed in one place.
-type forgery struct {
-	at   int
-	path string // with # for places in lists
-	what string
-	made events.Event
-}
-
-// forgeries changes every field of every event one at a time.
-func forgeries(t *testing.T, all []events.Event) []forgery {
-	t.Helper()
-	var list []forgery
-	for i, e := range all {
-		envelope := func(path, what string, change func(*events.Event)) {
-			forged := e
-			change(&forged)
-			if fmt.Sprint(forged) != fmt.Sprint(e) {
-				list = append(list, forgery{i, path, what, forged})
-			}
-		}
-		envelope(".id", "another", func(e *events.Event) { e.ID = "x" + e.ID })
-		envelope(".time later", "+10 y", func(e *events.Event) { e.Time = e.Time.AddDate(10, 0, 0) })
-		envelope(".time earlier", "-30 d", func(e *events.Event) { e.Time = e.Time.AddDate(0, 0, -30) })
-		envelope(".time by a little", "+1 µs", func(e *events.Event) { e.Time = e.Time.Add(time.Microsecond) })
-		for _, actor := range []string{"", "engine", "person:", "person:mallory", "expert:mallory", "instrument:acme/real", "method:mallory", "root"} {
-			path := ".actor"
-			switch {
-			case strings.HasPrefix(e.Actor, "person:") && actor == "person:mallory":
-				path = ".actor name"
-			case strings.HasPrefix(e.Actor, "expert:") && actor == "person:mallory",
-				actor == "person:mallory" && (e.Kind == events.KindNoteAdded ||
-					e.Kind == events.KindExperimentCancelled || e.Kind == events.KindFileAttached):
-				path = ".actor for"
-			}
-			envelope(path, actor, func(e *events.Event) { e.Actor = actor })
-		}
-		for _, cause := range []string{"", "999999", "1", fmt.Sprint(max(1, i-3)), fmt.Sprint(i + 1)} {
-			envelope(".cause", cause, func(e *events.Event) { e.Cause = cause })
-		}
-		for _, before := range all[:i] {
-			if before.Request != "" && before.Actor == e.Actor {
-				envelope(".request", "an earlier one", func(e *events.Event) { e.Request, e.RequestDigest = before.Request, before.RequestDigest })
-			}
-		}
-		name := ".request"
-		if strings.HasPrefix(e.Actor, "person:") && !memberOf(all, i) {
-			name = ".request of another name"
-		}
-		envelope(name, "another", func(e *events.Event) { e.Request += "x" })
-		envelope(name, "none", func(e *events.Event) { e.Request, e.RequestDigest = "", "" })
-		if e.Request != "" {
-			envelope(".request digest", "another", func(e *events.Event) { e.RequestDigest += "0" })
-		}
-		envelope(".simulated", "the other", func(e *events.Event) { e.Simulated = !e.Simulated })
-		envelope(".trace", "none", func(e *events.Event) { e.Trace = "" })
-		trace := ".trace"
-		if all[0].Trace == "" {
-			trace = ".trace span"
-		}
-		envelope(trace, "another", func(e *events.Event) {
-			e.Trace = "00-" + strings.Repeat("a", 32) + "-" + strings.Repeat("b", 16) + "-01"
-		})
-		envelope(".trace", "no trace", func(e *events.Event) { e.Trace = "yes" })
-
-		var data any
-		if err := json.Unmarshal(e.Data, &data); err != nil {
-			t.Fatal(err)
-		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		walk("", data, func(path, what string, whole any) {
-			text, err := json.Marshal(whole)
-			if err != nil {
-				t.Fatal(err)
-			}
-			forged := e
-			forged.Data = text
-			if p, err := events.Decode(forged); err == nil {
-				if again, err := json.Marshal(p); err == nil && what == "removed" && bytes.Equal(again, e.Data) {
-					return // it reads the same
-				}
-			}
-			if asked, ok := payload.(*events.ExperimentRequested); ok && asked.Origin == events.OriginPerson &&
-				strings.HasPrefix(path, "parameters/") {
-				path = "own " + path
-			}
-			list = append(list, forgery{i, path, what, forged})
-		})
-	}
-	return list
-}
-
-// memberOf reports whether an event follows another one in the batch of a request.
-func memberOf(all []events.Event, i int) bool {
-	e := all[i]
-	for _, first := range all[:i] {
-		if e.Cause == first.ID && e.Time.Equal(first.Time) && e.Actor == first.Actor {
-			return true
-		}
-	}
-	return false
-}
-
-// walk calls forged with data changed in one place, for every place and several
-// changes: see changed. It leaves definitions to the test of those.
-func walk(path string, data any, forged func(path, what string, whole any)) {
-	join := func(key string) string { return strings.TrimPrefix(path+"/"+key, "/") }
-	switch d := data.(type) {
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(d)) {
-			if key == "definition" || key == "source" {
-				continue
-			}
-			with := func(value any) map[string]any {
-				m := maps.Clone(d)
-				m[key] = value
-				return m
-			}
-			without := maps.Clone(d)
-			delete(without, key)
-			forged(join(key), "removed", without)
-			walk(join(key), d[key], func(path, what string, value any) { forged(path, what, with(value)) })
-		}
-		m := maps.Clone(d)
-		m["approved"] = true
-		forged(join("approved"), "added", m)
-	case []any:
-		for i := range d {
-			walk(join("#"), d[i], func(path, what string, value any) {
-				list := slices.Clone(d)
-				list[i] = value
-				forged(path, what, list)
-			})
-		}
-		if len(d) > 0 {
-			forged(path, "shorter", d[:len(d)-1])
-			forged(path, "longer", append(slices.Clone(d), d[0]))
-		}
-	case float64:
-		forged(path, "greater", d+1)
-		forged(path, "a little greater", d*(1+1e-3)+1e-6)
-		forged(path, "negative", -d-1)
-		forged(path, "text", "seven")
-	case string:
-		forged(path, "another", d+"x")
-		forged(path, "empty", "")
-		if when, err := time.Parse(time.RFC3339Nano, d); err == nil {
-			forged(path, "a day later", when.AddDate(0, 0, 1))
-		}
-		if n, letter := 0, byte(0); scan(d, &letter, &n) {
-			forged(path, "the next", fmt.Sprintf("%c%d", letter, n+1))
-		}
-	case bool:
-		forged(path, "the other", !d)
-	}
-}
-
-// scan reads an identifier such as e7.
-func scan(id string, letter *byte, n *int) bool {
-	read, err := fmt.Sscanf(id, "%c%d", letter, n)
-	return err == nil && read == 2 && fmt.Sprintf("%c%d", *letter, *n) == id
-}
 
 // forgedLogs are the campaigns whose logs are forged: between them they hold every kind of event.
 // Where kinds are named, events of others are left as they are: an audit of that log takes
@@ -342,9 +119,16 @@ func forgeAll(t *testing.T, all []events.Event, kinds []events.Kind) {
 	type score struct{ tried, found, remarked, free int }
 	scores := make(map[events.Kind]*score)
 	var keys []string
-	alike := make(map[string][]forgery)
-	for _, f := range forgeries(t, all) {
-		key := fmt.Sprint(all[f.at].Kind, f.path, f.what)
+	alike := make(map[string][]forgery.Forgery)
+	list, err := forgery.Of(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range list {
+		if field, _, _ := strings.Cut(f.Path, "/"); slices.Contains([]string{"definition", "source", "changes"}, field) {
+			continue // internal/attest holds the one to the other
+		}
+		key := fmt.Sprint(all[f.At].Kind, f.Path, f.What)
 		if alike[key] == nil {
 			keys = append(keys, key)
 		}
@@ -352,14 +136,12 @@ func forgeAll(t *testing.T, all []events.Event, kinds []events.Kind) {
 	}
 	for n, key := range keys {
 		f := alike[key][n%len(alike[key])]
-		kind := all[f.at].Kind
+		kind := all[f.At].Kind
 		if kinds != nil && !slices.Contains(kinds, kind) || n%seldom != 0 {
 			continue
 		}
-		changed := slices.Clone(all)
-		changed[f.at] = f.made
 		log := memlog.New()
-		if !fill(t, log, changed) {
+		if !fill(t, log, f.In(all)) {
 			continue // the log itself refuses it
 		}
 		if scores[kind] == nil {
@@ -370,15 +152,15 @@ func forgeAll(t *testing.T, all []events.Event, kinds []events.Kind) {
 		report, err := safely(t, log, all)
 		switch {
 		case errors.Is(err, errPanic):
-			t.Errorf("event %d, %s: %s %s: %v", f.at+1, kind, f.path, f.what, err)
+			t.Errorf("event %d, %s: %s %s: %v", f.At+1, kind, f.Path, f.What, err)
 		case err != nil || len(report.Mismatches) > 0 || report.OtherVersion > 0:
 			s.found++
-		case isFree(kind, f.path), f.path == ".time later" && f.at == len(all)-1: // nothing is behind it
+		case forgery.IsFree(kind, f.Path), f.Path == ".time later" && f.At == len(all)-1: // nothing is behind it
 			s.free++
-		case len(report.Remarks) > 0 && strings.HasPrefix(f.path, ".time"):
+		case len(report.Remarks) > 0 && strings.HasPrefix(f.Path, ".time"):
 			s.remarked++
 		default:
-			t.Errorf("event %d of %d, %s by %s: %s %s is not found: %s; check it in internal/attest/decisions/facts.go, or list it in free with the reason", f.at+1, len(all), kind, all[f.at].Actor, f.path, f.what, shorten(string(f.made.Data)))
+			t.Errorf("event %d of %d, %s by %s: %s %s is not found: %s; check it in internal/attest/decisions/facts.go, or list it in forgery.Free with the reason", f.At+1, len(all), kind, all[f.At].Actor, f.Path, f.What, shorten(string(f.Event.Data)))
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(scores)) {
@@ -520,7 +302,7 @@ func people(t *testing.T) []events.Event {
 	}
 	asked := 0
 	named := func(request engine.Request) engine.Request {
-		request.Actor = "person:eve"
+		request.Actor, request.Account = "person:eve", "eve (uid 1000)"
 		asked++
 		if asked%3 == 0 { // not all callers give an identifier
 			return request
@@ -548,12 +330,13 @@ func people(t *testing.T) []events.Event {
 	defined = campaignfile.Complete(builtin.Registry(), defined)
 	defined.Initial.Wait = nil // one question after the other: the expert's moods come in their order
 	trace := "00-" + strings.Repeat("1", 32) + "-" + strings.Repeat("2", 16) + "-01"
-	if err := engine.Define(t.Context(), log, events.CampaignDefined{Instance: "ABC", Definition: defined}, "person:eve", time.Now(), trace); err != nil {
+	by := engine.Request{Actor: "person:eve", Account: "eve (uid 1000)"}
+	if err := engine.DefineBy(t.Context(), log, events.CampaignDefined{Instance: "ABC", Definition: defined}, by, time.Now(), trace); err != nil {
 		t.Fatal(err)
 	}
 	begin := func() (*drive.Runner, <-chan string) {
 		r, waiting := start(t, log, def, device)
-		r.Now, r.Reviewers = time.Now, map[string]humans.Reviewer{"ada": &moodyExpert{}}
+		r.Now, r.Reviewers, r.Account = time.Now, map[string]humans.Reviewer{"ada": &moodyExpert{}}, "lab (uid 900)"
 		return r, waiting
 	}
 

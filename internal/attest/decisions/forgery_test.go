@@ -1,0 +1,227 @@
+package decisions_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/forgery"
+)
+
+// history is a golden log: events that a release has written.
+type history struct {
+	name  string // "0.3.0/calledoff"
+	all   []events.Event
+	build events.Build // that made its last fit, decision or recovery, or another one
+}
+
+// golden are the golden logs of all releases.
+func golden(t *testing.T) (logs []history) {
+	t.Helper()
+	const folder = "../../engine/drive/testdata/golden"
+	paths, err := filepath.Glob(filepath.Join(folder, "*", "*.jsonl"))
+	if err != nil || len(paths) < 15 {
+		t.Fatalf("%d golden logs: %v", len(paths), err)
+	}
+	for _, file := range paths {
+		all, err := forgery.Read(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, _ := filepath.Rel(folder, strings.TrimSuffix(file, ".jsonl"))
+		h := history{name: name, all: all}
+		for _, e := range all {
+			switch p := decode(t, e).(type) {
+			case *events.ModelFitted:
+				h.build = p.Build
+			case *events.DecisionMade:
+				h.build = p.Build
+			case *events.RecoveryDone:
+				h.build = p.Build
+			}
+		}
+		if h.earlier() {
+			h.build = events.Build{Version: "another"}
+		}
+		logs = append(logs, h)
+	}
+	return logs
+}
+
+// earlier reports whether a program of before began the campaign: not all that this one can
+// say against a log can be said against that one.
+func (h history) earlier() bool {
+	return h.all[0].Version < events.VersionOf(new(events.CampaignDefined))
+}
+
+func decode(t *testing.T, e events.Event) events.Payload {
+	t.Helper()
+	payload, err := events.Decode(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return payload
+}
+
+// audit audits a history as the program that made it. ok is false for one that no
+// log takes.
+func (h history) audit(t *testing.T, all []events.Event) (report decisions.Report, err error, ok bool) {
+	t.Helper()
+	log := memlog.New()
+	for _, e := range all {
+		if _, err := log.Append(t.Context(), e.Campaign, e.Sequence-1, e); err != nil {
+			return report, nil, false
+		}
+	}
+	report, err = decisions.Audit(t.Context(), builtin.Registry(), log, h.all[0].Campaign, h.build)
+	return report, err, true
+}
+
+// forged are the kinds of events that are forged of logs in which no decision rests on what
+// was measured, so that the rest can be anything: those that other logs do not hold.
+var forged = map[string][]events.Kind{
+	"calledoff": {events.KindCancellationOrdered, events.KindCancellationAnswered, events.KindInstrumentAnswered},
+	"files":     {events.KindFileAttached, events.KindFileWithdrawn},
+}
+
+// Law: a log that a release has written is not accused. Whatever one field of one event is
+// changed into of a log of today, all hashes being computed anew, an audit finds it, unless
+// nothing else in the log speaks of it (forgery.Free). How many forgeries of each log are
+// tried CAMPAIGND_FORGERIES says.
+func TestForgeriesOfGoldenLogs(t *testing.T) {
+	for _, h := range golden(t) {
+		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
+			honest, err, _ := h.audit(t, h.all)
+			if err != nil || len(honest.Mismatches) > 0 {
+				t.Fatalf("the honest log: %+v %v", honest.Mismatches, err)
+			}
+			if h.earlier() {
+				return
+			}
+			list, err := forgery.Of(h.all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			draws := rand.New(rand.NewPCG(1, uint64(len(list))))
+			draws.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+			for _, f := range list[:min(forgeries(t), len(list))] {
+				if kinds := forged[path.Base(h.name)]; kinds == nil || slices.Contains(kinds, h.all[f.At].Kind) {
+					h.try(t, f, honest)
+				}
+			}
+		})
+	}
+}
+
+// try audits a forgery.
+func (h history) try(t *testing.T, f forgery.Forgery, honest decisions.Report) {
+	t.Helper()
+	e := h.all[f.At]
+	if field, _, _ := strings.Cut(f.Path, "/"); slices.Contains([]string{"definition", "source", "changes"}, field) {
+		return // package attest holds the one to the other
+	}
+	report, err, ok := h.audit(t, f.In(h.all))
+	switch {
+	case !ok, err != nil, len(report.Mismatches) > 0, report.OtherVersion > honest.OtherVersion:
+	case forgery.IsFree(e.Kind, f.Path):
+	case strings.HasPrefix(f.Path, ".time later") && f.At == len(h.all)-1: // nothing is behind it
+	case strings.HasPrefix(f.Path, ".time") && !reflect.DeepEqual(report.Remarks, honest.Remarks):
+	default:
+		t.Errorf("event %d of %d, %s by %s: %s %s is not found: %.300s",
+			f.At+1, len(h.all), e.Kind, e.Actor, f.Path, f.What, f.Event.Data)
+	}
+}
+
+// forgeries is how many of each log are tried.
+func forgeries(t *testing.T) int {
+	text := os.Getenv("CAMPAIGND_FORGERIES")
+	if text == "" {
+		return 40
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Law: mismatches and remarks stand in the order of the log, also those of times, which show
+// only once all events were read.
+func TestMismatchesAreInTheOrderOfTheLog(t *testing.T) {
+	for _, h := range golden(t) {
+		forged := slices.Clone(h.all)
+		first, last := len(forged)/2, len(forged)-1
+		forged[first].Time = forged[first].Time.AddDate(10, 0, 0)
+		forged[last].ID = "another"
+		report, err, ok := h.audit(t, forged)
+		if err != nil || !ok || len(report.Mismatches) < 2 {
+			t.Errorf("%s: %+v %v", h.name, report.Mismatches, err)
+		}
+		for _, list := range [][]decisions.Mismatch{report.Mismatches, report.Remarks} {
+			if !slices.IsSortedFunc(list, func(x, y decisions.Mismatch) int { return int(x.Position) - int(y.Position) }) {
+				t.Errorf("%s: %+v", h.name, list)
+			}
+		}
+	}
+}
+
+// Law: who reported what a person says can be in the log, and is the same for all that was
+// recorded with it; of the engine, an instrument, a program and a simulated expert it cannot.
+// A person's next request has a time of its own. A payload is in the version that says what
+// it says. All of it is said of the event that was changed.
+func TestAccountsInstantsAndVersions(t *testing.T) {
+	people, unfit := named(t, "0.4.0/people"), named(t, "0.4.0/unfit")
+	at := func(h history, kind events.Kind) int {
+		return slices.IndexFunc(h.all, func(e events.Event) bool { return e.Kind == kind })
+	}
+	told := at(unfit, events.KindNoteAdded) // recorded with the result before it
+	for name, c := range map[string]struct {
+		of     history
+		at     int
+		change func(*events.Event)
+		says   string
+	}{
+		"an account of the engine":            {people, at(people, events.KindDecisionMade), func(e *events.Event) { e.Account = "eve (uid 1000)" }, "has none"},
+		"an account of an instrument":         {people, at(people, events.KindExperimentStarted), func(e *events.Event) { e.Account = "eve (uid 1000)" }, "has none"},
+		"another account in a request":        {unfit, told, func(e *events.Event) { e.Account = "mallory (uid 1)" }, "its account"},
+		"no account in a request":             {unfit, told, func(e *events.Event) { e.Account = "" }, "its account"},
+		"another person in a request":         {unfit, told, func(e *events.Event) { e.Actor = "person:mallory" }, "the time of the event before it"},
+		"an earlier version":                  {people, at(people, events.KindDecisionMade), func(e *events.Event) { e.Version = 1 }, "is of version 2"},
+		"an earlier version of the beginning": {people, 0, func(e *events.Event) { e.Version = 1 }, "is of version 2"},
+		"a version that there is not yet":     {people, at(people, events.KindNoteAdded), func(e *events.Event) { e.Version = 2 }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forged := slices.Clone(c.of.all)
+			c.change(&forged[c.at])
+			report, err, _ := c.of.audit(t, forged)
+			found := slices.ContainsFunc(report.Mismatches, func(m decisions.Mismatch) bool {
+				return m.Position == events.Position(c.at+1) && strings.Contains(m.Problem, c.says)
+			})
+			if err == nil && (!found || c.says == "") {
+				t.Errorf("event %d: %+v", c.at+1, report.Mismatches)
+			}
+		})
+	}
+}
+
+// named is one of the golden logs.
+func named(t *testing.T, name string) history {
+	t.Helper()
+	logs := golden(t)
+	i := slices.IndexFunc(logs, func(h history) bool { return h.name == name })
+	if i < 0 {
+		t.Fatalf("there is no golden log %s", name)
+	}
+	return logs[i]
+}

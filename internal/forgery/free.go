@@ -1,0 +1,79 @@
+package forgery
+
+import (
+	"regexp"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Fact is what nothing else in a log speaks of.
+type Fact struct {
+	// Kinds and Fields are regular expressions of kinds of events, and of the paths of
+	// forgeries.
+	Kinds, Fields string
+	// Why says what it is.
+	Why string
+}
+
+// Free are the facts that nothing else in a log speaks of: that they are what was said
+// is vouched for by the log's own integrity alone, and once all hashes were computed
+// anew, by a checkpoint that was kept elsewhere. docs/audit.md lists them.
+var Free = []Fact{
+	{`note\.added`, `text`, "a person's words"},
+	{`anchors\.declared`, `instead`, "where there were none to take back"},
+	{`note\.added`, `about`, "what a person had in mind"},
+	{`.*`, `(reason|comment)`, "a person's words"},
+	{`file\.attached`, `(experiment|name|media_type|size|uri|quantity|digest)`, "what a file is said to be, and of: its bytes are held to digest and size where files are audited"},
+	{`file\.withdrawn`, `file`, "which file a person had in mind"},
+	{`region\.excluded`, `region/where/.*`, "what a person does not want; a suggestion in it would be found"},
+	{`region\.excluded`, `about`, "what a person had in mind"},
+	{`question\.asked`, `by_hand`, "whether people ran the experiments, where the time to answer does not depend on it"},
+	{`question\.withdrawn`, `reason`, "how an adapter failed"},
+	{`experiment\.(failed|unresolved|cancelled|infeasible|deferred)`, `cause`, "an instrument's words"},
+	{`experiment\.failed`, `rejected`, "an instrument's words"},
+	{`experiment\.measured`, `(identity|began|ended|further/.*|further)`, "what the device says of itself, and of more than the objective"},
+	{`experiment\.failed`, `measurement/(identity|missing/#/reason)`, "what the device says of itself, and of what it did not measure"},
+	{`quantity\.arrived`, `(unread|missing/reason)`, "an instrument's words, where it said that there is no value"},
+	{`experiment\.resolved`, `resolution`, "a person's word on what they saw"},
+	{`recovery\.done`, `commands/#/fate`, "the device's word on its past"},
+	{`campaign\.defined`, `instance`, "the beginning: it is in every command"},
+	{`(campaign\.defined|recovery\.done|model\.fitted|measurements\.judged|decision\.made)`, `build(/.*)?`, "which program it was: the comparison is then to a tolerance, and the audit says so"},
+	{`campaign\.(paused|resumed|stopped)`, `reason`, "a person's words"},
+	{`experiment\.dispatched`, `identity`, "what a device says of itself, where a process handed out one experiment alone"},
+	{`experiment\.dispatched`, `\.simulated of one dispatch`, "whether the device is simulated, where a process handed out one experiment and heard nothing"},
+	{`method\.answered`, `(took|rejected|cause)`, "a program's words, where it proposed nothing, and how long that took"},
+	{`method\.answered`, `program/(version|files|deterministic)`, "what a program says of itself, where it proposed nothing"},
+	{`question\.answered`, `program/(name|version|files)`, "what a program in an expert's place says of itself"},
+	{`.*`, `\.actor name`, "which person it was"},
+	{`.*`, `\.account name`, "which account reported it, of a person's act that one event records"},
+	{`note\.added`, `\.actor for`, "whose words they are, where the engine's and a person's may stand"},
+	{`question\.answered`, `\.actor for`, "whether experts answered themselves, or a person who was told"},
+	{`question\.(answered|superseded)`, `answer(/label|/order(/#)?|/estimates(/#/(option|value))?)?`, "an answer on which no decision depended"},
+	{`question\.contested`, `answer(/label)?`, "an answer that does not count"},
+	{`question\.contested`, `exclude`, "a person's wish that was not followed"},
+	{`question\.(answered|superseded|contested)`, `(took|shown(/.*)?)`, "what a channel says of what it showed, and when"},
+	{`file\.attached`, `\.actor for`, "whose file it is: a person may attach one to any experiment"},
+	{`experiment\.requested`, `own parameters/.*`, "what a person ran of their own accord: no one else knows"},
+	{`experiment\.cancelled`, `\.actor for`, "whose word it is: a person may call off what is not handed out, too"},
+	{`instrument\.answered`, `text`, "an instrument's words"},
+	{`(model|measurements|decision|experiment|instrument)\..*`, `\.trace span`, "where the campaign has no trace, that of a process which has one"},
+	{`campaign\.defined`, `\.time earlier`, "nothing is before it"},
+	{`campaign\.(defined|amended)|decision\.made`, `\.version later`, "that an earlier program wrote it, which wrote the same in an earlier version"},
+	{`campaign\.defined`, `\.version before accounts`, "that an earlier program began the campaign, where no account is recorded, and another build than the one that audits"},
+	{`.*`, `\.request of another name`, "under which identifier a person asked, and whether under one"},
+	{`.*`, `\.request digest`, "what else a person may have sent with the same meaning"},
+	{`.*`, `\.time by a little`, "within what clocks differ by"},
+}
+
+// IsFree reports whether a forgery changes nothing but such a fact.
+func IsFree(kind events.Kind, path string) bool {
+	whole := func(pattern, text string) bool {
+		return regexp.MustCompile(`^(?:` + pattern + `)$`).MatchString(text)
+	}
+	for _, f := range Free {
+		if whole(f.Kinds, string(kind)) && whole(f.Fields, path) {
+			return true
+		}
+	}
+	return false
+}
