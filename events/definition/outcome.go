@@ -121,3 +121,13 @@ func (c *Campaign) SeveralMatter() bool { return !c.Single() || len(c.Constraint
 // computed from several, or several are traded off or compared, so that a value
 // without a name could be of any.
 func (c *Campaign) Names() bool { return !c.Single() || c.Sought().Computed() }
+
+// Unnamed is the quantity that a value without a name is of, where results name theirs: the
+// only one that is measured. Nil where it could be of several, or of what is computed.
+func (c *Campaign) Unnamed() *QuantityDef {
+	all := c.Declared()
+	if len(all) != 1 || c.Sought().Computed() {
+		return nil
+	}
+	return &all[0]
+}

@@ -294,8 +294,6 @@ func (c *Core) valuesIn(t Tell) ([]definition.Quantity, error) {
 		return nil, conflict(t.Experiment, "%s has a result already, to which quantities can be added and nothing else",
 			t.Experiment).
 			With(problem.Remedy{Text: "change it", Action: problem.Correct, Subject: t.Experiment})
-	case t.Value != nil && c.State().Definition.Names():
-		return nil, c.unnamed()
 	case t.Value != nil:
 		value := sought.Quantity(*t.Value, t.SD)
 		if t.Unit != "" {

@@ -272,7 +272,8 @@ func (c *Core) correctedIn(
 ) (declared, further []definition.Quantity, err error) {
 	def := c.State().Definition
 	if (r.Value != nil || r.SD != nil) && def.Sought().Computed() {
-		return nil, nil, c.unnamed()
+		_, err := c.unnamed(0, "", nil)
+		return nil, nil, err
 	}
 	if r.Value != nil || r.SD != nil {
 		value := def.Sought().Quantity(0, nil)

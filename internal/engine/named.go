@@ -15,11 +15,11 @@ import (
 // meant as missing. What an instrument reports is kept whatever it is called.
 
 // TellOf is how the result of an experiment is reported, of one's own where there is no
-// identifier: with its quantities by name, where no single one is sought. What arrives
+// identifier: with its quantities by name, where a value could be of several. What arrives
 // later is reported later.
 func TellOf(def *definition.Campaign, text, experiment string) problem.Remedy {
 	r := problem.Remedy{Text: text, Action: problem.Tell, Subject: experiment}
-	if !def.Names() {
+	if !def.Names() || def.Unnamed() != nil {
 		return r
 	}
 	for _, q := range def.Declared() {

@@ -126,7 +126,11 @@ func (c *Core) measurement(r reported) (*events.Measurement, error) {
 		m.Actual = r.made
 	}
 	if r.value != nil && def.Names() {
-		return nil, c.unnamed()
+		value, err := c.unnamed(*r.value, r.unit, r.sd)
+		if err != nil {
+			return nil, err
+		}
+		r.quantities, r.value = append([]definition.Quantity{value}, r.quantities...), nil
 	}
 	if r.value != nil {
 		m.Objective = def.Sought().Quantity(*r.value, r.sd)
@@ -158,9 +162,13 @@ func (c *Core) givenAllTheSame(r reported, names bool) (*events.Measurement, err
 	return c.measurement(r)
 }
 
-// unnamed refuses a value that could be of several quantities, or is computed.
-func (c *Core) unnamed() error {
+// unnamed gives a value without a name that of the only quantity it can be of. It is refused
+// where it could be of several, or is computed.
+func (c *Core) unnamed(value float64, unit string, sd *float64) (q definition.Quantity, err error) {
 	def := c.State().Definition
+	if of := def.Unnamed(); of != nil {
+		return definition.Quantity{Name: of.Name, Value: value, Unit: unit, SD: sd}, nil
+	}
 	var names []string
 	for _, q := range def.Quantities {
 		if q.From == "" {
@@ -168,10 +176,10 @@ func (c *Core) unnamed() error {
 		}
 	}
 	if def.Sought().Computed() {
-		return notPossible("the campaign seeks %s, which is computed: give the values of its quantities, %s",
+		return q, notPossible("the campaign seeks %s, which is computed: give the values of its quantities, %s",
 			c.sought().Name, strings.Join(names, ", "))
 	}
-	return notPossible("name the quantity that the value is of: the campaign measures %s", strings.Join(names, ", "))
+	return q, notPossible("name the quantity that the value is of: the campaign measures %s", strings.Join(names, ", "))
 }
 
 // checked is a person's measurement as it is recorded, where nothing is wrong
@@ -220,6 +228,14 @@ func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload,
 // result records what became of an experiment, as a person tells it.
 func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payload, error) {
 	s := c.State()
+	if t.Value != nil && s.Definition.Names() {
+		value, err := c.unnamed(*t.Value, t.Unit, t.SD)
+		if err != nil {
+			return nil, err
+		}
+		t.Quantities = append([]definition.Quantity{value}, t.Quantities...)
+		t.Value, t.Unit, t.SD = nil, "", nil
+	}
 	if err := c.named(t.Quantities, t.Further); err != nil {
 		return nil, err
 	}

@@ -65,10 +65,17 @@ func measured(def definition.Campaign, cmd instruments.Command, words []string) 
 	}
 	sought := def.Sought()
 	m := events.Measurement{}
-	if first > 0 && def.Names() {
+	only := def.Unnamed()
+	switch {
+	case first > 0 && def.Names() && only == nil:
 		return instruments.Outcome{}, fmt.Errorf("say of which quantity that is: enter %s", values(&def))
-	}
-	if first > 0 || !def.Several() {
+	case first > 0 && def.Names():
+		value, err := number(strings.Join(words[:first], " "), only.Unit)
+		if err != nil {
+			return instruments.Outcome{}, fmt.Errorf("%s: %w", only.Name, err)
+		}
+		m.Quantities = append(m.Quantities, definition.Quantity{Name: only.Name, Value: value, Unit: only.Unit})
+	case first > 0 || !def.Several():
 		value, err := number(strings.Join(words[:first], " "), sought.Unit)
 		if err != nil {
 			return instruments.Outcome{}, fmt.Errorf("%w; "+
