@@ -395,7 +395,7 @@ type Initial struct {
 	// Experiments is how many experiments the design holds. Default: the number
 	// of given points, else two for each parameter that is free, and one for
 	// each category without descriptors, where a quarter of the budget is
-	// enough; 3 at least.
+	// enough; 3 at least, and as many as may be under way at once.
 	Experiments *int `json:"experiments,omitempty" jsonschema:"minimum=0"`
 	// Design is "sobol" (default), "covering" (default where there are
 	// categories), "random" or "points". "covering" is "sobol" with every

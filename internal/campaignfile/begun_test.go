@@ -9,7 +9,7 @@ import (
 )
 
 // Law: by default an initial design shows the space as far as a quarter of the budget goes: two experiments for each
-// parameter that is free, one for each category of which nothing else is known; three in any case. What the
+// parameter that is free, one for each category of which nothing else is known; three in any case, and as many as may be under way at once. What the
 // file says stays. What a design cannot show is remarked upon, with what can be done.
 func TestDefaultDesignShowsTheSpace(t *testing.T) {
 	number := func(name string) string { return "  - {name: " + name + ", min: 0, max: 1}\n" }
@@ -30,6 +30,9 @@ func TestDefaultDesignShowsTheSpace(t *testing.T) {
 		{"three in any case", four, "", 4, 3, "sobol", ""},
 		{"each composition twice", four, "replicates: 2", 40, 5, "sobol", ""},
 		{"fractions", four, "constraints: [{terms: {a: 1, b: 1, c: 1, d: 1}, equals: 1}]", 30, 6, "sobol", ""},
+		{"as many as may be under way at once", ab, "parallel: 24", 60, 24, "sobol", ""},
+		{"no more than there may be", ab, "parallel: 24", 10, 10, "sobol", ""},
+		{"each twice on a plate", ab, "parallel: 24\nreplicates: 2", 60, 12, "sobol", ""},
 		{"choices", number("a") + solvents, "", 30, 5, "covering", ""},
 		{"more numbers than choices", four + solvents, "", 40, 10, "covering", ""},
 		{"choices that are described", number("a") + known, "", 30, 4, "covering", ""},

@@ -386,7 +386,9 @@ const (
 // defaultExperiments is how many initial experiments show a space: two for each
 // free parameter, and at least one for each category of a parameter whose
 // categories are unrelated, as far as a part of the budget allows
-// (docs/results.md has the measurements).
+// (docs/results.md has the measurements). They are no fewer than may be under way at
+// once: nothing is chosen by a model before they are known, and a plate whose other
+// wells stay empty costs as much.
 //
 // The categories of a parameter count only as far as all of them fit: a design
 // that shows some of them says nothing about the others, and costs the rest of
@@ -410,7 +412,9 @@ func defaultExperiments(def definition.Campaign) int {
 			n = max(n, k)
 		}
 	}
-	return n
+	// Each composition takes as many places as it is measured.
+	replicates := max(1, def.Replicates)
+	return max(n, min(def.Parallel, def.Budget.Experiments)/replicates)
 }
 
 // categorical reports whether a parameter has categories.

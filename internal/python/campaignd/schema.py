@@ -502,7 +502,8 @@ class Initial(Part):
     experiments: int | None = None
     """Experiments is how many experiments the design holds. Default: the number of given
     points, else two for each parameter that is free, and one for each category without
-    descriptors, where a quarter of the budget is enough; 3 at least.
+    descriptors, where a quarter of the budget is enough; 3 at least, and as many as may be
+    under way at once.
     """
 
     design: Literal["sobol", "covering", "random", "points"] | None = None
