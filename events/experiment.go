@@ -14,7 +14,7 @@ const (
 	OriginInitial Origin = "initial" // the initial design
 	OriginPolicy  Origin = "policy"  // a decision
 	OriginPerson  Origin = "person"  // suggest and tell: a person ran it on their own
-	OriginImport  Origin = "import"  // measured before the campaign
+	OriginImport  Origin = "import"  // measured elsewhere, before or during the campaign
 )
 
 // ExperimentRequested says that an experiment shall be run. It is the intent:

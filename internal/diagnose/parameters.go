@@ -62,7 +62,8 @@ func learned(v policies.View, m *objective.Model, best int) ([]Slice, []Paramete
 // parametersOf reads the lengthscales and the effects along the slices. A
 // kernel of lengthscale ℓ models a straight line on ranges far below ℓ: for
 // lengthscales above about three ranges nothing else is left. An effect of at
-// most twice its own uncertainty may be no effect.
+// most twice its own uncertainty may be no effect, and one of at most that uncertainty is
+// not seen.
 func parametersOf(f *Frame, m *objective.Model, slices []Slice) []Parameter {
 	shares := f.Shortest(m.Fit.Lengthscales)
 	least := gp.DefaultPriors(len(m.Fit.Lengthscales)).Lengthscale.Lower
@@ -99,7 +100,7 @@ func (q *Parameter) read(least float64, categories bool) string {
 	switch {
 	case q.Share <= least*atBound:
 		return ReadingTooFast
-	case !seen && q.Share > 1:
+	case !seen && q.Share > 1 && *q.Effect <= *q.EffectSD:
 		return ReadingNone
 	case !seen:
 		return ReadingUnsure

@@ -549,14 +549,14 @@ func waitingForInstrument(s *campaign.State, w World) string {
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		if x.Status == campaign.Dispatched || x.Status == campaign.Started {
-			who := x.Instrument
+			who, what := x.Instrument, x.ID
 			if s.Definition.ByHand() {
-				who = "a person"
+				who, what = "a person", events.ExperimentList(notMeasured(s))
 			}
 			if x.Stalled {
 				return fmt.Sprintf("%s to measure %s (silent for longer than it should be)", who, x.ID)
 			}
-			return fmt.Sprintf("%s to measure %s", who, x.ID)
+			return fmt.Sprintf("%s to measure %s", who, what)
 		}
 	}
 	if x, until := firstRequested(s), restsUntil(s, w); x != nil && until.After(w.Now) {
@@ -567,6 +567,17 @@ func waitingForInstrument(s *campaign.State, w World) string {
 		return awaitedText(awaited)
 	}
 	return "the instrument"
+}
+
+// notMeasured are the experiments that are to be measured, or are being.
+func notMeasured(s *campaign.State) (ids []string) {
+	for i := range s.Experiments {
+		switch x := &s.Experiments[i]; x.Status {
+		case campaign.Requested, campaign.Dispatched, campaign.Started:
+			ids = append(ids, x.ID)
+		}
+	}
+	return ids
 }
 
 // Deadline returns when the core must be asked again though nothing has

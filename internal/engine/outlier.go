@@ -97,7 +97,7 @@ func (c *Core) nextOutlier(s *campaign.State, _ World) (Step, error) {
 // is to be judged, or whose doubt can be settled. The only errors are that of a
 // cancelled context and of a composition outside the space.
 //
-// What was imported is not judged: it was measured before the campaign, and
+// What was imported is not judged: it was measured elsewhere, and
 // cannot be asked for again. Nor is a repetition, which is what settles a doubt.
 func (c *Core) Judge(ctx context.Context, build events.Build) (*events.MeasurementsJudged, error) {
 	s := c.State()

@@ -58,7 +58,7 @@ var outcomes = []string{
 }
 
 var (
-	giveReason = problem.Remedy{Text: "give it", Action: problem.Complete, Ways: []string{problem.WayReason}}
+	giveReason = problem.Remedy{Text: "say why", Action: problem.Complete, Ways: []string{problem.WayReason}}
 	takeOver   = problem.Remedy{Text: "take its measurements over into a new one", Action: problem.TakeOver}
 )
 

@@ -72,7 +72,7 @@ var kinds = []struct {
 	title string
 	same  []error
 }{
-	{Invalid, "it cannot be read", []error{ErrInvalidRequest}},
+	{Invalid, "what was sent is not valid", []error{ErrInvalidRequest}},
 	{NotPossible, "the campaign cannot do it", []error{ErrInvalidRequest}},
 	{NotFound, "the campaign has no such thing", []error{ErrInvalidRequest}},
 	{Conflict, "it contradicts what is recorded", []error{ErrInvalidRequest}},

@@ -257,7 +257,7 @@ func (h *history) why(x *campaign.Experiment) string {
 	case events.OriginPerson:
 		text = "Run by a person."
 	case events.OriginImport:
-		text = "Measured before the campaign."
+		text = "Measured elsewhere, and brought."
 	}
 	if d := h.decision(x.Decision); d != nil {
 		text = d.Reason

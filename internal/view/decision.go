@@ -60,7 +60,7 @@ func DecisionBehind(state *campaign.State, id string) (decision, why string) {
 		return x.Decision, map[events.Origin]string{
 			events.OriginInitial: "it belongs to the initial design",
 			events.OriginPerson:  "a person chose it",
-			events.OriginImport:  "it was measured before the campaign",
+			events.OriginImport:  "it was measured elsewhere, and brought to the campaign",
 		}[x.Origin]
 	}
 	if q := state.Question(id); q != nil {

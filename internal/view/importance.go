@@ -103,7 +103,30 @@ func (s *Survey) Importance(ctx context.Context) (*Importance, error) {
 	if err := s.learned(out); err != nil {
 		return nil, err
 	}
-	return out, s.doubt(ctx, out)
+	if err := s.doubt(ctx, out); err != nil {
+		return nil, err
+	}
+	for _, row := range out.Shares {
+		for i := range row {
+			row[i].reconcile()
+		}
+	}
+	return out, nil
+}
+
+// leastShare is the share from which on something comes with a parameter.
+const leastShare = 0.05
+
+// reconcile takes back that no effect is seen of a parameter along the slice through the best
+// composition, where over the space something comes with it whatever the model does not know.
+func (e *Effect) reconcile() {
+	least := e.Low
+	if least == nil {
+		least = e.Total
+	}
+	if e.Learned != nil && e.Learned.Reading == diagnose.ReadingNone && least != nil && *least >= leastShare {
+		e.Learned.Reading = diagnose.ReadingUnsure
+	}
 }
 
 // learned adds what the models of single quantities have learned about each parameter.

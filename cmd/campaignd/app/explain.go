@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -25,8 +26,9 @@ that settled it, the weight of the expert's belief, and what followed. Where an 
 between candidates: what each parameter does for either (Shapley values), the
 plane of the two strongest parameters, the answer, and whether it was right.
 Instead of a decision (d12) an experiment (e7) or a question (q3) can be named:
-the decision behind it is explained, and of an experiment that was called off
-first all that happened to it.`,
+the decision behind it is explained. Of an experiment with none behind it, as of
+the initial design, all that is known of it is laid out, and of one that was called
+off first all that happened to it.`,
 		Example: `  campaignd explain d12
   campaignd explain electrolyte.campaign e7`,
 		Args: cobra.RangeArgs(1, 2),
@@ -89,15 +91,21 @@ func (a *app) forgotDecision(ctx context.Context, arg string) error {
 // The record folds the log once, and from it comes the state at the decision as
 // well as the one now.
 func (a *app) explain(ctx context.Context, s *session, id string) error {
-	record, decision, err := behind(ctx, s, id)
-	if record != nil && calledOff(record, id) && !a.json {
+	record, decision, why, err := behind(ctx, s, id)
+	if err != nil {
+		return err
+	}
+	if x := experimentIn(record, id); x != nil && !a.json && (decision == "" || x.calledOff) {
+		if decision == "" {
+			a.printf("%s: %s\nNo decision is behind it: %s.\n", id, x.line, why)
+		}
 		if err := a.printStory(ctx, s, record, id); err != nil || decision == "" {
 			return err
 		}
 		a.printf("\n")
 	}
-	if err != nil {
-		return err
+	if decision == "" {
+		return noDecision(id, why)
 	}
 	d, err := record.Decision(ctx, s.Log(), decision)
 	if err != nil {
@@ -110,33 +118,46 @@ func (a *app) explain(ctx context.Context, s *session, id string) error {
 }
 
 // behind returns the record of a session's campaign, and the decision behind an
-// identifier there. That there is none (an experiment that a person chose) is
-// an answer, with exit code 1, and no wrong usage.
-func behind(ctx context.Context, s *session, id string) (*view.Record, string, error) {
-	record, err := s.Record(ctx, s.name)
+// identifier there; where there is none (an experiment that a person chose), why.
+func behind(ctx context.Context, s *session, id string) (record *view.Record, decision, why string, err error) {
+	record, err = s.Record(ctx, s.name)
 	if err != nil {
-		return nil, "", err
+		return nil, "", "", err
 	}
-	var decision, why string
 	record.Read(func(core *engine.Core) {
 		if err = known(core.State(), id); err == nil {
 			decision, why = view.DecisionBehind(core.State(), id)
 		}
 	})
-	if err == nil && decision == "" {
-		err = fmt.Errorf("%wno decision is behind %s: %s", errNo, id, why)
-	}
-	return record, decision, err
+	return record, decision, why, err
 }
 
-// calledOff reports whether an experiment's command was ever called off: then
-// what it went through matters more than why it was chosen.
-func calledOff(record *view.Record, id string) (so bool) {
+// noDecision says that no decision is behind an experiment or question: an answer, with exit
+// code 1, and no wrong usage.
+func noDecision(id, why string) error {
+	return fmt.Errorf("%wno decision is behind %s: %s", errNo, id, why)
+}
+
+// explained is an experiment that is asked about: its composition in a line, and
+// whether its command was ever called off, so that what it went through matters more
+// than why it was chosen.
+type explained struct {
+	line      string
+	calledOff bool
+}
+
+// experimentIn is the experiment of an identifier; nil where it is none.
+func experimentIn(record *view.Record, id string) (e *explained) {
 	record.Read(func(core *engine.Core) {
-		x := core.State().Experiment(id)
-		so = x != nil && (x.CallOff != nil || core.State().Contradicted == id)
+		s := core.State()
+		if x := s.Experiment(id); x != nil {
+			e = &explained{
+				line:      format.CompositionsOf(s.Definition).LineWithUnits(x.Parameters),
+				calledOff: x.CallOff != nil || s.Contradicted == id,
+			}
+		}
 	})
-	return so
+	return e
 }
 
 // printStory prints all that is recorded about an experiment, in order.

@@ -64,7 +64,7 @@ func (a *app) exportStore(ctx context.Context, t target, to string, backup bool)
 	case err != nil && (errors.Is(err, events.ErrMoved) || errors.Is(err, transfer.ErrDiffers)):
 		return storeError{err}
 	case err != nil:
-		return openingFailed(t.store, err)
+		return openingFailed(t, err)
 	}
 	done := storeExported{
 		From: t.store, To: to, Moved: !backup, Events: m.Head.N, Copied: m.Copied, Root: m.Head.Hash.String(),

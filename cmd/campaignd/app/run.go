@@ -237,8 +237,7 @@ func (r *running) load(ctx context.Context) (*engine.Core, error) {
 	}
 	if !exists {
 		if r.target.file == nil {
-			return nil, badStore("there is no store %s yet; `campaignd run FILE` makes one",
-				r.target.store)
+			return nil, badStore("there is no store %s yet; %s", r.target.store, r.target.howToBegin())
 		}
 		return nil, nil
 	}

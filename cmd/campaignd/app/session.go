@@ -96,7 +96,7 @@ func (a *app) openStore(ctx context.Context, t target, mode access) (*session, e
 		return err
 	})
 	if err != nil {
-		return nil, openingFailed(t.store, err)
+		return nil, openingFailed(t, err)
 	}
 	if mode == reading {
 		a.remarkMarks(ctx, t.store)
@@ -126,21 +126,21 @@ func (a *app) remarkMarks(ctx context.Context, address string) {
 func openCopy(folder string) (events.Store, error) {
 	log, err := store.Open(folder, store.Options{ReadOnly: true})
 	if err != nil {
-		return nil, openingFailed(folder, err)
+		return nil, openingFailed(target{store: folder}, err)
 	}
 	return log, nil
 }
 
 // openingFailed says what can be done about a store that cannot be opened.
-func openingFailed(store string, err error) error {
+func openingFailed(t target, err error) error {
 	switch {
 	// A missing file within a store is damage, and is reported as that.
 	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, events.ErrDamaged):
-		return badStore("there is no store %s yet; `campaignd run FILE` makes one", store)
+		return badStore("there is no store %s yet; %s", t.store, t.howToBegin())
 	case errors.Is(err, fs.ErrPermission):
 		return badStore("%w; a store is private: its owner can let others read it with chmod "+
 			"-R go+rX %s",
-			err, shellArg(store))
+			err, shellArg(t.store))
 	}
 	return storeError{err}
 }

@@ -79,7 +79,7 @@ func (a *app) findTarget(arg string) (target, error) {
 		// The ending tells a store from a file, so that the message can say how
 		// to make what is missing.
 		if strings.HasSuffix(strings.TrimRight(arg, "/"), store.Ending) {
-			return target{}, badStore("there is no store %s; `campaignd run FILE` makes one", arg)
+			return target{}, badStore("there is no store %s; %s", arg, target{}.howToBegin())
 		}
 		return target{}, badInput("there is no %s: neither a campaign file nor a store", arg)
 	case err != nil:
@@ -225,4 +225,17 @@ func (t target) String() string {
 		return shellArg(t.path)
 	}
 	return shellArg(t.store)
+}
+
+// howToBegin says by which command a campaign begins and its store is made: one that people
+// measure by hand is not run.
+func (t target) howToBegin() string {
+	if t.file == nil {
+		return "`campaignd run FILE` makes one, or `campaignd suggest FILE` where people measure"
+	}
+	command := "run"
+	if t.file.Definition.ByHand() {
+		command = "suggest"
+	}
+	return code("campaignd", command, shellArg(t.path)) + " makes one"
 }

@@ -64,7 +64,10 @@ One course is no comparison of policies: campaignd simulate runs many.`,
 				return err
 			}
 			defer s.Close()
-			record, decision, err := behind(cmd.Context(), s, args[0])
+			record, decision, why, err := behind(cmd.Context(), s, args[0])
+			if err == nil && decision == "" {
+				err = noDecision(args[0], why)
+			}
 			if err != nil {
 				return err
 			}

@@ -147,6 +147,11 @@ class Steering:
     def correct(self, /, experiment: str, reason: str, **how: Any) -> list[JSON]:
         """Say that an experiment ended otherwise: value=…, quantities=…, outcome=…, actual=…,
         exclude=True."""
+        if not isinstance(reason, str):
+            raise TypeError(
+                f"the reason is a text, and not {reason!r}; what is right goes by name: "
+                f'correct({experiment!r}, "why", value={reason!r})'
+            )
         if "quantities" in how:
             how["quantities"] = quantities_as_json(how["quantities"])
         return self._record("correct", experiment=experiment, reason=reason, **how)
