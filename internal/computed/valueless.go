@@ -86,6 +86,21 @@ func Required(def *definition.Campaign, c definition.OutcomeConstraint) []string
 	return measuredAmong(def, names)
 }
 
+// Decisive are the measured quantities that decisions rest on, in the order of the
+// definition: what is sought is made of them, or a constraint on outcomes is on them.
+func Decisive(def *definition.Campaign) (all []definition.QuantityDef) {
+	names := Sought(def)
+	for _, c := range def.ConstraintsOnOutcomes {
+		names = append(names, Required(def, c)...)
+	}
+	for _, q := range def.Declared() {
+		if slices.Contains(names, q.Name) {
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
 // measuredAmong are the names of declared quantities that do not follow from the
 // parameters, each once.
 func measuredAmong(def *definition.Campaign, names []string) (measured []string) {

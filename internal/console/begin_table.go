@@ -1,20 +1,12 @@
 package console
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
-	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/guess"
 	"github.com/campaignd/campaignd/internal/problem"
 )
@@ -31,20 +23,32 @@ const (
 	fieldBudget = "budget"
 	fieldSum    = "sum"
 	fieldAnyway = "anyway"
+	fieldSkip   = "skip" // rows that cannot be taken are left out
 	prefixRole  = "role."
 	prefixLow   = "low."
 	prefixHigh  = "high."
+	// What the form was made of: what was guessed, and the campaign file as the choices
+	// made it. What differs from it a person has chosen, or typed.
+	fieldGuessed = "guessed"
+	fieldWritten = "written"
+	fieldTyped   = "source" // the campaign file
 )
 
 // tablePage is the page that makes a campaign of a table: it shows what is guessed of
 // each column, to be changed, and then the campaign file.
 type tablePage struct {
 	*shell
-	CanDefine   bool
-	Table, Seen string
-	Guess       *guess.Guess // nil before there is a table
-	Columns     []tableColumn
-	Faults      []guess.Fault // of the choices
+	CanDefine bool
+	Table     string
+	Guess     *guess.Guess // nil before there is a table
+	Columns   []tableColumn
+	Faults    []guess.Fault // of the choices
+	// Otherwise are the columns that are taken for something else than the form said, since
+	// the table has changed.
+	Otherwise []string
+	// Keeps holds what the page does not show: what was guessed, and what was typed into the
+	// campaign file.
+	Keeps []hiddenField
 }
 
 // tableColumn is a column with its number, and the roles that it may have.
@@ -82,7 +86,8 @@ func (c *Console) table(w http.ResponseWriter, r *http.Request) {
 }
 
 // looked shows what a table is guessed to be, or with do=write the campaign file that
-// follows. It records nothing.
+// follows. It records nothing. Where a table was changed and its columns are taken for
+// something else since, that is shown before a file is written.
 func (c *Console) looked(w http.ResponseWriter, r *http.Request) {
 	v := visitorOf(r.Context())
 	if err := v.may(Define, ""); err != nil {
@@ -100,8 +105,9 @@ func (c *Console) looked(w http.ResponseWriter, r *http.Request) {
 		err = problem.New(problem.Invalid, "the table is larger than %d MB", mostBegun>>20).
 			With(problem.Remedy{Text: "begin with a part of it, and bring the others to the campaign"})
 	}
+	var chosen *choices
 	if err == nil {
-		p.Guess, p.Table, err = c.guessed(name, table, r.PostForm)
+		p.Guess, p.Table, chosen, err = c.guessed(name, table, r.PostForm)
 	}
 	if err == nil && how != "" {
 		p.Guess.Remarks = slices.Insert(p.Guess.Remarks, 0, how)
@@ -111,16 +117,18 @@ func (c *Console) looked(w http.ResponseWriter, r *http.Request) {
 		c.write(w, statusOf(err), "table", p)
 		return
 	}
-	p.Seen = seenTable(p.Table)
-	p.Faults = p.Guess.Faults()
-	if text(r, "do") == "write" && p.Faults == nil {
-		file := &filePage{shell: c.shellOf(r, "New campaign"), Source: p.Guess.Source(), CanDefine: true}
-		file.Brought = broughtAlong(p.Guess, p.Table)
-		c.write(w, http.StatusOK, "new", file)
+	typed := typedIn(r.PostForm)
+	if typed.called != "" {
+		p.Guess.Name = typed.called
+	}
+	p.Faults, p.Otherwise = p.Guess.Faults(), chosen.otherwise
+	writes := text(r, "do") == "write"
+	if writes && p.Faults == nil && p.Otherwise == nil {
+		c.write(w, http.StatusOK, "new", c.written(r, p, chosen, typed))
 		return
 	}
 	status := http.StatusOK
-	if text(r, "do") == "write" {
+	if writes {
 		status = http.StatusUnprocessableEntity
 	}
 	for i, column := range p.Guess.Columns {
@@ -133,43 +141,45 @@ func (c *Console) looked(w http.ResponseWriter, r *http.Request) {
 		}
 		p.Columns = append(p.Columns, one)
 	}
+	p.Keeps = slices.Concat(chosen.hidden(), typed.hidden())
+	for _, name := range []string{fieldAnyway, fieldSkip} {
+		if value := text(r, name); value != "" {
+			p.Keeps = append(p.Keeps, hiddenField{name, value})
+		}
+	}
 	c.write(w, status, "table", p)
 }
 
-// seenTable is what a form says of the table that its choices are about.
-func seenTable(table string) string {
-	sum := sha256.Sum256([]byte(table))
-	return hex.EncodeToString(sum[:8])
+// written is the page with the campaign file that follows from a table, with what was typed
+// into an earlier one.
+func (c *Console) written(r *http.Request, p *tablePage, chosen *choices, typed typedFile) *filePage {
+	source := p.Guess.Source()
+	file := &filePage{shell: c.shellOf(r, "New campaign"), CanDefine: true}
+	file.Brought = broughtAlong(p.Guess, chosen, p.Table)
+	file.Brought.WithAnyway = file.Brought.WithAnyway || text(r, fieldAnyway) != ""
+	file.Brought.Skip = text(r, fieldSkip) != ""
+	file.Source, file.Brought.Typed = typed.onto(source)
+	file.Brought.Hidden = append(file.Brought.Hidden, hiddenField{fieldWritten, source})
+	if campaign, err := c.lab.Parse(fileName, []byte(file.Source)); err == nil {
+		_, file.Brought.Fates, _ = c.rowsOf(p.Visitor, p.Guess, file.Brought, campaign)
+	}
+	return file
 }
 
-// guessed reads a table, and changes what is guessed of it as a form says. Choices that
-// were made of another table are forgotten.
-func (c *Console) guessed(name, table string, form url.Values) (*guess.Guess, string, error) {
+// guessed reads a table, and changes what is guessed of it as a form says.
+func (c *Console) guessed(name, table string, form url.Values) (*guess.Guess, string, *choices, error) {
 	g, table, err := guess.Of(name, table)
 	if err != nil {
-		return nil, table, err
+		return nil, table, nil, err
 	}
 	if g.Rows > maxTableRows {
-		return nil, table, problem.New(problem.Invalid, "it has %d rows; a campaign begins with at most %d", g.Rows, maxTableRows).
+		return nil, table, nil, problem.New(problem.Invalid, "it has %d rows; a campaign begins with at most %d", g.Rows, maxTableRows).
 			With(problem.Remedy{Text: "begin with a part of it, and bring the others to the campaign"})
 	}
-	if form.Get(fieldSeen) != seenTable(table) {
+	if !form.Has(fieldGuessed) {
 		g.Name = c.free(g.Name)
-		return g, table, nil
 	}
-	field := func(prefix string, i int) string { return strings.TrimSpace(form.Get(prefix + strconv.Itoa(i))) }
-	g.Name = strings.TrimSpace(form.Get(fieldCalled))
-	g.Budget, _ = strconv.Atoi(strings.TrimSpace(form.Get(fieldBudget)))
-	for i := range g.Columns {
-		column := &g.Columns[i]
-		column.Role = guess.Role(field(prefixRole, i))
-		column.Name, column.Unit = field(prefixName, i), field(prefixUnit, i)
-		column.Low, column.High = field(prefixLow, i), field(prefixHigh, i)
-	}
-	if g.Sum != nil {
-		g.Sum.Keep = form.Get(fieldSum) != ""
-	}
-	return g, table, nil
+	return g, table, choose(g, form), nil
 }
 
 // free is a name, or where it is taken the first number behind it that is free.
@@ -188,23 +198,34 @@ func (c *Console) free(name string) string {
 // brought are the measurements of a table that a new campaign takes along, as the form of
 // its file holds them: the server keeps nothing in between.
 type brought struct {
-	Origin      string
-	Rows        int
-	Left        string   // rows without a measurement
-	Varied      []string // what the columns are to the campaign, in words
-	Measured    []string
-	Noted       []string
-	LeftOut     []string
-	WithAnyway  bool
-	OffSum      int
+	Origin   string
+	Left     []leftRows // rows that are no measurements
+	Varied   []string   // what the columns are to the campaign, in words
+	Measured []string
+	Noted    []string
+	LeftOut  []string
+	// WithAnyway takes rows that the file does not allow, Skip leaves out what cannot be taken.
+	WithAnyway, Skip bool
+	OffSum           int
+	// Fates are what becomes of the rows; nil while the file has faults.
+	Fates *fates
+	// Typed are the lines of the file that stay as they were typed, though the columns say
+	// something else.
+	Typed       []int
 	Hidden      []hiddenField
 	TableAsText string
 }
 
 // broughtAlong writes a table with all that was chosen of it into a form.
-func broughtAlong(g *guess.Guess, table string) *brought {
-	b := &brought{
-		Origin: g.Origin, Rows: len(g.Taken()), Left: g.LeftText(), TableAsText: table,
+func broughtAlong(g *guess.Guess, chosen *choices, table string) *brought {
+	b := &brought{Origin: g.Origin, TableAsText: table}
+	for _, left := range []struct {
+		why   string
+		lines []int
+	}{{"to be measured yet", g.Open()}, {"without a value of a parameter", g.Torn()}} {
+		if left.lines != nil {
+			b.Left = append(b.Left, leftRows{left.why, rowsAt(left.lines)})
+		}
 	}
 	if g.SumHolds() && g.Sum.Keep {
 		b.OffSum = g.Sum.Off
@@ -212,12 +233,12 @@ func broughtAlong(g *guess.Guess, table string) *brought {
 	}
 	hide := func(name, value string) { b.Hidden = append(b.Hidden, hiddenField{name, value}) }
 	hide(fieldOrigin, g.Origin)
-	hide(fieldSeen, seenTable(table))
 	hide(fieldCalled, g.Name)
 	hide(fieldBudget, strconv.Itoa(g.Budget))
 	if g.Sum != nil && g.Sum.Keep {
 		hide(fieldSum, "on")
 	}
+	b.Hidden = append(b.Hidden, chosen.hidden()...)
 	for i, column := range g.Columns {
 		at := strconv.Itoa(i)
 		hide(prefixRole+at, string(column.Role))
@@ -248,34 +269,13 @@ func (c *Console) broughtOf(r *http.Request) (*guess.Guess, *brought, error) {
 	if r.PostForm.Get(fieldTable) == "" {
 		return nil, nil, nil
 	}
-	table := strings.ReplaceAll(r.PostForm.Get(fieldTable), "\r\n", "\n")
-	g, table, err := c.guessed(text(r, fieldOrigin), table, r.PostForm)
+	table := unixLines(r.PostForm.Get(fieldTable))
+	g, table, chosen, err := c.guessed(text(r, fieldOrigin), table, r.PostForm)
 	if err != nil {
 		return nil, nil, err
 	}
-	b := broughtAlong(g, table)
-	b.WithAnyway = r.PostForm.Get(fieldAnyway) != ""
+	b := broughtAlong(g, chosen, table)
+	b.WithAnyway, b.Skip = text(r, fieldAnyway) != "", text(r, fieldSkip) != ""
+	b.Hidden = append(b.Hidden, hiddenField{fieldWritten, unixLines(r.PostForm.Get(fieldWritten))})
 	return g, b, nil
-}
-
-// measuredBefore are the rows of a table as the campaign of a file imports them. The
-// campaign is rehearsed in memory for this: a form that is refused leaves no campaign
-// behind. Each fault has its line and column in the table.
-func (c *Console) measuredBefore(
-	v Visitor, g *guess.Guess, b *brought, file *campaignfile.File,
-) ([]engine.Tell, error) {
-	defined := events.CampaignDefined{Definition: file.Definition, Source: file.Source}
-	rehearsal, err := engine.Rehearse(c.lab.Registry(), defined, v.Actor(), time.Now())
-	if err != nil {
-		return nil, err
-	}
-	im := &exchange.Import{
-		Registry: c.lab.Registry(), Core: rehearsal, Actor: v.Actor(), MaxRows: maxTableRows,
-		Anyway: b.WithAnyway, Words: bringWords,
-	}
-	table := g.Import(im, b.TableAsText)
-	if err := im.Read(g.Origin, strings.NewReader(table)); err != nil {
-		return nil, err
-	}
-	return im.Rows, nil
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
@@ -12,12 +13,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/units"
 )
 
 // Limits of a table that a page may bring.
@@ -73,6 +77,8 @@ type bringPage struct {
 	// Counts of rows: to be imported, in the campaign already, left out by a
 	// choice, and with faults.
 	New, Known, Left, Wrong int
+	// Lacking are the quantities that decisions rest on and rows to be imported do not have.
+	Lacking []lacking
 	// Changed is set where the table to be imported is not the one that was
 	// looked at.
 	Changed bool
@@ -101,7 +107,10 @@ type columnUse struct {
 
 // columnChoice is a column of the campaign, by its value in the form and in
 // words.
-type columnChoice struct{ Value, Text string }
+type columnChoice struct {
+	Value, Text string
+	name, unit  string
+}
 
 // broughtRow is a row of a table, and what becomes of it.
 type broughtRow struct {
@@ -153,7 +162,9 @@ func (c *Console) bringPageOf(r *http.Request, of *lab.Campaign) *bringPage {
 				values = append(values, plain(*par.Min))
 			}
 		}
-		names, values = append(names, def.Sought().Name), append(values, "1")
+		for _, q := range exchange.Asked(def) {
+			names, values = append(names, q.Name), append(values, "1")
+		}
 		p.Wanted = format.List(names...)
 		var b bytes.Buffer
 		out := csv.NewWriter(&b)
@@ -347,14 +358,15 @@ func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 			continue
 		}
 		own := columnUse{Index: len(p.Own), Name: column, Use: use, Chosen: use, Be: p.mayBe(im, seen, use)}
-		if guess := exchange.Guess(column, seen.Missing); use == "" && guess != "" {
-			own.Chosen = useAsColumn + guess
+		if guess := columnLike(column, own.Be); use == "" && guess != "" {
+			own.Chosen = guess
 		}
 		own.Further, own.Unit = furtherOf(r, column)
 		p.Own = append(p.Own, own)
 	}
 	p.New, p.Known = seen.Count(exchange.FateNew), seen.Count(exchange.FateKnown)
 	p.Left, p.Wrong = seen.Count(exchange.FateLeft), seen.Count(exchange.FateWrong)
+	p.Lacking = lackingIn(im.Core.State().Definition, seen)
 	// Rows with faults are shown beyond the limit too: they are what the person
 	// must mend.
 	for i, row := range seen.Rows {
@@ -374,33 +386,82 @@ func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 }
 
 // mayBe returns the columns of the campaign that an unknown one may be: those
-// that are missing, the one that was chosen, and the standard deviation if no
-// column is that yet. Two columns of the table cannot be one of the campaign's.
+// that are missing, the quantities that no column is yet, the one that was chosen, and the
+// standard deviation if no column is that yet. Two columns of the table cannot be one of the
+// campaign's.
 func (p *bringPage) mayBe(im *exchange.Import, seen *exchange.Preview, use string) (list []columnChoice) {
 	def := im.Core.State().Definition
+	there := make(map[string]bool)
+	for _, column := range seen.Header {
+		there[cmp.Or(im.Columns[column], column)] = true
+	}
 	add := func(name, what, unit string) {
-		value := useAsColumn + name
-		if value != use && !slices.Contains(seen.Missing, name) {
-			return
-		}
+		choice := columnChoice{Value: useAsColumn + name, Text: what, name: name, unit: unit}
 		if unit != "" {
-			what += ", in " + unit
+			choice.Text += ", in " + unit
 		}
-		list = append(list, columnChoice{value, what})
+		list = append(list, choice)
+	}
+	open := func(name string) bool {
+		return slices.Contains(seen.Missing, name) || use == useAsColumn+name
 	}
 	for _, par := range def.Parameters {
-		add(par.Name, "it is the parameter "+par.Name, par.Unit)
+		if open(par.Name) {
+			add(par.Name, "it is the parameter "+par.Name, par.Unit)
+		}
 	}
 	sought := def.Sought()
-	add(sought.Name, "it is "+sought.Name+", what is sought", sought.Unit)
-	named := slices.Contains(seen.Header, exchange.ColumnSD)
-	for _, name := range im.Columns {
-		named = named || name == exchange.ColumnSD
+	for _, q := range exchange.Asked(def) {
+		if !open(q.Name) && (there[q.Name] || there[format.Heading(q.Name, q.Unit)]) {
+			continue
+		}
+		what := "it is " + q.Name + ", which is measured"
+		if q.Name == sought.Name {
+			what = "it is " + q.Name + ", what is sought"
+		}
+		add(q.Name, what, q.Unit)
 	}
-	if value := useAsColumn + exchange.ColumnSD; !named || use == value {
-		list = append(list, columnChoice{value, "it is the standard deviation of " + sought.Name})
+	if !there[exchange.ColumnSD] || use == useAsColumn+exchange.ColumnSD {
+		add(exchange.ColumnSD, "it is the standard deviation of "+sought.Name, "")
 	}
 	return list
+}
+
+// columnLike is the choice that the heading of a column names: by the name, as it stands or as
+// a campaign that is made of a table calls it, and in no other unit. "" for none.
+func columnLike(column string, choices []columnChoice) string {
+	name, unit := exchange.Heading(column)
+	for _, as := range []func(string) string{func(name string) string { return name }, exchange.Identifier} {
+		for _, c := range choices {
+			if strings.EqualFold(as(name), c.name) && (unit == "" || c.unit == "" || units.Same(unit, c.unit)) {
+				return c.Value
+			}
+		}
+	}
+	return ""
+}
+
+// lacking is a quantity that decisions rest on, and the rows that do not have it.
+type lacking struct {
+	Quantity, Rows string
+	All            bool // no row has it
+}
+
+// lackingIn are the quantities that decisions rest on and some of the rows to be imported
+// have no value of: it is recorded as missing there.
+func lackingIn(def *definition.Campaign, seen *exchange.Preview) (all []lacking) {
+	for _, q := range computed.Decisive(def) {
+		var lines []int
+		for _, row := range seen.Rows {
+			if row.Fate == exchange.FateNew && !row.Gives(def, q.Name) {
+				lines = append(lines, row.Line)
+			}
+		}
+		if lines != nil {
+			all = append(all, lacking{q.Name, rowsAt(lines), len(lines) == seen.Count(exchange.FateNew)})
+		}
+	}
+	return all
 }
 
 // furtherOf returns the name and unit of a column that is a further quantity:

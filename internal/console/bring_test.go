@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // upload sends a form with a file, as a browser does.
@@ -206,4 +207,90 @@ func TestBringColumns(t *testing.T) {
 	if _, _, page := s.upload(path, url.Values{"do": {"look"}}, "PK\x03\x04\x14\x00"); !strings.Contains(page, "is a workbook") || !strings.Contains(page, "save it as CSV") {
 		t.Errorf("of a workbook it says: %s", page)
 	}
+}
+
+// bounded is a campaign that declares quantities, one of which is bounded, as it is begun from a
+// table with the heading Viskosität [mPa·s].
+const bounded = `name: bounded
+parameters: [{name: x, min: 0, max: 1}]
+quantities: [{name: clean, unit: "%"}, {name: Viskositaet, unit: mPa·s}, {name: colour}]
+objective: {maximize: clean}
+constraints_on_outcomes: [Viskositaet <= 30]
+initial: {experiments: 2}
+budget: {experiments: 8}
+instrument: manual
+`
+
+// Law: each quantity that a campaign declares is offered for a column that it does not know; the
+// one is preselected of which the heading is, as a table would name it, unless in another unit. A
+// quantity on which decisions rest and that rows do not have is named, with the rows, before
+// anything is recorded.
+func TestBringDeclaredQuantities(t *testing.T) {
+	s := serve(t, time.Hour)
+	c := s.begin(bounded)
+	const path = "/campaigns/bounded/bring"
+	if _, page := s.get(path); !strings.Contains(page, "x, clean, Viskositaet and colour") {
+		t.Error("the page does not name what is measured")
+	}
+	const table = "x;clean;Viskosität [mPa·s];Farbe\n0,1;60;33,1;rot\n0,2;70;;\n0,3;80;12;\n"
+	_, _, page := s.post(path, url.Values{"table": {table}, "do": {"look"}})
+	for _, want := range []string{
+		`<option value="is.Viskositaet" selected>it is Viskositaet, which is measured, in mPa·s`, `<option value="is.colour">`,
+		"<b>Viskositaet</b> has no value in any row",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("without %q", want)
+		}
+	}
+	if _, _, page := s.post(path, url.Values{"table": {strings.Replace(table, "mPa·s", "Pa·s", 1)}, "do": {"look"}}); strings.Contains(page, `value="is.Viskositaet" selected`) {
+		t.Error("a column in another unit is taken for the quantity")
+	}
+	form := url.Values{"table": {table}, "do": {"look"}, "use.Viskosität [mPa·s]": {"is.Viskositaet"}, "use.Farbe": {"note"}}
+	_, _, page = s.post(path, form)
+	if !strings.Contains(page, "<b>Viskositaet</b> has no value in 1 row (line 3)") || strings.Contains(page, `has no value in any row`) {
+		t.Error("the row without a value is not named")
+	}
+	hidden := s.hidden(page, path)
+	form["do"], form["seen"], form["request"] = []string{"take"}, hidden["seen"], hidden["request"]
+	s.sent(path, form)
+	var values []float64
+	c.Read(func(core *engine.Core) {
+		for _, x := range core.State().Experiments {
+			if x.Origin != events.OriginImport {
+				continue
+			}
+			if q, ok := x.Measurement.Of("Viskositaet"); ok {
+				values = append(values, q.Value)
+			}
+		}
+	})
+	if len(values) != 2 || values[0] != 33.1 || values[1] != 12 {
+		t.Errorf("recorded are %v", values)
+	}
+}
+
+// Law: a result that leaves a quantity blank on which decisions rest is asked about, and recorded
+// once its value is there or the reason why there is none; others may stay blank.
+func TestABoundedQuantityIsAskedAbout(t *testing.T) {
+	s := serve(t, time.Hour)
+	c := s.begin(bounded)
+	s.until(c, "an experiment", func(state *campaign.State) bool { return len(state.Experiments) > 0 })
+	const path = "/campaigns/bounded/tell"
+	form := url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "value": {"61"}}
+	status, _, page := s.post(path, form)
+	if status != http.StatusBadRequest || !strings.Contains(page, "no value of Viskositaet") || !strings.Contains(page, "say below why there is none") ||
+		!strings.Contains(page, `<details class="more" open><summary>A quantity has no value`) || !strings.Contains(page, `value="61"`) {
+		t.Errorf("%d %s", status, page)
+	}
+	form.Set("missing.Viskositaet", "the viscometer is at the workshop")
+	s.sent(path, form)
+	s.until(c, "another experiment", func(state *campaign.State) bool { return len(state.Experiments) > 1 })
+	whole := url.Values{"experiment": {"e2"}, "outcome": {"measured"}, "value": {"61"}, "further.name": {"Viskositaet"}, "further.value": {"12"}, "further.unit": {"mPa·s"}}
+	s.sent(path, whole)
+	c.Read(func(core *engine.Core) {
+		m := core.State().Experiment("e1").Measurement
+		if len(m.Missing) == 0 || m.Missing[0].Reason != "the viscometer is at the workshop" {
+			t.Errorf("recorded is %+v", m)
+		}
+	})
 }

@@ -201,7 +201,7 @@ func (s *site) asked(c *lab.Campaign, form events.Form) campaign.Question {
 			return false
 		})
 		if found == nil {
-			s.sent("/campaigns/"+c.Name()+"/tell", url.Values{"experiment": {open}, "outcome": {"measured"}, "value": {fmt.Sprint(told % 3)}})
+			s.sent("/campaigns/"+c.Name()+"/tell", url.Values{"experiment": {open}, "outcome": {"measured"}, "value": {fmt.Sprint(told % 3)}, "missing.v": {"no device"}})
 			s.until(c, "has the result", func(st *campaign.State) bool { return !st.Experiment(open).Status.Open() })
 		}
 	}

@@ -1,21 +1,15 @@
 package console
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/exchange"
-	"github.com/campaignd/campaignd/internal/guess"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
@@ -79,13 +73,13 @@ type filePage struct {
 // sourceOf is the file that was typed, with line ends as faults count them. It
 // is not trimmed: a first empty line counts.
 func sourceOf(r *http.Request) []byte {
-	return []byte(strings.ReplaceAll(r.PostForm.Get("source"), "\r\n", "\n"))
+	return []byte(unixLines(r.PostForm.Get(fieldTyped)))
 }
 
 // number writes line ends as faults count them, so that the line number of a
 // fault is that of the editor.
 func (p *filePage) number() {
-	p.Source = strings.ReplaceAll(p.Source, "\r\n", "\n")
+	p.Source = unixLines(p.Source)
 }
 
 // newCampaign shows the form of a new campaign: the template, or a copy of
@@ -127,24 +121,22 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, err)
 		return
 	}
-	source := strings.ReplaceAll(r.PostForm.Get("source"), "\r\n", "\n")
+	source := string(sourceOf(r))
 	p := &filePage{
 		shell: c.shellOf(r, "New campaign"), Source: source, CanDefine: true,
-		Along: text(r, "from"), WithAlong: text(r, "along") != "",
+		Along: text(r, fieldFrom), WithAlong: text(r, fieldAlong) != "",
 	}
 	if of, err := c.lab.Campaign(p.Along); err == nil && p.Visitor.may(See, of.Name()) == nil {
 		of.Read(func(core *engine.Core) { p.Measured = measuredIn(core) })
 	}
 	file, err := c.lab.Parse(fileName, []byte(source))
-	var table *guess.Guess
-	if before, brought, wrong := c.broughtOf(r); wrong == nil {
-		table, p.Brought = before, brought
-	} else if err == nil {
-		err = wrong
+	if err != nil {
+		file = nil
 	}
-	var rows []engine.Tell
-	if err == nil && table != nil {
-		rows, err = c.measuredBefore(p.Visitor, table, p.Brought, file)
+	rows, table, wrong := c.takenAlong(r, p.Visitor, file)
+	p.Brought = table
+	if err == nil {
+		err = wrong
 	}
 	if err == nil && text(r, "check") != "" {
 		p.Checked = true
@@ -158,9 +150,6 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = p.Visitor.mayDefine(&file.Definition, nil)
 	}
-	if err == nil && p.WithAlong {
-		rows, err = c.along(r.Context(), p.Visitor, p.Along, file)
-	}
 	switch {
 	case err != nil:
 	case rows == nil:
@@ -173,11 +162,20 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	if err != nil && begun == nil {
 		forgetRequest(r, err)
 		p.refused(err, "", "new", r.PostForm)
+		if table != nil && table.Fates != nil && table.Fates.Wrong != nil {
+			p.Failure.Ways = waysOfRows
+		}
 		p.number()
 		c.write(w, statusOf(err), "new", p)
 		return
 	}
 	redirect(w, r, address(begun), "begun") // where it does not run, its page says why
+}
+
+// waysOfRows are what can be done about rows of a table that a campaign cannot take.
+var waysOfRows = []way{
+	{Text: "Mend the rows: go back to what the columns are, where the table can be changed"},
+	{Text: "Or tick that rows which cannot be taken are left out"},
 }
 
 // bringAlong imports measurements into a campaign that has just begun, and runs
@@ -229,55 +227,6 @@ func (c *Console) renamed(source string) string {
 			return source[:at[2]] + another + source[at[3]:]
 		}
 	}
-}
-
-// along returns the measurements of a campaign as the rows that another
-// campaign imports: it exports a table and reads it as an import does, so that
-// both follow the same rules. Each row gets a note that says where it comes
-// from. Rows that the new campaign could not take are faults, and not left out:
-// the box on the form promises all of them.
-//
-// The new campaign is rehearsed in memory for this, since nothing is written
-// yet: a form that is refused leaves no campaign behind.
-func (c *Console) along(
-	ctx context.Context, v Visitor, from string, file *campaignfile.File,
-) ([]engine.Tell, error) {
-	of, err := c.lab.Campaign(from)
-	if err == nil {
-		err = v.may(See, of.Name())
-	}
-	if err != nil {
-		return nil, err
-	}
-	core, err := of.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var table bytes.Buffer
-	if err := exchange.TableOf(core.State()).WriteCSV(&table); err != nil {
-		return nil, err
-	}
-	defined := events.CampaignDefined{Definition: file.Definition, Source: file.Source}
-	rehearsal, err := engine.Rehearse(c.lab.Registry(), defined, v.Actor(), time.Now())
-	if err != nil {
-		return nil, err
-	}
-	const column = "experiment"
-	im := &exchange.Import{
-		Registry: c.lab.Registry(), Core: rehearsal, Actor: v.Actor(), Notes: []string{column},
-		Words: bringWords,
-	}
-	if err := im.Read("the measurements of "+of.Name(), &table); err != nil {
-		return nil, err
-	}
-	for i := range im.Rows {
-		for k, note := range im.Rows[i].Notes {
-			if id, ok := strings.CutPrefix(note, column+": "); ok {
-				im.Rows[i].Notes[k] = "taken over from " + id + " of " + of.Name()
-			}
-		}
-	}
-	return im.Rows, nil
 }
 
 // remarks are what a file may contain but probably does not mean. Finding them

@@ -2,17 +2,18 @@ package console
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/yamledit"
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
@@ -31,17 +32,23 @@ type edited struct {
 	// Changes are what would become of the campaign that the file amends; nil where it
 	// amends none.
 	Changes []string `json:"changes,omitempty"`
-	// First is the initial design; nil of a campaign that is amended.
+	// First is what the campaign begins with; nil of a campaign that is amended.
 	First *firstExperiments `json:"first,omitempty"`
+	// Along is the part of the page that says what becomes of the rows of a table, as HTML;
+	// empty where none is brought.
+	Along string `json:"along,omitempty"`
 }
 
 // firstExperiments are the first of the initial design, as a table. Total is how many it
-// has; Why says why none can be shown.
+// has; Before says what experts are asked first, Then what follows the design. Why says why
+// none can be shown.
 type firstExperiments struct {
-	Head  []string   `json:"head"`
-	Rows  [][]string `json:"rows"`
-	Total int        `json:"total"`
-	Why   string     `json:"why,omitempty"`
+	Before []string   `json:"before"`
+	Head   []string   `json:"head"`
+	Rows   [][]string `json:"rows"`
+	Total  int        `json:"total"`
+	Then   string     `json:"then,omitempty"`
+	Why    string     `json:"why,omitempty"`
 }
 
 // mostFirst is how many experiments of the initial design the editor shows.
@@ -160,7 +167,17 @@ func (c *Console) check(r *http.Request, source []byte, answer *edited) {
 	of, err := c.lab.Campaign(r.Form.Get("amends"))
 	switch {
 	case err != nil:
-		answer.First = c.firstOf(visitor, file)
+		rows, table, err := c.takenAlong(r, visitor, file)
+		if table != nil {
+			answer.Along = c.part("new", "fates", table)
+		}
+		if err != nil && (table == nil || table.Fates == nil) {
+			answer.refuse(err, "")
+			return
+		}
+		if err == nil {
+			answer.First = c.firstOf(visitor, file, rows)
+		}
 	case visitor.may(Run, of.Name()) == nil:
 		if answer.Changes, err = c.changes(r, of, source); err != nil {
 			answer.refuse(err, of.Name())
@@ -174,25 +191,29 @@ func (e *edited) refuse(err error, campaign string) {
 	e.Faults, e.Text = f.Faults, f.Title
 }
 
-// firstOf returns the initial design of a campaign that is not there yet. It opens the
-// files that the campaign names, as beginning it does, and so is only for those who may.
-func (c *Console) firstOf(v Visitor, file *campaignfile.File) *firstExperiments {
+// firstOf returns what a campaign begins with that is not there yet, given the measurements
+// that it takes along. It opens the files that the campaign names, as beginning it does, and
+// so is only for those who may.
+func (c *Console) firstOf(v Visitor, file *campaignfile.File, rows []engine.Tell) *firstExperiments {
 	def := &file.Definition
 	if !def.Measures() || v.mayDefine(def, nil) != nil {
 		return nil
 	}
 	first := new(firstExperiments)
-	defined := events.CampaignDefined{Definition: file.Definition, Source: file.Source}
-	core, err := engine.Rehearse(c.lab.Registry(), defined, v.Actor(), time.Now())
+	core, err := c.rehearse(v, file)
+	if err == nil && rows != nil {
+		core, err = core.Rehearsed(engine.Request{Actor: v.Actor(), Import: rows}, time.Now())
+	}
 	var points []definition.Point
 	if err == nil {
-		points, err = core.InitialDesign()
+		points, err = core.Designed()
 	}
 	if err != nil {
 		first.Why = sentence(err.Error())
 		return first
 	}
 	def = core.State().Definition
+	first.Before, first.Then = askedFirst(def), afterDesign(def, len(points), len(rows))
 	write := format.CompositionsToMake(def)
 	for _, par := range def.Parameters {
 		first.Head = append(first.Head, format.Heading(par.Name, par.Unit))
@@ -206,6 +227,46 @@ func (c *Console) firstOf(v Visitor, file *campaignfile.File) *firstExperiments 
 		first.Rows = append(first.Rows, row)
 	}
 	return first
+}
+
+// askedFirst says what each expert is asked before anything is decided.
+func askedFirst(def *definition.Campaign) []string {
+	said := []string{} // null in JSON otherwise
+	in := def.Initial
+	var asks []string
+	add := func(n *int, format func(n int) string) {
+		if n != nil && *n > 0 {
+			asks = append(asks, format(*n))
+		}
+	}
+	add(in.Estimates, func(n int) string {
+		return fmt.Sprintf("what they expect of %s", format.Count(n, "composition"))
+	})
+	add(in.Labels, func(n int) string { return format.Count(n, "label") })
+	add(in.Comparisons, func(n int) string { return format.Count(n, "comparison") })
+	if asks == nil {
+		return said
+	}
+	for _, e := range def.Experts {
+		said = append(said, fmt.Sprintf("%s is asked first: %s.", view.ExpertName(def, e.Name), format.List(asks...)))
+	}
+	return said
+}
+
+// afterDesign says what follows the initial design, of which so many experiments are still to
+// be made, where so many measurements were taken along.
+func afterDesign(def *definition.Campaign, design, along int) string {
+	chooses := def.Policy.Next.Name + " chooses"
+	switch {
+	case design == 0 && along == 0:
+		return "There is no initial design: " + chooses + " from the start."
+	case design == 0:
+		return fmt.Sprintf("The first is what %s from the %s taken along.", chooses, format.Count(along, "measurement"))
+	case along > 0:
+		return fmt.Sprintf("With the %s taken along they are the initial design; what follows %s.",
+			format.Count(along, "measurement"), chooses)
+	}
+	return "What follows " + chooses + "."
 }
 
 // amends reports whether a visitor may amend some campaign.

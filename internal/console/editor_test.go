@@ -28,11 +28,14 @@ type verdict struct {
 	Text, Meaning string
 	Changes       []string
 	First         *struct {
-		Head  []string
-		Rows  [][]string
-		Total int
-		Why   string
+		Before []string
+		Head   []string
+		Rows   [][]string
+		Total  int
+		Then   string
+		Why    string
 	}
+	Along string
 }
 
 // wrong is a fault as the editor is told of it.

@@ -313,8 +313,13 @@ func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	case how == "":
 		return engine.Request{}, problem.New(problem.Invalid, "choose what became of %s", id).About(id)
 	}
-	if how == events.ResolvedFailed {
+	switch how {
+	case events.ResolvedFailed:
 		result = result.named(definitionOf(of))
+	case events.ResolvedMeasured:
+		if err := whole(r, definitionOf(of), id); err != nil {
+			return engine.Request{}, err
+		}
 	}
 	if also := text(r, "also"); also != "" {
 		id += "," + also

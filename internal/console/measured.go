@@ -3,11 +3,13 @@ package console
 import (
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
@@ -51,6 +53,8 @@ type measuredFields struct {
 	// or, where Corrects is set, be left out of the models.
 	Declared []declaredField
 	Corrects bool
+	// Lacks is set where a result was refused for a quantity without a value.
+	Lacks bool
 	// Remarks is set where a remark can be recorded with the result.
 	Remarks bool
 	Remark  string
@@ -90,9 +94,9 @@ func (m measuredFields) Typed() bool {
 	return m.SD != "" || m.Remark != "" || len(m.Other) > 1
 }
 
-// DeclaredTyped reports whether something is said of single quantities.
+// DeclaredTyped reports whether something is said of single quantities, or is to be said.
 func (m measuredFields) DeclaredTyped() bool {
-	return slices.ContainsFunc(m.Declared, func(f declaredField) bool { return f.Why != "" || f.Out })
+	return m.Lacks || slices.ContainsFunc(m.Declared, func(f declaredField) bool { return f.Why != "" || f.Out })
 }
 
 // MadeTyped reports whether the fields of the composition hold something.
@@ -163,6 +167,7 @@ func (s *shell) measuredFieldsOf(
 			}
 		}
 	}
+	m.Lacks = typed && !m.Corrects && lacksOf(def, s.form) != nil
 	m.Other = append(m.Other, quantityField{})
 	for i := range m.Other {
 		m.Other[i].Index = len(m.Known) + i
@@ -336,6 +341,38 @@ func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typed
 	}
 	t.Actual, err = madeOf(r, def, made)
 	return t, err
+}
+
+// lacksOf are the quantities that decisions rest on of which a form gives no value, and does
+// not say why. Those that arrive later are awaited.
+func lacksOf(def *definition.Campaign, form url.Values) (names []string) {
+	if !def.Several() {
+		return nil
+	}
+	said := func(name string) bool {
+		typed := func(field string) bool { return strings.TrimSpace(form.Get(field)) != "" }
+		if typed(prefixMissing+name) || name == def.Sought().Name && typed(fieldValue) {
+			return true
+		}
+		return slices.ContainsFunc(quantityRows(form), func(row quantityField) bool { return row.Name == name && row.Value != "" })
+	}
+	for _, q := range computed.Decisive(def) {
+		if !q.Later() && !said(q.Name) {
+			names = append(names, q.Name)
+		}
+	}
+	return names
+}
+
+// whole refuses the form of a result that was measured and leaves a quantity blank on which
+// decisions rest: a value that was forgotten would be recorded as missing.
+func whole(r *http.Request, def *definition.Campaign, experiment string) error {
+	lacks := lacksOf(def, r.PostForm)
+	if lacks == nil {
+		return nil
+	}
+	return problem.New(problem.Invalid, "there is no value of %s, on which decisions rest", format.List(lacks...)).
+		About(experiment).With(problem.Remedy{Text: "type the value, or say below why there is none"})
 }
 
 // madeOf reads the composition that was really made; nil where the form does

@@ -28,6 +28,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/yamltree"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 //go:embed templates/*.html
@@ -167,10 +168,14 @@ func (s *shell) WasTyped(action string) bool { return s.Failed == action && acti
 // looks at all campaigns, and therefore at little of each.
 func (c *Console) shellOf(r *http.Request, title string) *shell {
 	s := &shell{Title: title, Visitor: visitorOf(r.Context()), Version: c.options.Version}
+	said := r.URL.Query().Get("said")
+	s.Said = saids[said]
 	if of, err := c.lab.Campaign(r.PathValue("campaign")); err == nil {
 		s.At = of.Sequence()
+		if still := saidWhile[said]; still != nil && !still(of.Standing()) {
+			s.Said = ""
+		}
 	}
-	s.Said = saids[r.URL.Query().Get("said")]
 	c.answers.refresh(time.Now()) // the visitor may have been at another server a moment ago
 	s.Pending, s.News = c.pendingOf(s.Visitor), c.newsFor(s.Visitor)
 	s.Open = c.openCount(s.Visitor)
@@ -213,6 +218,17 @@ var saids = map[string]string{
 	"beside":    "Another person has answered meanwhile, and that answer counts. Yours is recorded as contested.",
 	"undone":    "Taken back. Nothing was sent.",
 	"dismissed": "Put away.",
+}
+
+// saidWhile says how long what a message says of a campaign is so; the others stay true.
+var saidWhile = map[string]func(s lab.Standing) bool{
+	"begun":   func(s lab.Standing) bool { return !s.Status.Ended() },
+	"paused":  func(s lab.Standing) bool { return s.Status == campaign.Paused },
+	"aborted": func(s lab.Standing) bool { return s.Status == campaign.Paused },
+	"resumed": func(s lab.Standing) bool { return s.Status == campaign.Running },
+	"running": func(s lab.Standing) bool { return s.Runs() },
+	"halted":  func(s lab.Standing) bool { return !s.Runs() },
+	"amended": func(s lab.Standing) bool { return !s.Status.Ended() },
 }
 
 // failure is a problem as a page shows it.
@@ -409,6 +425,16 @@ func (c *Console) write(w http.ResponseWriter, status int, name string, data any
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = plaintext.NewWriter(w, true).Write(page.Bytes()) // the visitor may have gone
+}
+
+// part is a part of a page, for a script that puts it in the place of what is there.
+func (c *Console) part(page, name string, data any) string {
+	var text bytes.Buffer
+	if err := templates[page].ExecuteTemplate(&text, name, data); err != nil {
+		c.options.Log("the part %s of the page %s: %v", name, page, err)
+		return ""
+	}
+	return text.String()
 }
 
 // statusOf is the HTTP status of an error: by its code, and 422 for a campaign

@@ -77,7 +77,6 @@ func (c *Console) showResults(
 ) {
 	p := &resultsPage{shell: c.shellOf(r, "Results of "+of.Name()), Path: address(of)}
 	p.in(of, pageResults)
-	p.Watch = of.Name()
 	wanted := r.URL.Query().Get("experiment")
 	p.Batch = r.URL.Query().Get("batch")
 	if refusal != nil {
@@ -206,12 +205,13 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	tell := &engine.Tell{Experiment: text(r, "experiment"), Anyway: text(r, "anyway") != ""}
 	def := definitionOf(of)
 	var requested definition.Point
+	adds := false // to a result that there is
 	if tell.Experiment != "" {
 		x, err := experimentOf(of, tell.Experiment)
 		if err != nil {
 			return engine.Request{}, err
 		}
-		requested = x.Parameters
+		requested, adds = x.Parameters, !x.Status.Open()
 	} else {
 		var err error
 		if tell.Parameters, err = pointOf(def, r.PostForm, "own."); err != nil {
@@ -240,7 +240,9 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 		tell.Missing = typed.Missing
 		tell.Further = typed.Further
 		tell.Actual = typed.Actual
-		tell.Later = text(r, "later") != ""
+		if tell.Later = text(r, "later") != ""; !tell.Later && !adds {
+			err = whole(r, def, tell.Experiment)
+		}
 	case "failed", "infeasible", "again":
 		switch {
 		case typed.any() && !gave:
@@ -265,7 +267,7 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	default:
 		return engine.Request{}, problem.New(problem.Invalid, "%q is not how an experiment ends", outcome)
 	}
-	return engine.Request{Tell: tell}, nil
+	return engine.Request{Tell: tell}, err
 }
 
 // definitionOf is how a campaign is defined now.

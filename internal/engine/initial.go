@@ -224,6 +224,33 @@ func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 	return nil, nil // a short list of candidates gives a short design
 }
 
+// Designed returns the compositions that the initial design has still to request, in their
+// order, whatever becomes of the experiments. What was imported or measured by hand serves as
+// the design too. The core stays as it is.
+func (c *Core) Designed() (points []definition.Point, err error) {
+	own := c.Clone()
+	for {
+		step, err := own.nextDesign(own.State(), World{Now: own.last})
+		record, ok := step.(Record)
+		if err != nil || !ok {
+			return points, err
+		}
+		requested, ok := record.Payloads[0].(*events.ExperimentRequested)
+		if !ok {
+			return points, nil // the time is up
+		}
+		points = append(points, requested.Parameters)
+		e, err := events.New(own.State().Name, requested)
+		if err != nil {
+			return nil, err
+		}
+		e.Time = own.last
+		if own, err = own.with([]events.Event{e}); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // InitialDesign returns the compositions of the initial design that may be
 // measured. It is worked out again each time it is asked for: the same seed
 // gives the same design, and nothing of it has to be kept.

@@ -103,12 +103,33 @@ func (c *Core) Amended(a events.CampaignAmended) (*Core, error) {
 		return nil, err
 	}
 	e.Time = c.last
-	next, err := events.Assign(s.Name, s.Sequence, []events.Event{e})
+	return c.with([]events.Event{e})
+}
+
+// Rehearsed returns the core as it would be once a request were fulfilled, for readers:
+// nothing is recorded, and the core stays as it is.
+func (c *Core) Rehearsed(r Request, now time.Time) (*Core, error) {
+	batch, err := c.Granted(r, now, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.with(batch)
+}
+
+// with returns the core with further events.
+func (c *Core) with(batch []events.Event) (*Core, error) {
+	s := c.State()
+	next, err := events.Assign(s.Name, s.Sequence, batch)
 	if err != nil {
 		return nil, err
 	}
 	own := c.Clone()
-	return own, own.Apply(next[0])
+	for _, e := range next {
+		if err := own.Apply(e); err != nil {
+			return nil, err
+		}
+	}
+	return own, nil
 }
 
 // NewInstance returns a random word for [events.CampaignDefined], or for an

@@ -48,20 +48,6 @@ func Heading(column string) (name, unit string) {
 	return column, ""
 }
 
-// Guess says which of the columns that are missing a column may be by its
-// heading: "" where none comes near. Only a person knows. It compares without
-// case and units and goes no further: measurements under the wrong name would be
-// recorded for good.
-func Guess(column string, missing []string) string {
-	name, _ := Heading(column)
-	for _, m := range missing {
-		if strings.EqualFold(name, m) {
-			return m
-		}
-	}
-	return ""
-}
-
 // rename gives the columns of a header the names that the campaign has for
 // them. A name given for a column that the file lacks is a fault: most likely it
 // is mistyped.

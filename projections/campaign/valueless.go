@@ -53,15 +53,9 @@ func (s *State) Valueless() *Valueless {
 		return nil
 	}
 	sought := computed.Sought(def)
-	needed := slices.Clone(sought)
-	for _, c := range def.ConstraintsOnOutcomes {
-		needed = append(needed, computed.Required(def, c)...)
-	}
 	var v Valueless
-	for _, q := range def.Declared() {
-		if slices.Contains(needed, q.Name) {
-			v.Missing = append(v.Missing, Missing{Quantity: q.Name, Sought: slices.Contains(sought, q.Name)})
-		}
+	for _, q := range computed.Decisive(def) {
+		v.Missing = append(v.Missing, Missing{Quantity: q.Name, Sought: slices.Contains(sought, q.Name)})
 	}
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; x.Status == Measured && !x.Excluded {

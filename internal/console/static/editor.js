@@ -92,8 +92,10 @@
     document.getElementById("unread").hidden = Boolean(answer.tree);
     tell(answer);
   };
+  // What else the form says: a table that is taken along decides what the campaign begins with.
+  const others = () => Object.fromEntries([...new FormData(page)].filter(([name]) => name !== "source" && name !== "request"));
   const change = (path, value, redraw) => {
-    const fields = { path: JSON.stringify(path) };
+    const fields = { ...others(), path: JSON.stringify(path) };
     if (value !== undefined) fields.value = JSON.stringify(value);
     if (amends) fields.amends = amends;
     changing++;
@@ -128,12 +130,13 @@
   const check = async (redraw) => {
     const mine = ++asked;
     let answer;
-    try { answer = await post(page.dataset.validate, { source: area.value }); } catch { return; } // it is checked when it is sent
+    try { answer = await post(page.dataset.validate, { ...others(), source: area.value }); } catch { return; } // it is checked when it is sent
     if (mine === asked) take(answer, redraw);
   };
   let timer = 0;
   area.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => check(true), 400); });
   area.addEventListener("change", () => { clearTimeout(timer); check(true); });
+  page.addEventListener("change", (e) => { if (e.target.matches("input[type=checkbox][name]")) check(false); });
 
   // Fields. Each holds its path, by which faults find it.
   const field = (path, ...inside) => make("div", { class: "entry", "data-path": JSON.stringify(path) }, ...inside, make("p", { class: "fault", role: "alert" }));
@@ -289,14 +292,17 @@
   const table = (first) => {
     const box = make("div", {}, make("h2", {}, "What the first experiments will be"));
     if (first.why) { box.append(make("p", {}, first.why)); return box; }
-    if (!first.rows || !first.rows.length) { box.append(make("p", {}, "There is no initial design: the policy chooses from the start.")); return box; }
-    box.append(make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The first experiments" }, make("table", { class: "data narrow" },
+    box.append(...first.before.map((line) => make("p", {}, line)));
+    if (first.rows) box.append(make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The first experiments" }, make("table", { class: "data narrow" },
       make("thead", {}, make("tr", {}, ...first.head.map((h) => make("th", { scope: "col", class: "n" }, h)))),
       make("tbody", {}, ...first.rows.map((row) => make("tr", {}, ...row.map((cell) => make("td", { class: "n" }, cell))))))));
-    if (first.total > first.rows.length) box.append(make("p", { class: "hint" }, `and ${first.total - first.rows.length} more before the policy decides.`));
+    if (first.rows && first.total > first.rows.length) box.append(make("p", { class: "hint" }, `and ${first.total - first.rows.length} more.`));
+    box.append(make("p", { class: "hint" }, first.then));
     return box;
   };
   const tell = (answer) => {
+    const along = document.getElementById("along");
+    if (along && answer.along) along.innerHTML = answer.along; // made by the server
     const faults = answer.faults || [];
     mark(faults);
     if (faults.length || answer.text) {
