@@ -106,6 +106,16 @@ type Expert struct {
 // they may be late, absent or wrong, and their answers are not known beforehand.
 func (e *Expert) Asked() bool { return e.Person || e.Program }
 
+// Expert is the expert of a name; nil for none.
+func (c *Campaign) Expert(name string) *Expert {
+	for i := range c.Experts {
+		if c.Experts[i].Name == name {
+			return &c.Experts[i]
+		}
+	}
+	return nil
+}
+
 // expertFields are the fields of an Expert other than the channel.
 type expertFields Expert
 

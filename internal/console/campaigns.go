@@ -34,6 +34,7 @@ type listed struct {
 	Name, Path  string
 	Stands      *view.Campaign
 	State       state
+	World       string // what is simulated of it; empty where nothing is
 	Composition string
 	// GoBy is why that experiment is the one to go by, where several quantities are
 	// sought, GoByID which it is. Unknown is why there is none, though something was
@@ -295,7 +296,8 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 	shown := all[first:p.To]
 	c.lab.Find(ctx, shown)
 	for _, each := range shown {
-		p.Rows = append(p.Rows, listedOf(each, p.Visitor.may(Run, each.Name()) == nil))
+		stands := each.Standing().Campaign
+		p.Rows = append(p.Rows, listedOf(each, view.World(c.lab.Registry(), &stands), p.Visitor.may(Run, each.Name()) == nil))
 	}
 	c.write(w, http.StatusOK, "campaigns", p)
 }
@@ -358,7 +360,7 @@ func (c *Console) chosen(p *campaignsPage) (chosen []*lab.Campaign) {
 
 // asked reports whether a campaign has a question that the visitor may answer.
 func (c *Console) asked(v Visitor, of *lab.Campaign, s lab.Standing) bool {
-	return v.may(AnswerIt, of.Name()) == nil && slices.ContainsFunc(s.Questions, func(q campaign.Question) bool {
+	return v.may(AnswerIt, of.Name()) == nil && slices.ContainsFunc(s.ForPeople(), func(q campaign.Question) bool {
 		return v.answersAs(q.Expert, of.Name()) == nil
 	})
 }
@@ -406,10 +408,10 @@ func matches(query string, s lab.Standing, tags []string) bool {
 // listedOf writes a campaign's row, for a visitor who may run it or not. It
 // writes numbers and drawings of one Standing, and models' words as far as they
 // were found by then.
-func listedOf(c *lab.Campaign, may bool) listed {
+func listedOf(c *lab.Campaign, world string, may bool) listed {
 	s := c.Standing()
 	row := listed{
-		Name: c.Name(), Path: address(c), Stands: &s.Campaign, State: stateOf(s),
+		Name: c.Name(), Path: address(c), Stands: &s.Campaign, State: stateOf(s), World: world,
 		Spark: sparkline(s.Values, s.Definition.Sought()), Needs: needsOf(c, s), Can: allowedIn(s, may),
 		Filing: c.Filing(), CanFile: may,
 	}
@@ -529,11 +531,9 @@ func openNeeds(s *view.Campaign, base string) (needs []need) {
 				Link: base + "/results?experiment=" + s.Awaited[0].Experiment, Button: "Enter it"})
 		}
 	}
-	for _, q := range s.Questions {
-		if view.IsPerson(def, q.Expert) {
-			needs = append(needs, need{Text: fmt.Sprintf("%s asks %s: %s", q.ID, q.Expert, headingOf(def, &q)),
-				Link: "/questions/" + url.PathEscape(s.Definition.Name) + "/" + q.ID, Button: "Answer"})
-		}
+	for _, q := range s.ForPeople() {
+		needs = append(needs, need{Text: fmt.Sprintf("%s asks %s: %s", q.ID, q.Expert, headingOf(def, &q)),
+			Link: "/questions/" + url.PathEscape(s.Definition.Name) + "/" + q.ID, Button: "Answer"})
 	}
 	return append(needs, toMeasureBy(s, base)...)
 }

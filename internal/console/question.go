@@ -161,7 +161,12 @@ func (c *Console) showQuestion(
 	}
 	stands := of.Standing()
 	p.Trust = stands.TrustLines()
-	if err := s.Visitor.answersAs(p.Expert, of.Name()); err != nil && p.Closed == "" {
+	err := s.Visitor.answersAs(p.Expert, of.Name())
+	switch e := stands.Definition.Expert(p.Expert); {
+	case p.Closed != "":
+	case e != nil && !e.Asked():
+		p.Closed = p.Expert + " is simulated: no person is asked."
+	case err != nil:
 		p.Closed = sentence(err.Error())
 	}
 	for _, other := range c.answers.to(of.Name(), id) {

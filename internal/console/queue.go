@@ -19,7 +19,7 @@ type queued struct {
 
 func (q queued) Path() string { return questionPath(q.Campaign, q.ID) }
 
-// queueOf returns the questions that wait for an answer which the visitor may
+// queueOf returns the questions to people that wait for an answer which the visitor may
 // give: those addressed to them first, then those that expire soonest, then the
 // oldest. Those that they have just answered are among them, marked: until the
 // answer is recorded, the campaign still asks. It is made for the frame of
@@ -34,7 +34,7 @@ func (c *Console) queueOf(v Visitor) (list []queued) {
 		if len(s.Questions) == 0 || v.may(AnswerIt, each.Name()) != nil {
 			continue
 		}
-		for _, q := range s.Questions {
+		for _, q := range s.ForPeople() {
 			if v.answersAs(q.Expert, each.Name()) != nil {
 				continue
 			}

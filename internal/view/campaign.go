@@ -71,6 +71,8 @@ type Campaign struct {
 	// give.
 	Awaited []campaign.Awaited
 	Values  []campaign.Judged // what was measured and counts, in order
+	// Simulated and Real count the measurements of either world.
+	Simulated, Real int
 	// Valueless are the measured experiments that lack a value of what is asked of them;
 	// nil where none does.
 	Valueless *campaign.Valueless
@@ -153,6 +155,13 @@ func (c *Campaign) count(x *campaign.Experiment) {
 		c.Unresolved = append(c.Unresolved, x.ID)
 	}
 	switch {
+	case x.Measurement == nil:
+	case x.Simulated:
+		c.Simulated++
+	default:
+		c.Real++
+	}
+	switch {
 	case x.Origin == events.OriginImport || x.Status.CalledOff():
 	case x.Status.Open():
 		c.Open++
@@ -217,9 +226,14 @@ func timeTaken(s *campaign.State) map[string]definition.Duration {
 // IsPerson reports whether an expert of a campaign is a person. It is false of
 // a name that the definition does not have.
 func IsPerson(def *definition.Campaign, expert string) bool {
-	return slices.ContainsFunc(def.Experts, func(e definition.Expert) bool {
-		return e.Name == expert && e.Person
-	})
+	e := def.Expert(expert)
+	return e != nil && e.Person
+}
+
+// ForPeople are the open questions to people: programs and simulations answer theirs
+// themselves.
+func (c *Campaign) ForPeople() []campaign.Question {
+	return slices.DeleteFunc(slices.Clone(c.Questions), func(q campaign.Question) bool { return !IsPerson(c.Definition, q.Expert) })
 }
 
 // ExpertName is what an expert is called where people read it: a program is
@@ -228,10 +242,8 @@ func ExpertName(def *definition.Campaign, name string) string {
 	if def == nil {
 		return name
 	}
-	for i := range def.Experts {
-		if def.Experts[i].Name == name && def.Experts[i].Program {
-			return name + " (a program)"
-		}
+	if e := def.Expert(name); e != nil && e.Program {
+		return name + " (a program)"
 	}
 	return name
 }

@@ -84,7 +84,7 @@ type answerInput struct {
 // questions are the operations of those who are asked.
 func (a *API) questions() {
 	huma.Register(a.huma, operation("list-questions", http.MethodGet, "/questions", "What people are asked",
-		"The open questions of all campaigns."), a.openQuestions)
+		"The open questions of all campaigns to people; with an expert, those to that one, also where it is a program."), a.openQuestions)
 	inCampaign(a, a.recording(operation("answer-question", http.MethodPost,
 		"/questions/{campaign}/{question}",
 		"Answer a question", "First, or otherwise than before: the answer that counts is the latest. "+
@@ -103,10 +103,12 @@ func (a *API) openQuestions(ctx context.Context, in *questionsInput) (*questions
 			continue
 		}
 		s := c.Record().Stands()
-		for _, q := range s.Questions {
-			if in.Expert == "" || q.Expert == in.Expert {
-				out.Body.Questions = append(out.Body.Questions, openQuestion(c, s.Definition, q))
-			}
+		questions := s.ForPeople()
+		if in.Expert != "" { // also a program's
+			questions = slices.DeleteFunc(slices.Clone(s.Questions), func(q campaign.Question) bool { return q.Expert != in.Expert })
+		}
+		for _, q := range questions {
+			out.Body.Questions = append(out.Body.Questions, openQuestion(c, s.Definition, q))
 		}
 	}
 	return out, nil
