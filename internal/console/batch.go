@@ -366,7 +366,6 @@ func (c *Console) showBatch(
 ) {
 	p := &batchPage{shell: c.shellOf(r, "Results of "+of.Name()), Path: address(of)}
 	p.in(of, pageResults)
-	p.Watch = of.Name()
 	p.CanTell = p.May(Run)
 	sheet, options, err := sheetOf(of, r.URL.Query())
 	p.Options, p.Query, p.Plate = options, template.URL(options.query().Encode()), sheet.Plate

@@ -41,10 +41,10 @@ type campaignPage struct {
 	// PastText says as of when an earlier state is shown, "" for now.
 	PastText string
 	PastTime time.Time
-	// At of Count experiments had been requested.
-	At, Count int
-	Devices   []device
-	World     string // simulated, or empty
+	// AsOf of Count experiments had been requested.
+	AsOf, Count int
+	Devices     []device
+	World       string // simulated, or empty
 	// Sought and Required are what is sought and required of several quantities.
 	Sought, Required []string
 	Backtest         string // how a backtest found the best row of its table
@@ -201,14 +201,14 @@ func (c *Console) showCampaign(
 	query := r.URL.Query()
 	p.Drawn = axesOf(query)
 	p.Count = len(log.Before)
-	p.At, err = strconv.Atoi(query.Get("at"))
-	if err == nil && p.At >= 1 && p.At < p.Count {
+	p.AsOf, err = strconv.Atoi(query.Get("at"))
+	if err == nil && p.AsOf >= 1 && p.AsOf < p.Count {
 		if err := p.then(r, of, log); err != nil {
 			c.fail(w, r, err)
 			return
 		}
 	} else {
-		p.At = p.Count
+		p.AsOf = p.Count
 		c.now(r, p, of, log)
 	}
 	c.write(w, status, "campaign", p)
@@ -246,7 +246,7 @@ func (c *Console) now(r *http.Request, p *campaignPage, of *lab.Campaign, log *v
 // not change, and the timeline is cut off where the page stands, so that no
 // later event speaks in it.
 func (p *campaignPage) then(r *http.Request, of *lab.Campaign, log *view.Timeline) error {
-	until := log.Before[p.At] // the last event before the next experiment was requested
+	until := log.Before[p.AsOf] // the last event before the next experiment was requested
 	core, err := of.At(r.Context(), until)
 	if err != nil {
 		return err
@@ -260,11 +260,11 @@ func (p *campaignPage) then(r *http.Request, of *lab.Campaign, log *view.Timelin
 	}
 	p.Watch = ""
 	p.State = state{"as it was", "paused"}
-	p.PastText = fmt.Sprintf("As it was at experiment %d, after event %d of %d", p.At, until,
+	p.PastText = fmt.Sprintf("As it was at experiment %d, after event %d of %d", p.AsOf, until,
 		len(log.Lines))
 	p.PastTime = log.Lines[until-1].Time
 	log.Lines = log.Lines[:until]
-	at := url.Values{"at": {strconv.Itoa(p.At)}}
+	at := url.Values{"at": {strconv.Itoa(p.AsOf)}}
 	p.Tab = tabShown(core.State(), r.URL.Query().Get("tab"), at)
 	p.Bar = partsIn(core.State(), p.Path, p.Tab, at)
 	p.fill(r, core, &stood, log)
@@ -290,7 +290,7 @@ const lastEvents = 3
 func (p *campaignPage) fill(r *http.Request, core *engine.Core, s *view.Campaign, log *view.Timeline) {
 	state := core.State()
 	p.Stands = s
-	p.World = worldOf(state)
+	p.World = view.World(core.Registry(), s)
 	if s.Definition.Several() {
 		p.Sought, p.Required = view.Sought(s.Definition), view.Requirements(s.Definition)
 	}
@@ -502,28 +502,6 @@ func experimentRowOf(
 		row.Why = reasonFor(x, log, row.Why)
 	}
 	return row
-}
-
-// worldOf says whether measurements are simulated; empty for real ones, and
-// while there is none.
-func worldOf(s *campaign.State) string {
-	simulated, real := 0, 0
-	for i := range s.Experiments {
-		switch x := &s.Experiments[i]; {
-		case x.Measurement == nil:
-		case x.Simulated:
-			simulated++
-		default:
-			real++
-		}
-	}
-	switch {
-	case simulated > 0 && real > 0:
-		return "simulated in part"
-	case simulated > 0:
-		return "simulated"
-	}
-	return ""
 }
 
 // instrumentName names what measures an experiment: with the device's identity

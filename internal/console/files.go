@@ -189,7 +189,6 @@ func (c *Console) showFiles(
 		p.Experiment = r.URL.Query().Get("experiment")
 	}
 	p.in(of, pageFiles)
-	p.Watch = of.Name()
 	if refusal != nil {
 		p.refused(refusal, of.Name(), action, r.PostForm)
 	}

@@ -40,7 +40,6 @@ func (c *Console) log(w http.ResponseWriter, r *http.Request) {
 	p := logPage{shell: c.shellOf(r, "The log of "+of.Name()), Path: address(of),
 		Query: strings.TrimSpace(query.Get("q")), Routine: query.Has("routine")}
 	p.in(of, pageLog)
-	p.Watch = of.Name()
 	words := strings.Fields(strings.ToLower(p.Query))
 	var found []view.Line
 	for _, l := range slices.Backward(all.Lines) {

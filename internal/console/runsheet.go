@@ -147,7 +147,6 @@ func (c *Console) runSheet(w http.ResponseWriter, r *http.Request) {
 		Codes: !typed.Plain, Sizes: exchange.PlateSizes(),
 	}
 	p.in(of, pageResults)
-	p.Watch = of.Name()
 	p.CanTell = p.May(Run)
 	status := http.StatusOK
 	if err != nil {

@@ -108,8 +108,8 @@ func tabShown(s *campaign.State, asked string, with url.Values) string {
 	return tabExperiments
 }
 
-// in says which campaign the page belongs to, and which entry of its bar it is.
+// in says which campaign the page belongs to and follows, and which entry of its bar it is.
 func (s *shell) in(of *lab.Campaign, page string) {
-	s.Campaign = of.Name()
+	s.Campaign, s.Watch = of.Name(), of.Name()
 	s.Bar = barOf(of, page)
 }

@@ -37,8 +37,21 @@
   });
   // What the server has sent, before times are written in the visitor's zone: a part is swapped
   // only where it differs, and not from under a finger that is about to press something in it.
-  const seen = new Map($$("[data-live]").map((r) => [r.id, r.innerHTML]));
+  // Each time a form is made it has another identifier, which is no difference.
+  const same = (html) => html.replace(/ name="request" value="[^"]*"/g, "");
+  const seen = new Map($$("[data-live]").map((r) => [r.id, same(r.innerHTML)]));
   localTimes(document);
+
+  // A slider beside the number of a form that shows the past.
+  const slide = (root) => $$("form[data-slider]", root).forEach((form) => {
+    const input = $("input[type=number]", form), slider = document.createElement("input");
+    slider.type = "range";
+    slider.min = input.min; slider.max = input.max; slider.value = slider.defaultValue = input.value;
+    slider.setAttribute("aria-label", "as it was at experiment, slider");
+    input.before(slider);
+    slider.addEventListener("input", () => { input.value = slider.value; });
+    slider.addEventListener("change", () => form.submit());
+  });
 
   // Live: the server says which campaign has changed; the parts of the page that show it are
   // fetched and swapped in, but not under somebody's hands.
@@ -54,7 +67,8 @@
       $$("input, textarea, select", region).some((field) => field.type !== "hidden" && field.value !== field.defaultValue && field.matches("input, textarea"));
   };
   const swap = (old, fresh) => {
-    const before = $$("details", old).map((d) => d.open);
+    const before = $$("details", old), name = (d) => $("summary", d).textContent;
+    const open = before.map((d) => d.open), named = before.filter((d) => d.open).map(name);
     const active = focused();
     let mark = null;
     if (active && old.contains(active)) {
@@ -64,7 +78,8 @@
     const scrolls = $$(".scroll", old).map((s) => s.scrollLeft);
     const own = old.scrollLeft;
     old.replaceChildren(...fresh.childNodes);
-    $$("details", old).forEach((d, i) => { if (before[i]) d.open = true; });
+    const after = $$("details", old); // by their places where there are as many, else by what they are called
+    after.forEach((d, i) => { if (after.length === open.length ? open[i] : named.includes(name(d))) d.open = true; });
     $$(".scroll", old).forEach((s, i) => { s.scrollLeft = scrolls[i] || 0; });
     old.scrollLeft = own;
     if (mark) {
@@ -74,6 +89,8 @@
       else if (same) same.focus({ preventScroll: true });
     }
     localTimes(old);
+    slide(old);
+    old.dispatchEvent(new Event("swapped", { bubbles: true })); // for what other scripts add to it
   };
   const typed = (field) => {
     if (field.matches("[type=hidden], [type=range]")) return false; // a slider follows its number
@@ -124,7 +141,7 @@
     for (const old of regions()) {
       const fresh = page.getElementById(old.id);
       if (!fresh || busy(old)) continue;
-      const html = fresh.innerHTML;
+      const html = same(fresh.innerHTML);
       if (seen.get(old.id) === html) continue;
       seen.set(old.id, html);
       swap(old, document.importNode(fresh, true));
@@ -429,18 +446,8 @@
     check();
   }
 
-  // History: a slider beside the number.
-  const history = $("form[data-slider]");
-  if (history) {
-    const input = $("input[type=number]", history);
-    const slider = document.createElement("input");
-    slider.type = "range";
-    slider.min = input.min; slider.max = input.max; slider.value = input.value;
-    slider.setAttribute("aria-label", "as it was at experiment, slider");
-    input.before(slider);
-    slider.addEventListener("input", () => { input.value = slider.value; });
-    slider.addEventListener("change", () => history.submit());
-  }
+  // History.
+  slide(document);
   $$("form[data-auto]").forEach((form) => form.addEventListener("change", () => form.submit()));
 
   // What belongs to one experiment is highlighted together.

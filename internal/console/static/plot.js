@@ -354,9 +354,13 @@
     return { field, whole: node("span", { class: "choice" }, node("label", { for: id, text: name }), field) };
   };
   // Drawings of the server can be saved, too.
-  for (const svg of document.querySelectorAll("#figures figure .report > svg")) {
-    const figure = svg.closest("figure"), title = figure.querySelector("h3");
-    figure.append(node("div", { class: "plot-tools" }, saver(() => svg, () => title ? title.textContent : document.title)));
-  }
+  const savers = () => {
+    for (const svg of document.querySelectorAll("#figures figure .report > svg")) {
+      const figure = svg.closest("figure"), title = figure.querySelector("h3");
+      if (!figure.querySelector(".plot-tools")) figure.append(node("div", { class: "plot-tools" }, saver(() => svg, () => title ? title.textContent : document.title)));
+    }
+  };
+  savers();
+  document.addEventListener("swapped", savers);
   window.Charts = { Plot, node, short, around, withUnit, spanOf, tableIn, json, select };
 })();
