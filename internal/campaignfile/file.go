@@ -50,7 +50,7 @@ type File struct {
 // Files that the campaign file names are looked for relative to it, but not
 // opened.
 func Read(reg registry.Registry, path string) (*File, error) {
-	data, err := input.Read(path, yamltree.MaxSize)
+	data, err := input.ReadText(path, yamltree.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("the campaign file cannot be read: %w", err)
 	}
@@ -85,6 +85,7 @@ func parse(
 	reg registry.Registry, name string, data []byte, from source,
 	check func(definition.Campaign) []yamltree.Fault,
 ) (*File, error) {
+	data = input.Text(data)
 	root, faults := yamltree.Read(data, Format)
 	if root == nil {
 		return nil, yamltree.NewError(name, data, consequence, faults)

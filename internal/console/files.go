@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/server/send"
@@ -134,7 +135,7 @@ func (v *fileView) showTable(ctx context.Context, of *lab.Campaign) {
 		v.Unshown = sentence(err.Error())
 		return
 	}
-	if !utf8.Valid(text) {
+	if text = input.Text(text); !utf8.Valid(text) {
 		v.Unshown = "It is no text in UTF-8."
 		return
 	}
@@ -142,7 +143,7 @@ func (v *fileView) showTable(ctx context.Context, of *lab.Campaign) {
 	if comma == ',' && bytes.Count(line, []byte(";")) > bytes.Count(line, []byte(",")) {
 		comma = ';' // as spreadsheets write it where the comma is the decimal point
 	}
-	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	in := csv.NewReader(bytes.NewReader(text))
 	in.Comma, in.FieldsPerRecord, in.LazyQuotes = comma, -1, true
 	for len(v.Rows) <= previewRows {
 		row, err := in.Read()

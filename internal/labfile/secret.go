@@ -80,7 +80,7 @@ func (s *secret) reveal(what string) (string, error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(s.folder, path)
 		}
-		data, err := input.Read(path, maxSecret)
+		data, err := input.ReadText(path, maxSecret)
 		if err != nil {
 			return "", fmt.Errorf("the file of the %s cannot be read: %w", what, err)
 		}

@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -47,7 +48,7 @@ type Format struct {
 func Read(data []byte, format Format) (*Node, []Fault) {
 	// The parser misreads some lines that end in a carriage return, and
 	// miscounts others.
-	data = []byte(lineBreaks.Replace(string(data)))
+	data = []byte(lineBreaks.Replace(string(input.Text(data))))
 	if f := outOfBounds(data); f != nil {
 		return nil, []Fault{*f}
 	}

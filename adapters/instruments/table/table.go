@@ -112,7 +112,7 @@ func New(cfg Settings, def definition.Campaign, baseDir string) (*Instrument, er
 		started:  make(map[string]row),
 		off:      make(map[string]bool),
 	}
-	if err := i.read(path, string(data), cfg.Columns); err != nil {
+	if err := i.read(path, string(input.Text(data)), cfg.Columns); err != nil {
 		return nil, fmt.Errorf("the table: %w", err)
 	}
 	return i, nil

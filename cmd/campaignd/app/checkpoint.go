@@ -323,5 +323,6 @@ func readAll(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(f)
+	data, err := io.ReadAll(f)
+	return input.Text(data), err // a shell of Windows may have written it
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
+
+	"github.com/campaignd/campaignd/internal/input"
 )
 
 // The key that signs checkpoints belongs to the user and is never in a store: a
@@ -109,7 +111,7 @@ func signer(path string) (note.Signer, error) {
 			path,
 		)
 	}
-	text, err := os.ReadFile(path)
+	text, err := input.ReadText(path, longestKey)
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +122,14 @@ func signer(path string) (note.Signer, error) {
 	return s, nil
 }
 
+// longestKey bounds the file of a key, in bytes.
+const longestKey = 64 << 10
+
 // keyText is a verifier key, given itself or by the path of a file with it.
 // What cannot be read as a file is taken for the key: a key is no likely name
 // of one.
 func keyText(given string) string {
-	if content, err := os.ReadFile(given); err == nil {
+	if content, err := input.ReadText(given, longestKey); err == nil {
 		given = string(content)
 	}
 	return strings.TrimSpace(given)
@@ -151,7 +156,7 @@ func verifiers(given []string) (known []note.Verifier, err error) {
 	if err != nil {
 		return known, nil
 	}
-	content, err := os.ReadFile(filepath.Join(dir, verifierKeyName))
+	content, err := input.ReadText(filepath.Join(dir, verifierKeyName), longestKey)
 	if err != nil {
 		return known, nil
 	}

@@ -192,9 +192,16 @@ def text_of(source: Source) -> str:
         )
     text = os.fspath(source)
     if "\n" not in text:
-        with open(text, encoding="utf-8") as file:
+        with open(text, encoding=_encoding(text)) as file:
             text = file.read()
     return text
+
+
+def _encoding(path: str) -> str:
+    """How an editor has written a text: those of Windows begin it with a mark."""
+    with open(path, "rb") as file:
+        marked = file.read(2) in (b"\xff\xfe", b"\xfe\xff")
+    return "utf-16" if marked else "utf-8-sig"
 
 
 _STEP = re.compile(r"[^.\[\]]+|\[\d+\]")

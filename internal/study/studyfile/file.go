@@ -192,7 +192,7 @@ type Options struct {
 // Read reads the study at path. A file that cannot be read gives the operating
 // system's error, one with faults a *[yamltree.Error].
 func Read(path string, options Options) (*File, error) {
-	data, err := input.Read(path, yamltree.MaxSize)
+	data, err := input.ReadText(path, yamltree.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("the study cannot be read: %w", err)
 	}
@@ -204,6 +204,7 @@ func Read(path string, options Options) (*File, error) {
 // Policies are composed and checked only where all values of the file could be
 // read.
 func Parse(path string, data []byte, options Options) (*File, error) {
+	data = input.Text(data)
 	f := &File{Registry: options.Registry, Path: path, Source: string(data), Size: options.Size}
 	if len(f.Registry.Methods) == 0 {
 		f.Registry = builtin.Registry()

@@ -1,0 +1,55 @@
+package input
+
+import (
+	"bytes"
+	"encoding/binary"
+	"unicode/utf16"
+)
+
+// ReadText is [Read] of a file that people write, as [Text].
+func ReadText(path string, most int64) ([]byte, error) {
+	data, err := Read(path, most)
+	if err != nil {
+		return nil, err
+	}
+	return Text(data), nil
+}
+
+// The byte order marks of UTF-8 and UTF-16.
+var (
+	mark8   = []byte{0xef, 0xbb, 0xbf}
+	mark16L = []byte{0xff, 0xfe}
+	mark16B = []byte{0xfe, 0xff}
+)
+
+// Text returns what people have written as UTF-8 without a byte order mark. Editors and
+// shells of Windows write a mark, or UTF-16; the text is the same. What is no text comes
+// back as it is, and so do the ends of lines.
+func Text(data []byte) []byte {
+	switch {
+	case bytes.HasPrefix(data, mark8):
+		return data[len(mark8):]
+	case bytes.HasPrefix(data, mark16L):
+		return from16(data, data[len(mark16L):], binary.LittleEndian)
+	case bytes.HasPrefix(data, mark16B):
+		return from16(data, data[len(mark16B):], binary.BigEndian)
+	// Without a mark: what people write begins with a character of ASCII.
+	case len(data) >= 4 && data[0] != 0 && data[1] == 0 && data[2] != 0 && data[3] == 0:
+		return from16(data, data, binary.LittleEndian)
+	case len(data) >= 4 && data[0] == 0 && data[1] != 0 && data[2] == 0 && data[3] != 0:
+		return from16(data, data, binary.BigEndian)
+	}
+	return data
+}
+
+// from16 decodes UTF-16; half a character is none, and then data is no text.
+func from16(data, text []byte, order binary.ByteOrder) []byte {
+	if len(text)%2 != 0 {
+		return data
+	}
+	units := make([]uint16, len(text)/2)
+	for i := range units {
+		units[i] = order.Uint16(text[2*i:])
+	}
+	return []byte(string(utf16.Decode(units)))
+}
