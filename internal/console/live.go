@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/server/send"
 )
 
 // Pauses of the streams.
@@ -261,7 +262,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	visitor := visitorOf(r.Context())
 	changed, end := c.hub.listen(r.URL.Query().Get("campaign"))
 	defer end()
-	w.Header().Set("Content-Type", "text/event-stream")
+	send.EventStream(w)
 	out := http.NewResponseController(w)
 	open := c.openCount(visitor)
 	if _, err := fmt.Fprintf(w, "retry: 2000\nevent: open-count\ndata: %d\n\n", open); err != nil ||

@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -192,6 +193,13 @@ func IsCut(err error) bool {
 		errors.Is(err, syscall.ECONNRESET)
 }
 
+// IsLost reports whether an answer did not come, or not all of it, because the one
+// that gives it has ended or is out of reach: it may be there again in a moment.
+func IsLost(err error) bool {
+	var unreached *url.Error
+	return IsCut(err) || errors.As(err, &unreached) || problem.CodeOf(err) == problem.Unavailable
+}
+
 // Append implements events.Log; it always fails, with [ErrReadOnly].
 func (c *Client) Append(context.Context, string, events.Sequence, ...events.Event) ([]events.Event, error) {
 	return nil, ErrReadOnly
@@ -321,7 +329,24 @@ func (c *Client) refusal(response *http.Response) error {
 	case err == nil && answer.Code != "":
 		return &answer.Error
 	}
-	return fmt.Errorf("%s answered %q: it may be another version of campaignd", c.who, response.Status)
+	return Unexpected(c.who, response)
+}
+
+// Unexpected is the error of an answer that is not campaignd's: that of a proxy
+// before the server, as far as its status says.
+func Unexpected(who string, response *http.Response) error {
+	proxy := "a proxy before " + who
+	if name := response.Header.Get("Server"); name != "" {
+		proxy += fmt.Sprintf(" (%s)", plaintext.Line(name))
+	}
+	switch response.StatusCode {
+	case http.StatusRequestEntityTooLarge:
+		return problem.New(problem.Invalid, "%s does not pass on so much: it answered %q", proxy, response.Status).
+			With(problem.Remedy{Text: "have it pass on 64 MB, in nginx by client_max_body_size 64m;"})
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return problem.New(problem.Unavailable, "%s does not reach it: it answered %q", proxy, response.Status)
+	}
+	return fmt.Errorf("%s answered %q: it may be another version of campaignd", who, response.Status)
 }
 
 // maxRefusal is how long an answer is read that is no success, in bytes.

@@ -198,6 +198,14 @@ func answer(w http.ResponseWriter, value any, err error) {
 	_ = json.NewEncoder(w).Encode(value) // the client may have gone
 }
 
+// AtOnce says in the header of an answer that each part of it is to be passed on as
+// it comes. nginx keeps an answer until 4 or 8 kB of it are there, which of a quiet
+// campaign is never, unless it is asked not to. No cache may keep or repeat it.
+func AtOnce(h http.Header) {
+	h.Set("Cache-Control", "no-cache, no-store")
+	h.Set("X-Accel-Buffering", "no")
+}
+
 // events streams events, of all kinds or of some. The last line distinguishes a
 // stream that ended from one that was cut off. Followers get each event at once;
 // other streams are buffered, which is many times as fast.
@@ -231,8 +239,10 @@ func (h handler) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out := bufio.NewWriterSize(w, 64<<10)
 	flush := func() error { return errors.Join(out.Flush(), http.NewResponseController(w).Flush()) }
-	if follow && flush() != nil {
-		return
+	if follow {
+		if AtOnce(w.Header()); flush() != nil {
+			return
+		}
 	}
 	end := line{End: true}
 	for e, err := range stream {

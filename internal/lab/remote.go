@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/control"
@@ -32,6 +34,9 @@ type Server struct {
 type Remote struct {
 	*control.Client
 	registry registry.Registry
+	// Lost, if set, is called where following is cut and begins again, once for
+	// each time that the server cannot be reached.
+	Lost func(err error)
 }
 
 // Where is the address of a campaign in the server's API.
@@ -50,7 +55,52 @@ func (s Server) Open(ctx context.Context, campaign string) (*Remote, error) {
 }
 
 // Log implements [Store].
-func (r *Remote) Log() events.Log { return r.Client }
+func (r *Remote) Log() events.Log { return following{r.Client, r} }
+
+// following is the log of a remote campaign, of which a follower does not learn
+// that the connection was cut.
+type following struct {
+	*control.Client
+	remote *Remote
+}
+
+// The pauses before a connection that was cut is made again: the first, which
+// doubles, and the longest.
+const firstReconnect, lastReconnect = 100 * time.Millisecond, 5 * time.Second
+
+// Follow implements events.Log. Where the connection is cut, since the server or a
+// proxy before it begins anew, it goes on behind the last event, and for as long as
+// no one ends it.
+func (f following) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		for pause := firstReconnect; ; pause = min(2*pause, lastReconnect) {
+			var cut error
+			for e, err := range f.Client.Follow(ctx, after) {
+				if cut = err; err != nil {
+					break
+				}
+				if pause = firstReconnect; !yield(e, nil) {
+					return
+				}
+				after = e.Position
+			}
+			switch {
+			case cut == nil || ctx.Err() != nil:
+				return
+			case !control.IsLost(cut):
+				yield(events.Event{}, cut)
+				return
+			case pause == firstReconnect && f.remote.Lost != nil:
+				f.remote.Lost(cut)
+			}
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
 
 // Record implements [Store].
 func (r *Remote) Record(ctx context.Context, campaign string) (*view.Record, error) {
@@ -177,8 +227,7 @@ func (s Server) refusal(response *http.Response) error {
 	}
 	err := json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&refused)
 	if err != nil || refused.Code == "" {
-		return fmt.Errorf("the server at %s answered %q: it may be another version of campaignd",
-			s.URL, response.Status)
+		return control.Unexpected("the server at "+s.URL, response)
 	}
 	for _, f := range refused.Faults {
 		refused.Message += fmt.Sprintf("; %s: %s", f.Field, f.Message)

@@ -158,6 +158,7 @@ func (a *app) dial(ctx context.Context, t target) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	remote.Lost = func(err error) { a.remark("%v; it is tried again.", err) }
 	return &session{Store: remote, folder: t.store, name: t.campaign}, nil
 }
 

@@ -247,7 +247,7 @@ class Retry:
         late = time.monotonic() - self.began > self.connection.patience
         if isinstance(error, Problem):
             # What is only just opened, or closing, is there in a moment; nothing was done.
-            if error.status != 503 or late:
+            if error.status not in (502, 503, 504) or late:
                 raise error
         elif late:
             url = self.connection.url

@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/report"
 	"github.com/campaignd/campaignd/internal/server/gate"
 	"github.com/campaignd/campaignd/internal/server/problems"
+	"github.com/campaignd/campaignd/internal/server/send"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -266,7 +267,7 @@ func (a *API) streams(op huma.Operation) {
 func (a *API) follow(
 	ctx context.Context, w http.ResponseWriter, c *lab.Campaign, log events.Log, after events.Sequence,
 ) {
-	w.Header().Set("Content-Type", "text/event-stream")
+	send.EventStream(w)
 	flusher := http.NewResponseController(w)
 	if h, ok := w.(*holder); ok {
 		h.stream()

@@ -1,6 +1,6 @@
-// Package send answers requests with attached files. Their names, types and
-// bytes come from outside: no browser is to run anything of them in the name of
-// the server.
+// Package send is how answers leave that are no page and no document: attached files
+// and streams of events. The names, types and bytes of files come from outside: no
+// browser is to run anything of them in the name of the server.
 package send
 
 import (
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -19,6 +20,13 @@ var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // IsPicture reports whether a page may show a file of a media type.
 func IsPicture(mediaType string) bool { return slices.Contains(pictures, mediaType) }
+
+// EventStream says that an answer is a stream of server-sent events, which no proxy
+// is to gather or keep.
+func EventStream(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	control.AtOnce(w.Header())
+}
 
 // File sends the bytes of a file. A picture is shown by a browser where inline
 // is set; everything else is saved under its name, and never opened in the
