@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -104,6 +106,9 @@ func (o *OIDC) Validate() error {
 	return nil
 }
 
+// longestSecret bounds the file of a client's secret, in bytes.
+const longestSecret = 64 << 10
+
 // isLoopback allows an issuer on the machine itself without TLS, as tests and
 // first steps need.
 func isLoopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
@@ -131,7 +136,7 @@ func newIssuer(o *OIDC, now func() time.Time) (*issuer, error) {
 	i := &issuer{config: *o, now: now, client: &http.Client{Timeout: 15 * time.Second}}
 	switch {
 	case o.ClientSecretFile != "":
-		text, err := os.ReadFile(o.ClientSecretFile)
+		text, err := input.ReadText(o.ClientSecretFile, longestSecret)
 		if err != nil {
 			return nil, problem.New(problem.Invalid,
 				"OpenID Connect: the client's secret cannot be read: %w", err)
@@ -393,7 +398,69 @@ func (i *issuer) redeem(
 	if err := errors.Join(id.Claims(&said), id.Claims(&said.all)); err != nil {
 		return refused("its claims cannot be read")
 	}
+	if p.UserInfoEndpoint() != "" && (i.unsaid(said) != "" || i.config.NewAccounts && i.accountName(said) == "") {
+		info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(token))
+		if err != nil {
+			return "", claims{}, i.unreachable(err)
+		}
+		var more map[string]any
+		if info.Subject != id.Subject || info.Claims(&more) != nil || said.add(more) != nil {
+			return refused("what its UserInfo says is not about this person, or cannot be read")
+		}
+	}
+	if missing := i.unsaid(said); missing != "" {
+		return "", claims{}, i.silent(missing, said)
+	}
 	return id.Subject, said, nil
+}
+
+// ofToken are the claims about an ID token itself and how it came about. UserInfo,
+// which no one has signed, says nothing of them (OpenID Connect Core 1.0, 5.3.2).
+var ofToken = []string{"iss", "sub", "aud", "exp", "iat", "nbf", "nonce", "auth_time", "acr", "amr", "azp"}
+
+// add takes over what UserInfo says and the ID token does not.
+func (c *claims) add(more map[string]any) error {
+	all := maps.Clone(c.all)
+	for name, value := range more {
+		if all[name] == nil && !slices.Contains(ofToken, name) {
+			all[name] = value
+		}
+	}
+	text, err := json.Marshal(all)
+	if err == nil {
+		err = json.Unmarshal(text, c)
+	}
+	c.all = all
+	return err
+}
+
+// unsaid is the first claim that decides who is let in and of which the issuer has
+// said nothing, not even that it is empty; "" where it has said all of them.
+func (i *issuer) unsaid(said claims) string {
+	if claim := i.config.RoleClaim; len(i.config.Roles) > 0 && valueOf(said.all, claim) == nil {
+		return claim
+	}
+	if len(i.config.Domains) > 0 && said.all["email"] == nil {
+		return "email"
+	}
+	return ""
+}
+
+// silent is no verdict about the person either: the issuer has said nothing of what
+// they are let in by. Entra names the groups of a person who has more than 200 of
+// them nowhere but at an address of its own, which _claim_names and hasgroups say.
+func (i *issuer) silent(claim string, said claims) error {
+	why := "neither its ID token nor UserInfo has that claim"
+	remedy := "have it say so: a further word in scopes of oidc in lab.yaml, or a setting at the issuer"
+	top, _, _ := strings.Cut(claim, ".")
+	named, _ := said.all["_claim_names"].(map[string]any)
+	if has, _ := said.all["hasgroups"].(bool); has || named[claim] != nil || named[top] != nil {
+		why = "the person has too many for a token, which it says in their place"
+		remedy = "have it say only those that matter here, such as the groups that are assigned to this application"
+	}
+	return problem.New(problem.Forbidden, "%s does not say what %s is for this person: %s; their account stays as it is",
+		i.name(), claim, why).
+		With(problem.Remedy{Text: remedy}, problem.Remedy{Text: "log in with a password", Action: problem.LogIn})
 }
 
 // admits returns the roles that the issuer gives a person who is let in.
@@ -457,20 +524,25 @@ func (i *issuer) vouches(said claims) bool {
 	return at > 0 && bool(said.EmailVerified) && i.own(said.Email[at+1:])
 }
 
-// claimed returns the words of a claim, which may be a word or a list of them,
-// in an object where the name has points in it. A claim of the very name goes
-// first, since some issuers use addresses as names, with points in them. What
-// is neither a word nor a list of them gives none.
-func claimed(all map[string]any, name string) []string {
-	value, ok := all[name]
-	if !ok {
-		value = any(all)
-		for part := range strings.SplitSeq(name, ".") {
-			inside, _ := value.(map[string]any)
-			value = inside[part]
-		}
+// valueOf returns the value of a claim, which is in an object where the name has
+// points in it; nil where it is not there. A claim of the very name goes first,
+// since some issuers use addresses as names, with points in them.
+func valueOf(all map[string]any, name string) any {
+	if value, ok := all[name]; ok {
+		return value
 	}
-	switch value := value.(type) {
+	value := any(all)
+	for part := range strings.SplitSeq(name, ".") {
+		inside, _ := value.(map[string]any)
+		value = inside[part]
+	}
+	return value
+}
+
+// claimed returns the words of a claim, which may be a word or a list of them.
+// What is neither gives none.
+func claimed(all map[string]any, name string) []string {
+	switch value := valueOf(all, name).(type) {
 	case string:
 		return []string{value}
 	case []any:

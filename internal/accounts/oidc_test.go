@@ -30,16 +30,19 @@ import (
 type provider struct {
 	*httptest.Server
 	t     *testing.T
-	c     *clock
+	c     *watch
 	key   *ecdsa.PrivateKey
 	asked url.Values // of the login that goes on
 	says  map[string]any
+	info  map[string]any // what UserInfo says; nil where that fails
+	infos int            // how often it was asked
 }
 
-func newProvider(t *testing.T, c *clock) *provider {
+func newProvider(t *testing.T, c *watch) *provider {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	done(t, err)
 	p := &provider{t: t, c: c, key: key}
+	p.info = map[string]any{}
 	discovery := &oidctest.Server{
 		PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "1", Algorithm: oidc.ES256}},
 		Algorithms: []string{oidc.ES256},
@@ -47,6 +50,18 @@ func newProvider(t *testing.T, c *clock) *provider {
 	mux := http.NewServeMux()
 	mux.Handle("/", discovery)
 	mux.HandleFunc("POST /token", p.token)
+	mux.HandleFunc("GET /userinfo", p.userInfo)
+	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, r *http.Request) {
+		said := httptest.NewRecorder()
+		discovery.ServeHTTP(said, r)
+		var document map[string]any
+		if err := json.Unmarshal(said.Body.Bytes(), &document); err != nil {
+			t.Error(err)
+		}
+		document["userinfo_endpoint"] = p.URL + "/userinfo"
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(document)
+	})
 	p.Server = httptest.NewServer(mux)
 	t.Cleanup(p.Close)
 	discovery.SetIssuer(p.URL)
@@ -79,6 +94,19 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 		"access_token": "x", "token_type": "Bearer",
 		"id_token": oidctest.SignIDToken(p.key, "1", oidc.ES256, string(text)),
 	})
+}
+
+// userInfo says more of the person, unless info says otherwise of the one who logs in.
+func (p *provider) userInfo(w http.ResponseWriter, r *http.Request) {
+	p.infos++
+	if p.info == nil || r.Header.Get("Authorization") != "Bearer x" {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	says := map[string]any{"sub": p.says["sub"]}
+	maps.Copy(says, p.info)
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(says)
 }
 
 // come goes to the issuer and comes back with a code.
@@ -303,6 +331,60 @@ func TestOIDCRemoval(t *testing.T) {
 	// They come back as what they are then.
 	if _, who, err := p.come(b, "", says("chem")); err != nil || who.May(Run, "lfp") != nil {
 		t.Errorf("eve is let in again: %+v, %v", who, err)
+	}
+}
+
+// Law: what an issuer does not say is no answer. Where the claim of roles is in neither the ID token
+// nor UserInfo, this login is refused with that sentence, and nothing is taken from anyone; where
+// UserInfo has it, that counts as if the token had it.
+func TestOIDCSilence(t *testing.T) {
+	overage := map[string]any{"_claim_names": map[string]any{"groups": "src1"},
+		"_claim_sources": map[string]any{"src1": map[string]any{"endpoint": "https://graph.example/groups"}}}
+	for name, x := range map[string]struct {
+		token, info map[string]any
+		infos       int
+		says        string // of the refusal; empty for none
+		takes       bool   // what the issuer gave
+	}{
+		"the token":                        {token: map[string]any{"groups": []string{"chem"}}},
+		"the token, whatever UserInfo has": {token: map[string]any{"groups": []string{"chem"}}, info: map[string]any{"groups": []string{}}},
+		"UserInfo (Authelia 4.39)":         {info: map[string]any{"groups": []string{"chem"}}, infos: 1},
+		"UserInfo, of another person":      {info: map[string]any{"sub": "2", "groups": []string{"chem"}}, infos: 1, says: "not about this person"},
+		"UserInfo fails":                   {infos: -1, says: "does not answer as it should"},
+		"nobody":                           {infos: 1, info: map[string]any{}, says: "does not say what groups is"},
+		"null":                             {token: map[string]any{"groups": nil}, infos: 1, info: map[string]any{}, says: "does not say what groups is"},
+		"more than 200 groups (Entra)":     {token: overage, infos: 1, info: map[string]any{}, says: "too many"},
+		"hasgroups (Entra)":                {token: map[string]any{"hasgroups": true}, infos: 1, info: map[string]any{}, says: "too many"},
+		"in no group":                      {token: map[string]any{"groups": []string{}}, says: "stands for a role", takes: true},
+		"in no group, says UserInfo":       {info: map[string]any{"groups": []string{}}, infos: 1, says: "stands for a role", takes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClock()
+			p := newProvider(t, c)
+			b := open(t, filepath.Join(t.TempDir(), "lab"), c, p.options(t, OIDC{
+				RoleClaim: "groups", Roles: map[string]Role{"chem": Scientist}, NewAccounts: true,
+			}))
+			must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
+			says := map[string]any{"sub": "1", "preferred_username": "eve", "groups": []string{"chem"}}
+			session, _, err := p.come(b, "", says)
+			done(t, err)
+			delete(says, "groups")
+			maps.Copy(says, x.token)
+			if p.info = x.info; x.info == nil && x.infos == 0 {
+				p.info = map[string]any{}
+			}
+			_, who, err := p.come(b, "", says)
+			if (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {
+				t.Errorf("eve is %+v: %v, want %q", who, err, x.says)
+			}
+			if x.infos >= 0 && p.infos != x.infos {
+				t.Errorf("UserInfo was asked %d times, want %d", p.infos, x.infos)
+			}
+			_, err = b.Authenticate(t.Context(), session)
+			if grants := must(b.Account("eve"))(t).Grants; (err != nil) != x.takes || (len(grants) == 0) != x.takes {
+				t.Errorf("eve has the roles %v, and her session: %v", grants, err)
+			}
+		})
 	}
 }
 

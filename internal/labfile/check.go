@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/registry"
@@ -39,7 +40,7 @@ func (c *checker) name(n *yamltree.Node, name string) {
 // not read; such parts are passed over here, so that one mistake has one
 // message. People who could not be read still count as names.
 func (c *checker) check(root *yamltree.Node, lab *Lab) {
-	c.web(root.Field("url"), lab.URL)
+	c.site(root.Field("url"), lab.URL)
 	people := slices.Sorted(slices.Values(root.Field("people").Keys()))
 	for _, name := range people {
 		if p, read := lab.People[name]; read {
@@ -154,6 +155,15 @@ func (c *checker) web(n *yamltree.Node, address string) {
 	}
 }
 
+// site checks the address of the server: pages are at the root of a host.
+func (c *checker) site(n *yamltree.Node, address string) {
+	c.web(n, address)
+	if u, err := url.Parse(address); n != nil && !n.Faulty && err == nil && strings.Trim(u.Path, "/") != "" {
+		c.fault(n, fmt.Sprintf("the server cannot be under %s of a host: its pages begin at /", u.Path),
+			"give it a host of its own: https://campaignd.lab.example.org")
+	}
+}
+
 // oidc checks the service at which people log in. Its secret is never in the
 // file itself.
 func (c *checker) oidc(n *yamltree.Node, o *OIDC) {
@@ -164,6 +174,11 @@ func (c *checker) oidc(n *yamltree.Node, o *OIDC) {
 	case n.Field("client_secret_file") == nil && n.Field("client_secret_env") == nil:
 		c.fault(n, "it does not say where the client's secret is",
 			"add client_secret_file or client_secret_env")
+	}
+	for i, scope := range o.Scopes {
+		if strings.ContainsFunc(scope, unicode.IsSpace) {
+			c.fault(n.Field("scopes").Items[i], "a scope is one word", "write a list: [profile, email, groups]")
+		}
 	}
 	for _, value := range sortedKeys(o.Roles) {
 		if role := o.Roles[value]; !slices.Contains(Roles, role) {

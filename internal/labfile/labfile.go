@@ -110,7 +110,11 @@ type OIDC struct {
 	ClientSecretFile string `json:"client_secret_file,omitempty"`
 	// ClientSecretEnv names the environment variable that holds it.
 	ClientSecretEnv string `json:"client_secret_env,omitempty" jsonschema:"pattern=^[A-Za-z_][A-Za-z0-9_]*$"`
-	// Claim is the claim whose values Roles names. Default "groups".
+	// Scopes are asked for besides openid. Default profile and email; some
+	// services say groups only where a scope of their own is among them.
+	Scopes []string `json:"scopes,omitempty" jsonschema:"uniqueItems=true,minLength=1"`
+	// Claim is the claim whose values Roles names. Default "groups". Where the
+	// ID token does not have it, UserInfo is asked.
 	Claim string `json:"claim,omitempty"`
 	// Roles is the role that each value of the claim gives.
 	Roles map[string]string `json:"roles,omitempty" jsonschema:"enum=viewer,enum=expert,enum=scientist,enum=integrator,enum=auditor,enum=admin"`
@@ -152,7 +156,7 @@ const consequence = "nothing was changed"
 // operating system; one with faults gives an *[yamltree.Error]. What URLs take
 // from the environment and from files is not looked at; see [Lab.CheckSecrets].
 func Read(reg registry.Registry, path string) (*File, error) {
-	data, err := input.Read(path, yamltree.MaxSize)
+	data, err := input.ReadText(path, yamltree.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("the lab file cannot be read: %w", err)
 	}
@@ -171,6 +175,7 @@ func ReadFolder(reg registry.Registry, folder string) (*File, error) {
 // Parse reads a lab file from memory. path is what messages call it; relative
 // paths in it start from that path's folder.
 func Parse(reg registry.Registry, path string, data []byte) (*File, error) {
+	data = input.Text(data)
 	root, faults := yamltree.Read(data, format)
 	if root == nil {
 		return nil, yamltree.NewError(path, masked(data, nil), consequence, faults)

@@ -114,6 +114,7 @@ func (s serving) accountOptions(named *labfile.File) accounts.Options {
 			ClientSecretFile: p.ClientSecretFile,
 			ClientSecretEnv:  p.ClientSecretEnv,
 			RedirectURL:      site.JoinPath("/oidc/callback").String(),
+			Scopes:           p.Scopes,
 			RoleClaim:        p.Claim,
 			Roles:            make(map[string]accounts.Role),
 			NewAccounts:      true,
