@@ -73,7 +73,10 @@ type relyingParty struct{ *webauthn.WebAuthn }
 // finds by itself, so that a login needs no name.
 func newRelyingParty(p *Passkeys) (*relyingParty, error) {
 	if p == nil {
-		return nil, nil
+		return nil, problem.New(problem.NotPossible, "it is not said for which site they would be")
+	}
+	if err := protocol.ValidateRPID(p.ID); err != nil {
+		return nil, problem.New(problem.NotPossible, "they are bound to the name of a domain, and %q is none", p.ID)
 	}
 	name := p.Name
 	if name == "" {
@@ -90,11 +93,8 @@ func newRelyingParty(p *Passkeys) (*relyingParty, error) {
 			UserVerification: protocol.VerificationRequired,
 		},
 	})
-	if err == nil && p.ID == "" {
-		err = errors.New("the domain of the site is missing")
-	}
 	if err != nil {
-		return nil, problem.New(problem.Invalid, "passkeys cannot be set up for %q: %w", p.ID, err)
+		return nil, problem.New(problem.NotPossible, "they cannot be set up for %q: %w", p.ID, err)
 	}
 	return &relyingParty{w}, nil
 }
@@ -133,13 +133,19 @@ func (h holder) WebAuthnCredentials() []webauthn.Credential { return h.credentia
 // HasPasskeys reports whether people can log in with passkeys here.
 func (d *Directory) HasPasskeys() bool { return d.relying != nil }
 
+// CheckPasskeys says why there can be no passkeys with these settings, nil where
+// there can.
+func CheckPasskeys(p *Passkeys) error {
+	_, err := newRelyingParty(p)
+	return err
+}
+
 // noPasskeys is why passkeys cannot be used here, nil where they can.
 func (d *Directory) noPasskeys() error {
 	if d.relying != nil {
 		return nil
 	}
-	return problem.New(problem.NotPossible,
-		"there are no passkeys here: it is not said for which site they would be").
+	return problem.New(problem.NotPossible, "there are no passkeys here: %w", CheckPasskeys(d.o.Passkeys)).
 		With(problem.Remedy{Text: "log in with a password", Action: problem.LogIn})
 }
 

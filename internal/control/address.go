@@ -21,8 +21,10 @@ const (
 
 // listen opens the store's socket. The caller holds the store's lock, so a
 // socket that exists already was left by a process that has died. Where the path
-// is too long the record of it is written last, so that a client that finds the
-// record finds the socket.
+// is too long, or the file system of the store has no sockets, as network shares
+// and shared folders of virtual machines have none, the socket is in the folder
+// of temporary files. The record of it is written last, so that a client that
+// finds the record finds the socket.
 func listen(store string) (listener net.Listener, remove func(), err error) {
 	store, err = filepath.Abs(store)
 	if err != nil {
@@ -32,10 +34,23 @@ func listen(store string) (listener net.Listener, remove func(), err error) {
 	if err := errors.Join(removeOld(inside), removeElsewhere(record)); err != nil {
 		return nil, nil, err
 	}
+	var refused error
 	if len(inside) <= maxSocketPath { // and so is where it is made
-		listener, err = listenPrivately(inside)
-		return listener, func() { _ = os.Remove(inside) }, err
+		if listener, refused = makeSocket(inside); refused == nil {
+			return listener, func() { _ = os.Remove(inside) }, nil
+		}
 	}
+	if listener, remove, err = elsewhere(store, record); err != nil {
+		return nil, nil, errors.Join(refused, err)
+	}
+	return listener, remove, nil
+}
+
+// makeSocket is listenPrivately. Tests replace it.
+var makeSocket = listenPrivately
+
+// elsewhere opens the socket of a store in the folder of temporary files.
+func elsewhere(store, record string) (listener net.Listener, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "campaignd-")
 	if err != nil {
 		return nil, nil, err
@@ -47,7 +62,7 @@ func listen(store string) (listener net.Listener, remove func(), err error) {
 		return nil, nil, fmt.Errorf("both %s and %s are too deep for a socket; set TMPDIR to a short path",
 			store, os.TempDir())
 	}
-	if listener, err = listenPrivately(socket); err == nil {
+	if listener, err = makeSocket(socket); err == nil {
 		err = os.WriteFile(record, []byte(socket+"\n"), 0o600)
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -376,3 +378,41 @@ func TestContradictionsAreNotSent(t *testing.T) {
 		t.Errorf("a result of nothing: %v", err)
 	}
 }
+
+// Law: where the file system of a store has no sockets, the socket is in the folder of temporary
+// files, and clients find it; it goes with its server.
+func TestStoreWithoutSockets(t *testing.T) {
+	store := t.TempDir()
+	before := makeSocket
+	t.Cleanup(func() { makeSocket = before })
+	for _, refused := range []error{syscall.EPERM, syscall.EOPNOTSUPP, syscall.EINVAL, syscall.EACCES} { // CIFS, 9p, shared folders
+		makeSocket = func(path string) (net.Listener, error) {
+			if strings.HasPrefix(path, store) {
+				return nil, &net.OpError{Op: "listen", Net: "unix", Err: refused}
+			}
+			return before(path)
+		}
+		s, err := Serve(store, Service{Log: memlog.New(), Status: func() Status { return Status{PID: 42} }})
+		if err != nil {
+			t.Fatalf("%v: %v", refused, err)
+		}
+		client, err := Dial(t.Context(), store)
+		if err != nil || client.Status().PID != 42 {
+			t.Errorf("%v: nobody finds it: %v", refused, err)
+		}
+		socket, err := address(store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Close(); !errors.Is(errNil(os.Stat(socket)), fs.ErrNotExist) {
+			t.Errorf("%v: %s is left", refused, socket)
+		}
+	}
+	makeSocket = func(string) (net.Listener, error) { return nil, syscall.EPERM }
+	if _, err := Serve(store, Service{Log: memlog.New()}); !errors.Is(err, syscall.EPERM) {
+		t.Errorf("nowhere a socket: %v", err)
+	}
+}
+
+// errNil is the error of a call.
+func errNil[T any](_ T, err error) error { return err }

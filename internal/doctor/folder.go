@@ -31,6 +31,8 @@ type Folder struct {
 	// Locks is the folder of this machine's locks of devices, and Hidden why other programs of the
 	// machine may not see it.
 	Locks, Hidden string
+	// NoPasskeys is why people cannot log in with passkeys, nil where they can.
+	NoPasskeys error
 	// Served is what the process that serves the folder has noted, empty where none has.
 	Served string
 }
@@ -91,6 +93,12 @@ var folderRules = []rule[*Folder]{
 			return unsafe(f.LabFile.Error(), "mend it: a server does not start with it")
 		}
 		return safe("it is sound, or there is none")
+	}},
+	{"passkeys", func(f *Folder) Finding {
+		if f.NoPasskeys != nil {
+			return safe("they are off, and people log in with passwords: " + f.NoPasskeys.Error())
+		}
+		return safe("people can log in with them")
 	}},
 	{"permissions", func(f *Folder) Finding {
 		switch {

@@ -79,8 +79,8 @@ const accountsPatience = 2 * time.Second
 // serveAccounts lets the account commands of other processes reach the accounts
 // that this process holds, through a socket in their folder, until close is
 // called. control.Peer says which user of the system is at the other end. The
-// error is that of the socket; a server without it could not be administered
-// while it runs, and does not start.
+// error is that of the socket; without it the accounts are changed on pages, or
+// once the server has ended.
 func serveAccounts(dir string, directory *accounts.Directory) (close func(), err error) {
 	s, err := control.ServeHandler(dir, directory.Handler(control.Peer))
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/doctor"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/labfile"
@@ -71,7 +72,10 @@ func (a *app) look(ctx context.Context, folder, database string) ([]doctor.Findi
 		if err != nil {
 			return nil, inputError{err}
 		}
-		return f.Findings(), nil
+		if f.LabFile == nil {
+			f.NoPasskeys, err = a.noPasskeys(folder)
+		}
+		return f.Findings(), err
 	}
 	named, err := labfile.ReadFolder(a.registry, folder)
 	if err != nil {
@@ -86,4 +90,17 @@ func (a *app) look(ctx context.Context, folder, database string) ([]doctor.Findi
 		return nil, storeError{err}
 	}
 	return d.Findings(), nil
+}
+
+// noPasskeys is why people cannot log in with passkeys where a folder is served.
+func (a *app) noPasskeys(folder string) (off, err error) {
+	named, err := labfile.ReadFolder(a.registry, folder)
+	if err != nil {
+		return nil, inputError{err}
+	}
+	if named == nil {
+		named = new(labfile.File)
+	}
+	s := serving{folder: folder, address: defaultAddress}
+	return accounts.CheckPasskeys(s.accountOptions(named).Passkeys), nil
 }

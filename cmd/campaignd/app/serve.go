@@ -19,6 +19,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/forward"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -224,6 +225,9 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	if !s.drives.none {
 		a.sayLocks(s.drives.database != "")
 	}
+	if off := accounts.CheckPasskeys(s.accountOptions(named).Passkeys); off != nil {
+		a.printf("Passkeys are off: %v. %s\n", off, passkeysRemedy)
+	}
 	if people.Empty() {
 		a.printf("There are no accounts: everybody on this machine may do everything here.\n" +
 			"To change that: campaignd account add NAME --role admin\n")
@@ -235,6 +239,9 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	}
 	return err
 }
+
+// passkeysRemedy says how there are passkeys.
+const passkeysRemedy = "To change that: url: https://NAME.DOMAIN in lab.yaml, or domain: under passkeys there."
 
 // sayLocks says where the locks of this machine's devices are. shared is set for a lab in a
 // database, whose log keeps its campaigns apart.
@@ -315,12 +322,17 @@ func (a *app) openAccounts(
 	}
 	err = s.safe(host, people.Empty())
 	unreachable := func() {}
-	if err == nil && s.drives.database == "" { // else they are changed where they are
-		unreachable, err = serveAccounts(accounts.Dir(s.folder), people)
-	}
 	if err != nil {
 		people.Close()
 		return nil, nil, err
+	}
+	if s.drives.database == "" { // else they are changed where they are
+		if close, err := serveAccounts(accounts.Dir(s.folder), people); err == nil {
+			unreachable = close
+		} else {
+			a.remark("`campaignd account` cannot change anything while this server runs: %v. "+
+				"To change that: set TMPDIR to a folder of this machine.", err)
+		}
 	}
 	return people, func() { unreachable(); people.Close() }, nil
 }
@@ -430,7 +442,7 @@ func (a *app) served(
 // dated remarks on something, with the time: a server's remarks are read later.
 // A command's own remarks have none, since their reader is there.
 func (a *app) dated(format string, args ...any) {
-	a.remark("%s %s", time.Now().Format(time.DateTime), fmt.Sprintf(format, args...))
+	a.remark("%s %s", clock.Now().Format(time.DateTime), fmt.Sprintf(format, args...))
 }
 
 // encrypts reports whether the server speaks TLS itself. Behind a proxy it does
