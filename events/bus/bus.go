@@ -58,6 +58,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/clock"
 )
 
 // ErrClosed is returned by operations on a publisher, subscriber or bus that
@@ -73,7 +74,7 @@ type Config struct {
 	// also for values that are not positive: 10 ms and 1 s.
 	RetryPause    time.Duration
 	RetryPauseMax time.Duration
-	// Now is the clock that stamps published messages. Default: time.Now.
+	// Now is the clock that stamps published messages. Default: clock.Now.
 	Now func() time.Time
 	// Logger hears of subscriptions that end with an error. Default: silent;
 	// Subscriber.Close returns the errors in any case.
@@ -92,7 +93,7 @@ func (c Config) withDefaults() Config {
 	}
 	c.RetryPauseMax = max(c.RetryPauseMax, c.RetryPause)
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = clock.Now
 	}
 	if c.Logger == nil {
 		c.Logger = watermill.NopLogger{}

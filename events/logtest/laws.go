@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/clock"
 )
 
 // checkOrder looks at an empty log, then at three campaigns whose names begin
@@ -112,7 +113,7 @@ func checkTime(s *subject) error {
 	batch := plain(3)
 	// 789 ns are cut and not rounded.
 	batch[0].Time = time.Date(2024, 5, 6, 7, 8, 9, 123456789, time.FixedZone("", 3600))
-	batch[1].Time = time.Now()
+	batch[1].Time = clock.Now()
 	batch[2].Time = time.Time{}
 	stored, err := s.Append(ctx, "a", 0, batch...)
 	if err != nil {

@@ -491,7 +491,7 @@ func (d *Directory) Disable(ctx context.Context, by Identity, name string) (Acco
 		defer d.mu.RUnlock()
 		now := d.now()
 		for _, t := range d.state.tokens {
-			if t.Account == a.Name && t.valid(now) {
+			if t.Account == a.Name && d.valid(t, now) {
 				e := by.entry(ctx, KindTokenRevoked, a.Name)
 				e.Credential = t.ID
 				entries = append(entries, e)

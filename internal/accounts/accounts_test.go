@@ -24,21 +24,21 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// clock is a clock that is set by hand.
-type clock struct {
+// watch is a clock that is set by hand.
+type watch struct {
 	mu sync.Mutex
 	t  time.Time
 }
 
-func newClock() *clock { return &clock{t: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)} }
+func newClock() *watch { return &watch{t: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)} }
 
-func (c *clock) now() time.Time {
+func (c *watch) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.t
 }
 
-func (c *clock) pass(d time.Duration) {
+func (c *watch) pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.t = c.t.Add(d)
@@ -54,7 +54,7 @@ const (
 	bobsPassword = "every crow likes salt"
 )
 
-func open(t *testing.T, dir string, c *clock, o Options) *Directory {
+func open(t *testing.T, dir string, c *watch, o Options) *Directory {
 	t.Helper()
 	o.Now = c.now
 	o.params, o.open = quick, unsyncedDisk
@@ -67,7 +67,7 @@ func open(t *testing.T, dir string, c *clock, o Options) *Directory {
 }
 
 // lab is a book with the admin ada and the expert bob.
-func lab(t *testing.T, o Options) (*Directory, *clock) {
+func lab(t *testing.T, o Options) (*Directory, *watch) {
 	t.Helper()
 	c := newClock()
 	b := open(t, filepath.Join(t.TempDir(), "lab"), c, o)

@@ -24,6 +24,12 @@ type ceremony struct {
 	Verifier string `json:"verifier,omitempty"`
 }
 
+// over reports whether its second step is too late, also where it was begun
+// before the clock was set back.
+func (x *ceremony) over(now time.Time) bool {
+	return now.After(x.Until) || x.Until.Sub(now) > ceremonyTime+apart
+}
+
 // purpose is what a ceremony is for; one for something else is not accepted.
 type purpose byte
 
@@ -81,7 +87,7 @@ func (c *ceremonies) begin(now time.Time, x *ceremony) string {
 	x.Until = now.Add(ceremonyTime)
 	live, own := c.order[:0], 0
 	for _, k := range c.order {
-		if b := c.begun[k]; b == nil || now.After(b.Until) {
+		if b := c.begun[k]; b == nil || b.over(now) {
 			delete(c.begun, k)
 			continue
 		} else if b.From == x.From {
@@ -115,7 +121,7 @@ func (c *ceremonies) finish(now time.Time, name string, what purpose) *ceremony 
 	at := keyOf(name)
 	x := c.begun[at]
 	delete(c.begun, at)
-	if x == nil || x.What != what || now.After(x.Until) {
+	if x == nil || x.What != what || x.over(now) {
 		return nil
 	}
 	return x

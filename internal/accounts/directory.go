@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts/earlier"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/problem"
 )
@@ -31,7 +32,7 @@ func Exists(dir string) bool {
 // Options are the settings of a [Directory]. The zero value of each means its
 // default.
 type Options struct {
-	// Now is the clock; time.Now by default.
+	// Now is the clock; [clock.Now] by default.
 	Now func() time.Time
 	// Idle is how long a session lasts without a request, 8 hours by default,
 	// and Lifetime how long it lasts at most, 7 days by default.
@@ -83,6 +84,10 @@ type Directory struct {
 	// whose disk had failed, and could not be.
 	stopped error
 
+	// since are the times at which sessions and tokens began, seen those at which
+	// sessions were last used, of those that lie ahead.
+	since, seen clock.Cuts[string]
+
 	passwords  *passwords
 	limits     *limits
 	refusals   *refusals
@@ -97,7 +102,7 @@ type Directory struct {
 // [problem.Damaged] where something is missing that was acknowledged.
 func Open(dir string, o Options) (*Directory, error) {
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = clock.Now
 	}
 	o.Idle = cmp.Or(o.Idle, 8*time.Hour)
 	o.Lifetime = cmp.Or(o.Lifetime, 7*24*time.Hour)
@@ -115,8 +120,9 @@ func Open(dir string, o Options) (*Directory, error) {
 	if d.passwords, err = newPasswords(o); err != nil {
 		return nil, err
 	}
-	if d.relying, err = newRelyingParty(o.Passkeys); err != nil {
-		return nil, err
+	// Without passkeys there are passwords. See CheckPasskeys for why.
+	if relying, err := newRelyingParty(o.Passkeys); err == nil {
+		d.relying = relying
 	}
 	if d.issuer, err = newIssuer(o.OIDC, d.now); err != nil {
 		return nil, err
@@ -556,6 +562,7 @@ func (r *refusals) due(e Entry, now time.Time) (times int, due bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.of(e)
+	s.since = clock.Within(s.since, now, 0) // else none would be recorded until then
 	switch {
 	case !s.since.IsZero() && now.Sub(s.since) < refusalsPeriod:
 		s.times++

@@ -149,6 +149,10 @@ func (i Identity) OnBehalf(expert string) bool {
 // that outlasts it.
 const JustNow = 10 * time.Minute
 
+// apart is how far the clocks of a lab's servers may be apart. What was shown
+// further ahead was shown before the clock was set back, by who knows how long.
+const apart = time.Minute
+
 // Recent returns nil if the caller has authenticated within the given
 // time before now, for what a lab does not leave to a session that was found
 // open. A token never has.
@@ -162,7 +166,7 @@ func (i Identity) Recent(now time.Time, within time.Duration) error {
 		return problem.New(problem.Forbidden,
 			"this needs a person who has just shown who they are, and a token is none").
 			About(i.Account)
-	case now.Sub(i.Confirmed) <= within:
+	case now.Sub(i.Confirmed) <= within && i.Confirmed.Sub(now) <= apart:
 		return nil
 	}
 	return problem.New(problem.Unauthenticated, "this needs %s to show again who they are",

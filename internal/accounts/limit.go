@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -87,7 +88,8 @@ type count struct {
 	failures int
 	last     time.Time // the last failure
 	until    time.Time // no attempt is heard before
-	noted    bool      // that it is locked out, in the audit log
+	longest  time.Duration
+	noted    bool // that it is locked out, in the audit log
 }
 
 // newLimits keeps up to that many counts.
@@ -286,14 +288,16 @@ func (l *limits) forget(name string) {
 }
 
 // count returns a count, nil where there is none any more. A count that is over
-// is dropped here, when it is looked at; there is no other sweeping. The caller
-// holds mu.
+// is dropped here, when it is looked at; there is no other sweeping. A clock that
+// was set back makes no delay longer than the longest. The caller holds mu.
 func (l *limits) count(at [32]byte, now time.Time) *count {
 	e := l.counts[at]
 	if e == nil {
 		return nil
 	}
 	c := e.Value.(*count)
+	c.last = clock.Within(c.last, now, 0)
+	c.until = clock.Within(c.until, now, c.longest)
 	since := c.last
 	if c.until.After(since) {
 		since = c.until
@@ -313,7 +317,7 @@ func (l *limits) count(at [32]byte, now time.Time) *count {
 func (l *limits) fail(k counter, now time.Time) {
 	c := l.count(k.at, now)
 	if c == nil {
-		c = &count{at: k.at, name: k.name}
+		c = &count{at: k.at, name: k.name, longest: limitOf[k.by].longest}
 		if l.oldest.Len() >= l.most {
 			l.drop(l.oldest.Front().Value.(*count).at)
 		}

@@ -52,7 +52,7 @@ func TestMachine(t *testing.T) {
 // machine is a book and the model of it.
 type machine struct {
 	t      *rapid.T
-	c      *clock
+	c      *watch
 	b      *Directory
 	dir    string
 	kills  int

@@ -64,7 +64,7 @@ func (d *Directory) unsealed(name string, what purpose) (*ceremony, error) {
 	}
 	text, err := seal.Open(nil, box[:seal.NonceSize()], box[seal.NonceSize():], nil)
 	x := new(ceremony)
-	if err != nil || json.Unmarshal(text, x) != nil || x.What != what || d.now().After(x.Until) {
+	if err != nil || json.Unmarshal(text, x) != nil || x.What != what || x.over(d.now()) {
 		return nil, nil
 	}
 	return x, nil

@@ -57,10 +57,16 @@ func randomID() string {
 
 // ended reports whether a session is over. The caller holds mu. The limits are
 // those of now and not of the login: a lab that shortens them shortens the
-// sessions there are. Without a value that proves it, a session is over too.
+// sessions there are. Without a value that proves it, a session is over too. One
+// that began while the clock was ahead counts from when that is seen: it would
+// last for a year otherwise.
 func (d *Directory) ended(s *session, now time.Time) bool {
 	proof := d.values.sessions[s.Secret]
-	return proof == nil || now.Sub(proof.Seen) > d.o.Idle || now.Sub(s.Created) > d.o.Lifetime
+	if proof == nil {
+		return true
+	}
+	seen, created := d.seen.Past(s.Secret, proof.Seen, now), d.since.Past(s.ID, s.Created, now)
+	return now.Sub(seen) > d.o.Idle || now.Sub(created) > d.o.Lifetime
 }
 
 // public is what others see of a session that is not over.
@@ -363,7 +369,7 @@ func (d *Directory) lateSeen(secret string) *sessionValue {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	seen := d.values.sessions[secret]
-	if seen == nil || d.now().Sub(seen.Seen) < seenEvery {
+	if seen == nil || d.now().Sub(seen.Seen).Abs() < seenEvery {
 		return nil
 	}
 	return seen

@@ -24,7 +24,7 @@ import (
 )
 
 // server opens the accounts of a lab in a database, as one more process does.
-func server(t testing.TB, database, name string, c *clock, o Options) *Directory {
+func server(t testing.TB, database, name string, c *watch, o Options) *Directory {
 	t.Helper()
 	o.Now, o.params = c.now, quick
 	b, err := Open(lablog.Address(database+"&application_name="+name), o)
@@ -36,7 +36,7 @@ func server(t testing.TB, database, name string, c *clock, o Options) *Directory
 }
 
 // servers are two processes of a lab with the admin ada and the expert bob.
-func servers(t testing.TB, o Options) (one, other *Directory, c *clock) {
+func servers(t testing.TB, o Options) (one, other *Directory, c *watch) {
 	t.Helper()
 	database := pgtest.URL(t)
 	c = newClock()

@@ -36,13 +36,13 @@ type before struct {
 }
 
 // earlierFolder is a copy of a folder with accounts of before the lab's log.
-func earlierFolder(t *testing.T) (dir string, want before, c *clock) {
+func earlierFolder(t *testing.T) (dir string, want before, c *watch) {
 	t.Helper()
 	const kept = "testdata/before-lab-log"
 	folder := t.TempDir()
 	done(t, os.CopyFS(folder, os.DirFS(kept)))
 	done(t, json.Unmarshal(must(os.ReadFile(filepath.Join(kept, "expected.json")))(t), &want))
-	return Dir(folder), want, &clock{t: want.Now}
+	return Dir(folder), want, &watch{t: want.Now}
 }
 
 // isTaken reports what of the accounts is not as it was before they were taken over.

@@ -68,8 +68,12 @@ func (t *token) public(v *values) Token {
 }
 
 // valid reports whether a token proves anything at a time. A disabled account
-// is looked at elsewhere.
-func (t *token) valid(now time.Time) bool { return t.Revoked.IsZero() && now.Before(t.Expires) }
+// is looked at elsewhere. One that was made while the clock was ahead lasts as
+// long as it was to, from when that is seen.
+func (d *Directory) valid(t *token, now time.Time) bool {
+	created := d.since.Past(t.ID, t.Created, now)
+	return t.Revoked.IsZero() && now.Before(t.Expires.Add(created.Sub(t.Created)))
+}
 
 // NewToken is what is wanted of a token.
 type NewToken struct {
@@ -233,7 +237,7 @@ func (d *Directory) newTerms(a *account, n NewToken) (*Terms, error) {
 	defer d.mu.RUnlock()
 	own := 0
 	for _, other := range d.state.tokens {
-		if other.Account == a.Name && other.valid(now) {
+		if other.Account == a.Name && d.valid(other, now) {
 			own++
 		}
 	}
@@ -298,7 +302,7 @@ func (d *Directory) token(bearer string) (t *token, a *account, why string) {
 		why = "nobody knows this API token"
 	case !t.Revoked.IsZero():
 		why = "this API token was revoked"
-	case !t.valid(d.now()):
+	case !d.valid(t, d.now()):
 		why = "this API token has expired"
 	case a == nil || a.Disabled:
 		why = "the account of this API token is disabled"
@@ -353,7 +357,7 @@ func (d *Directory) lateUsed(id string) *tokenValue {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	used := d.values.tokens[id]
-	if used == nil || d.now().Sub(used.Used) < usedEvery {
+	if used == nil || d.now().Sub(used.Used).Abs() < usedEvery {
 		return nil
 	}
 	return used

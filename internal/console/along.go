@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
@@ -166,7 +166,7 @@ func withoutWrong(table string, seen *exchange.Preview) string {
 // rehearse returns the campaign of a file as it would be once it has begun.
 func (c *Console) rehearse(v Visitor, file *campaignfile.File) (*engine.Core, error) {
 	defined := events.CampaignDefined{Definition: file.Definition, Source: file.Source}
-	return engine.Rehearse(c.lab.Registry(), defined, v.Actor(), time.Now())
+	return engine.Rehearse(c.lab.Registry(), defined, v.Actor(), clock.Now())
 }
 
 // along returns the measurements of a campaign as the rows that another

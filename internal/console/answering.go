@@ -6,10 +6,10 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -88,7 +88,7 @@ func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values)
 			Campaign: of.Name(), Instance: s.Instance, Question: id, Source: form.Get(fieldSource),
 			Name: v.Name, Account: v.Account,
 		}
-		if p.Reply, err = replyOf(s.Definition, q, form, time.Now()); err != nil {
+		if p.Reply, err = replyOf(s.Definition, q, form, clock.Now()); err != nil {
 			return
 		}
 		if p.Source != "" && q.Status != campaign.Answered {

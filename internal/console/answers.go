@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lablog"
@@ -321,7 +322,7 @@ func fileOf(campaign, question, name string) string {
 // people who go on to the next question no longer doubt the last one.
 func (a *answers) give(p pending) error {
 	p.file = fileOf(p.Campaign, p.Question, p.Name)
-	p.Given = time.Now().UTC()
+	p.Given = clock.Now().UTC()
 	p.Due = p.Given.Add(a.undo)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -602,7 +603,7 @@ func (a *answers) claim(p *pending) bool {
 // question.
 func (a *answers) putAway(campaign, question, name, news string) error {
 	p := &pending{Campaign: campaign, Question: question, Name: name, Source: news, State: read,
-		Given: time.Now().UTC()}
+		Given: clock.Now().UTC()}
 	p.file = fileOf(campaign, question+"\x00"+news, name)
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -526,7 +527,7 @@ func openNeeds(s *view.Campaign, base string) (needs []need) {
 		return needs
 	}
 	if def.ByHand() && s.Awaited != nil {
-		for _, text := range view.AwaitedTexts(s.Awaited, time.Now()) {
+		for _, text := range view.AwaitedTexts(s.Awaited, clock.Now()) {
 			needs = append(needs, need{Text: "Still to arrive: " + text + ".",
 				Link: base + "/results?experiment=" + s.Awaited[0].Experiment, Button: "Enter it"})
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -105,7 +106,7 @@ func (c *Console) isNews(of *lab.Campaign, id string, v Visitor, about string) (
 	of.Read(func(core *engine.Core) {
 		s := core.State()
 		if q := s.Question(id); q != nil {
-			is = slices.ContainsFunc(newsOf(s, q, v.Name, time.Now()),
+			is = slices.ContainsFunc(newsOf(s, q, v.Name, clock.Now()),
 				func(n news) bool { return n.ID == about })
 		}
 	})
@@ -116,7 +117,7 @@ func (c *Console) isNews(of *lab.Campaign, id string, v Visitor, about string) (
 // put away. It is made for the frame of every page: campaigns without a
 // contested answer, which are nearly all, are left out without being read.
 func (c *Console) newsFor(v Visitor) (list []news) {
-	now := time.Now()
+	now := clock.Now()
 	for _, each := range c.lab.Campaigns() {
 		if !each.Record().Stands().Contested || v.may(See, each.Name()) != nil {
 			continue

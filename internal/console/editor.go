@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -202,7 +202,7 @@ func (c *Console) firstOf(v Visitor, file *campaignfile.File, rows []engine.Tell
 	first := new(firstExperiments)
 	core, err := c.rehearse(v, file)
 	if err == nil && rows != nil {
-		core, err = core.Rehearsed(engine.Request{Actor: v.Actor(), Import: rows}, time.Now())
+		core, err = core.Rehearsed(engine.Request{Actor: v.Actor(), Import: rows}, clock.Now())
 	}
 	var points []definition.Point
 	if err == nil {

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -128,7 +128,7 @@ func (c *Console) showQuestion(
 	id := r.PathValue("question")
 	s := c.shellOf(r, id)
 	s.Campaign, s.Watch = of.Name(), of.Name()
-	p := &questionPage{shell: s, Opened: time.Now().UnixMilli()}
+	p := &questionPage{shell: s, Opened: clock.Now().UnixMilli()}
 	if refusal != nil {
 		s.refused(refusal, of.Name(), "answer", r.PostForm)
 		if opened, err := strconv.ParseInt(r.PostForm.Get(fieldOpened), 10, 64); err == nil {

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lablog"
 )
@@ -227,7 +228,7 @@ func (q *Queue) recallUnsure() {
 // After an error the stream is read anew: the batch may be stored all the same.
 func (q *Queue) append(ctx context.Context, last events.Sequence, payloads []events.Payload) error {
 	batch := make([]events.Event, len(payloads))
-	now := engine.Stamp(time.Now())
+	now := engine.Stamp(clock.Now())
 	for i, payload := range payloads {
 		e, err := events.Lab.New(events.DevicesStream, kindOf(payload), payload)
 		if err != nil {

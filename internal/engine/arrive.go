@@ -31,7 +31,7 @@ func (c *Core) nextArrival(s *campaign.State, w World) (Step, error) {
 		return nil, nil
 	}
 	for _, a := range s.AllAwaited() {
-		if a.Until.IsZero() || w.Now.Before(a.Until) {
+		if until := w.arrives(s, a); until.IsZero() || w.Now.Before(until) {
 			continue
 		}
 		return Record{[]events.Payload{NotArrived(s, a)}}, nil
@@ -330,11 +330,17 @@ func written(q definition.Quantity) string {
 
 // awaitedUntil is when the first of the awaited quantities counts as missing;
 // zero for never.
-func awaitedUntil(s *campaign.State) (first time.Time) {
+func awaitedUntil(s *campaign.State, w World) (first time.Time) {
 	for _, a := range s.AllAwaited() {
-		if !a.Until.IsZero() && (first.IsZero() || a.Until.Before(first)) {
-			first = a.Until
+		if until := w.arrives(s, a); !until.IsZero() && (first.IsZero() || until.Before(first)) {
+			first = until
 		}
 	}
 	return first
+}
+
+// arrives is when an awaited quantity counts as missing; zero for never.
+func (w World) arrives(s *campaign.State, a campaign.Awaited) time.Time {
+	within := time.Duration(s.Definition.Quantity(a.Quantity).AnswerWithin)
+	return w.end(a.Until.Add(-within), a.Until)
 }

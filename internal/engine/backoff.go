@@ -60,8 +60,9 @@ func blamesInstrument(x *campaign.Experiment) bool {
 // the log alone; zero where it need not be. One failure may happen to anybody,
 // and a person at the bench knows when to go on.
 //
-// It reads the times of events and no clock, so that a process that takes the
-// campaign over rests until the same moment, and an audit finds the same steps.
+// It reads the times of events and no clock, unless that was set back, so that a
+// process that takes the campaign over rests until the same moment, and an audit
+// finds the same steps.
 // Unless the row begins with a deferral its first occurrence does not count
 // (n--).
 func restsUntil(s *campaign.State, w World) time.Time {
@@ -77,7 +78,8 @@ func restsUntil(s *campaign.State, w World) time.Time {
 	if n < 10 { // no overflow
 		rest = min(rest, firstRest<<(n-1))
 	}
-	return row[len(row)-1].EndedAt.Add(rest)
+	ended := row[len(row)-1].EndedAt
+	return w.end(ended, ended.Add(rest))
 }
 
 // rest says why the experiment x waits, and until when. It is called only where

@@ -17,6 +17,12 @@ import (
 type World struct {
 	// Now is the present time.
 	Now time.Time
+	// Even is the time since when the clock has not been set back; zero where
+	// that is not known. What is recorded of a time after Now counts as of then.
+	Even time.Time
+	// Ahead is how far the clock was set ahead in this process since the campaign
+	// was last resumed.
+	Ahead time.Duration
 	// InFlight names the experiments and questions that a goroutine waits for
 	// in this process.
 	InFlight map[string]bool
@@ -326,7 +332,7 @@ func (c *Core) nextRecovered(s *campaign.State, w World) (Step, error) {
 		return nil, nil
 	}
 	for i := range s.Questions {
-		if q := &s.Questions[i]; overdue(q, w.Now) {
+		if q := &s.Questions[i]; overdue(q, w) {
 			return Record{[]events.Payload{&events.QuestionExpired{Question: q.ID}}}, nil
 		}
 	}
@@ -348,8 +354,21 @@ func (c *Core) nextRecovered(s *campaign.State, w World) (Step, error) {
 }
 
 // overdue reports whether a question was not answered in time.
-func overdue(q *campaign.Question, now time.Time) bool {
-	return q.Status == campaign.Asked && !q.Expires.IsZero() && !now.Before(q.Expires)
+func overdue(q *campaign.Question, w World) bool {
+	expires := w.end(q.AskedAt, q.Expires)
+	return q.Status == campaign.Asked && !expires.IsZero() && !w.Now.Before(expires)
+}
+
+// end is when something ends that began at one recorded time and was to last
+// until another; zero for never. What began after Now did so before the clock
+// was set back: after an hour or a year back nothing must last so much longer.
+// What began within drift of Now began now.
+func (w World) end(since, until time.Time) time.Time {
+	const drift = 5 * time.Second
+	if w.Even.IsZero() || until.IsZero() || since.Sub(w.Now) <= drift {
+		return until
+	}
+	return w.Even.Add(until.Sub(since))
 }
 
 // nextEnd winds an ended campaign up: nothing new starts, what is under way is
@@ -398,7 +417,7 @@ func (c *Core) nextQuestion(s *campaign.State, w World) (Step, error) {
 		if q.Status != campaign.Asked {
 			continue
 		}
-		if overdue(q, w.Now) {
+		if overdue(q, w) {
 			return Record{[]events.Payload{&events.QuestionExpired{Question: q.ID}}}, nil
 		}
 		if !w.InFlight[q.ID] && !w.Occupied[q.Expert] {
@@ -518,10 +537,21 @@ func AfterPause(s *campaign.State) []problem.Remedy {
 // timeIsUp completes the campaign when its time is spent, and is nil before. It
 // is asked only where something new would begin, so that the last experiment is
 // never cut off, nor what it is still to give.
+//
+// Where it is spent only because the clock was set ahead, the campaign pauses and
+// a person says: a machine that starts without a clock of its own is in another
+// year until it reaches a time server.
 func timeIsUp(s *campaign.State, w World) Step {
 	limit := time.Duration(s.Definition.Budget.Time)
-	if limit == 0 || w.Now.Sub(s.DefinedAt) < limit {
+	over := w.Now.Sub(s.DefinedAt) - limit
+	if limit == 0 || over < 0 {
 		return nil
+	}
+	if over < w.Ahead && s.Status != campaign.Paused {
+		return Record{[]events.Payload{&events.CampaignPaused{Reason: fmt.Sprintf(
+			"the clock of this machine was set ahead while the campaign ran, and only by that its %s are over. "+
+				"Resuming ends it; to go on, raise budget.time first, which counts from %s",
+			limit, s.DefinedAt.UTC().Format("2006-01-02 15:04 MST"))}}}
 	}
 	if wait := lastArrivals(s, w); wait != nil {
 		return wait
@@ -597,7 +627,7 @@ func deadline(s *campaign.State, w World) time.Time {
 	}
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Status == campaign.Asked {
-			add(q.Expires)
+			add(w.end(q.AskedAt, q.Expires))
 		}
 	}
 	for i := range s.Experiments {
@@ -610,7 +640,7 @@ func deadline(s *campaign.State, w World) time.Time {
 		}
 	}
 	if !s.Status.Ended() {
-		add(awaitedUntil(s))
+		add(awaitedUntil(s, w))
 	}
 	if until := restsUntil(s, w); until.After(w.Now) && firstRequested(s) != nil {
 		add(until)

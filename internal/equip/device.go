@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/devices"
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/labfile"
@@ -73,7 +74,7 @@ func holderOf(d instruments.Description, campaign, where string, capacity int) l
 		Store:    absolute(where),
 		PID:      os.Getpid(),
 		User:     fmt.Sprintf("user %d", os.Getuid()),
-		Since:    time.Now().UTC(),
+		Since:    clock.Now().UTC(),
 		Capacity: capacity,
 	}
 	if who, err := user.Current(); err == nil {
@@ -326,7 +327,7 @@ func (d *device) Tickets() drive.Tickets {
 // lease's.
 func (d *device) at() lock.Holder {
 	h := d.holder
-	h.Capacity, h.Since = d.works, time.Now().UTC()
+	h.Capacity, h.Since = d.works, clock.Now().UTC()
 	return h
 }
 

@@ -15,13 +15,13 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/methods"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/devices"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
@@ -251,7 +251,7 @@ func OpenReviewers(
 	env := humans.Environment{
 		Folder:   folder,
 		Prompter: prompter,
-		Now:      time.Now,
+		Now:      clock.Now,
 		Logf:     logf,
 		Sample: func(n int, seed uint64) []definition.Point {
 			points, err := sp.Sample(n, seed)

@@ -33,6 +33,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/bus"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/plaintext"
 )
@@ -44,7 +45,7 @@ type Options struct {
 	// Log, if set, takes a line when a target begins to refuse events and when
 	// it takes them again. It holds no secrets.
 	Log func(line string)
-	// Now is the clock. Default: time.Now.
+	// Now is the clock. Default: [clock.Now].
 	Now func() time.Time
 	// Within is how long a target may take for an event. Default: 30 s.
 	Within time.Duration
@@ -87,7 +88,7 @@ func New(o Options) *Forwarder {
 		o.Log = func(string) {}
 	}
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = clock.Now
 	}
 	if o.Within <= 0 {
 		o.Within = 30 * time.Second
@@ -259,7 +260,7 @@ func (f *Forwarder) Status() []Status {
 				s.Store = store
 				s.Error = why
 				s.Failed = r.failed
-				s.Again = r.again
+				s.Again = clock.Within(r.again, f.options.Now(), f.options.RetryPauseMax)
 			}
 		}
 		list = append(list, s)

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/plaintext"
@@ -166,7 +167,7 @@ func (f *filings) change(ctx context.Context, at filed, c FilingChange, by engin
 		return err
 	}
 	e.Actor, e.Account = by.Actor, by.Account
-	e.Time = engine.Stamp(time.Now())
+	e.Time = engine.Stamp(clock.Now())
 	stored, err := f.log.Append(ctx, events.FilingStream, f.last, e)
 	if err != nil {
 		f.log = nil // what is there now is read anew

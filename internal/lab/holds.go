@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lablog"
@@ -139,7 +140,7 @@ func (c *custodian) append(
 		return err
 	}
 	e.Actor, e.Account = by.Actor, by.Account
-	e.Time = engine.Stamp(time.Now())
+	e.Time = engine.Stamp(clock.Now())
 	stored, err := c.log.Append(context.Background(), c.stream, expected, e)
 	if err != nil {
 		c.log = nil // what is there now is read anew

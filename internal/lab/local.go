@@ -13,6 +13,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/devices"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -97,7 +98,7 @@ func OpenLocal(ctx context.Context, address string, o LocalOptions) (*Local, err
 	if err != nil {
 		return nil, err
 	}
-	h.began = time.Now()
+	h.began = clock.Now()
 	return h, nil
 }
 
@@ -140,7 +141,7 @@ func (h *Local) Define(
 	defined.Instance, defined.Build = engine.NewInstance(), h.options.Build
 	name := defined.Definition.Name
 	ctx, span := telemetry.Start(ctx, "campaign", attribute.String("campaign", name))
-	err := engine.DefineBy(ctx, h.log, defined, by, time.Now(), telemetry.Inject(ctx))
+	err := engine.DefineBy(ctx, h.log, defined, by, clock.Now(), telemetry.Inject(ctx))
 	telemetry.End(span, err)
 	return err
 }
@@ -173,7 +174,7 @@ func (h *Local) Submit(ctx context.Context, name string, r engine.Request) ([]ev
 		return nil, err
 	}
 	underWay := core.State().AtWork() > 0
-	stored, err := engine.Submit(ctx, h.log, core, r, time.Now())
+	stored, err := engine.Submit(ctx, h.log, core, r, clock.Now())
 	if err == nil && underWay {
 		h.endTickets(core, false)
 	}

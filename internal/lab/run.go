@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/format"
@@ -78,7 +79,7 @@ func Over(core *engine.Core) bool {
 	if !core.State().Status.Ended() {
 		return false
 	}
-	step, err := core.Next(engine.World{Now: time.Now()})
+	step, err := core.Next(engine.World{Now: clock.Now()})
 	return err == nil && step == engine.Step(engine.Done{})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
@@ -58,7 +59,7 @@ type Run struct {
 func (h *Local) Start(
 	ctx context.Context, name string, equipment *equip.Equipment, hooks Hooks,
 ) (*Run, error) {
-	c := &Run{store: h, hooks: hooks, since: time.Now(), started: make(chan struct{})}
+	c := &Run{store: h, hooks: hooks, since: clock.Now(), started: make(chan struct{})}
 	c.over, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	var err error
 	if equipment.Devices, err = h.queue(name); err != nil {

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/equip"
@@ -202,7 +202,7 @@ func (c *Campaign) unattended() (so bool) {
 // An error counts as waiting, since the campaign does nothing by itself then
 // either.
 func waits(core *engine.Core) bool {
-	step, err := core.Next(core.Attended(engine.World{Now: time.Now()}))
+	step, err := core.Next(core.Attended(engine.World{Now: clock.Now()}))
 	if err != nil {
 		return true
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -64,7 +65,7 @@ func Exists(dir string) bool {
 
 // Options say how the log is opened. The zero value of each means its default.
 type Options struct {
-	// Now is the clock; time.Now by default.
+	// Now is the clock; clock.Now by default.
 	Now func() time.Time
 	// Open opens the store; tests have their disks fail.
 	Open func(address string) (events.Store, error)
@@ -86,7 +87,7 @@ type Log struct {
 // the code [problem.Damaged] where something is missing that was acknowledged.
 func Open(address string, o Options) (*Log, error) {
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = clock.Now
 	}
 	if o.Open == nil {
 		o.Open = func(address string) (events.Store, error) {

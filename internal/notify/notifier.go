@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/bus"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/labfile"
 )
 
@@ -26,7 +27,7 @@ type Options struct {
 	// Earlier is the file in which an earlier version remembered what people
 	// were sent. It is taken over where it is there.
 	Earlier string
-	// Now is the clock. Default: time.Now.
+	// Now is the clock. Default: [clock.Now].
 	Now func() time.Time
 	// Send sends messages. Default: [Shoutrrr].
 	Send Sender
@@ -63,7 +64,7 @@ type Notifier struct {
 // [Notifier.Run].
 func New(o Options) (*Notifier, error) {
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = clock.Now
 	}
 	if o.Send == nil {
 		o.Send = new(Shoutrrr)
@@ -233,7 +234,7 @@ func (n *Notifier) Run(ctx context.Context) {
 	kept := n.options.Now()
 	for {
 		n.Step(ctx)
-		if now := n.options.Now(); now.Sub(kept) > keepEvery {
+		if now := n.options.Now(); now.Sub(kept).Abs() > keepEvery {
 			n.keep()
 			kept = now
 		}

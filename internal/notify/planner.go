@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/labfile"
 )
 
@@ -74,6 +75,7 @@ func channelKey(person string, target int) string { return fmt.Sprintf("%s#%d", 
 // kept nowhere as a list: a list would have to be put right with each answer
 // and each change of the file.
 func (p *Planner) Due(now time.Time) (due []Message, record []events.Event) {
+	p.cut(now)
 	p.forget(now)
 	for _, name := range sortedKeys(p.lab.People) {
 		for target := range p.lab.People[name].Notify {
@@ -87,6 +89,31 @@ func (p *Planner) Due(now time.Time) (due []Message, record []events.Event) {
 		}
 	}
 	return due, record
+}
+
+// cut has everything that is ahead of the clock be as of now, or as late as its
+// rule allows: it was recorded before the clock was set back. A year ahead, no one
+// would be sent anything of it for a year. What is folded anew is cut anew.
+func (p *Planner) cut(now time.Time) {
+	past := func(t *time.Time) { *t = clock.Within(*t, now, 0) }
+	past(&p.state.Began)
+	for _, m := range p.state.Matters {
+		past(&m.Since)
+		past(&m.Closed)
+	}
+	for _, c := range p.state.Channels {
+		for i := range c.Sent {
+			past(&c.Sent[i])
+		}
+		c.Again = clock.Within(c.Again, now, longestWait)
+	}
+	for _, said := range p.state.Said {
+		for key, t := range said {
+			past(&t.First)
+			past(&t.Last)
+			said[key] = t
+		}
+	}
 }
 
 // record makes an event of the stream, and takes it in. It is taken in through

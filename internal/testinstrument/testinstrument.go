@@ -31,6 +31,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/sdk"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/clock"
 )
 
 // Variable is the environment variable that turns a test binary into the
@@ -236,7 +237,7 @@ func (i *instrument) act(cmd instruments.Command) error {
 		return err
 	}
 	defer f.Close()
-	line, err := json.Marshal(Act{Command: cmd.ID, Process: os.Getpid(), Time: time.Now().UTC()})
+	line, err := json.Marshal(Act{Command: cmd.ID, Process: os.Getpid(), Time: clock.Now().UTC()})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/board"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -183,7 +184,7 @@ func (r *Runs) Begin(
 			With(problem.Remedy{Text: "wait for one of them, or cancel it"})
 	}
 	asked := Run{
-		Campaign: campaign, Store: store, Question: q, By: by, State: Waiting, Asked: time.Now(),
+		Campaign: campaign, Store: store, Question: q, By: by, State: Waiting, Asked: clock.Now(),
 	}
 	if r.board == nil {
 		r.next++
@@ -257,7 +258,7 @@ func (r *Runs) end(one *run, answer *Answer, err error, cancelled bool) {
 	defer r.show(one)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	one.Ended = time.Now()
+	one.Ended = clock.Now()
 	switch {
 	case err == nil:
 		one.State, one.Answer = Done, answer

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/clock"
 )
 
 // job is a command that this run of the program performs.
@@ -145,7 +146,7 @@ func (s *server) perform(
 		m.Began = began.UTC()
 	}
 	if m.Ended.IsZero() {
-		m.Ended = time.Now().UTC()
+		m.Ended = clock.Now().UTC()
 	}
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &m}
 }

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,12 +26,13 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/lock"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"campaignd":  func() { Main(Builtin()) },
+		"campaignd":  onTestClock,
 		"robot":      robot,
 		"holder":     holder,
 		"forger":     forger,
@@ -40,6 +42,22 @@ func TestMain(m *testing.M) {
 		"keeper":     keeper,
 		"fill":       fill,
 	})
+}
+
+// onTestClock is the program. Where a file is named in whose text is how far the clock of the machine
+// is off, its clock is: a script so sets the clock of a program that runs.
+func onTestClock() {
+	if file := os.Getenv("CAMPAIGND_TEST_CLOCK"); file != "" {
+		var last atomic.Int64
+		clock.Skew(func() time.Duration {
+			text, err := os.ReadFile(file)
+			if by, bad := time.ParseDuration(strings.TrimSpace(string(text))); err == nil && bad == nil {
+				last.Store(int64(by)) // else the file is just being written
+			}
+			return time.Duration(last.Load())
+		}, 20*time.Millisecond)
+	}
+	Main(Builtin())
 }
 
 // TestScript runs the command line as people and scripts do: each file under

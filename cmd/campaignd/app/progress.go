@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -197,7 +198,7 @@ func (p *plain) stands(now view.Campaign) {
 	}
 	if c := now.Computing; c.What != "" {
 		p.slow = time.AfterFunc(slowComputation,
-			func() { p.remark(view.Computing(c.What, c.Since, time.Now())) })
+			func() { p.remark(view.Computing(c.What, c.Since, clock.Now())) })
 	}
 	// A campaign waits for instruments all the time, which is no news. What is
 	// printed is what a person has to act on.

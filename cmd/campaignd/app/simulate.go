@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/study/page"
@@ -353,7 +354,7 @@ func (a *app) openPast(ctx context.Context, path, campaign string) (events.Log, 
 // whole. The date on the page and the times are all that does not follow from
 // the study.
 func (s *simulation) write(study *simulate.Study, summary simulate.Summary) error {
-	input := page.Input{Study: study, Summary: summary, Command: s.command(), Date: time.Now()}
+	input := page.Input{Study: study, Summary: summary, Command: s.command(), Date: clock.Now()}
 	for _, file := range []struct {
 		name  string
 		write func(io.Writer) error

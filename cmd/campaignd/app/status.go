@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/server/api"
@@ -61,7 +62,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 			StatusDocument: st.Document(), NeedsPerson: needs, Run: run, Store: a.where(t),
 		})
 	}
-	now := time.Now()
+	now := clock.Now()
 	around := view.Around{
 		Running:     runningText(run, now, a.about),
 		NeedsPerson: needs,

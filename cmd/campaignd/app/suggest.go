@@ -2,13 +2,13 @@ package app
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/view"
@@ -106,7 +106,7 @@ func (a *app) showing(t target) view.Showing {
 		Question: terminal.Show,
 		Clause:   a.about.clause,
 		How:      commandsOn(t),
-		Now:      time.Now(),
+		Now:      clock.Now(),
 	}
 }
 
@@ -115,5 +115,5 @@ func (a *app) showing(t target) view.Showing {
 // is a store. The actor and the time do not matter, as nothing of it is kept.
 func (a *app) rehearse(def definition.Campaign) (*engine.Core, error) {
 	defined := events.CampaignDefined{Definition: def}
-	return engine.Rehearse(a.registry, defined, "person:"+a.as, time.Now())
+	return engine.Rehearse(a.registry, defined, "person:"+a.as, clock.Now())
 }

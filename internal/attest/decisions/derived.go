@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -111,8 +112,8 @@ func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.
 	}
 }
 
-// checkPause compares a pause by the engine: after failures, or where all that
-// is asked for is put off. One that does not say how many times counted each
+// checkPause compares a pause by the engine: after failures, where all that is
+// asked for is put off, or where the clock was set ahead. One that does not say how many times counted each
 // experiment, as all did before.
 //
 // Which of the worlds it was in the log does not say, so that it is enough if
@@ -124,14 +125,16 @@ func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 	}
 	for _, eager := range []bool{false, true} { // studies do not wait
 		for _, now := range []time.Time{a.now, a.event.Time} {
-			w := engine.World{Now: now, Eager: eager, CountEach: recorded.Occurrences == 0}
-			record, ok := nextIn(a.core, w).(engine.Record)
-			if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
-				continue
-			}
-			// Another program has words of its own.
-			if a.running != a.build || a.compare(record.Payloads[0], recorded, true) == "" {
-				return
+			for _, ahead := range []time.Duration{0, math.MaxInt64} { // how far the clock was set ahead
+				w := engine.World{Now: now, Ahead: ahead, Eager: eager, CountEach: recorded.Occurrences == 0}
+				record, ok := nextIn(a.core, w).(engine.Record)
+				if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
+					continue
+				}
+				// Another program has words of its own.
+				if a.running != a.build || a.compare(record.Payloads[0], recorded, true) == "" {
+					return
+				}
 			}
 		}
 	}

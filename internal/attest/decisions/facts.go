@@ -280,7 +280,7 @@ func (a *auditor) checkContested(_ *identified, p *events.QuestionContested) {
 // checkExpired holds the word that no answer came in time to the clock.
 func (a *auditor) checkExpired(in *identified, _ *events.QuestionExpired) {
 	q := in.q
-	if q == nil || a.event.Time.Before(a.now) { // a clock was set back
+	if q == nil || a.event.Time.Before(a.now) || a.event.Time.Before(q.AskedAt) { // a clock was set back
 		return
 	}
 	if q.Expires.IsZero() || a.event.Time.Before(q.Expires) {

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/methods"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
@@ -41,7 +42,7 @@ type Runner struct {
 	// Epoch, if set, is recorded when the run begins, and commands carry it
 	// from then on: see [events.RecoveryDone].
 	Epoch string
-	// Now is the clock of event times and deadlines. Default time.Now.
+	// Now is the clock of event times and deadlines. Default [clock.Now].
 	Now func() time.Time
 	// Observe, if set, is called from the loop with what it is about to wait
 	// for, after every change; For is empty once it has nothing to wait for. It
@@ -76,6 +77,7 @@ type Runner struct {
 	over chan struct{} // closed when Run has returned
 
 	team     *team
+	timing   timing
 	bench    bench
 	device   device
 	couriers couriers
@@ -98,7 +100,8 @@ type Meter interface {
 // load folds the campaign and fills in the fields that were left out.
 func (r *Runner) load(ctx context.Context) (err error) {
 	if r.Now == nil {
-		r.Now = time.Now
+		r.Now = clock.Now
+		r.timing.steps = new(clock.Steps)
 	}
 	r.over = make(chan struct{})
 	r.team = &team{inbox: make(chan message, inboxSize), urgent: make(chan message, inboxSize)}
@@ -294,8 +297,11 @@ func (r *Runner) observe(wait engine.Wait) {
 // world is what the core cannot know from the log, as it is now.
 func (r *Runner) world() engine.World {
 	d := &r.device
+	now := r.Now()
+	r.timing.look(now, r.core.State())
 	w := engine.World{
-		Now: r.Now(), Eager: r.Eager, Capacity: max(1, d.description.Capacity),
+		Now: now, Even: r.timing.even, Ahead: r.timing.ahead,
+		Eager: r.Eager, Capacity: max(1, d.description.Capacity),
 		Undescribed: d.description.Name == "", Ticket: d.ticket(),
 	}
 	r.couriers.world(&w, r.core.State())
@@ -310,11 +316,14 @@ func (r *Runner) world() engine.World {
 //
 // While a decision is exclusive the inbox is a nil channel, which never
 // delivers: only the decision, the lease, deadlines and orders to call off are
-// heard. until is compared with the runner's clock, the timer with the machine's.
+// heard. until is a time of the clock, and a timer runs by time itself: the clock
+// may be set meanwhile, or the machine sleep, while timers stand still. So no
+// timer runs for long before the clock is looked at again.
 func (r *Runner) wait(ctx context.Context, until time.Time) error {
+	var timer *time.Timer
 	var timeout, slow <-chan time.Time
 	if !until.IsZero() {
-		timer := time.NewTimer(until.Sub(r.Now()))
+		timer = time.NewTimer(clock.Pause(until.Sub(r.Now())))
 		defer timer.Stop()
 		timeout = timer.C
 	}
@@ -350,7 +359,11 @@ func (r *Runner) wait(ctx context.Context, until time.Time) error {
 			r.bench.current.shown = true
 			r.Working(r.core)
 		case <-timeout:
-			return nil
+			now := r.Now()
+			if !now.Before(until) || now.Before(r.timing.last) { // set back, it is another deadline
+				return nil
+			}
+			timer.Reset(clock.Pause(until.Sub(now)))
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

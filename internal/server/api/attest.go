@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/board"
+	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/server/gate"
@@ -100,7 +101,7 @@ const keptAudits = 32
 func (l *audits) begin(ctx context.Context, campaign, request string) (run AuditRun, again bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	run = AuditRun{Campaign: campaign, State: "running", Began: time.Now(), request: request}
+	run = AuditRun{Campaign: campaign, State: "running", Began: clock.Now(), request: request}
 	known := l.begun(ctx, request)
 	switch {
 	case known != nil:
