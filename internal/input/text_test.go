@@ -4,6 +4,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/input"
 	"pgregory.net/rapid"
 )
