@@ -55,8 +55,8 @@ func TestImportOnce(t *testing.T) {
 	if text, _ := json.Marshal(sent.Recorded); !strings.Contains(string(text), `"further":[{"name":"viscosity","value":12,"unit":"mPa s"}]`) {
 		t.Errorf("columns under other names: %s", text)
 	}
-	wrong := send("?once=true", "x,salt,flow\n0.25,1,many\n", http.StatusUnprocessableEntity)
+	wrong := send("?once=true", "x,salt,flow\n0.25,1,9 or more\n", http.StatusUnprocessableEntity)
 	if len(wrong.Faults) != 1 || wrong.Faults[0].Line != 2 || wrong.Faults[0].Field != "flow" {
-		t.Errorf("a word for a number: %+v", wrong)
+		t.Errorf("a remark for a number: %+v", wrong)
 	}
 }

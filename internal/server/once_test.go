@@ -343,7 +343,7 @@ func TestRecords(t *testing.T) {
 	if !strings.HasPrefix(string(exported), "experiment,status,origin,decision,replicate,x,salt,") {
 		t.Fatalf("%s", exported)
 	}
-	status, _, text := c.do("POST", "/api/v1/campaigns/bench/import/csv", "text/csv", "x,salt,flow\n0.5,1,3\n7,1,3\n0.5,2,high\n")
+	status, _, text := c.do("POST", "/api/v1/campaigns/bench/import/csv", "text/csv", "x,salt,flow\n0.5,1,3\n7,1,3\n0.5,2,3 high\n")
 	var refused struct {
 		Faults []struct{ Line, Column int }
 	}
