@@ -121,6 +121,12 @@ several = client.begin(
 )
 several.tell(parameters={"x": 0.5}, quantities={"flow": 3, "loss": 1})
 several.tell(parameters={"x": 0.6}, quantities={"flow": 2}, missing={"loss": "the balance was off"})
+try:  # a value in the place of the reason is named as what it is, before anything is sent
+    several.correct("e2", 9)
+except TypeError as wrong:
+    assert "the reason is a text" in str(wrong) and 'correct(\'e2\', "why", value=9)' in str(wrong), wrong
+else:
+    raise AssertionError("a number is taken for a reason")
 several.correct("e2", "read from the log", quantities=[{"name": "loss", "value": 2}])
 assert [(r["flow"], r["loss"], r["flow/(flow + loss)"]) for r in several.experiments()] == [
     (3, 1, 0.75),
