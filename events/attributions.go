@@ -1,5 +1,7 @@
 package events
 
+import "fmt"
+
 // Attributions explain a choice between candidates to an expert (Adachi et al.
 // 2024, §3.3).
 type Attributions struct {
@@ -7,6 +9,19 @@ type Attributions struct {
 	Shapley []Shapley `json:"shapley,omitempty"`
 	// Plane is the objective over the two strongest parameters.
 	Plane *Plane `json:"plane,omitempty"`
+}
+
+// fault says which lists of attributions are not as long as those that they go with.
+func (a *Attributions) fault() error {
+	for i, s := range a.Shapley {
+		if len(s.Values) != len(s.Parameters) || len(s.Parameters) != len(a.Shapley[0].Parameters) {
+			return fmt.Errorf("attribution %d has %d values of %d parameters", i+1, len(s.Values), len(s.Parameters))
+		}
+	}
+	if a.Plane == nil {
+		return nil
+	}
+	return a.Plane.fault()
 }
 
 // Quantities whose Shapley values are given, in standardized units of a
@@ -43,6 +58,21 @@ type Plane struct {
 	// Mean and SD hold a row for each of Ys, in the campaign's unit.
 	Mean [][]float64 `json:"mean"`
 	SD   [][]float64 `json:"sd"`
+}
+
+// fault says that a plane is no grid.
+func (p *Plane) fault() error {
+	for _, rows := range [][][]float64{p.Mean, p.SD} {
+		if len(p.Ys) < 2 || len(rows) != len(p.Ys) {
+			return fmt.Errorf("its plane has %d rows, at %d values of %s", len(rows), len(p.Ys), p.Y)
+		}
+		for _, row := range rows {
+			if len(p.Xs) < 2 || len(row) != len(p.Xs) {
+				return fmt.Errorf("its plane has a row of %d values, at %d of %s", len(row), len(p.Xs), p.X)
+			}
+		}
+	}
+	return nil
 }
 
 // ChoiceReview says, once the chosen composition has been measured, how

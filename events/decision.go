@@ -1,6 +1,11 @@
 package events
 
-import "github.com/campaignd/campaignd/events/definition"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/campaignd/campaignd/events/definition"
+)
 
 // Action is what a decision does.
 type Action string
@@ -70,6 +75,25 @@ func (d *DecisionMade) Candidate(name string) *Candidate {
 		if d.Candidates[i].Name == name {
 			return &d.Candidates[i]
 		}
+	}
+	return nil
+}
+
+// Fault says which of its parts do not go with each other: what reads a decision
+// finds candidates by their names, and numbers by their places in lists.
+func (d *DecisionMade) Fault() error {
+	for i := range d.Candidates {
+		if d.Candidates[i].Name == "" {
+			return fmt.Errorf("candidate %d has no name", i+1)
+		}
+	}
+	switch {
+	case d.Chosen != "" && d.Candidate(d.Chosen) == nil:
+		return fmt.Errorf("it is about the candidate %q, which it does not weigh", d.Chosen)
+	case d.Action == ActionAsk && !slices.Contains(Forms(), d.Form):
+		return fmt.Errorf("it asks in the form %q, which there is not", d.Form)
+	case d.Attributions != nil:
+		return d.Attributions.fault()
 	}
 	return nil
 }

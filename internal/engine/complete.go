@@ -11,8 +11,9 @@ import (
 )
 
 // Complete says what an event lacks that whatever folds or reads it relies on:
-// a definition has every default written out, a fit has all that its model is
-// made of. campaignd writes no other, so that the event was changed or is
+// a definition has every default written out and names what there is, a decision
+// is about candidates that it names, a fit has all that its model is made of.
+// campaignd writes no other, so that the event was changed or is
 // another program's.
 //
 // It comes before any projection folds the event, so that these need no check
@@ -25,6 +26,8 @@ func (c *Core) Complete(e events.Event, payload events.Payload) error {
 		err = lacks(p.Definition)
 	case *events.CampaignAmended:
 		err = lacks(p.Definition)
+	case *events.DecisionMade:
+		err = p.Fault()
 	case *events.ModelFitted:
 		if c.space != nil {
 			err = c.fits(p)
@@ -36,13 +39,18 @@ func (c *Core) Complete(e events.Event, payload events.Payload) error {
 	return nil
 }
 
-// lacks names the settings that a definition does not write out.
+// lacks names the settings that a definition does not write out, and the parts that
+// cannot be found by their names.
 func lacks(def definition.Campaign) error {
 	if missing := def.Missing(); missing != nil {
 		return fmt.Errorf(
 			"the definition lacks %s; campaignd writes every setting out, so that it was changed or is another program's",
 			strings.Join(missing, ", "),
 		)
+	}
+	if misnamed := def.Misnamed(); misnamed != nil {
+		return fmt.Errorf("the definition has parts that are named twice, or not at all: %s; campaignd writes no such "+
+			"definition, so that it was changed or is another program's", strings.Join(misnamed, ", "))
 	}
 	return nil
 }
