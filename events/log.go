@@ -107,6 +107,9 @@ var (
 	ErrClosed = errors.New("the log is closed")
 	// ErrInUse means that another process holds the store.
 	ErrInUse = errors.New("the store is open in another process")
+	// ErrUnavailable means that what keeps the store takes nothing now, since its
+	// disk is full, or it is about to end. Nothing is wrong with the store itself.
+	ErrUnavailable = errors.New("what keeps the store takes nothing now")
 	// ErrMoved is wrapped by [MovedError], ErrUnfinished by [UnfinishedError].
 	ErrMoved      = errors.New("the store has been moved")
 	ErrUnfinished = errors.New("the store is an unfinished copy")

@@ -272,7 +272,7 @@ func withConn[T any](
 	watch.Stop()
 	d.give(c, err)
 	if err != nil {
-		return none, err
+		return none, unavailable(err)
 	}
 	return value, nil
 }

@@ -65,6 +65,22 @@ func passing(err error) bool {
 	return false
 }
 
+// unavailable marks an answer of a server that can do nothing for anyone now: it is
+// out of disk, memory or connections (class 53), it is ended or begins (57P), its
+// files fail (58). See PostgreSQL's documentation, appendix A.
+func unavailable(err error) error {
+	var answer *pgconn.PgError
+	if !errors.As(err, &answer) || errors.Is(err, events.ErrUnavailable) {
+		return err
+	}
+	for _, class := range []string{"53", "57P", "58"} {
+		if strings.HasPrefix(answer.Code, class) {
+			return fmt.Errorf("%w: %w", events.ErrUnavailable, err)
+		}
+	}
+	return err
+}
+
 // attempts calls f until it returns no error, or one that does not pass, or the
 // patience of the database is over, or the context is done; not at all where that is
 // done before. The first attempt takes any connection, the others a new one.

@@ -87,7 +87,7 @@ var kinds = []struct {
 	{Unsupported, "another version of campaignd is needed",
 		[]error{events.ErrNewerFormat, events.ErrEarlierFormat}},
 	{Uncertain, "it may or may not be recorded", []error{events.ErrUncertain}},
-	{Unavailable, "what it needs cannot be used now", []error{events.ErrClosed, events.ErrInUse, events.ErrMoved, events.ErrUnfinished}},
+	{Unavailable, "what it needs cannot be used now", []error{events.ErrClosed, events.ErrInUse, events.ErrMoved, events.ErrUnfinished, events.ErrUnavailable}},
 	{Internal, "something went wrong", nil},
 }
 
