@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -136,7 +137,7 @@ func BenchmarkDesign(b *testing.B) {
 						b.Fatal(err)
 					}
 					r.Summarized = func(engine.Revision, engine.Summary) {}
-					r.Observe = func(core *engine.Core, _ engine.Wait) { core.Counts() }
+					r.Observe = func(core *engine.Core, _ engine.Wait) { view.CampaignOf(core, view.Shown{}, "") }
 					if err := r.Run(b.Context()); err != nil {
 						b.Fatal(err)
 					}
