@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -39,7 +40,7 @@ var staticFolder embed.FS
 
 // edition distinguishes the embedded files of one build from those of another
 // in their addresses, so that browsers may keep them for ever.
-var edition = func() string {
+var edition = sync.OnceValue(func() string {
 	h := sha256.New()
 	entries, err := staticFolder.ReadDir("static")
 	if err != nil {
@@ -53,12 +54,13 @@ var edition = func() string {
 		h.Write(text)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:12]
-}()
+})
 
 // templates holds a template for each page, each with the layout. They are
-// parsed when the program starts, so that a broken one fails every test and no
-// visitor's request. Each page is a clone: two pages may define the same part.
-var templates = func() map[string]*template.Template {
+// parsed when a console is made, so that a broken one fails every test and no
+// visitor's request, and no command that shows no page waits for them. Each page is a
+// clone: two pages may define the same part.
+var templates = sync.OnceValue(func() map[string]*template.Template {
 	functions := template.FuncMap{
 		// Where a word is explained.
 		"explained": manual.Term,
@@ -66,7 +68,7 @@ var templates = func() map[string]*template.Template {
 			text, err := json.Marshal(manual.Keys())
 			return string(text), err
 		},
-		"edition": func() string { return edition },
+		"edition": edition,
 		"when":    when,
 		"age":     age,
 		"path":    url.PathEscape,
@@ -97,7 +99,7 @@ var templates = func() map[string]*template.Template {
 		all[name] = template.Must(template.Must(base.Clone()).ParseFS(templateFiles, path))
 	}
 	return all
-}()
+})
 
 // typed finds what was typed into a field of a refused request. Templates pass
 // it to the parts that draw fields.
@@ -416,7 +418,7 @@ func wayOf(r problem.Remedy, campaign string) way {
 // page holds texts of others.
 func (c *Console) write(w http.ResponseWriter, status int, name string, data any) {
 	var page bytes.Buffer
-	if err := templates[name].ExecuteTemplate(&page, "layout", data); err != nil {
+	if err := templates()[name].ExecuteTemplate(&page, "layout", data); err != nil {
 		c.options.Log("the page %s: %v", name, err)
 		http.Error(w, "Something went wrong here. What is recorded is safe. The server's log says where it was.",
 			http.StatusInternalServerError)

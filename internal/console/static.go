@@ -21,7 +21,7 @@ func staticFiles() http.Handler {
 			http.NotFound(w, r)
 			return
 		}
-		if r.URL.Query().Get("v") == edition {
+		if r.URL.Query().Get("v") == edition() {
 			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 		}
 		w.Header().Set("Vary", "Accept-Encoding")

@@ -100,19 +100,21 @@ func Find(name string) *Page {
 	return nil
 }
 
-var markdown = goldmark.New(
-	goldmark.WithExtensions(
-		// The pages allow no style in their elements.
-		extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone)), extension.Strikethrough, extension.Linkify,
-	),
-	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
-)
+var markdown = sync.OnceValue(func() goldmark.Markdown {
+	return goldmark.New(
+		goldmark.WithExtensions(
+			// The pages allow no style in their elements.
+			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone)), extension.Strikethrough, extension.Linkify,
+		),
+		goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+	)
+})
 
 // pageOf makes a page of its source; pages are those that links may lead to.
 func pageOf(name string, source []byte, pages map[string][]byte) Page {
 	p := Page{Name: name, Markdown: string(source)}
 	context := parser.NewContext(parser.WithIDs(make(anchors)))
-	root := markdown.Parser().Parse(text.NewReader(source), parser.WithContext(context))
+	root := markdown().Parser().Parse(text.NewReader(source), parser.WithContext(context))
 	leave := []*ast.Link{}
 	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -152,7 +154,7 @@ func pageOf(name string, source []byte, pages map[string][]byte) Page {
 		}
 	}
 	var b bytes.Buffer
-	if err := markdown.Renderer().Render(&b, source, root); err != nil {
+	if err := markdown().Renderer().Render(&b, source, root); err != nil {
 		panic(err) // into memory
 	}
 	p.HTML = scrolling.Replace(b.String())

@@ -45,6 +45,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/plaintext"
@@ -89,9 +90,11 @@ var source string
 var style string
 
 // page is parsed once; html/template escapes every text according to its
-// context. A template that does not parse ends the program at its start, and
-// every test with it.
-var page = template.Must(template.New("report").Parse(source))
+// context. A template that does not parse ends the program at its first report, and
+// every test of one with it.
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("report").Parse(source))
+})
 
 // Write writes the report. A campaign in any state has one. It fails with
 // engine.ErrNoCampaign where the log holds no such campaign, with the error of
@@ -128,7 +131,7 @@ func Write(ctx context.Context, w io.Writer, in Input) error {
 	// The page is buffered, so that a template that fails leaves no half report
 	// in the file.
 	var b bytes.Buffer
-	if err := page.Execute(&b, data); err != nil {
+	if err := page().Execute(&b, data); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	_, err = w.Write(b.Bytes())

@@ -1,9 +1,12 @@
 package app
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"io"
 	"os"
 	"runtime"
@@ -121,9 +124,9 @@ func revisionOf(info *debug.BuildInfo, hash func() string) string {
 	return hash()
 }
 
-// hashOfProgram is the SHA-256 of the running program. It takes a fraction of a
-// second, and is needed only where no commit is known or the checkout had
-// changes.
+// hashOfProgram is the SHA-256 of the running program: of its build ID, in which the
+// linker keeps a hash of all that it wrote, or else of the file, which takes a fraction of
+// a second. It is needed only where no commit is known or the checkout had changes.
 func hashOfProgram() string {
 	path := "/proc/self/exe" // what runs, also where its file was replaced since
 	if _, err := os.Stat(path); err != nil {
@@ -136,11 +139,48 @@ func hashOfProgram() string {
 		return unknownProgram()
 	}
 	defer f.Close()
+	head := make([]byte, headOfProgram)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return unknownProgram()
+	}
 	h := sha256.New()
+	if id := buildID(head[:n]); id != nil {
+		h.Write(id)
+		return "sha256:" + hex.EncodeToString(h.Sum(nil))
+	}
+	h.Write(head[:n])
 	if _, err := io.Copy(h, f); err != nil {
 		return unknownProgram()
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// headOfProgram is how much of a program's file is searched for its build ID: the linker
+// writes it at the beginning.
+const headOfProgram = 64 << 10
+
+// buildID finds the build ID that the linker wrote into a program (cmd/internal/buildid):
+// an ELF note of type 4 named "Go", elsewhere a mark before the code. It is nil where there
+// is none, and where it has no hash of the program, which follows the last slash.
+func buildID(head []byte) []byte {
+	const note, mark, end = "\x04\x00\x00\x00Go\x00\x00", "\xff Go build ID: \"", "\"\n \xff"
+	var id []byte
+	if at := bytes.Index(head, []byte(note)); at >= 4 {
+		begin := at + len(note)
+		length := uint64(binary.NativeEndian.Uint32(head[at-4 : at]))
+		if length <= uint64(len(head)-begin) {
+			id = head[begin : begin+int(length)]
+		}
+	} else if _, rest, ok := bytes.Cut(head, []byte(mark)); ok {
+		if text, _, ok := bytes.Cut(rest, []byte(end)); ok {
+			id = text
+		}
+	}
+	if slash := bytes.LastIndexByte(id, '/'); slash < 0 || len(id)-slash < 16 {
+		return nil
+	}
+	return id
 }
 
 // unknownProgram is a revision that equals no other, so that a program that
