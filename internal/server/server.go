@@ -94,14 +94,20 @@ func New(o Options) *Server {
 // Handler returns everything that is served.
 //
 // The order matters. Panics anywhere are caught; the headers are set on every
-// answer, refusals included; the body is bounded before anything reads it; who
+// answer, refusals included; spare connections have room for questions about the server's
+// health alone; the body is bounded before anything reads it; who
 // asks is known before the requests under way are counted, by account or, of
 // strangers, by address; and only a request that has its place waits for its
 // body and has its form read.
 func (s *Server) Handler() http.Handler {
 	g := s.gate
 	formed := g.Formed(s.current(), api.Base, s.unread)
-	return s.recovered(g.Secured(g.Limited(g.Identified(g.Room(g.Arrived(formed))))))
+	return s.recovered(g.Secured(g.Spared(g.Limited(g.Identified(g.Room(g.Arrived(formed)))), asksHealth)))
+}
+
+// asksHealth reports whether a program asks how the server is.
+func asksHealth(r *http.Request) bool {
+	return r.URL.Path == "/livez" || r.URL.Path == "/readyz" || r.URL.Path == "/healthz"
 }
 
 // current answers those who are known by what was recorded before, at whichever
@@ -144,6 +150,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		ReadHeaderTimeout: s.gate.Patience.Headers,
 		IdleTimeout:       s.gate.Patience.Idle,
 		ConnContext:       s.gate.Connected,
+		ConnState:         s.gate.State,
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	ended := make(chan error, 1)

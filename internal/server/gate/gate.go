@@ -150,7 +150,7 @@ func (g *Gate) Identified(next http.Handler) http.Handler {
 			return
 		}
 		if who.Known() {
-			acquainted(ctx)
+			acquainted(ctx, ownerOf(who))
 		}
 		r = r.WithContext(WithIdentity(g.withStill(ctx, r), who))
 		if byToken {

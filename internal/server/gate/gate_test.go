@@ -135,8 +135,10 @@ func TestDeadlinesOfConnections(t *testing.T) {
 		{"as long as others", 0, false, time.Hour, time.Hour},
 	} {
 		inner := new(deadlines)
-		conn := &boundedConn{Conn: inner, stranger: c.stranger}
-		conn.known.Store(c.known)
+		conn := &boundedConn{Conn: inner, of: new(bounded), stranger: c.stranger}
+		if c.known {
+			conn.owner.Store("account ada")
+		}
 		var asked time.Time
 		began := time.Now()
 		if c.asked > 0 {

@@ -1,19 +1,11 @@
 package gate
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/net/netutil"
 
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/server/problems"
@@ -31,146 +23,7 @@ const (
 	// maxUnknown is that of a caller of whom it is not known who they are: they
 	// log in.
 	maxUnknown = 64 << 10
-	// maxConnections is how many connections are open at once; further ones
-	// wait. Each is an open file, of which many systems allow a process 1,024:
-	// a client that opens connections and says nothing must not take those that the
-	// campaigns' stores need.
-	maxConnections = 800
-	// maxFrom is how many of them are of one address, or of one /64 of IPv6:
-	// further ones are closed. This machine and the trusted proxy have no such
-	// bound.
-	maxFrom = maxConnections / 4
 )
-
-// Bounded returns a listener that has so many connections open at once as a lab
-// needs and its stores can spare, and few enough of each address that others
-// find room. proxy is the trusted one's network, nil for none. TLS goes around
-// it.
-func Bounded(listener net.Listener, proxy *net.IPNet) net.Listener {
-	return &bounded{
-		Listener: netutil.LimitListener(listener, maxConnections), proxy: proxy,
-		open: make(map[netip.Prefix]int),
-	}
-}
-
-// bounded is the listener of [Bounded]: it closes what comes from an address
-// that has too many connections, and goes on accepting. The bound on all of
-// them is that of the listener below, which makes further ones wait.
-type bounded struct {
-	net.Listener
-	proxy *net.IPNet
-
-	mu   sync.Mutex
-	open map[netip.Prefix]int // connections, by where they come from
-}
-
-// Accept implements net.Listener.
-func (b *bounded) Accept() (net.Conn, error) {
-	for {
-		c, err := b.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		from, counted := b.from(c.RemoteAddr())
-		if !counted {
-			return c, nil
-		}
-		if b.admit(from) {
-			return &boundedConn{Conn: c, release: sync.OnceFunc(func() { b.release(from) })}, nil
-		}
-		_ = c.Close()
-	}
-}
-
-// from is what a connection is counted by, if it is.
-func (b *bounded) from(address net.Addr) (from netip.Prefix, counted bool) {
-	of, err := netip.ParseAddrPort(address.String())
-	if err != nil {
-		return from, false
-	}
-	ip := of.Addr().Unmap().WithZone("")
-	if ip.IsLoopback() || b.proxy != nil && b.proxy.Contains(ip.AsSlice()) {
-		return from, false
-	}
-	bits := 64
-	if ip.Is4() {
-		bits = 32
-	}
-	from, err = ip.Prefix(bits)
-	return from, err == nil
-}
-
-// admit takes a place for a connection, false where its address has none left.
-func (b *bounded) admit(from netip.Prefix) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.open[from] >= maxFrom {
-		return false
-	}
-	b.open[from]++
-	return true
-}
-
-// release gives a place back. Addresses without connections are forgotten, so
-// that the table does not grow with those that have gone.
-func (b *bounded) release(from netip.Prefix) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.open[from]--; b.open[from] == 0 {
-		delete(b.open, from)
-	}
-}
-
-// boundedConn is a connection that counts against its address's bound. Until
-// its caller is authenticated, the deadlines of anonymous callers apply.
-type boundedConn struct {
-	net.Conn
-	release func()
-	// stranger is that time, zero for as long as others; set before it is
-	// served.
-	stranger time.Duration
-	known    atomic.Bool
-}
-
-// Close implements net.Conn.
-func (c *boundedConn) Close() error {
-	defer c.release()
-	return c.Conn.Close()
-}
-
-// SetReadDeadline implements net.Conn.
-func (c *boundedConn) SetReadDeadline(t time.Time) error {
-	if c.stranger > 0 && !t.IsZero() && !c.known.Load() {
-		if latest := time.Now().Add(c.stranger); t.After(latest) {
-			t = latest
-		}
-	}
-	return c.Conn.SetReadDeadline(t)
-}
-
-type connKey struct{}
-
-// Connected notes a connection in the context of its requests, so that the gate
-// can tell it that a known caller uses it.
-func (g *Gate) Connected(ctx context.Context, c net.Conn) context.Context {
-	if secure, ok := c.(*tls.Conn); ok {
-		c = secure.NetConn()
-	}
-	own, ok := c.(*boundedConn)
-	if !ok {
-		return ctx
-	}
-	own.stranger = g.Patience.Stranger
-	return context.WithValue(ctx, connKey{}, own)
-}
-
-// acquainted tells the connection of a request that its caller is
-// authenticated.
-func acquainted(ctx context.Context) {
-	if c, ok := ctx.Value(connKey{}).(*boundedConn); ok {
-		c.known.Store(true)
-	}
-}
 
 // Patience is how long the server waits for a client. One that is slower is cut
 // off, so that it does not hold what others need.
