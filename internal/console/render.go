@@ -432,7 +432,7 @@ func (c *Console) write(w http.ResponseWriter, status int, name string, data any
 // part is a part of a page, for a script that puts it in the place of what is there.
 func (c *Console) part(page, name string, data any) string {
 	var text bytes.Buffer
-	if err := templates[page].ExecuteTemplate(&text, name, data); err != nil {
+	if err := templates()[page].ExecuteTemplate(&text, name, data); err != nil {
 		c.options.Log("the part %s of the page %s: %v", name, page, err)
 		return ""
 	}
