@@ -199,6 +199,8 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(data)
 	}
+	f.Add([]byte(strings.Repeat("k", 3_000_000) + ": 1"))
+	f.Add([]byte("policy: " + strings.Repeat("k", 3_000_000)))
 	f.Add([]byte("a: &a [*a, *a]\nb: &b {<<: *b}\nc: !!binary x"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := Parse(builtin.Registry(), "fuzz.yaml", data)

@@ -11,7 +11,13 @@ import (
 // one.
 func Nearest(name string, names []string) string {
 	best, least := "", 3
+	long := utf8.RuneCountInString(name)
 	for _, candidate := range names {
+		// The distance is at least the difference of the lengths. A hostile file has
+		// names of megabytes.
+		if other := utf8.RuneCountInString(candidate); max(long-other, other-long) >= least {
+			continue
+		}
 		d := editDistance(strings.ToLower(name), strings.ToLower(candidate))
 		if d < least && 2*d < max(utf8.RuneCountInString(name), utf8.RuneCountInString(candidate)) {
 			best, least = candidate, d

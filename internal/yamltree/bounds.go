@@ -21,7 +21,9 @@ const (
 	maxNodes = 200_000
 	// maxKeys is how many keys a mapping may have, and maxTokens how many
 	// words, numbers and signs a file may have.
-	maxKeys   = 2_000
+	maxKeys = 2_000
+	// maxKey is how long a key may be, in bytes.
+	maxKey    = 200
 	maxTokens = 400_000
 )
 
@@ -44,6 +46,10 @@ func outOfBounds(data []byte) *Fault {
 		}
 		if t.Position == nil {
 			continue
+		}
+		if key := at.last; t.Type == token.MappingValueType && key != nil && len(key.Value) > maxKey {
+			return faultAt(key, fmt.Sprintf("this key has %d bytes, more than %d", len(key.Value), maxKey),
+				"a key is a name; what is long is its value, after a colon and a space")
 		}
 		at.take(t)
 		if innermost := at.innermost(); innermost != nil && innermost.keys > maxKeys {

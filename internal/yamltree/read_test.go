@@ -244,6 +244,9 @@ func TestBounds(t *testing.T) {
 		"more than 4 MiB":          "a: \"" + strings.Repeat("x", 4<<20) + "\"",
 		"the file is too long":     "a: [" + strings.Repeat("x,", 200_000) + "x]",
 		"more than 2000 keys":      keys,
+		"this key has 201 bytes":   "a: {" + strings.Repeat("k", 201) + ": 1}",
+		"this key has 300000":      strings.Repeat("k", 300_000) + ": 1",
+		"this key has 400":         "? '" + strings.Repeat("k", 400) + "'\n: 1",
 		"more than 100 deep":       "a: " + strings.Repeat("!x ", 101) + "y",
 		"more than 100 deep in":    "a: " + strings.Repeat("&x ", 101) + "y",
 		"aliases are written out;": "a: &a [" + strings.Repeat("x,", 99) + "x]\nb: [" + strings.Repeat("*a,", 2000) + "x]",
@@ -372,6 +375,8 @@ func FuzzRead(f *testing.F) {
 			f.Add(data)
 		}
 	}
+	f.Add([]byte(strings.Repeat("k", 3_000_000) + ": 1"))
+	f.Add([]byte("name: " + strings.Repeat("k", 3_000_000)))
 	f.Add([]byte("a: &a [*a, *a]\nb: &b {<<: *b}\nc: !!binary x\n? [d, e]\n: 1e400"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		root, faults := Read(data, tests)
