@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -23,8 +24,19 @@ func (a *Attach) check() error {
 	if fault := a.Fault(); fault != "" {
 		return invalid("%s", fault)
 	}
+	// What is recorded stays, and a reader of the log may follow it: `javascript:` and
+	// `data:` are no places, and `file:` is another one for each reader. Earlier versions
+	// recorded any scheme.
+	scheme, _, _ := strings.Cut(strings.ToLower(a.URI), ":")
+	if !a.Kept() && !slices.Contains(schemes, scheme) {
+		return invalid("a file elsewhere is at an address of %s, and this one begins with %q", strings.Join(schemes, " or "), scheme+":").
+			With(problem.Remedy{Text: "give the address under which others can fetch it, or attach the file itself"})
+	}
 	return nil
 }
+
+// schemes are those of the addresses of files that people attach.
+var schemes = []string{"http", "https"}
 
 // Withdraw says that a file does not count.
 type Withdraw struct {

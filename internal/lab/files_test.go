@@ -147,7 +147,7 @@ func bytesComeBeforeTheEvent(t *testing.T, address string) {
 	}
 	// Law: what stays elsewhere is recorded, and not looked at.
 	elsewhere := attaching("e.h5")
-	elsewhere.Attach.URI = "s3://bucket/e.h5"
+	elsewhere.Attach.URI = "https://bucket.example.org/e.h5"
 	if _, err := local.Submit(t.Context(), name, elsewhere); err != nil {
 		t.Error(err)
 	}

@@ -44,7 +44,7 @@ event holds their hash and size: ` + "`campaignd audit --files`" + ` finds a fil
 missing or was altered. One file has at most 50 MiB.
 
 A file that is to stay where it is, such as a large one or one of another system,
-is attached by its URI (https://…, s3://…, file:///…): then nothing is copied, and
+is attached by its address (http://… or https://…): then nothing is copied, and
 nothing is looked at. With --digest, who has it can compare.
 
 What was attached by mistake is taken out with ` + "`campaignd withdraw`" + `.`,

@@ -382,7 +382,7 @@ func TestPeopleNameDeclaredQuantities(t *testing.T) {
 	refused(`tell it tell ["conductivity" "viscosity"]`,
 		engine.Request{Import: []engine.Tell{{Experiment: "e3", Quantities: said("viscosity")}}})
 	file := func(name string) engine.Request {
-		return engine.Request{Attach: &engine.Attach{Experiment: "e1", Attachment: events.Attachment{Name: "e1.h5", URI: "s3://lab/e1.h5", Quantity: name}}}
+		return engine.Request{Attach: &engine.Attach{Experiment: "e1", Attachment: events.Attachment{Name: "e1.h5", URI: "https://lab.example.org/e1.h5", Quantity: name}}}
 	}
 	refused(`no quantity "viscsity"; is viscosity meant?`, file("viscsity"))
 	for _, name := range []string{"viscosity", "price", "colour", ""} {
