@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"bytes"
+	"html"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -43,6 +44,24 @@ func (s *site) upload(path string, form url.Values, file string) (int, string, s
 	r.Header.Set("Content-Type", parts.FormDataContentType())
 	status, header, text := s.do(r)
 	return status, header.Get("Location"), text
+}
+
+// Law: the example of a table is one of the campaign: its first line names all columns that
+// the page asks for, and it is taken as it is.
+func TestTheExampleOfATableIsTaken(t *testing.T) {
+	s := serve(t, time.Hour)
+	s.begin(byHand("bench", "{experiments: 2}", "logei"))
+	const path = "/campaigns/bench/bring"
+	_, page := s.get(path)
+	_, example, _ := strings.Cut(page, `placeholder="`)
+	example, _, _ = strings.Cut(example, `"`)
+	example = html.UnescapeString(example)
+	if header, _, _ := strings.Cut(example, "\n"); header != "x,salt,flow" || !strings.Contains(page, "names the columns: x, salt and flow;") {
+		t.Errorf("the example is %q: %s", example, page)
+	}
+	if status, _, page := s.upload(path, url.Values{"do": {"look"}}, example); status != http.StatusOK || !strings.Contains(page, "<b>1</b> new") {
+		t.Errorf("%d: %s", status, page)
+	}
 }
 
 // Law: a table that is brought shows what becomes of each row, with the column and what to do

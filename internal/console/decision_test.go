@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -59,6 +60,24 @@ func TestProofOfDecision(t *testing.T) {
 	}
 	if status, text := s.get("/campaigns/branin/proofs/d1"); status != http.StatusForbidden || strings.Contains(text, "tlog-proof") {
 		t.Errorf("to somebody else the proof is %d: %s", status, text)
+	}
+}
+
+// Law: the page of a decision leads to the one before and to the next one, and to none where
+// there is none.
+func TestDecisionsLeadToEachOther(t *testing.T) {
+	s := serve(t, 0)
+	c := s.begin(simulatedLab)
+	s.until(c, "ends", func(st *campaign.State) bool { return st.Status.Ended() })
+	last := len(s.events(c, events.KindDecisionMade))
+	for n := 1; n <= last; n++ {
+		_, page := s.get(fmt.Sprintf("/campaigns/branin/decisions/d%d", n))
+		for text, to := range map[string]int{"The decision before": n - 1, "The next one": n + 1} {
+			link := fmt.Sprintf(`<a href="/campaigns/branin/decisions/d%d">%s</a>`, to, text)
+			if there := to >= 1 && to <= last; strings.Contains(page, link) != there || strings.Contains(page, text) != there {
+				t.Errorf("d%d of %d: %s", n, last, page)
+			}
+		}
 	}
 }
 

@@ -97,10 +97,14 @@ func TestNothingSaidIsTheBase(t *testing.T) {
 // changes are the words in which a decision says what the answers change.
 var changes = regexp.MustCompile(`With them it is expected to be (\S+) (higher|lower), and the unaided candidate (\S+) (higher|lower)`)
 
+// parts are the words in which it says what single answers say.
+var parts = regexp.MustCompile(`\([^()]+ (for|against) it\)`)
+
 // Law: one experiment in Own is the base's own, the others are those of the informed model; each decision
-// says what the answers are worth, and what each model predicts.
+// says what the answers are worth, and what each model predicts. The part of one answer of several is not
+// what all say together.
 func TestDecisions(t *testing.T) {
-	moved := 0
+	moved, several, apart := 0, 0, 0
 	for i, d := range decisions(t, by(answers.Answers{Own: ptr(3)}, 20, 3)) {
 		want := policies.Aided
 		if (i+1)%3 == 0 {
@@ -119,6 +123,13 @@ func TestDecisions(t *testing.T) {
 		}
 		if strings.Contains(d.Reason, "most is said by ") {
 			moved++
+			if amounts := parts.FindAllString(d.Reason, -1); len(amounts) > 1 {
+				several++
+				slices.Sort(amounts)
+				if len(slices.Compact(amounts)) > 1 {
+					apart++
+				}
+			}
 		}
 		if said := changes.FindStringSubmatch(d.Reason); said != nil {
 			for k, name := range []string{policies.Aided, policies.Unaided} {
@@ -136,6 +147,9 @@ func TestDecisions(t *testing.T) {
 	}
 	if moved == 0 {
 		t.Error("no decision says which answers moved it")
+	}
+	if several == 0 || apart == 0 {
+		t.Errorf("of %d decisions that name several answers, %d give them parts of their own", several, apart)
 	}
 }
 

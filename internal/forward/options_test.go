@@ -1,0 +1,77 @@
+package forward
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/bus"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/labfile"
+)
+
+// Law: what options leave out, and what cannot be, is the default; what they say is kept.
+func TestDefaults(t *testing.T) {
+	for _, said := range []time.Duration{0, -1} {
+		o := New(Options{Within: said, RetryPause: said, RetryPauseMax: said}).options
+		if o.Within != 30*time.Second || o.RetryPause != time.Second || o.RetryPauseMax != time.Minute || o.Log == nil || o.Now == nil {
+			t.Errorf("%v: %+v", said, o)
+		}
+	}
+	if o := New(Options{Within: 1, RetryPause: 2, RetryPauseMax: 3}).options; o.Within != 1 || o.RetryPause != 2 || o.RetryPauseMax != 3 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// unreadable is a log of which nothing can be read.
+type unreadable struct{ *memlog.Log }
+
+func (unreadable) Follow(context.Context, events.Position) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) { yield(events.Event{}, errors.New("the disk is gone")) }
+}
+
+// Law: that the events of a store are not sent any more is said, with why, where the store
+// cannot be read, and not where the server ends.
+func TestTheEndOfSendingIsSaid(t *testing.T) {
+	to := map[string]labfile.Forward{"archive": {}}
+	said := make(chan string, 10)
+	f := New(Options{Targets: to, Log: func(line string) { said <- line }})
+	broken := bus.New(unreadable{memlog.New()}, bus.Config{})
+	f.Serve(t.Context(), "bench", broken)
+	if len(said) == 0 {
+		t.Fatal("nothing is said")
+	}
+	if line := <-said; !strings.Contains(line, "events of bench are not sent to archive any more") || !strings.Contains(line, "the disk is gone") {
+		t.Error(line)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	sound := bus.New(memlog.New(), bus.Config{})
+	f.Serve(ctx, "bench", sound)
+	for _, b := range []*bus.Bus{broken, sound} {
+		if err := b.Close(); err != nil && b == sound {
+			t.Error(err)
+		}
+	}
+	if len(said) > 0 {
+		t.Errorf("a server that ends says %q", <-said)
+	}
+}
+
+// Law: an address that cannot be one, or that leads to nothing known, is refused in words
+// that do not hold it.
+func TestAddressesThatAreNone(t *testing.T) {
+	for address, want := range map[string]string{
+		"http://[::1secret": "the address stands for is not one",
+		"ftp://secret/x":    "events cannot be sent to ftp://",
+	} {
+		_, err := opener(labfile.Forward{To: labfile.NewSecret(address, "")})(nil)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
