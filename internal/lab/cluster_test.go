@@ -499,6 +499,31 @@ func TestWitness(t *testing.T) {
 	}
 }
 
+// Law: what a machine keeps of a log, once it does not drive the campaign any more, is the newest
+// head that it has seen of it, and no other.
+func TestOneHeadIsKept(t *testing.T) {
+	private(t)
+	p := &slow{let: make(chan struct{}, 4)}
+	for range cap(p.let) {
+		p.let <- struct{}{}
+	}
+	l := openWith(t, t.TempDir(), withPump(p))
+	c := define(t, l, strings.Replace(byHand, "instrument: manual", "instrument: {pump: {}}", 1))
+	until(t, "the campaign has ended, and is not driven", func() bool {
+		at := c.Standing()
+		return at.Status.Ended() && !at.Here
+	})
+	l.Close()
+	files, err := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "campaignd", "seen", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v %v", files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil || strings.Count(string(text), "\n") != 1 {
+		t.Errorf("%v:\n%s", err, text)
+	}
+}
+
 // Law: a store that changes hands can be read all the while, and what is asked of it or recorded in it
 // meanwhile waits for that, at whichever process; what one process records another shows to
 // the request that follows.
