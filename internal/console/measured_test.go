@@ -264,11 +264,16 @@ func TestNothingTypedIsDropped(t *testing.T) {
 		{tell(url.Values{"further.name": {"pH", "pH"}, "further.value": {"7", "8"}, "further.unit": {"", ""}}), "twice", `value="8"`},
 		{tell(url.Values{"sd": {"wide"}, "remark": {"it foams"}}), "standard deviation", `value="it foams"`},
 		{tell(url.Values{"actual.x": {"7"}, "actual.salt": {"B"}}), "far outside", `<option selected>B`},
+		{tell(url.Values{"sd": {"0.37"}, "outcome": {"failed"}, "why": {"it leaked"}}), "empty that", `id="sd" name="sd" inputmode="decimal" autocomplete="off" value="0.37"`},
 	} {
 		status, _, page := s.post("/campaigns/bench/tell", f.form)
 		if status < 400 || !strings.Contains(page, f.says) || !strings.Contains(page, f.again) {
 			t.Errorf("%v: %d, without %q or %q: %s", f.form, status, f.says, f.again, page)
 		}
+	}
+	// What is in an address was not typed.
+	if _, page := s.get("/campaigns/bench/results?experiment=e1&sd=0.37&remark=it+foams"); strings.Contains(page, `value="0.37"`) || strings.Contains(page, `value="it foams"`) {
+		t.Errorf("a form is filled in that nobody filled in: %s", page)
 	}
 	s.sent("/campaigns/bench/tell", tell(nil))
 	// A value beside another outcome is a contradiction, as in the terminal.
