@@ -99,7 +99,7 @@ func measures(parents []ast.Node) bool {
 	case *ast.ValueSpec:
 		return measured.MatchString(parent.Names[0].Name)
 	case *ast.KeyValueExpr:
-		key := name(parent.Key.(ast.Expr))
+		key := name(parent.Key)
 		return key != "Now" && measured.MatchString(key)
 	case *ast.SelectorExpr:
 		return slices.Contains([]string{"Add", "Sub", "Before", "After"}, parent.Sel.Name)

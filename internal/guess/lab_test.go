@@ -162,7 +162,7 @@ func drawTable(seed uint64) labTable {
 	}
 	if on["operator"] {
 		who := []string{"Ada", "Bob"}
-		add("operator", "", func(r int) string { return who[r%1] })
+		add("operator", "", func(int) string { return who[0] })
 	}
 	result := labResults[rng.IntN(len(labResults))]
 	l.sought, l.goal = result.heading, result.goal
