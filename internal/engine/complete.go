@@ -28,6 +28,14 @@ func (c *Core) Complete(e events.Event, payload events.Payload) error {
 		err = lacks(p.Definition)
 	case *events.DecisionMade:
 		err = p.Fault()
+	case *events.QuestionAsked:
+		err = known(p.Form)
+	case *events.QuestionAnswered:
+		err = known(p.Form)
+	case *events.QuestionSuperseded:
+		err = known(p.Form)
+	case *events.QuestionContested:
+		err = known(p.Form)
 	case *events.ModelFitted:
 		if c.space != nil {
 			err = c.fits(p)
@@ -35,6 +43,14 @@ func (c *Core) Complete(e events.Event, payload events.Payload) error {
 	}
 	if err != nil {
 		return fmt.Errorf("event %s, %s: %w", e.ID, e.Kind, err)
+	}
+	return nil
+}
+
+// known says that there is no such form of a question.
+func known(form events.Form) error {
+	if !slices.Contains(events.Forms(), form) {
+		return fmt.Errorf("it is a question of the form %q, which there is not", form)
 	}
 	return nil
 }

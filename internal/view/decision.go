@@ -64,7 +64,7 @@ func DecisionBehind(state *campaign.State, id string) (decision, why string) {
 		}[x.Origin]
 	}
 	if q := state.Question(id); q != nil {
-		return q.Decision, "it is an initial " + forms[q.Form].initial
+		return q.Decision, "it is an initial " + wordsOf(q.Form).initial
 	}
 	return id, ""
 }

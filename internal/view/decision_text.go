@@ -100,7 +100,7 @@ func ActionText(d *events.DecisionMade) string {
 	case events.ActionRun:
 		return fmt.Sprintf("run an experiment at the %s candidate", d.Chosen)
 	case events.ActionAsk:
-		return forms[d.Form].decided(d)
+		return wordsOf(d.Form).decided(d)
 	case events.ActionStop:
 		return "complete the campaign"
 	}
@@ -112,7 +112,7 @@ func Answer(def *definition.Campaign, q *campaign.Question) string {
 	if q.Status != campaign.Answered {
 		return fmt.Sprintf("%s to %s was %s", q.ID, q.Expert, q.Status)
 	}
-	return q.Expert + " " + forms[q.Form].does(NewStory(def), q.ID, about{q.Points(), q.Outcomes()}, q.Answer)
+	return q.Expert + " " + wordsOf(q.Form).does(NewStory(def), q.ID, about{q.Points(), q.Outcomes()}, q.Answer)
 }
 
 // weightText says the weight of a belief after a decision, and how it moved.

@@ -103,10 +103,30 @@ var forms = map[events.Form]formWords{
 	},
 }
 
+// wordsOf are the words for a form. A log may hold one that this program does not know:
+// one that was changed, which an audit finds, is read all the same.
+func wordsOf(form events.Form) formWords {
+	if words, known := forms[form]; known {
+		return words
+	}
+	const unknown = "a question of a form that this program does not know"
+	return formWords{
+		initial: "answer",
+		decided: func(*events.DecisionMade) string { return "ask " + unknown },
+		asked:   func(*Story, about) string { return unknown },
+		does:    func(_ *Story, question string, _ about, _ events.Answer) string { return "answers " + question },
+		asks: func(*definition.Campaign, *campaign.Question) (string, []string) {
+			return unknown, nil
+		},
+		answers: func(*definition.Campaign, *campaign.Question) string { return "nothing" },
+		choices: func(*definition.Campaign, *campaign.Question) []string { return nil },
+	}
+}
+
 // Answers says in words what may be answered to a question. It completes “say
 // …”, in messages about an answer that is none.
 func Answers(def *definition.Campaign, q *campaign.Question) string {
-	return forms[q.Form].answers(def, q)
+	return wordsOf(q.Form).answers(def, q)
 }
 
 // AnswerTo is how a question is answered. The ways are what a person types; a
@@ -116,14 +136,14 @@ func AnswerTo(def *definition.Campaign, q *campaign.Question) problem.Remedy {
 		Text:    "answer it",
 		Action:  problem.Answer,
 		Subject: q.ID,
-		Ways:    forms[q.Form].choices(def, q),
+		Ways:    wordsOf(q.Form).choices(def, q),
 	}
 }
 
 // Asks says in lines what an open question asks, without the expert and the
 // time left.
 func Asks(def *definition.Campaign, q *campaign.Question) (question string, lines []string) {
-	return forms[q.Form].asks(def, q)
+	return wordsOf(q.Form).asks(def, q)
 }
 
 // The rest of the file is the words of each form, a group for one form after

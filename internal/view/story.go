@@ -338,7 +338,7 @@ func (a *initialAnswers) add(one initialAnswers) {
 
 // text says how many answers were given, and how labels came out.
 func (a initialAnswers) text() string {
-	text := "gave " + format.Count(a.count, "initial "+forms[a.form].initial)
+	text := "gave " + format.Count(a.count, "initial "+wordsOf(a.form).initial)
 	if a.form == events.FormLabel {
 		text += fmt.Sprintf(": %d accepted, %d rejected", a.accepted, a.count-a.accepted)
 	}

@@ -16,13 +16,13 @@ import (
 // wants to know is the answer.
 func (s *Story) questionAsked(_ events.Event, p *events.QuestionAsked) Entry {
 	q := campaign.Question{Options: p.Options}
-	asked := forms[p.Form].asked(s, about{q.Points(), q.Outcomes()})
+	asked := wordsOf(p.Form).asked(s, about{q.Points(), q.Outcomes()})
 	return Entry{Text: fmt.Sprintf("%s asks %s %s", p.Question, ExpertName(s.def, p.Expert), asked)}
 }
 
 // The words for a label leave its composition out, which other forms name.
 func (s *Story) questionAnswered(e events.Event, p *events.QuestionAnswered) Entry {
-	text := forms[p.Form].does(s, p.Question, about{p.Options, p.Outcomes}, p.Answer)
+	text := wordsOf(p.Form).does(s, p.Question, about{p.Options, p.Outcomes}, p.Answer)
 	if p.Form == events.FormLabel && len(p.Options) > 0 {
 		text += " (" + s.line(p.Options[0]) + ")"
 	}
@@ -35,13 +35,13 @@ func (s *Story) questionAnswered(e events.Event, p *events.QuestionAnswered) Ent
 
 // It is the latest word of the expert, and reads as such.
 func (s *Story) questionSuperseded(e events.Event, p *events.QuestionSuperseded) Entry {
-	text := "now " + forms[p.Form].does(s, p.Question, about{p.Options, p.Outcomes}, p.Answer)
+	text := "now " + wordsOf(p.Form).does(s, p.Question, about{p.Options, p.Outcomes}, p.Answer)
 	return Entry{Who: ExpertName(s.def, p.Expert), Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Reason}
 }
 
 // Such an answer was on its way when another one was recorded, which counts.
 func (s *Story) questionContested(e events.Event, p *events.QuestionContested) Entry {
-	text := forms[p.Form].does(s, p.Question, about{p.Options, p.Outcomes}, p.Answer) + ", not knowing of the answer that counts"
+	text := wordsOf(p.Form).does(s, p.Question, about{p.Options, p.Outcomes}, p.Answer) + ", not knowing of the answer that counts"
 	return Entry{Who: ExpertName(s.def, p.Expert), Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Comment}
 }
 

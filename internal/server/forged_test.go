@@ -1,0 +1,107 @@
+package server_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/forgery"
+)
+
+// shown are the paths of all pages and of all that the API says of a campaign: the routes of the
+// pages are those of the matrix, the operations those of the API's own description.
+func shown(t *testing.T, c *client, campaign string) (paths []string) {
+	t.Helper()
+	fill := strings.NewReplacer("{campaign}", campaign, "{decision}", "d1", "{experiment}", "e1",
+		"{question}", "q1", "{file}", "f1", "{event}", "e1")
+	for _, row := range matrix {
+		method, path, _ := strings.Cut(row.pattern, " ")
+		if method == "GET" && strings.HasPrefix(path, "/campaigns/{campaign}") || strings.HasPrefix(path, "/questions/{campaign}") {
+			paths = append(paths, fill.Replace(path))
+		}
+	}
+	var api document
+	status, _, text := c.do("GET", "/api/v1/openapi.json", "", "")
+	if err := json.Unmarshal(text, &api); status != http.StatusOK || err != nil {
+		t.Fatalf("%d %v", status, err)
+	}
+	for path, operations := range api.Paths {
+		if _, ok := operations["get"]; ok && strings.HasPrefix(path, "/campaigns/{campaign}") {
+			paths = append(paths, "/api/v1"+fill.Replace(path))
+		}
+	}
+	paths = slices.DeleteFunc(paths, func(path string) bool { return strings.Contains(path, "{") })
+	slices.Sort(paths)
+	return append(slices.Compact(paths), "/", "/campaigns", "/questions", "/compare", "/api/v1/campaigns", "/api/v1/questions")
+}
+
+// Law: a store of which an event was changed into whatever decodes is shown, or is said to be
+// unreadable, by each page and each operation of the API: none ends in an internal error, and
+// the server goes on. How many forgeries of each log are shown CAMPAIGND_FORGERIES says.
+func TestForgedStoresAreShown(t *testing.T) {
+	alone(t, "a forged store lies in a folder")
+	n := 1
+	if text := os.Getenv("CAMPAIGND_FORGERIES"); text != "" {
+		all, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n = max(1, all/40) // each takes as long as a server to start, and a request for each page
+	}
+	logs, err := filepath.Glob("../engine/drive/testdata/golden/0.[34].0/*.jsonl")
+	if err != nil || len(logs) == 0 {
+		t.Fatalf("there are no golden logs: %v", err)
+	}
+	draws := rand.New(rand.NewPCG(3, 4))
+	for _, path := range logs {
+		all, err := forgery.Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := forgery.Of(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = slices.DeleteFunc(list, func(f forgery.Forgery) bool {
+			_, err := events.Decode(f.Event)
+			return err != nil
+		})
+		for range n {
+			showForged(t, all, list[draws.IntN(len(list))])
+		}
+	}
+}
+
+// showForged serves a forged store and asks for all that is shown of it.
+func showForged(t *testing.T, all []events.Event, f forgery.Forgery) {
+	t.Helper()
+	s := newSite(t)
+	defer s.end()
+	name := all[0].Campaign
+	log, err := store.Open(filepath.Join(s.places[0], name+".campaign"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, refused := log.Append(t.Context(), name, 0, f.In(all)...)
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if refused != nil {
+		return // no log holds it
+	}
+	s.begin()
+	c := &client{t, s.url}
+	for _, path := range shown(t, c, name) {
+		if status, _, text := c.do("GET", path, "", ""); strings.Contains(string(text), "omething went wrong here") {
+			t.Errorf("%s, %s %s in event %d: %d %.400s", path, f.Path, f.What, f.At+1, status, text)
+		}
+	}
+}
