@@ -49,7 +49,7 @@ var may = []struct {
 	{"internal/notify", []string{"internal/clock", "events", "internal/computed", "internal/format", "internal/input", "internal/labfile", "internal/plaintext", "internal/view", "internal/wholefile", "projections/campaign.", "projections/space."}},
 	{"internal/forward", []string{"internal/clock", "events", "internal/labfile", "internal/plaintext"}},
 	{"internal/campaignfile", []string{"events", "internal/computed", "internal/format", "internal/formula", "internal/input", "internal/labfile", "internal/num", "internal/plaintext", "projections/space", "internal/tasks", "internal/units", "internal/registry", "policies.", "policies/next.", "projections/belief.", "internal/yamltree", "schemas"}},
-	{"internal/exchange", []string{"events", "projections/campaign.", "adapters/humans.", "internal/engine", "internal/format", "internal/problem", "internal/registry", "internal/units"}},
+	{"internal/exchange", []string{"events", "projections/campaign.", "adapters/humans.", "internal/engine", "internal/format", "internal/input", "internal/problem", "internal/registry", "internal/units"}},
 	{"internal/guess", []string{"internal/exchange", "internal/format", "internal/plaintext", "internal/problem", "internal/units", "projections/space."}},
 	{"internal/bundle", []string{"events", "internal/units", "internal/exchange", "internal/wholefile", "projections/campaign."}},
 	{"internal/registry", []string{"events", "policies.", "adapters/instruments.", "adapters/humans.", "adapters/methods."}},

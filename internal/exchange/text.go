@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/unicode"
 
+	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Text is the text of a table that a person has, whichever way it is encoded: UTF-8,
-// with or without a byte order mark; UTF-16 with one; and Windows-1252, in which a
-// German Excel writes its CSV. how says what it was read as, where that is worth a word.
+// Text is the text of a table that a person has, whichever way it is encoded: as any
+// text that people write ([input.Text]), and Windows-1252, in which a German Excel writes
+// its CSV. how says what it was read as, where that is worth a word.
 // What is no text is refused.
 func Text(table []byte) (text, how string, err error) {
 	if Workbook(string(table[:min(len(table), 8)])) {
@@ -37,19 +37,16 @@ var (
 )
 
 func decoded(table []byte) (text, how string, err error) {
-	utf16 := unicode.UTF16(unicode.BigEndian, unicode.ExpectBOM)
-	switch {
-	case bytes.HasPrefix(table, []byte{0xff, 0xfe}), bytes.HasPrefix(table, []byte{0xfe, 0xff}):
-		out, err := utf16.NewDecoder().Bytes(table)
-		if err != nil || len(table)%2 != 0 || bytes.ContainsRune(out, utf8.RuneError) {
-			return "", "", errNoText
-		}
+	out := input.Text(table)
+	switch sixteen := !bytes.HasSuffix(table, out); {
+	case sixteen && bytes.ContainsRune(out, utf8.RuneError):
+		return "", "", errNoText
+	case sixteen:
 		return string(out), "It was read as UTF-16.", nil
-	case utf8.Valid(table):
-		return strings.TrimPrefix(string(table), "\ufeff"), "", nil
+	case utf8.Valid(out):
+		return string(out), "", nil
 	}
-	out, err := charmap.Windows1252.NewDecoder().Bytes(table)
-	if err != nil || bytes.ContainsRune(out, utf8.RuneError) {
+	if out, err = charmap.Windows1252.NewDecoder().Bytes(table); err != nil || bytes.ContainsRune(out, utf8.RuneError) {
 		return "", "", errNoText
 	}
 	return string(out), "It was read as Windows-1252, in which Excel writes CSV: look at letters such as ä, µ and °.", nil
