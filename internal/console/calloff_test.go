@@ -60,7 +60,8 @@ func TestDeviceIsAborted(t *testing.T) {
 	s := serve(t, time.Hour)
 	s.lose("one")
 	s.lose("two")
-	s.begin(byHand("three", "{experiments: 2, labels: 0}", "{trust: cobol}"))
+	s.begin("name: three" + strings.Replace(space, ", unit: mL/s", "", 1) +
+		"policy: eubo\nbudget: {comparisons: 12}\nexperts: [{name: ada, terminal: {}}]\n")
 	device := ""
 	called := func(name string) (off int, status campaign.Status) {
 		c, err := s.lab.Campaign(name)
@@ -84,6 +85,6 @@ func TestDeviceIsAborted(t *testing.T) {
 		}
 	}
 	if off, status := called("three"); off != 0 || status != campaign.Running {
-		t.Errorf("three, of no device yet, has %d called off and is %s", off, status)
+		t.Errorf("three, which compares and has no device, has %d called off and is %s", off, status)
 	}
 }
