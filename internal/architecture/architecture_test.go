@@ -5,7 +5,6 @@ package architecture
 import (
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -151,44 +150,22 @@ func TestMapIsComplete(t *testing.T) {
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
 	found := make(map[string][]string)
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	for _, name := range goFiles(t, false) {
+		folder := path.Dir(name)
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, name), nil, parser.ImportsOnly)
 		if err != nil {
-			return err
-		}
-		name := d.Name()
-		if d.IsDir() {
-			_, nested := os.Stat(filepath.Join(path, "go.mod"))
-			if path != root && (strings.HasPrefix(name, ".") || name == "testdata" || nested == nil) {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
-		folder, err := filepath.Rel(root, filepath.Dir(path))
-		if err != nil {
-			return err
-		}
-		folder = filepath.ToSlash(folder)
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
+			t.Fatal(err)
 		}
 		found[folder] = append(found[folder], nil...)
 		for _, spec := range file.Imports {
 			imported, err := strconv.Unquote(spec.Path.Value)
 			if err != nil {
-				return err
+				t.Fatal(err)
 			}
 			if ours, ok := strings.CutPrefix(imported, module); ok && !slices.Contains(found[folder], ours) {
 				found[folder] = append(found[folder], ours)
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return found
 }
@@ -196,21 +173,14 @@ func packages(t *testing.T) map[string][]string {
 // Law: a test package that draws cases draws the same ones in each run, unless it is given another seed.
 func TestDrawsAreFixed(t *testing.T) {
 	draws, fixed := make(map[string]bool), make(map[string]bool)
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
+	for _, name := range goFiles(t, true) {
+		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
-		dir := filepath.Dir(path)
+		dir := path.Dir(name)
 		draws[dir] = draws[dir] || strings.Contains(string(text), `"pgregory.net/rapid"`)
 		fixed[dir] = fixed[dir] || strings.Contains(string(text), "internal/draws\"\n")
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	for dir, draws := range draws {
 		if draws && !fixed[dir] && !strings.HasSuffix(dir, "architecture") {

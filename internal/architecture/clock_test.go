@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,7 +30,7 @@ var compared = []string{
 // process, and nothing else: it has no place in an event, a document or a field Now.
 func TestOneWallClock(t *testing.T) {
 	found := 0
-	for _, path := range sources(t) {
+	for _, path := range goFiles(t, false) {
 		if strings.HasPrefix(path, "internal/clock/") {
 			continue
 		}
@@ -125,7 +124,7 @@ var readers = map[string]string{
 func TestTextIsReadInOnePlace(t *testing.T) {
 	raw := regexp.MustCompile(`\binput\.(Read|Open)\(`)
 	seen := make(map[string]bool)
-	for _, path := range sources(t) {
+	for _, path := range goFiles(t, false) {
 		text, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil {
 			t.Fatal(err)
@@ -141,34 +140,4 @@ func TestTextIsReadInOnePlace(t *testing.T) {
 			t.Errorf("%s is in the table and reads no file so", path)
 		}
 	}
-}
-
-// sources are the Go files of the module that are no tests.
-func sources(t *testing.T) (paths []string) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name := d.Name()
-		if d.IsDir() {
-			_, nested := os.Stat(filepath.Join(path, "go.mod"))
-			if path != root && (strings.HasPrefix(name, ".") || name == "testdata" || nested == nil) {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
-			relative, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
-			}
-			paths = append(paths, filepath.ToSlash(relative))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return paths
 }

@@ -39,11 +39,20 @@ func TestNoNewDialect(t *testing.T) {
 // root.
 func eachFile(t *testing.T, visit func(name, text string)) {
 	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	for _, name := range goFiles(t, false) {
+		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
-		name, err := filepath.Rel(root, path)
+		visit(name, string(text))
+	}
+}
+
+// goFiles are the paths of the Go files of the main module, from its root: its tests, or all
+// others.
+func goFiles(t *testing.T, tests bool) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -54,16 +63,15 @@ func eachFile(t *testing.T, visit func(name, text string)) {
 			}
 			return nil
 		}
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") != tests {
 			return nil
 		}
-		text, err := os.ReadFile(path)
-		if err == nil {
-			visit(filepath.ToSlash(name), string(text))
-		}
+		name, err := filepath.Rel(root, path)
+		paths = append(paths, filepath.ToSlash(name))
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return paths
 }
