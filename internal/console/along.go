@@ -3,7 +3,6 @@ package console
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -63,26 +62,9 @@ func fatesOf(def *definition.Campaign, seen *exchange.Preview, skip bool) *fates
 		}
 	}
 	for _, why := range order {
-		f.Left = append(f.Left, leftRows{why, rowsAt(lines[why])})
+		f.Left = append(f.Left, leftRows{why, format.RowsAt(lines[why])})
 	}
 	return f
-}
-
-// rowsAt says which rows those at some lines are: "2 rows (lines 4, 9)".
-func rowsAt(lines []int) string {
-	const most = 8 // that are named
-	texts := make([]string, 0, most+1)
-	for _, line := range lines[:min(len(lines), most)] {
-		texts = append(texts, fmt.Sprint(line))
-	}
-	if len(lines) > most {
-		texts = append(texts, "…")
-	}
-	word := "lines"
-	if len(lines) == 1 {
-		word = "line"
-	}
-	return fmt.Sprintf("%s (%s %s)", format.Count(len(lines), "row"), word, strings.Join(texts, ", "))
 }
 
 // takenAlong reads what the form of a new campaign takes along: the rows of a table, or the
@@ -144,23 +126,13 @@ func (c *Console) rowsOf(
 	return im.Rows, f, nil
 }
 
-// withoutWrong empties the lines of the rows that cannot be taken; the others keep their
-// numbers.
+// withoutWrong is the table without the rows that cannot be taken.
 func withoutWrong(table string, seen *exchange.Preview) string {
-	lines := strings.Split(table, "\n")
+	rows, wrong := make([]int, len(seen.Rows)), make([]bool, len(seen.Rows))
 	for i, row := range seen.Rows {
-		if row.Fate != exchange.FateWrong {
-			continue
-		}
-		end := len(lines) // a cell may hold line ends
-		if i+1 < len(seen.Rows) {
-			end = seen.Rows[i+1].Line - 1
-		}
-		for at := row.Line; at <= end; at++ {
-			lines[at-1] = ""
-		}
+		rows[i], wrong[i] = row.Line, row.Fate == exchange.FateWrong
 	}
-	return strings.Join(lines, "\n")
+	return exchange.WithoutRows(table, rows, wrong)
 }
 
 // rehearse returns the campaign of a file as it would be once it has begun.

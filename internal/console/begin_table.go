@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/guess"
 	"github.com/campaignd/campaignd/internal/problem"
 )
@@ -224,7 +225,7 @@ func broughtAlong(g *guess.Guess, chosen *choices, table string) *brought {
 		lines []int
 	}{{"to be measured yet", g.Open()}, {"without a value of a parameter", g.Torn()}} {
 		if left.lines != nil {
-			b.Left = append(b.Left, leftRows{left.why, rowsAt(left.lines)})
+			b.Left = append(b.Left, leftRows{left.why, format.RowsAt(left.lines)})
 		}
 	}
 	if g.SumHolds() && g.Sum.Keep {

@@ -458,7 +458,7 @@ func lackingIn(def *definition.Campaign, seen *exchange.Preview) (all []lacking)
 			}
 		}
 		if lines != nil {
-			all = append(all, lacking{q.Name, rowsAt(lines), len(lines) == seen.Count(exchange.FateNew)})
+			all = append(all, lacking{q.Name, format.RowsAt(lines), len(lines) == seen.Count(exchange.FateNew)})
 		}
 	}
 	return all

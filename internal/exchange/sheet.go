@@ -26,8 +26,9 @@ type Sheet struct {
 	Left []LeftLine
 	// Units are those of a second header, by the column.
 	Units map[string]string
-	// How says in which encoding the file was read, where that is worth a word.
-	How string
+	// Text is the file's text, and How says in which encoding it was read, where that is
+	// worth a word.
+	Text, How string
 
 	// Nameless are the columns without a heading, by the names that they were given.
 	Nameless []string
@@ -205,7 +206,7 @@ func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (
 		return nil, faulty(name, 0, "is empty: its first line names the columns: %s", columnNames(def, form.required))
 	}
 	o := layoutOf(lines)
-	s := &Sheet{Name: name, How: how, Left: o.left, Units: make(map[string]string)}
+	s := &Sheet{Name: name, Text: text, How: how, Left: o.left, Units: make(map[string]string)}
 	if err := s.fill(o); err != nil {
 		return nil, err
 	}
@@ -320,6 +321,22 @@ func (s *Sheet) Remarks() (remarks []string) {
 		remarks = append(remarks, fmt.Sprintf("Line %d (%s) is left out: %s.", left.Line, left.Text, left.Why))
 	}
 	return remarks
+}
+
+// WithoutRows empties the lines of some rows of a table; the others keep their numbers.
+// rows are the lines at which its rows begin: a cell may hold line ends.
+func WithoutRows(table string, rows []int, without []bool) string {
+	lines := strings.Split(table, "\n")
+	for i, line := range rows {
+		end := len(lines)
+		if i+1 < len(rows) {
+			end = rows[i+1] - 1
+		}
+		for at := line; without[i] && at <= end; at++ {
+			lines[at-1] = ""
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // DecimalComma reports whether a number of the table has a decimal comma for certain.

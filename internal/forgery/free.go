@@ -2,6 +2,8 @@ package forgery
 
 import (
 	"regexp"
+	"slices"
+	"sync"
 
 	"github.com/campaignd/campaignd/events"
 )
@@ -65,15 +67,18 @@ var Free = []Fact{
 	{`.*`, `\.time by a little`, "within what clocks differ by"},
 }
 
+// free are the expressions of [Free], each of a whole kind and a whole path.
+var free = sync.OnceValue(func() (all [][2]*regexp.Regexp) {
+	whole := func(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
+	for _, f := range Free {
+		all = append(all, [2]*regexp.Regexp{whole(f.Kinds), whole(f.Fields)})
+	}
+	return all
+})
+
 // IsFree reports whether a forgery changes nothing but such a fact.
 func IsFree(kind events.Kind, path string) bool {
-	whole := func(pattern, text string) bool {
-		return regexp.MustCompile(`^(?:` + pattern + `)$`).MatchString(text)
-	}
-	for _, f := range Free {
-		if whole(f.Kinds, string(kind)) && whole(f.Fields, path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(free(), func(f [2]*regexp.Regexp) bool {
+		return f[0].MatchString(string(kind)) && f[1].MatchString(path)
+	})
 }

@@ -108,3 +108,20 @@ func Time(t time.Time) string {
 	}
 	return t.UTC().Format(time.DateTime)
 }
+
+// RowsAt names the rows of a table by their lines, not too many: "2 rows (lines 4, 9)".
+func RowsAt(lines []int) string {
+	const most = 8 // that are named
+	names := make([]string, 0, most+1)
+	for _, line := range lines[:min(len(lines), most)] {
+		names = append(names, strconv.Itoa(line))
+	}
+	if len(lines) > most {
+		names = append(names, "…")
+	}
+	word := "lines"
+	if len(lines) == 1 {
+		word = "line"
+	}
+	return Count(len(lines), "row") + " (" + word + " " + strings.Join(names, ", ") + ")"
+}

@@ -132,23 +132,18 @@ const budget = 20
 //
 // The text that is returned is the table's, in UTF-8. Lines keep their numbers.
 func Of(name, table string) (*Guess, string, error) {
-	text, how, err := exchange.Text([]byte(table))
-	if err != nil {
-		return nil, "", err
-	}
-	if strings.TrimSpace(text) == "" {
+	if strings.TrimSpace(table) == "" {
 		return nil, "", problem.New(problem.Invalid, "there is no table").
 			With(problem.Remedy{Text: "choose a file, or paste its text"})
 	}
-	sheet, err := exchange.ReadTexts(name, strings.NewReader(text))
+	sheet, err := exchange.ReadTexts(name, strings.NewReader(table))
 	if err != nil {
 		return nil, "", err
 	}
-	g := &Guess{Name: nameOf(name), Origin: plaintext.Line(name), Rows: len(sheet.Rows), Budget: budget}
-	if how != "" {
-		g.Remarks = append(g.Remarks, how)
+	g := &Guess{
+		Name: nameOf(name), Origin: plaintext.Line(name), Rows: len(sheet.Rows), Budget: budget,
+		Remarks: sheet.Remarks(),
 	}
-	g.Remarks = append(g.Remarks, sheet.Remarks()...)
 	for _, r := range sheet.Rows {
 		g.lines = append(g.lines, row{r.Line(), r.Texts()})
 	}
@@ -166,7 +161,7 @@ func Of(name, table string) (*Guess, string, error) {
 	}
 	g.assign()
 	g.sums()
-	return g, text, nil
+	return g, sheet.Text, nil
 }
 
 // cell is what stands in a cell of a column that may hold numbers.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/campaignd/campaignd/internal/exchange"
@@ -261,6 +260,15 @@ func (g *Guess) Left() (lines []int) {
 	return lines
 }
 
+// LeftText names the rows that stay behind; "" where none does.
+func (g *Guess) LeftText() string {
+	left := g.Left()
+	if left == nil {
+		return ""
+	}
+	return format.RowsAt(left)
+}
+
 // Open are the lines of the rows that are to be measured yet: of a composition, and
 // without a value of any quantity.
 func (g *Guess) Open() (lines []int) {
@@ -287,56 +295,15 @@ func (g *Guess) torn(row int) bool {
 	return slices.ContainsFunc(g.Columns, func(c Column) bool { return c.Role.Varied() && !c.given[row] })
 }
 
-// LeftText says which rows stay behind: "2 rows (lines 4, 9)"; "" where none does.
-func (g *Guess) LeftText() string {
-	left := g.Left()
-	if len(left) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s (%s)", format.Count(len(left), "row"), g.Lines(left))
-}
-
-// Lines names lines of the table, not too many: "lines 4, 9".
-func (g *Guess) Lines(lines []int) string {
-	const most = 8 // that are named
-	names := make([]string, min(len(lines), most))
-	for i := range names {
-		names[i] = strconv.Itoa(lines[i])
-	}
-	if len(lines) > most {
-		names = append(names, "…")
-	}
-	if len(lines) == 1 {
-		return "line " + names[0]
-	}
-	return "lines " + strings.Join(names, ", ")
-}
-
 // Import gives an import its columns, and the table without the rows that are no
 // measurements, each line in its place.
 func (g *Guess) Import(im *exchange.Import, table string) string {
 	im.Columns, im.Notes, im.Ignore = g.Uses()
-	left := g.Left()
-	if len(left) == 0 {
-		return table
+	rows, left := make([]int, len(g.lines)), make([]bool, len(g.lines))
+	for k, row := range g.lines {
+		rows[k], left[k] = row.line, !g.gave(k)
 	}
-	lines := strings.Split(table, "\n")
-	for k, n := range left {
-		end := n // a cell may hold line ends
-		for _, row := range g.lines {
-			if row.line > n {
-				end = row.line - 1
-				break
-			}
-		}
-		if k == len(left)-1 && g.lines[len(g.lines)-1].line == n {
-			end = len(lines)
-		}
-		for at := n; at <= end && at <= len(lines); at++ {
-			lines[at-1] = ""
-		}
-	}
-	return strings.Join(lines, "\n")
+	return exchange.WithoutRows(table, rows, left)
 }
 
 // plain is a text that YAML reads as the same text without quotes.

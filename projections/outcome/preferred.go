@@ -37,19 +37,25 @@ func (p *Problem) Preferences(ctx context.Context, known *preference.Outcomes) (
 	if err != nil {
 		return nil, err
 	}
-	measured := p.Measured()
-	valued := slices.DeleteFunc(slices.Clone(measured), func(m Measured) bool {
+	all := p.Measured()
+	outcomes := make([][]float64, len(all))
+	var valued []int
+	for i, m := range all {
 		expected.At(m.X)
-		return !expected.Valued()
-	})
-	if len(valued) == 0 { // the first comparison says which value is missing
-		valued = measured
+		outcomes[i] = slices.Clone(expected.Mean)
+		if expected.Valued() {
+			valued = append(valued, i)
+		}
 	}
-	out.Measured = valued
-	for _, m := range out.Measured {
-		expected.At(m.X)
-		out.Outcomes = append(out.Outcomes, slices.Clone(expected.Mean))
-		out.Confident = append(out.Confident, p.Confident(predictor.At(m.X).Feasible))
+	if valued == nil { // the first comparison says which value is missing
+		for i := range all {
+			valued = append(valued, i)
+		}
+	}
+	for _, i := range valued {
+		out.Measured = append(out.Measured, all[i])
+		out.Outcomes = append(out.Outcomes, outcomes[i])
+		out.Confident = append(out.Confident, p.Confident(predictor.At(all[i].X).Feasible))
 	}
 	if out.Utility, err = known.Utility(ctx, out.Outcomes); err != nil {
 		return nil, err

@@ -88,11 +88,11 @@ New campaign.`,
 				a.remark("%s: %s. %s", c.Heading, c.Role, c.Why)
 			}
 			if open := g.Open(); len(open) > 0 {
-				a.remark("Not measured yet: %s (%s).", format.Count(len(open), "row"), g.Lines(open))
+				a.remark("Not measured yet: %s.", format.RowsAt(open))
 			}
 			if torn := g.Torn(); len(torn) > 0 {
-				a.remark("Without a value that can be read in a column that is varied: %s (%s). Mend or remove them in %s first.",
-					format.Count(len(torn), "row"), g.Lines(torn), path)
+				a.remark("Without a value that can be read in a column that is varied: %s. Mend or remove them in %s first.",
+					format.RowsAt(torn), path)
 			}
 			a.remark("Keep the file as my.yaml, and take the %s along with\n  %s",
 				format.Count(len(g.Taken()), "measurement"), importing(g, path))
