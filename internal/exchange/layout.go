@@ -106,11 +106,9 @@ func layoutOf(lines []sheetLine) *layout {
 	}
 	for len(o.rows) > 1 && o.second() {
 	}
-	end := len(o.left)
 	for len(o.rows) > 1 && o.foot(usual) {
 	}
-	slices.Reverse(o.left[end:])
-	slices.SortStableFunc(o.left, func(a, b LeftLine) int { return a.Line - b.Line })
+	slices.SortFunc(o.left, func(a, b LeftLine) int { return a.Line - b.Line })
 	return o
 }
 
@@ -198,7 +196,8 @@ func (o *layout) foot(usual int) bool {
 		case again || isNumber(c.text):
 		case summary.MatchString(c.text):
 			why = "sums up the rows"
-		case row.width() == 1 && usual > 1 && numbers && !noValue.MatchString(c.text), row.width() == 1 && usual > 2 && footnote.MatchString(c.text):
+		case row.width() > 1:
+		case usual > 1 && numbers && !noValue.MatchString(c.text), usual > 2 && footnote.MatchString(c.text):
 			why = "a remark"
 		}
 		break // it is the first text of a line that says what the line is

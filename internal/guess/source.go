@@ -235,9 +235,32 @@ func (g *Guess) Uses() (columns map[string]string, notes, ignore []string) {
 
 // Taken are the lines of the rows that have a value in one of the quantities, and in each
 // parameter: the others are no measurements, and stay behind.
-func (g *Guess) Taken() (lines []int) {
+func (g *Guess) Taken() []int { return g.rows(g.gave) }
+
+// Left are the lines of the rows that are no measurements.
+func (g *Guess) Left() []int { return g.rows(func(row int) bool { return !g.gave(row) }) }
+
+// Open are the lines of the rows that are to be measured yet: of a composition, and
+// without a value of any quantity.
+func (g *Guess) Open() []int { return g.rows(func(row int) bool { return !g.gave(row) && !g.torn(row) }) }
+
+// Torn are the lines of the rows that lack a value of a parameter, or have one that
+// cannot be read.
+func (g *Guess) Torn() []int { return g.rows(g.torn) }
+
+// LeftText names the rows that stay behind; "" where none does.
+func (g *Guess) LeftText() string {
+	left := g.Left()
+	if left == nil {
+		return ""
+	}
+	return format.RowsAt(left)
+}
+
+// rows are the lines of the rows that fit.
+func (g *Guess) rows(fits func(row int) bool) (lines []int) {
 	for k, row := range g.lines {
-		if g.gave(k) {
+		if fits(k) {
 			lines = append(lines, row.line)
 		}
 	}
@@ -250,47 +273,7 @@ func (g *Guess) gave(row int) bool {
 	return !g.torn(row) && slices.ContainsFunc(g.Columns, measured)
 }
 
-// Left are the lines of the rows that are no measurements.
-func (g *Guess) Left() (lines []int) {
-	for k, row := range g.lines {
-		if !g.gave(k) {
-			lines = append(lines, row.line)
-		}
-	}
-	return lines
-}
-
-// LeftText names the rows that stay behind; "" where none does.
-func (g *Guess) LeftText() string {
-	left := g.Left()
-	if left == nil {
-		return ""
-	}
-	return format.RowsAt(left)
-}
-
-// Open are the lines of the rows that are to be measured yet: of a composition, and
-// without a value of any quantity.
-func (g *Guess) Open() (lines []int) {
-	for k, row := range g.lines {
-		if !g.gave(k) && !g.torn(k) {
-			lines = append(lines, row.line)
-		}
-	}
-	return lines
-}
-
-// Torn are the lines of the rows that lack a value of a parameter, or have one that
-// cannot be read.
-func (g *Guess) Torn() (lines []int) {
-	for k, row := range g.lines {
-		if g.torn(k) {
-			lines = append(lines, row.line)
-		}
-	}
-	return lines
-}
-
+// torn reports whether a row lacks a value of a parameter.
 func (g *Guess) torn(row int) bool {
 	return slices.ContainsFunc(g.Columns, func(c Column) bool { return c.Role.Varied() && !c.given[row] })
 }
