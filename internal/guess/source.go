@@ -242,7 +242,9 @@ func (g *Guess) Left() []int { return g.rows(func(row int) bool { return !g.gave
 
 // Open are the lines of the rows that are to be measured yet: of a composition, and
 // without a value of any quantity.
-func (g *Guess) Open() []int { return g.rows(func(row int) bool { return !g.gave(row) && !g.torn(row) }) }
+func (g *Guess) Open() []int {
+	return g.rows(func(row int) bool { return !g.gave(row) && !g.torn(row) })
+}
 
 // Torn are the lines of the rows that lack a value of a parameter, or have one that
 // cannot be read.
