@@ -8,6 +8,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -48,6 +49,7 @@ func TestLayout(t *testing.T) {
 		{"a first row that was not measured", "T,t,y\n1,2,PENDING\n2,3,4\n3,4,5\n", "T t y; 2 3 4"},
 		{"one of names that was not measured", "ligand,y\nA,gelled\nB,4\nC,5\n", "ligand y; 2 3 4"},
 		{"one of two results without a value", "ligand,y,z\nA,n.d.,n.d.\nB,4,5\nC,5,6\n", "ligand y z; 2 3 4"},
+		{"a first row of words of which one comes again", "ligand,p,y\nA,gelled,split\nB,2,6\nC,3,split\nD,4,5\nE,6,7\n", "ligand p y; 2 3 4 5 6"},
 		{"levels by name", "level,y\nmax,3\nmin,2\nmax,4\nmin,1\n", "level y; 2 3 4 5"},
 		{"a single row", "T,y\nhigh,3\n", "T y; 2"},
 		{"a row without a result at the end", "T,t,y\n1,2,3\n2,3,5\n4,4,\n", "T t y; 2 3 4"},
@@ -56,6 +58,34 @@ func TestLayout(t *testing.T) {
 	} {
 		if got := read(c.table); got != c.want {
 			t.Errorf("%s:\n%s, want\n%s", c.what, got, c.want)
+		}
+	}
+}
+
+// Law: units below a header are those of the campaign, or the table is refused: 70 °F is no temperature in °C.
+func TestUnitsBelowTheHeader(t *testing.T) {
+	def := &definition.Campaign{
+		Parameters: []definition.Parameter{{Name: "T", Unit: "°C"}}, Objective: definition.Objective{Name: "y", Unit: "mPa·s"},
+	}
+	for units, want := range map[string]string{
+		"°C,mPa s": "", "Cel,": "", "°F,mPa s": "t.csv:2: T is in °F there, and the campaign has it in °C",
+		"°C,Pa s": "t.csv:2: y is in Pa s there, and the campaign has it in mPa·s",
+	} {
+		_, err := ReadSheet(def, "t.csv", strings.NewReader("T,y\n"+units+"\n70,1\n80,2\n"), Form{required: []string{"y"}})
+		if got := fmt.Sprint(err); got != want && !(want == "" && err == nil) {
+			t.Errorf("%s: %v, want %q", units, err, want)
+		}
+	}
+}
+
+// Law: a word says that there is no value; a number that was mistyped, and one that is infinite, are mistakes.
+func TestNoResult(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": true, "n.d.": true, "gelled": true, "<1": true, "~50": true, "≥ 3": true, "#N/A": true,
+		"1_2": false, "3 high": false, "12": false, "inf": false, "-Infinity": false,
+	} {
+		if got := noResult(text); got != want {
+			t.Errorf("%q: %t", text, got)
 		}
 	}
 }

@@ -91,6 +91,21 @@ func TestTables(t *testing.T) {
 			"a (%),b (%),c (%),x,y,result\n33.3,33.3,33.3,30,70,1\n50,30,20,40,60,2\n60,20,20,55,45,3\n",
 			"a number 33..60 %; b number 20..34 %; c number 20..34 %; x number 30..55; y number 45..70; result maximize; sum 100 of 2, 0 off",
 		},
+		{
+			"cells that repeat the unit of their column, of a parameter, too",
+			"T (°C),yield\n20 °C,31 %\n35 °C,44 %\n50,61 %\n",
+			"T number 20..50 °C; yield maximize %",
+		},
+		{
+			"a result by its heading after another one with gaps",
+			"a,b,yield\n1,,3\n2,,4\n3,5,6\n4,7,8\n",
+			"a number 1..4; b quantity; yield maximize",
+		},
+		{
+			"a row without a value of a parameter, and a range that is narrower than its steps would be",
+			"x,y,yield\n0,1,1\n1e-9,2,2\n5e-10,,3\n",
+			"x number 0..1e-09; y number 1..2; yield maximize",
+		},
 		{"tabs, as a spreadsheet copies them", "a\tb\tyield\n1,5\t2\t3\n2,5\t1\t4\n", "a number 1.5..2.5; b number 1..2; yield maximize"},
 	} {
 		g, _, err := guess.Of("the table", c.table)
@@ -109,6 +124,18 @@ func TestTables(t *testing.T) {
 		if took := take(t, g, c.table); took != nil {
 			t.Errorf("%s: %v", c.what, took)
 		}
+	}
+}
+
+// Law: a step is never wider than its range, also where a person has narrowed that.
+func TestStepsFitTheRange(t *testing.T) {
+	g, _, err := guess.Of("mine.csv", "x,y,yield\n1,2,1\n2,4,2\n3,3,3\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Columns[0].Low, g.Columns[0].High = "1", "1.5"
+	if source := g.Source(); !strings.Contains(source, `steps: {"y": 1}`) {
+		t.Errorf("the steps are others than that of y:\n%s", source)
 	}
 }
 
