@@ -44,7 +44,7 @@ func MarksOf(ctx context.Context, address string) (m Marks, err error) {
 // SetMarks sets the marks of a store that this process has open for writing. It
 // fails where the store does not have this head, and then changes nothing.
 func SetMarks(ctx context.Context, address string, s events.Store, head tlog.Tree, m Marks) error {
-	if log, ok := s.(*closing); ok {
+	if log, ok := withoutPauses(s).(*closing); ok {
 		return log.Mark(ctx, head, m)
 	}
 	// Who holds a folder is the only one who appends.

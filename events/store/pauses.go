@@ -21,6 +21,13 @@ type pausing struct{ events.Store }
 
 func withPauses(s events.Store) events.Store { return pausing{s} }
 
+func withoutPauses(s events.Store) events.Store {
+	if p, ok := s.(pausing); ok {
+		return p.Store
+	}
+	return s
+}
+
 // pause stands still for up to 60 ms, one time in six.
 func pause() {
 	if rand.IntN(6) == 0 {

@@ -570,6 +570,7 @@ func count(list []string, text string) (n int) {
 func calledOff(t *testing.T) (all []events.Event) {
 	synctest.Test(t, func(t *testing.T) {
 		device := newPipe()
+		device.hold(true) // before the first start
 		log := memlog.New()
 		a := attend(t, log, pipedCampaign(t, 7), device)
 		ask := func(r engine.Request) {
@@ -608,7 +609,7 @@ func calledOff(t *testing.T) (all []events.Event) {
 			t.Fatal("it never pauses")
 		}
 
-		device.hold(true) // it is overtaken, and its repetition withdrawn
+		// It is overtaken, and its repetition withdrawn.
 		x := latest(campaign.Unresolved)
 		resolve(engine.Resolve{Experiment: x, Resolution: events.ResolvedNotPerformed, Repeat: true, Reason: "the vial is full"})
 		device.slow = []string{"e3", "e5"}
