@@ -274,11 +274,21 @@ func (r *rabbitMQ) read(t *testing.T, got *arrivals) {
 			t.Fatal(err)
 		}
 		if !ok {
-			return
+			break
 		}
 		if msg.ContentType != "application/cloudevents+json" || msg.DeliveryMode != amqp091.Persistent {
 			t.Errorf("%+v", msg)
 		}
 		got.take(msg.MessageId, msg.Body)
+	}
+	// The queue outlives its consumers: what is published meanwhile waits for the next.
+	if _, err := channel.Consume("lab.events", "passing", true, false, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := channel.Cancel("passing", false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := channel.QueueDeclarePassive("lab.events", true, false, false, false, nil); err != nil {
+		t.Errorf("its queue is gone with a consumer: %v", err)
 	}
 }
