@@ -153,11 +153,10 @@ func DevicesOf(s *campaign.State) (names []string) {
 
 // voidBeforeAnything returns the consequence of a person's word on an unknown fate:
 // the command is called off before anything else is sent, unless it is at rest.
-// repeat is the experiment that repeats it, or "". A person at the bench
-// is not called off: they have just said what they did.
+// repeat is the experiment that repeats it, or "".
 func (c *Core) voidBeforeAnything(x *campaign.Experiment, r *Resolve, repeat string) []events.Payload {
 	switch {
-	case x.Command == "" || x.AtRest() || c.State().Definition.ByHand():
+	case !c.OwesCallOff(x):
 		return nil
 	case r.Voided != "":
 		return []events.Payload{&events.CancellationAnswered{
@@ -167,6 +166,13 @@ func (c *Core) voidBeforeAnything(x *campaign.Experiment, r *Resolve, repeat str
 	return []events.Payload{&events.CancellationOrdered{
 		Experiment: x.ID, Command: x.Command, Repeat: repeat, Reason: r.Reason,
 	}}
+}
+
+// OwesCallOff reports whether a person's word on the fate of an experiment has to call its
+// command off, too. A person at the bench is not called off: they have just said what
+// they did.
+func (c *Core) OwesCallOff(x *campaign.Experiment) bool {
+	return x.Command != "" && !x.AtRest() && !c.State().Definition.ByHand()
 }
 
 // CalledOff returns the record of a command that was called off and cannot begin

@@ -44,11 +44,17 @@ func (c *Core) resume(r *events.CampaignResumed) ([]events.Payload, error) {
 	if err := c.steerable(); err != nil {
 		return nil, err
 	}
-	// Where the instrument rests, to resume is to try it again at once.
-	if s := c.State(); s.Status != campaign.Paused && restsUntil(s, World{}).IsZero() {
-		return nil, conflict(s.Name, "the campaign is not paused")
+	if !c.Resumable() {
+		return nil, conflict(c.State().Name, "the campaign is not paused")
 	}
 	return []events.Payload{r}, nil
+}
+
+// Resumable reports whether the campaign is paused, or its instrument rests: to resume
+// is then to try it again at once.
+func (c *Core) Resumable() bool {
+	s := c.State()
+	return s.Status == campaign.Paused || !restsUntil(s, World{}).IsZero()
 }
 
 // stop takes a paused campaign too. It is for good: what is under way is

@@ -67,9 +67,30 @@ var Free = []Fact{
 	{`.*`, `\.time by a little`, "within what clocks differ by"},
 }
 
+// FreeMoves are the events that can be gone, or stand behind their successor, and nothing
+// else in a log speaks of it. Their fields are what was done ([Removed], [Exchanged]).
+var FreeMoves = []Fact{
+	{`note\.added|file\.(attached|withdrawn)`, Removed, "a note or a file: nothing follows from it"},
+	{`experiment\.started|instrument\.(stalled|answered)`, Removed, "a device may confirm a start or not, and be silent while no program waits"},
+	{`cancellation\.(ordered|answered)`, Removed, "a command that ended otherwise"},
+	{`experiment\.failed`, Removed, "the end of an experiment of an ended campaign, that may still be under way"},
+	{`campaign\.(paused|stopped)`, Removed, "a pause or a stop in which nothing else would have happened"},
+	{`model\.fitted`, Removed, "a fit that no decision read, when its program may have ended"},
+	{`note\.added|file\.attached|quantity\.arrived`, Exchanged, "the order of what was reported in one instant"},
+}
+
+// IsFreeMove reports whether a move is one of those.
+func IsFreeMove(kind events.Kind, what string) bool {
+	return slices.ContainsFunc(FreeMoves, func(f Fact) bool {
+		return f.Fields == what && whole(f.Kinds).MatchString(string(kind))
+	})
+}
+
+// whole is an expression of all of a text.
+func whole(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
+
 // free are the expressions of [Free], each of a whole kind and a whole path.
 var free = sync.OnceValue(func() (all [][2]*regexp.Regexp) {
-	whole := func(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
 	for _, f := range Free {
 		all = append(all, [2]*regexp.Regexp{whole(f.Kinds), whole(f.Fields)})
 	}

@@ -3,6 +3,7 @@ package forgery_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ func TestWhatOnlyACheckpointShows(t *testing.T) {
 	}
 	_, section, _ := strings.Cut(string(page), "## What only a checkpoint shows")
 	var want, got []string
-	for _, f := range forgery.Free {
+	for _, f := range slices.Concat(forgery.Free, forgery.FreeMoves) {
 		plain := strings.NewReplacer(`\`, "")
 		want = append(want, fmt.Sprintf("- `%s`: `%s`: %s", plain.Replace(f.Kinds), plain.Replace(f.Fields), f.Why))
 	}

@@ -227,6 +227,7 @@ func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 	if len(a.due) > 0 {
 		a.mismatch("history", "the log ends before the %s that %s led to", a.due[0].what, a.source)
 	}
+	a.checkOwed()
 	return nil
 }
 
@@ -252,6 +253,7 @@ type auditor struct {
 	// reported is the experiment of which the batch has reported a result last.
 	reported string
 	resolved *events.ExperimentResolved // that the batch has settled last; nil for none
+	owed     []string                   // experiments whose commands the batch has yet to call off
 	clock    []dated                    // of all batches
 
 	// due is what the decision or event named by source led to and the log has
@@ -361,6 +363,7 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 	ofUnmade := a.unmade != "" && a.event.Cause == a.unmade // what such a decision led to, in the same batch
 	member := called != nil || ofUnmade || a.joins(in)
 	if !member {
+		a.checkOwed()
 		a.batch, a.opening = a.event, payload
 		a.clock = append(a.clock, dated{place: a.found(in.subject(), ""), time: a.event.Time})
 	}

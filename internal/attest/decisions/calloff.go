@@ -1,6 +1,8 @@
 package decisions
 
 import (
+	"slices"
+
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -49,6 +51,20 @@ func (a *auditor) settled() string {
 	return a.resolved.Experiment
 }
 
+// checkOwed holds a batch that ends to having called off the commands that a person has
+// settled in it: without that, what they say did not happen may still begin.
+func (a *auditor) checkOwed() {
+	for _, experiment := range a.owed {
+		a.ruled(experiment, "a person settled it, and its command was not called off")
+	}
+	a.owed = nil
+}
+
+// pays notes that the command of an experiment was called off.
+func (a *auditor) pays(experiment string) {
+	a.owed = slices.DeleteFunc(a.owed, func(owed string) bool { return owed == experiment })
+}
+
 // checkCalled holds the command and the instrument that an order or an answer
 // names to those of the experiment. A person names no instrument.
 func (a *auditor) checkCalled(in *identified) {
@@ -72,6 +88,7 @@ func (a *auditor) checkOrdered(in *identified, p *events.CancellationOrdered) {
 	if x == nil {
 		return // the projections refuse it
 	}
+	a.pays(p.Experiment)
 	a.checkCalled(in)
 	if x.AtRest() {
 		a.mismatch(p.Experiment, "its command is called off, which was at rest")
@@ -98,6 +115,7 @@ func (a *auditor) checkVoid(in *identified, p *events.CancellationAnswered) {
 	if x == nil {
 		return // the projections refuse it
 	}
+	a.pays(p.Experiment)
 	a.checkCalled(in)
 	says := map[events.Voided]author{
 		events.VoidedByInstrument: byInstrument, events.VoidedByProgram: byEngine, events.VoidedByPower: byPerson,

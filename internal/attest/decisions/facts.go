@@ -37,6 +37,8 @@ var facts = map[events.Kind]func(*auditor, *identified){
 	events.KindFileAttached:    of((*auditor).checkAttached),
 	events.KindAnchorsDeclared: of((*auditor).checkAnchors),
 	events.KindRegionExcluded:  of((*auditor).checkExclusion),
+	events.KindCampaignPaused:  of((*auditor).checkPaused),
+	events.KindCampaignResumed: of((*auditor).checkResumed),
 
 	events.KindExperimentRequested:  of((*auditor).checkRequested),
 	events.KindExperimentDispatched: of((*auditor).checkDispatch),
@@ -118,6 +120,20 @@ func (a *auditor) checkAnchors(_ *identified, p *events.AnchorsDeclared) {
 func (a *auditor) checkPoints(subject string, points []definition.Point) {
 	for _, point := range points {
 		a.checkPoint(subject, a.core.State().Definition, point)
+	}
+}
+
+// checkPaused holds a pause to there being a campaign that goes on.
+func (a *auditor) checkPaused(_ *identified, _ *events.CampaignPaused) {
+	if status := a.core.State().Status; status != campaign.Running {
+		a.ruled("pause", "the campaign was %s already", status)
+	}
+}
+
+// checkResumed holds a word to go on to there being a pause, or the rest of an instrument.
+func (a *auditor) checkResumed(_ *identified, _ *events.CampaignResumed) {
+	if !a.core.Resumable() {
+		a.ruled("resume", "the campaign was not paused")
 	}
 }
 
@@ -223,7 +239,7 @@ func (a *auditor) checkStalled(in *identified, p *events.InstrumentStalled) {
 }
 
 // checkResolved holds a person's word on a fate to its own parts, and expects
-// the repetition that they asked for.
+// the repetition that they asked for and the call-off of the command.
 func (a *auditor) checkResolved(in *identified, p *events.ExperimentResolved) {
 	if !a.core.State().GoesWith(p.Resolution, p.Measurement) {
 		a.mismatch(p.Experiment, "it is resolved as %s, and its measurement does not go with that", p.Resolution)
@@ -236,6 +252,9 @@ func (a *auditor) checkResolved(in *identified, p *events.ExperimentResolved) {
 			replicate++
 		}
 		a.expect(p.Experiment, true, a.core.Retry(in.x, replicate))
+	}
+	if in.x != nil && a.core.OwesCallOff(in.x) {
+		a.owed = append(a.owed, p.Experiment)
 	}
 }
 

@@ -143,6 +143,32 @@ func (h history) try(t *testing.T, f forgery.Forgery, honest decisions.Report) {
 	}
 }
 
+// Law: an event of a log of today that is removed, doubled or exchanged with the next is found,
+// all that follows being numbered anew, unless nothing else speaks of it (forgery.FreeMoves).
+func TestMovedEventsAreFound(t *testing.T) {
+	for _, h := range golden(t) {
+		if h.earlier() {
+			continue
+		}
+		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
+			honest, _, _ := h.audit(t, h.all)
+			moves := forgery.Moves(h.all)
+			draws := rand.New(rand.NewPCG(2, uint64(len(moves))))
+			draws.Shuffle(len(moves), func(i, j int) { moves[i], moves[j] = moves[j], moves[i] })
+			for _, m := range moves[:min(forgeries(t), len(moves))] {
+				report, err, ok := h.audit(t, m.Events)
+				e := h.all[m.At]
+				found := !ok || err != nil || len(report.Mismatches) > 0 || report.OtherVersion > honest.OtherVersion
+				if found || forgery.IsFreeMove(e.Kind, m.What) {
+					continue
+				}
+				t.Errorf("event %d of %d, %s by %s, %s, is not found: %.300s", m.At+1, len(h.all), e.Kind, e.Actor, m.What, e.Data)
+			}
+		})
+	}
+}
+
 // forgeries is how many of each log are tried.
 func forgeries(t *testing.T) int {
 	text := os.Getenv("CAMPAIGND_FORGERIES")
@@ -224,4 +250,36 @@ func named(t *testing.T, name string) history {
 		t.Fatalf("there is no golden log %s", name)
 	}
 	return logs[i]
+}
+
+// Law: a campaign is paused where it went on, and resumed where it had been held back; what a
+// person settles is called off with it. All of it is said of the event that shows it.
+func TestPausesAndCallOffs(t *testing.T) {
+	h := named(t, "0.4.0/calledoff")
+	for name, c := range map[string]struct {
+		removed events.Kind
+		of      int // which one of the kind, from 0
+		says    string
+	}{
+		"paused twice":                {events.KindCampaignResumed, 1, "paused already"},
+		"resumed, and not paused":     {events.KindCampaignPaused, 1, "was not paused"},
+		"settled, and not called off": {events.KindCancellationAnswered, 1, "was not called off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := -1
+			i := slices.IndexFunc(forgery.Moves(h.all), func(m forgery.Move) bool {
+				if m.What != forgery.Removed || h.all[m.At].Kind != c.removed {
+					return false
+				}
+				n++
+				return n == c.of
+			})
+			report, err, _ := h.audit(t, forgery.Moves(h.all)[i].Events)
+			if err != nil || !slices.ContainsFunc(report.Mismatches, func(m decisions.Mismatch) bool {
+				return strings.Contains(m.Problem, c.says)
+			}) {
+				t.Errorf("%+v %v", report.Mismatches, err)
+			}
+		})
+	}
 }
