@@ -1,11 +1,9 @@
 package pebblelog
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 
@@ -206,21 +204,19 @@ func (l *Log) release() error {
 }
 
 // removeFlushed removes the write-ahead logs of a closed database whose
-// memtables had all been flushed: Pebble keeps them, to write over them, until
-// it is opened again. Only the newest is that of the memtable since, which is
-// empty. One that cannot be removed only takes room.
+// memtables had all been flushed. Pebble keeps them, to write over them, until
+// it is opened again: also the newest, that of the memtable since, which is
+// empty, stands in the file of an earlier one and takes as much room as that
+// did, after an import of 20,000 rows three times that of the tables. A log
+// that cannot be removed only takes room.
 func removeFlushed(fsys vfs.FS, dir string) {
 	names, err := fsys.List(dir)
 	if err != nil {
 		return
 	}
-	logs := slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".log") })
-	// Their names are numbers with leading zeros, and may be of different
-	// lengths.
-	slices.SortFunc(logs, func(x, y string) int {
-		return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
-	})
-	for i := range len(logs) - 1 {
-		_ = fsys.Remove(fsys.PathJoin(dir, logs[i]))
+	for _, name := range names {
+		if strings.HasSuffix(name, ".log") {
+			_ = fsys.Remove(fsys.PathJoin(dir, name))
+		}
 	}
 }

@@ -2,6 +2,7 @@ package pebblelog
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -58,5 +59,42 @@ func TestRoomOnDisk(t *testing.T) {
 		if size := onDisk(t, dir); size > 2*content+60_000 {
 			t.Errorf("closed, %d bytes of events take %d bytes of the disk", content, size)
 		}
+	}
+}
+
+// Law: a closed store takes the room of its tables, also where so much was written at once
+// that Pebble wrote over one of its logs, as where a table of measurements is imported.
+func TestRoomOfMuchAtOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	l, err := Open(dir, Options{memTableSize: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := make([]events.Event, 4000)
+	for i := range batch {
+		batch[i] = benchEvent([]byte(`{"conductivity": 12.345678, "unit": "mS/cm"}`))
+	}
+	for range 20 { // fills so many memtables that a log is surely written over
+		if _, err := l.Append(t.Context(), "campaign", events.AnySequence, batch...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tables, err := filepath.Glob(filepath.Join(dir, pebbleName, "*.sst"))
+	if err != nil || len(tables) == 0 {
+		t.Fatal("there are no tables", err)
+	}
+	room := int64(0)
+	for _, table := range tables {
+		info, err := os.Stat(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		room += info.Size()
+	}
+	if size := onDisk(t, dir); size > room+room/20+60_000 {
+		t.Errorf("closed, %d bytes of tables take %d bytes of the disk", room, size)
 	}
 }
