@@ -63,7 +63,6 @@ func (v *validator) costFormula() {
 		return
 	}
 	faults := len(v.faults)
-	ranges := make(map[string]formula.Range)
 	for _, name := range f.Names() {
 		p := v.parameter(name)
 		switch {
@@ -76,12 +75,11 @@ func (v *validator) costFormula() {
 		case len(p.Categories) > 0:
 			v.report(here, fmt.Sprintf("%s is no number", name), "leave it out of the formula")
 		}
-		ranges[name] = v.rangeOf(name)
 	}
-	if len(v.faults) > faults {
+	if v.somewhere(here, f); len(v.faults) > faults {
 		return
 	}
-	r := f.Range(ranges)
+	r := f.Range(v.rangesOf(f))
 	switch budget := v.def.Budget.Cost; {
 	case !(r.Upper > 0):
 		v.report(here, "it is never greater than 0", "correct it: a cost is what an experiment takes")

@@ -70,6 +70,7 @@ func (v *validator) follows(i int) {
 			v.report(here.To("from"), fmt.Sprintf("%s is no number", name), "leave it out of the formula")
 		}
 	}
+	v.somewhere(here.To("from"), f)
 	if q.Noise != nil || q.RelativeNoise != nil || q.Scale != "" || q.Record || q.Min != nil || q.Max != nil {
 		v.report(here, fmt.Sprintf("%s follows from the parameters, and is never measured", q.Name),
 			"leave noise, scale, record, min and max out; a bound on it stands under constraints_on_outcomes, or is worst in a trade-off")
@@ -294,7 +295,6 @@ func (v *validator) requirement(here path, require string) (measured, sound bool
 		return false, false
 	}
 	faults := len(v.faults)
-	ranges := make(map[string]formula.Range)
 	for _, name := range r.Excess().Names() {
 		of, relative := strings.CutPrefix(name, formula.Reference+".")
 		if relative && v.def.Reference.IsZero() {
@@ -302,7 +302,6 @@ func (v *validator) requirement(here path, require string) (measured, sound bool
 				"say which: reference: {experiment: e1}, or reference: {composition: {…}}")
 		}
 		measured = v.compared(here, of) && !relative || measured
-		ranges[name] = v.rangeOf(of)
 	}
 	if len(v.faults) > faults {
 		return measured, false
@@ -312,7 +311,10 @@ func (v *validator) requirement(here path, require string) (measured, sound bool
 		v.formulaFault(here, err)
 		return measured, false
 	}
-	switch possible, certain := r.Within(ranges); {
+	if v.somewhere(here, r.Excess()); len(v.faults) > faults {
+		return measured, false
+	}
+	switch possible, certain := r.Within(v.rangesOf(r.Excess())); {
 	case !possible:
 		v.report(here, "no plausible value keeps it", "correct it, or min and max of its quantities")
 	case certain:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -92,7 +93,39 @@ func (v *validator) formula() {
 	if _, err := f.Units(unitsOf(&v.def)); err != nil {
 		v.formulaFault(here, err)
 	}
+	v.somewhere(here, f)
 }
+
+// somewhere checks that a formula can be a number within the plausible values of its names.
+func (v *validator) somewhere(here path, f *formula.Formula) {
+	ranges := v.rangesOf(f)
+	for _, name := range f.Names() {
+		if q := v.def.Quantity(named(name)); q != nil && q.From != "" {
+			// Where it has no value itself, that is reported there.
+			if from, err := formula.Parse(q.From); err == nil && from.Never(v.rangesOf(from)) == nil {
+				ranges[name] = from.Range(v.rangesOf(from))
+			}
+		}
+		if ranges[name].Empty() {
+			return // bounds that are exchanged are reported where they stand
+		}
+	}
+	if err := f.Never(ranges); err != nil {
+		v.formulaFault(here, err)
+	}
+}
+
+// rangesOf are the ranges of plausible values of a formula's names.
+func (v *validator) rangesOf(f *formula.Formula) map[string]formula.Range {
+	ranges := make(map[string]formula.Range)
+	for _, name := range f.Names() {
+		ranges[name] = v.rangeOf(named(name))
+	}
+	return ranges
+}
+
+// named is the quantity or parameter that a name of a formula is of.
+func named(name string) string { return strings.TrimPrefix(name, formula.Reference+".") }
 
 // formulaFault reports what is wrong with a formula, with its column.
 func (v *validator) formulaFault(here path, err error) {

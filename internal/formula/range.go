@@ -21,7 +21,10 @@ var (
 // otherwise: x − x of x in [0, 1] is in [−1, 1]. Where an expression has no value,
 // as √−1, none is reported, and an empty range where it has none anywhere. A name
 // that is not in the map may have any value.
-func (f *Formula) Range(of map[string]Range) Range {
+func (f *Formula) Range(of map[string]Range) Range { return f.root.over(f.ranges(of)) }
+
+// ranges are those of the formula's names, in their order.
+func (f *Formula) ranges(of map[string]Range) []Range {
 	ranges := make([]Range, len(f.names))
 	for i, n := range f.names {
 		ranges[i] = everything
@@ -29,7 +32,7 @@ func (f *Formula) Range(of map[string]Range) Range {
 			ranges[i] = r
 		}
 	}
-	return f.root.over(ranges)
+	return ranges
 }
 
 // over evaluates an expression over ranges of the formula's names.
@@ -60,16 +63,36 @@ func (n *node) over(names []Range) Range {
 }
 
 // outward rounds both ends away from what is between them. Two steps cover the
-// error of the library's functions, which is below one unit in the last place.
+// error of the library's functions, which is below one unit in the last place. What
+// is infinite all over stays so: overflow is monotone.
 func outward(r Range) Range {
 	for range 2 {
-		r.Lower, r.Upper = math.Nextafter(r.Lower, math.Inf(-1)), math.Nextafter(r.Upper, math.Inf(1))
+		if !math.IsInf(r.Lower, 1) {
+			r.Lower = math.Nextafter(r.Lower, math.Inf(-1))
+		}
+		if !math.IsInf(r.Upper, -1) {
+			r.Upper = math.Nextafter(r.Upper, math.Inf(1))
+		}
 	}
 	return r
 }
 
-// widened makes a range wider by a share, less than 1, of its ends.
+// sum is the range of a sum between two ends. An end that is a NaN is of ∞ − ∞: there
+// one of the two is infinite all over, and so is every sum that has a value.
+func sum(lower, upper float64) Range {
+	if math.IsNaN(lower) {
+		lower = math.Inf(1)
+	}
+	if math.IsNaN(upper) {
+		upper = math.Inf(-1)
+	}
+	return outward(Range{lower, upper})
+}
+
+// widened makes a range wider by a share, less than 1, of its ends. An end that
+// overflowed may not have done so but for the error.
 func widened(r Range, share float64) Range {
+	r.Lower, r.Upper = min(r.Lower, math.MaxFloat64), max(r.Upper, -math.MaxFloat64)
 	return outward(Range{
 		r.Lower * (1 - math.Copysign(share, r.Lower)),
 		r.Upper * (1 + math.Copysign(share, r.Upper)),
@@ -98,19 +121,24 @@ func corners(a, b Range, f func(x, y float64) float64) Range {
 
 // overChoice is of two sides that are compared, and of two values.
 func overChoice(c comparison, of []Range) Range {
+	switch one, other := taken(c, of[0], of[1]); {
+	case one && other:
+		return union(of[2], of[3])
+	case one:
+		return of[2]
+	}
+	return of[3]
+}
+
+// taken says of two sides that have values which of two others may be taken.
+func taken(c comparison, x, y Range) (one, other bool) {
 	// What holds for the ends that make it least likely holds for all.
-	worst := c.holds(of[0].Upper, of[1].Lower)
-	best := c.holds(of[0].Lower, of[1].Upper)
+	worst := c.holds(x.Upper, y.Lower)
+	best := c.holds(x.Lower, y.Upper)
 	if c == ">" || c == ">=" {
 		worst, best = best, worst
 	}
-	switch {
-	case worst == yes:
-		return of[2]
-	case best == no:
-		return of[3]
-	}
-	return union(of[2], of[3])
+	return best != no, worst != yes
 }
 
 func overOne(op operation, x Range) Range {
@@ -143,9 +171,9 @@ func overOne(op operation, x Range) Range {
 func overTwo(op operation, x, y Range) Range {
 	switch op {
 	case add:
-		return outward(Range{x.Lower + y.Lower, x.Upper + y.Upper})
+		return sum(x.Lower+y.Lower, x.Upper+y.Upper)
 	case subtract:
-		return outward(Range{x.Lower - y.Upper, x.Upper - y.Lower})
+		return sum(x.Lower-y.Upper, x.Upper-y.Lower)
 	case minimum:
 		return Range{min(x.Lower, y.Lower), min(x.Upper, y.Upper)}
 	case maximum:
@@ -189,5 +217,8 @@ func overPower(x, y Range) Range {
 		return nothing
 	}
 	x.Lower = max(x.Lower, 0)
+	if nearer := (Range{0.99 * y.Lower, 0.99 * y.Upper}); corners(x, nearer, math.Pow).Lower == math.Inf(1) {
+		return Range{math.Inf(1), math.Inf(1)} // far beyond any error
+	}
 	return widened(corners(x, y, math.Pow), powerError(most))
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
@@ -261,6 +262,60 @@ func TestFormulaIsComputed(t *testing.T) {
 		t.Fatal(err)
 	}
 	is("e1 9, e2 12, e3 14, e4 15", "e4")
+}
+
+// Law: a campaign that an earlier version began with a formula that can never be a number is read, goes on, is
+// amended otherwise, and is audited; it takes no other formula of the kind.
+func TestFormulaThatIsNeverANumberGoesOn(t *testing.T) {
+	formula := func(text string) func(def *definition.Campaign) {
+		return func(def *definition.Campaign) {
+			def.Objective = definition.Objective{Name: text, Goal: definition.Maximize, Formula: text, Unit: "mS/cm·(mPa·s)^-0.5"}
+		}
+	}
+	def := electrolyte(t, 3, 5, unaided, func(def *definition.Campaign) {
+		def.Quantities = []definition.QuantityDef{{Name: "conductivity", Unit: "mS/cm"}, {Name: "viscosity", Unit: "mPa·s"}}
+		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+	})
+	single := def
+	single.Quantities = nil
+	simulation, err := simulated.Driver.Open(t.Context(), single, instruments.Environment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	formula("conductivity/sqrt(viscosity)/0")(&def)
+	log := memlog.New()
+	run := func(want int) {
+		t.Helper()
+		r, err := studytest.Runner(t.Context(), log, def, viscometer{simulation, new(int)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Core().State().Count(campaign.Measured); got != want {
+			t.Fatalf("%d experiments are measured, want %d", got, want)
+		}
+		coherent(t, log, r.Core())
+	}
+	run(5)
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	amend := func(change func(*definition.Campaign)) error {
+		amended := *core.State().Definition
+		change(&amended)
+		_, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:eve", Amend: &events.CampaignAmended{Definition: amended}}, core.Last())
+		return err
+	}
+	if err := amend(formula("conductivity/sqrt(viscosity)*ln(-1)")); err == nil || !strings.Contains(err.Error(), "ln(-1) is not defined at -1") {
+		t.Errorf("another formula that is never a number: %v", err)
+	}
+	if err := amend(func(def *definition.Campaign) { def.Budget.Experiments = 7 }); err != nil {
+		t.Fatal(err)
+	}
+	run(7)
 }
 
 // several is a campaign of several quantities: one is missing here and there, corrected and left
