@@ -48,6 +48,7 @@ type Database struct {
 	first    int            // of the endpoints, to be tried
 	timeline uint64         // the newest that was seen
 	cluster  string         // of the servers, empty before the first was used
+	refuses  error          // see Refuses
 	logs     map[*Log]bool
 	worker   *Worker                  // this process, nil where it is none
 	awaited  map[string]chan struct{} // by letter: there may be an answer
@@ -272,7 +273,9 @@ func withConn[T any](
 	watch.Stop()
 	d.give(c, err)
 	if err != nil {
-		return none, unavailable(err)
+		err = unavailable(err)
+		d.refused(err)
+		return none, err
 	}
 	return value, nil
 }

@@ -152,10 +152,14 @@ type lostError struct{ cause error }
 func (e *lostError) Error() string   { return e.cause.Error() }
 func (e *lostError) Unwrap() []error { return []error{events.ErrStopped, e.cause} }
 
-// Probe implements [events.Store], by a commit that a standby confirms.
+// Probe implements [events.Store], by a commit that a standby confirms; where the
+// server was full, by a write for all logs ([Database.Refuses]).
 func (l *Log) Probe() error {
 	if l.readOnly {
 		return events.ErrReadOnly
+	}
+	if err := l.db.Refuses(); err != nil {
+		return err
 	}
 	_, err := ask(l.db.life, l.db, use{fresh: true}, func(context.Context, *conn) (struct{}, error) {
 		return struct{}{}, nil

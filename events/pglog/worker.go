@@ -200,6 +200,7 @@ func (w *Worker) beat(c **conn) (err error) {
 			w.id, w.db.leaseTime, w.said)
 	}
 	if err != nil {
+		w.db.refused(unavailable(err))
 		w.said = nil
 		w.db.cut(*c)
 		*c = nil

@@ -443,8 +443,12 @@ func (l *Lab) Campaign(id string) (*Campaign, error) {
 		name, strings.Join(ids, " or ")).About(id)
 }
 
-// Troubles says, for each store that cannot be used, why not.
+// Troubles says, for each store that cannot be used, why not; before all, why the
+// database of the lab takes nothing.
 func (l *Lab) Troubles() (troubles []string) {
+	if err := l.refuses(); err != nil {
+		troubles = append(troubles, err.Error())
+	}
 	for _, s := range l.list() {
 		if err := s.failure(); err != nil {
 			troubles = append(troubles, fmt.Sprintf("%s: %v", s.base(), err))
@@ -475,7 +479,15 @@ func (l *Lab) Ready() error {
 	case l.cluster != nil && !l.cluster.sure():
 		return errors.New("the database does not answer")
 	}
-	return nil
+	return l.refuses()
+}
+
+// refuses says why the database of the lab takes nothing now, nil where it does.
+func (l *Lab) refuses() error {
+	if l.cluster == nil {
+		return nil
+	}
+	return l.cluster.db.Refuses()
 }
 
 // Changed returns a channel that is closed at the next change of any campaign.

@@ -38,6 +38,7 @@ func binaries(t testing.TB) string {
 // folder holds servers. They end with it, and it ends with this process.
 type folder struct {
 	path, bin string
+	within    []string // runs a program as root, which drops the rights itself; empty for none
 	guard     *exec.Cmd
 	life      io.Closer // the guard's input: it ends when this process does, or close
 }
@@ -117,8 +118,11 @@ func (f *folder) execute(program string, args ...string) error {
 	if err != nil {
 		return err
 	}
-	c := exec.Command(program, args...)
-	c.Dir, c.SysProcAttr = f.path, &syscall.SysProcAttr{Credential: credential}
+	command := append(append(slices.Clone(f.within), program), args...)
+	c := exec.Command(command[0], command[1:]...)
+	if c.Dir = f.path; len(f.within) == 0 {
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
+	}
 	// A file: a server outlives its starter, and would hold a pipe open.
 	out, err := os.CreateTemp("", "pgtest")
 	if err != nil {

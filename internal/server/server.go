@@ -185,6 +185,11 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 // read it.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if err := s.lab.Ready(); err != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprintf(w, "trouble: %v\n", err)
+		return
+	}
 	stores, troubled := s.lab.Health()
 	if s.gate.Accounts() != nil && s.gate.Accounts().Err() != nil {
 		stores, troubled = stores+1, troubled+1 // those of the accounts

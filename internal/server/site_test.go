@@ -11,6 +11,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -142,7 +143,7 @@ func (s *site) begin() {
 	for i, place := range s.places {
 		o := lab.Options{Folder: place, Registry: s.registry, Log: s.t.Logf}
 		guards := gate.Options{Confirm: s.confirm}
-		if s.farm() {
+		if store.InDatabase(place) {
 			o.Folder, o.Database = s.t.TempDir(), place
 		}
 		if s.accounts != nil {
