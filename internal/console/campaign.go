@@ -31,6 +31,7 @@ type campaignPage struct {
 	Path   string
 	Stands *view.Campaign
 	State  state
+	Clock  string // how the clock of the machine that runs it was set meanwhile
 	Needs  []need
 	Under  []underWay
 	Found  findings
@@ -225,7 +226,7 @@ func (c *Console) now(r *http.Request, p *campaignPage, of *lab.Campaign, log *v
 	defer cancel()
 	c.lab.Find(wait, []*lab.Campaign{of})
 	standing := of.Standing()
-	p.State = stateOf(standing)
+	p.State, p.Clock = stateOf(standing), standing.Run.Clock
 	p.Needs = needsOf(of, standing)
 	p.Can = allowedIn(standing, p.May(Run))
 	best := of.Foregone()

@@ -117,7 +117,7 @@ type mark struct {
 func markOf(c *lab.Campaign) mark {
 	m := mark{sequence: c.Sequence()}
 	s := c.Standing()
-	m.doing = fmt.Sprint(s.Here, s.Elsewhere, s.Run.Host, s.Run.PID, s.WaitingFor, s.Computing.What, s.Trouble, s.NoModel)
+	m.doing = fmt.Sprint(s.Here, s.Elsewhere, s.Run.Host, s.Run.PID, s.WaitingFor, s.Computing.What, s.Run.Clock, s.Trouble, s.NoModel)
 	return m
 }
 

@@ -41,6 +41,9 @@ type Running struct {
 	// Computing says what it has been computing for a while, and since when.
 	Computing      string    `json:"computing,omitempty"`
 	ComputingSince time.Time `json:"computing_since,omitzero"`
+	// Clock says how the clock of the machine was set since the run began, such as
+	// "set back by 1h0m0s"; empty where that was not noticed.
+	Clock string `json:"clock,omitempty"`
 }
 
 // submission is the body of POST /v1/requests.

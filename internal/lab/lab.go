@@ -42,7 +42,6 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/devices"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/equip"
@@ -188,27 +187,13 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 		l.wg.Go(l.watch)
 	}
 	l.wg.Go(l.unload)
-	l.wg.Go(func() { WatchClock(l.ctx, l.options.Log) })
+	l.wg.Go(func() {
+		WatchClock(l.ctx, func(text string) {
+			l.options.Log("%s", text)
+			l.announce()
+		})
+	})
 	return l, nil
-}
-
-// WatchClock says when the clock of this machine is set, until ctx is done: what was
-// recorded before then has another time than one would think, and people wonder.
-func WatchClock(ctx context.Context, log func(format string, args ...any)) {
-	var steps clock.Steps
-	for {
-		switch step := steps.Look(); {
-		case step > 0:
-			log("the clock of this machine was set ahead by %s", step)
-		case step < 0:
-			log("the clock of this machine was set back by %s: times that are recorded may lie ahead, and count as of now", -step)
-		}
-		select {
-		case <-time.After(clock.Pause(time.Hour)):
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // begun takes over what an earlier version has left in the folder, or joins the

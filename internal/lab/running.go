@@ -42,6 +42,7 @@ type Run struct {
 	meter  *meter
 	seen   *seen // nil where nothing is to be remembered of the store
 	since  time.Time
+	began  time.Time // since, by time itself
 	close  sync.Once
 
 	started chan struct{}   // closed once requests can be taken
@@ -59,7 +60,7 @@ type Run struct {
 func (h *Local) Start(
 	ctx context.Context, name string, equipment *equip.Equipment, hooks Hooks,
 ) (*Run, error) {
-	c := &Run{store: h, hooks: hooks, since: clock.Now(), started: make(chan struct{})}
+	c := &Run{store: h, hooks: hooks, since: clock.Now(), began: time.Now(), started: make(chan struct{})}
 	c.over, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	var err error
 	if equipment.Devices, err = h.queue(name); err != nil {
@@ -206,6 +207,7 @@ func (c *Run) status() control.Running {
 		Remedies:       c.wait.Remedies,
 		Computing:      c.computing.What,
 		ComputingSince: c.computing.Since,
+		Clock:          clockSetSince(c.began),
 	}
 }
 

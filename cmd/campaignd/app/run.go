@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -409,6 +410,11 @@ func (r *running) drive(ctx context.Context) error {
 		feed.close(last)
 	}()
 	r.display.stands(view.CampaignOf(c.Core(), r.shown, ""))
+	watching, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { lab.WatchClock(watching, r.warn) })
+	defer watch.Wait()
+	defer stop()
 	return c.Run(ctx)
 }
 

@@ -85,6 +85,9 @@ func runningText(run *lab.Running, now time.Time, about commands) string {
 	case run.Computing != "":
 		text += ", " + view.Computing(run.Computing, run.ComputingSince, now)
 	}
+	if run.Clock != "" {
+		text += "; the clock of its machine was " + run.Clock + " meanwhile"
+	}
 	return text
 }
 

@@ -34,6 +34,7 @@ type Listed struct {
 	Unresolved []string `json:"unresolved" doc:"Experiments whose fate is unknown."`
 	WaitingFor string   `json:"waiting_for,omitempty"`
 	Computing  string   `json:"computing,omitempty"`
+	Clock      string   `json:"clock,omitempty" doc:"How the clock of the machine that runs it was set meanwhile, such as: set back by 1h0m0s."`
 	// Trouble is why the campaign is not run.
 	Trouble string `json:"trouble,omitempty" doc:"Why it is not run, though it was started."`
 	PID     int    `json:"pid,omitempty" doc:"The process that runs it; absent where none does."`
@@ -67,6 +68,7 @@ func listed(c *lab.Campaign) Listed {
 		Unresolved: append([]string{}, s.Unresolved...),
 		WaitingFor: s.WaitingFor,
 		Computing:  s.Computing.What,
+		Clock:      s.Run.Clock,
 		PID:        s.Run.PID,
 		Host:       s.Run.Host,
 		Store:      c.Store(),
