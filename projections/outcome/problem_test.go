@@ -118,6 +118,22 @@ func TestStandingByHand(t *testing.T) {
 	}
 }
 
+// Law: what is compared is expected as it was measured, where that is without noise, and by its formula, in
+// whatever order a file names the two.
+func TestComparedByHand(t *testing.T) {
+	for _, over := range [][]string{{"price", "a", "b"}, {"a", "price", "b"}} {
+		p := problem(t, view(t, "experts: [{name: ada, terminal: {}}]\nobjective: {preference: {over: ["+strings.Join(over, ", ")+"]}}", 1e-6))
+		compared := p.NewCompared(slices.Repeat([]events.OutcomeScale{{Spread: 1}}, len(over)))
+		compared.At([]float64{0.5, 1, 0}) // x is 1
+		want := map[string]float64{"price": 1, "a": 5, "b": 4}
+		for j, name := range over {
+			if math.Abs(compared.Mean[j]-want[name]) > 1e-3 {
+				t.Errorf("of %v %s is expected to be %v, want %v", over, name, compared.Mean[j], want[name])
+			}
+		}
+	}
+}
+
 // Law: where nothing keeps a bound against an objective's direction, there is an improvement still, whose greatest value
 // is where the bound is kept; and where an objective follows from the parameters and has no value, there is none, and no
 // fault.
