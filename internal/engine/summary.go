@@ -330,7 +330,7 @@ func (c *Core) bestMeasured() *Best {
 	}
 	var best *Best
 	for x, value := range s.Compared() {
-		judged := s.Judge(x)
+		judged := campaign.Judged{Value: value.Value, Keeps: s.Keeps(x)}
 		if best == nil || judged.Before(campaign.Judged{Value: best.Value, Keeps: best.Keeps}, sought) {
 			best = &Best{
 				Parameters: x.Measurement.Actual, Value: value.Value, SD: value.SD, Unit: sought.Unit,

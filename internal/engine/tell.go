@@ -333,7 +333,7 @@ func (c *Core) MeasuredAs(x *campaign.Experiment) (ids []string) {
 
 // runsOf are the experiments of a composition that were not called off.
 func (c *Core) runsOf(point definition.Point) (runs []*campaign.Experiment) {
-	key, err := c.space.Key(point)
+	same, err := c.space.Like(point)
 	if err != nil {
 		return nil
 	}
@@ -343,7 +343,7 @@ func (c *Core) runsOf(point definition.Point) (runs []*campaign.Experiment) {
 		if x.Status.CalledOff() {
 			continue
 		}
-		if other, err := c.space.Key(x.Parameters); err == nil && other == key {
+		if same, err := same(x.Parameters); err == nil && same {
 			runs = append(runs, x)
 		}
 	}

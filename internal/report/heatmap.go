@@ -31,7 +31,9 @@ type heat struct {
 // interpolation nothing: 41 × 41 nodes are enough for models as smooth as
 // these, and an image of 246 pixels, six to a node, does not look blocky.
 const (
-	heatNodes  = 41  // posterior evaluations along each side
+	heatNodes  = 41 // posterior evaluations along each side,
+	fewNodes   = 25 // and that many past manyAtNode measurements, where each takes long
+	manyAtNode = 400
 	heatPixels = 246 // pixels along each side, interpolated between nodes
 )
 
@@ -85,12 +87,15 @@ func (h *history) heat() (out heat, ok bool, err error) {
 
 // heatOver evaluates the model at the nodes of a grid over parameters i and j.
 // best is a point of the encoded space; first and second are the directions in
-// it that move i and j, each with what must give way. It costs heatNodes²
-// predictions, each quadratic in the number of observations.
+// it that move i and j, each with what must give way. It costs a prediction a node,
+// each quadratic in the number of observations.
 func (h *history) heatOver(
 	f *diagnose.Frame, best []float64, i, j int, how diagnose.Exchange, first, second []float64,
 ) heat {
 	out := heat{i: i, j: j, how: how, n: heatNodes, best: [2]float64{f.Value(i, best), f.Value(j, best)}}
+	if len(h.model.Observations) > manyAtNode {
+		out.n = fewNodes
+	}
 	out.at = func(u, v float64) []float64 {
 		return diagnose.Along(diagnose.Along(best, first, u-best[f.Coordinate(i)]), second,
 			v-best[f.Coordinate(j)])

@@ -93,9 +93,22 @@ type Campaign struct {
 // which an amendment replaces.
 func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 	s := core.State()
+	c := Standing(core, waitingFor)
+	c.Summary = core.Counts()
+	shown.Fill(&c.Summary)
+	c.Values = make([]campaign.Judged, 0, c.Simulated+c.Real)
+	for x, value := range s.Compared() {
+		c.Values = append(c.Values, campaign.Judged{Value: value.Value, Keeps: s.Keeps(x)})
+	}
+	return c
+}
+
+// Standing is [CampaignOf] without its summary and its values, for who shows neither: they
+// take a look at each measurement, after each event of a campaign of thousands.
+func Standing(core *engine.Core, waitingFor string) Campaign {
+	s := core.State()
 	def := s.Definition
 	c := Campaign{
-		Summary:    core.Counts(),
 		Instance:   s.Instance,
 		Status:     s.Status,
 		Reason:     s.Reason,
@@ -114,7 +127,6 @@ func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 		Valueless:  s.Valueless(),
 		WaitingFor: waitingFor,
 	}
-	shown.Fill(&c.Summary)
 	if !def.Measures() {
 		c.Budget = def.Budget.Comparisons
 	}
@@ -127,9 +139,6 @@ func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 	if x := s.Experiment(s.Contradicted); x != nil {
 		contradicted := *x
 		c.Contradicted = &contradicted
-	}
-	for x := range s.Compared() {
-		c.Values = append(c.Values, s.Judge(x))
 	}
 	for i := range s.Questions {
 		c.ask(&s.Questions[i])

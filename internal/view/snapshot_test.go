@@ -223,6 +223,11 @@ func sameForAllOf(
 	if got, want := inJSON(t, r.Stands()), inJSON(t, view.CampaignOf(want, view.Shown{}, "")); got != want {
 		t.Errorf("%s: it stands as\n%s\nand a fold as\n%s", what, got, want)
 	}
+	whole := r.Stands()
+	whole.Summary, whole.Values = engine.Summary{}, nil
+	if got, want := inJSON(t, view.Standing(want, "")), inJSON(t, whole); got != want {
+		t.Errorf("%s: without its summary and values it stands as\n%s\nnot as\n%s", what, got, want)
+	}
 	for _, at := range []events.Sequence{last / 3, last} {
 		got, err := r.At(t.Context(), s, at)
 		if err != nil {

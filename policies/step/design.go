@@ -29,7 +29,7 @@ type Drawn struct {
 	space  *space.Space // that the points are of
 	kind   string
 	points []definition.Point
-	keys   []string
+	same   []space.Like // whether a composition is that point
 }
 
 // Design takes the next point of a space-filling design, DesignSobol or
@@ -39,16 +39,32 @@ type Drawn struct {
 func (k *Drawn) Design(
 	def *definition.Campaign, v policies.View, d policies.Decision, kind, remark string,
 ) (policies.Decision, error) {
-	points, named, err := k.of(def, v, kind)
+	points, same, err := k.of(def, v, kind)
 	if err != nil {
 		return d, err
 	}
-	tried, err := keys(v, func(x *campaign.Experiment) bool { return !x.Status.CalledOff() })
-	if err != nil {
-		return d, err
+	// The experiments mostly come in the order of the design: that of the next point is
+	// looked for behind that of the one before.
+	experiments, behind := v.Campaign.Experiments, 0
+	tried := func(same space.Like) (bool, error) {
+		for j := range experiments {
+			at := (behind + j) % len(experiments)
+			if experiments[at].Status.CalledOff() {
+				continue
+			}
+			if is, err := same(experiments[at].Parameters); is || err != nil {
+				behind = at + 1
+				return is, err
+			}
+		}
+		return false, nil
 	}
-	for i, key := range named {
-		if tried[key] {
+	for i := range points {
+		is, err := tried(same[i])
+		if err != nil {
+			return d, err
+		}
+		if is {
 			continue
 		}
 		d.Candidates = []events.Candidate{{Name: policies.Design, Parameters: maps.Clone(points[i])}}
@@ -61,14 +77,14 @@ func (k *Drawn) Design(
 	return exhausted(d), nil
 }
 
-// of returns the points of the design of a definition, and their keys, in order.
+// of returns the points of the design of a definition, in order, with what tells each.
 func (k *Drawn) of(
 	def *definition.Campaign, v policies.View, kind string,
-) ([]definition.Point, []string, error) {
+) ([]definition.Point, []space.Like, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.space == v.Space && k.kind == kind && k.space != nil {
-		return k.points, k.keys, nil
+		return k.points, k.same, nil
 	}
 	ways, err := waysOf(v)
 	if err != nil {
@@ -82,14 +98,14 @@ func (k *Drawn) of(
 	if err != nil {
 		return nil, nil, err
 	}
-	keys := make([]string, len(points))
+	same := make([]space.Like, len(points))
 	for i, point := range points {
-		if keys[i], err = v.Space.Key(point); err != nil {
+		if same[i], err = v.Space.Like(point); err != nil {
 			return nil, nil, err
 		}
 	}
-	k.space, k.kind, k.points, k.keys = v.Space, kind, points, keys
-	return points, keys, nil
+	k.space, k.kind, k.points, k.same = v.Space, kind, points, same
+	return points, same, nil
 }
 
 // Unusable is the remark of a design that is taken because a model cannot be

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -242,6 +243,7 @@ func TestDesignSkipsWhatWasTried(t *testing.T) {
 			}
 			state.Experiments[len(state.Experiments)-1].Status = campaign.Failed
 		}
+		slices.Reverse(state.Experiments) // in whichever order they were tried
 		if d, err := Design(s.Def, s.View, policies.Decision{}, kind, ""); err != nil || d.Rule != policies.RuleExhausted || d.Completed.Reason != events.CompletedExhausted {
 			t.Errorf("%s: when all was tried it is to %s by %q, %v", kind, d.Action, d.Rule, err)
 		}

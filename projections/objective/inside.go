@@ -27,7 +27,7 @@ func (m *Model) Inside(ctx context.Context, seed uint64) (*Model, error) {
 	p := *m.of
 	p.state.Observations = slices.DeleteFunc(slices.Clone(m.Observations), p.isLeftOut)
 	p.model = nil
-	if len(p.included()) < LeastObservations {
+	if p.Observed() < LeastObservations {
 		return nil, nil
 	}
 	fit, err := p.FitObjective(ctx, seed)

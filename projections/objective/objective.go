@@ -307,13 +307,21 @@ func (p *Projection) correctOutcome(d *events.ExperimentCorrected) {
 // included returns the observations the model learns from. Without a result among
 // them there is none: nothing could be compared with what is expected.
 func (p *Projection) included() []Observation {
-	kept := make([]Observation, 0, len(p.state.Observations))
-	kept = append(kept, p.filtered(func(o Observation) bool { return !o.Excluded && !p.withheld(o) })...)
-	if !slices.ContainsFunc(kept, func(o Observation) bool { return !o.Failed }) {
-		return kept[:0]
+	n := p.Observed()
+	if n == 0 {
+		return nil
+	}
+	kept := make([]Observation, 0, n)
+	for i := range p.state.Observations {
+		if o := &p.state.Observations[i]; p.includes(o) {
+			kept = append(kept, *o)
+		}
 	}
 	return kept
 }
+
+// includes reports whether an observation is one of those that the model learns from.
+func (p *Projection) includes(o *Observation) bool { return !o.Excluded && !p.withheld(o) }
 
 // refitEvery is the number of observations up to which each change calls for a
 // fit; with n observations ⌈n/refitEvery⌉ changes do. Hyperparameters learned
@@ -327,7 +335,7 @@ const LeastObservations = 2
 // them have changed since the last fit. In between, the model holds every
 // observation under the last fit's hyperparameters.
 func (p *Projection) Stale() bool {
-	n := len(p.included())
+	n := p.Observed()
 	if n < LeastObservations {
 		return false
 	}
@@ -335,8 +343,21 @@ func (p *Projection) Stale() bool {
 	return changes*refitEvery >= n || changes > 0 && p.state.Fit == nil
 }
 
-// Observed counts the observations that the model learns from.
-func (p *Projection) Observed() int { return len(p.included()) }
+// Observed counts the observations that the model learns from. It is asked after each
+// event, and so copies none.
+func (p *Projection) Observed() (n int) {
+	result := false
+	for i := range p.state.Observations {
+		if o := &p.state.Observations[i]; p.includes(o) {
+			n++
+			result = result || !o.Failed
+		}
+	}
+	if !result {
+		return 0
+	}
+	return n
+}
 
 // Revision counts the changes of the observations.
 func (p *Projection) Revision() int { return p.state.Revision }

@@ -149,14 +149,13 @@ func (p *Projection) Replicates(o Observation) []Observation {
 	}
 	return p.filtered(func(other Observation) bool {
 		key, err := p.space.Key(other.Point)
-		return err == nil && key == own && other.Experiment != o.Experiment && !other.Excluded &&
-			!p.withheld(other)
+		return err == nil && key == own && other.Experiment != o.Experiment && p.includes(&other)
 	})
 }
 
 // few reports whether there are few enough observations to fit them again
 // without one.
-func (p *Projection) few() bool { return len(p.included()) <= reviewFactor*p.MinCompositions() }
+func (p *Projection) few() bool { return p.Observed() <= reviewFactor*p.MinCompositions() }
 
 // standard is that of the last fit.
 func (p *Projection) standard() standard {
@@ -313,6 +312,6 @@ func (p *Projection) flag(d *events.MeasurementFlagged) {
 
 // withheld reports whether an observation is kept out of the model for now: it
 // is in doubt, and the campaign repeats what is.
-func (p *Projection) withheld(o Observation) bool {
+func (p *Projection) withheld(o *Observation) bool {
 	return o.Suspect && p.state.Definition.Outliers.Action == definition.OutlierRepeat
 }

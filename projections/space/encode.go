@@ -110,10 +110,49 @@ func (s *Space) Key(p definition.Point) (string, error) {
 func key(x []float64) string {
 	var b []byte
 	for _, v := range x {
-		b = strconv.AppendInt(b, int64(math.Round(v*1e9)), 36)
+		b = strconv.AppendInt(b, billionths(v), 36)
 		b = append(b, ' ')
 	}
 	return string(b)
+}
+
+// billionths is a coordinate as it counts in a key.
+func billionths(v float64) int64 { return int64(math.Round(v * 1e9)) }
+
+// Like tells whether a composition is that which it was made of.
+type Like func(other definition.Point) (bool, error)
+
+// Like returns what tells whether another composition has the same key, without a key for
+// each: where every decision compares all experiments before it, that is most of the
+// decision. Errors are those of Encode; another one is not looked at beyond what differs.
+func (s *Space) Like(p definition.Point) (Like, error) {
+	want, err := s.Encode(p)
+	if err != nil {
+		return nil, err
+	}
+	return func(other definition.Point) (bool, error) {
+		for i := range s.axes {
+			a := &s.axes[i]
+			v, err := a.value(other)
+			if err != nil {
+				return false, err
+			}
+			if a.categorical() {
+				for j, code := range a.codes[a.category(v.Name())] {
+					if billionths(code) != billionths(want[a.at+j]) {
+						return false, nil
+					}
+				}
+				continue
+			}
+			number, _ := v.Float()
+			if billionths(a.encode(number)) != billionths(want[a.at]) {
+				return false, nil
+			}
+		}
+		err := s.unknown(other)
+		return err == nil, err
+	}, nil
 }
 
 // checkDim panics on a point of another space: a mistake of the program.

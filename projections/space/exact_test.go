@@ -3,6 +3,7 @@ package space
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -599,10 +600,17 @@ func TestKeysTellCompositionsApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	like, err := s.Like(ab(50, 0.5))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for off, same := range map[float64]bool{1e-11: true, 3e-10: true, 2e-9: false, 1e-6: false} {
 		for _, p := range []definition.Point{ab(50+100*off, 0.5), ab(50, 0.5-off)} {
 			if key, err := s.Key(p); err != nil || (key == own) != same {
 				t.Errorf("off by %g: the same key %v, %v", off, key == own, err)
+			}
+			if alike, err := like(p); err != nil || alike != same {
+				t.Errorf("off by %g: alike %v, %v", off, alike, err)
 			}
 		}
 	}
@@ -612,6 +620,39 @@ func TestKeysTellCompositionsApart(t *testing.T) {
 	if one == other {
 		t.Error("coordinates run into each other")
 	}
+}
+
+// Law: a composition is like another one where their keys are equal, in spaces of every
+// shape, and like none of another space.
+func TestLikeIsTheSameKey(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := open(t, definitions().Draw(t, "definition"))
+		sample, err := s.Sample(4, rapid.Uint64().Draw(t, "seed"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// One parameter of another composition makes neighbors that differ in it alone.
+		name := rapid.SampledFrom(s.Parameters()).Draw(t, "parameter")
+		neighbor, larger := maps.Clone(sample[0]), maps.Clone(sample[0])
+		neighbor[name] = sample[1][name]
+		larger["of another space"] = definition.Number(1)
+		smaller := maps.Clone(sample[0])
+		delete(smaller, name)
+		like, err := s.Like(sample[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := s.Key(sample[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range append(sample, neighbor, larger, smaller) {
+			key, err := s.Key(p)
+			if alike, _ := like(p); alike != (err == nil && key == own) {
+				t.Errorf("%v is like %v: %v", p, sample[0], alike)
+			}
+		}
+	})
 }
 
 // Law: no composition that may be measured is nearer than the one that is snapped to,

@@ -368,9 +368,12 @@ func (r *running) hooks() lab.Hooks {
 	}
 }
 
-// stands is where the campaign stands while it runs. Where no decision reads a model, none
-// is fitted on the way.
+// stands is where the campaign stands while it runs, as far as the display shows it. Where
+// no decision reads a model, none is fitted on the way.
 func (r *running) stands(core *engine.Core, waits string) view.Campaign {
+	if _, lines := r.display.(*plain); lines {
+		return view.Standing(core, waits)
+	}
 	now := view.CampaignOf(core, r.shown, waits)
 	if now.NoModel == engine.BeingWorkedOut && !core.ReadsModel() {
 		now.NoModel = "is worked out at the end"
@@ -409,7 +412,7 @@ func (r *running) drive(ctx context.Context) error {
 		last, _ := r.local.Log().LastSequence(lasting, r.target.campaign)
 		feed.close(last)
 	}()
-	r.display.stands(view.CampaignOf(c.Core(), r.shown, ""))
+	r.display.stands(r.stands(c.Core(), ""))
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { lab.WatchClock(watching, r.warn) })

@@ -19,27 +19,26 @@ type Predictor struct {
 
 // NewPredictor returns a workspace for predictions.
 func (g *GP) NewPredictor() *Predictor {
-	p := &Predictor{g: g, outputScale: g.hyper.OutputScale}
-	p.resize()
-	return p
+	return &Predictor{g: g, outputScale: g.hyper.OutputScale}
 }
 
+// resize makes room for a mean and a variance, slope for their gradients too: those take
+// d times as much, and who asks about one point has a workspace for that alone.
 func (p *Predictor) resize() {
-	n, d := len(p.g.basis), p.g.Dim()
-	if len(p.k) == n {
-		return
+	p.k, p.v = sized(p.k, len(p.g.basis)), sized(p.v, len(p.g.basis))
+}
+
+func (p *Predictor) slope() {
+	p.resize()
+	p.beta, p.dk = sized(p.beta, len(p.k)), sized(p.dk, len(p.k)*p.g.Dim())
+}
+
+// sized is a slice of length n, with room to grow where it has grown before.
+func sized(s []float64, n int) []float64 {
+	if cap(s) >= n {
+		return s[:n]
 	}
-	if cap(p.k) < n {
-		c := n + n/2
-		p.k = make([]float64, c)
-		p.v = make([]float64, c)
-		p.beta = make([]float64, c)
-		p.dk = make([]float64, c*d)
-	}
-	p.k = p.k[:n]
-	p.v = p.v[:n]
-	p.beta = p.beta[:n]
-	p.dk = p.dk[:n*d]
+	return make([]float64, n, n+min(len(s), n/2))
 }
 
 // Posterior returns the posterior mean and standard deviation of f(x), noise
@@ -69,7 +68,7 @@ func (p *Predictor) Mean(x []float64) float64 {
 // rounding it has no derivative, and dsd is 0.
 func (p *Predictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
 	g := p.g
-	p.resize()
+	p.slope()
 	d := g.Dim()
 	if len(dmean) != d || len(dsd) != d {
 		panic("gp: gradients have one entry per dimension")
