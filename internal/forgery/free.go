@@ -75,8 +75,9 @@ var FreeMoves = []Fact{
 	{`cancellation\.(ordered|answered)`, Removed, "a command that ended otherwise"},
 	{`experiment\.failed`, Removed, "the end of an experiment of an ended campaign, that may still be under way"},
 	{`campaign\.(paused|stopped)`, Removed, "a pause or a stop in which nothing else would have happened"},
+	{`question\.(answered|superseded|expired)`, Removed, "an answer, or the end of a question, on which no decision depended"},
 	{`model\.fitted`, Removed, "a fit that no decision read, when its program may have ended"},
-	{`note\.added|file\.attached|quantity\.arrived`, Exchanged, "the order of what was reported in one instant"},
+	{`note\.added|file\.attached|quantity\.arrived|question\.answered`, Exchanged, "the order of what was reported in one instant"},
 }
 
 // IsFreeMove reports whether a move is one of those.
