@@ -50,8 +50,15 @@ func TestTheEndOfSendingIsSaid(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	sound := bus.New(memlog.New(), bus.Config{})
+	log := memlog.New()
+	if _, err := log.Append(t.Context(), "bread", 0, events.Event{Kind: "test.noted", Version: 1, Data: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	sound := bus.New(log, bus.Config{})
 	f.Serve(ctx, "bench", sound)
+	if s := f.Status()[0]; s.Behind != 0 {
+		t.Errorf("of a store that is not served any more it says %+v", s)
+	}
 	for _, b := range []*bus.Bus{broken, sound} {
 		if err := b.Close(); err != nil && b == sound {
 			t.Error(err)

@@ -358,7 +358,7 @@ func (w *world) status() string {
 		for _, t := range s.Targets {
 			fmt.Fprintf(&b, " %s waiting=%d", t.Address, t.Waiting)
 			if t.Error != "" {
-				fmt.Fprintf(&b, " error=%q again=%s", t.Error, t.Again.Format("15:04:05"))
+				fmt.Fprintf(&b, " error=%q failed=%s again=%s", t.Error, t.Failed.Format("15:04:05"), t.Again.Format("15:04:05"))
 			}
 		}
 		b.WriteByte('\n')
