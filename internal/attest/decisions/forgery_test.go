@@ -205,9 +205,20 @@ func TestMismatchesAreInTheOrderOfTheLog(t *testing.T) {
 // Law: who reported what a person says can be in the log, and is the same for all that was
 // recorded with it; of the engine, an instrument, a program and a simulated expert it cannot.
 // A person's next request has a time of its own. A payload is in the version that says what
-// it says. All of it is said of the event that was changed.
-func TestAccountsInstantsAndVersions(t *testing.T) {
-	people, unfit := named(t, "0.4.0/people"), named(t, "0.4.0/unfit")
+// it says. What an event says goes with what was asked, measured and handed out. All of it is
+// said of the event that was changed.
+func TestRulesOfEvents(t *testing.T) {
+	people, unfit, several := named(t, "0.4.0/people"), named(t, "0.4.0/unfit"), named(t, "0.4.0/several")
+	programs, calledOff := named(t, "0.4.0/programs"), named(t, "0.4.0/calledoff")
+	files, awaiting := named(t, "0.4.0/files"), named(t, "0.4.0/awaiting")
+	says := func(old, new string) func(*events.Event) {
+		return func(e *events.Event) {
+			if !strings.Contains(string(e.Data), old) {
+				t.Fatalf("%s does not say %s: %s", e.Kind, old, e.Data)
+			}
+			e.Data = []byte(strings.Replace(string(e.Data), old, new, 1))
+		}
+	}
 	at := func(h history, kind events.Kind) int {
 		return slices.IndexFunc(h.all, func(e events.Event) bool { return e.Kind == kind })
 	}
@@ -225,7 +236,17 @@ func TestAccountsInstantsAndVersions(t *testing.T) {
 		"another person in a request":         {unfit, told, func(e *events.Event) { e.Actor = "person:mallory" }, "the time of the event before it"},
 		"an earlier version":                  {people, at(people, events.KindDecisionMade), func(e *events.Event) { e.Version = 1 }, "is of version 2"},
 		"an earlier version of the beginning": {people, 0, func(e *events.Event) { e.Version = 1 }, "is of version 2"},
-		"a version that there is not yet":     {people, at(people, events.KindNoteAdded), func(e *events.Event) { e.Version = 2 }, ""},
+		"another method":                      {programs, at(programs, events.KindMethodAnswered), func(e *events.Event) { e.Actor = "method:another" }, "it is an answer of"},
+		"an attempt that was not asked for":   {programs, at(programs, events.KindMethodAnswered), says(`"attempt":1`, `"attempt":2`), "was to be asked"},
+		"another instrument":                  {files, at(files, events.KindExperimentMeasured), func(e *events.Event) { e.Actor = "instrument:another" }, "was handed to"},
+		"a call-off of what is at rest":       {calledOff, 24, func(e *events.Event) { says(`"e4"`, `"e1"`)(e); says("/e4", "/e1")(e) }, "which was at rest"},
+		"a device that is lost while the campaign rests": {calledOff, 51, func(e *events.Event) {
+			e.Kind, e.Actor, e.Account = events.KindCampaignPaused, "engine", ""
+			says(`{`, `{"device":"pump-7",`)(e)
+		}, "nothing before it calls for it"},
+		"another reason why a value was unusable": {awaiting, 31, says("capacity is in Ah", "capacity is in h"), "for another reason"},
+		"a correction of another quantity":        {several, at(several, events.KindMeasurementCorrected), says(`"new":{"name":"viscosity"`, `"new":{"name":"conductivity"`), "a value of"},
+		"a version that there is not yet":         {people, at(people, events.KindNoteAdded), func(e *events.Event) { e.Version = 2 }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			forged := slices.Clone(c.of.all)
