@@ -25,7 +25,10 @@ def measure(p):  # the only place that acts; any other exception is unknown: nob
     return {"actual": p, "objective": {"name": "conductivity", "value": value, "unit": "mS/cm"}}
 
 path = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "instrument.ledger")
-if not os.path.exists(path): print("a new ledger begins:", path, "- what was done before is not known here", file=sys.stderr)
+# What a ledger does not know has not begun: say so where its disk keeps what was synced, it is the only one of the device,
+# and nobody deletes it or puts an older copy back. Of one that begins now nobody can say it.
+durable = {"ledger": "durable"} if os.path.exists(path) else {}
+if not durable: print("a new ledger begins:", path, "- what was done before is not known here", file=sys.stderr)
 ledger = open(path, "a+")
 folder = os.open(os.path.dirname(path), os.O_RDONLY); os.fsync(folder); os.close(folder)  # its name is on disk, too
 
@@ -42,8 +45,8 @@ def read(wait):  # all that was begun: its parameters and its outcome; alone: no
         x.update({"outcome": entry} if entry and "status" in entry else entry or {})
     return known, alone
 
-def keep(command, entry):  # on disk when it returns
-    ledger.write(json.dumps([command, entry], allow_nan=False) + "\n"); ledger.flush(); os.fsync(ledger.fileno())
+def keep(command, *entries):  # on disk when it returns, all of them or none if it is killed
+    ledger.write("".join(json.dumps([command, e], allow_nan=False) + "\n" for e in entries)); ledger.flush(); os.fsync(ledger.fileno())
 
 def perform(c):
     try:
@@ -58,7 +61,7 @@ def perform(c):
 
 for line in sys.stdin:  # ends when campaignd does
     q = json.loads(line); op, c = q["op"], q.get("command", {}); id = c.get("id"); a = {"ok": True}; new = False
-    if op == "handshake": a = {"protocol": 1, "recover": True, "finishes": True, "voids": True}
+    if op == "handshake": a = {"protocol": 1, "recover": True, "finishes": True, "voids": True, **durable}
     if op == "describe": a = {"description": describe()}
     if op in ("start", "cancel", "await", "recover"):
         known, alone = read(wait=op != "recover")
@@ -70,7 +73,7 @@ for line in sys.stdin:  # ends when campaignd does
     if op == "start" and not x:
         keep(id, {"parameters": c["parameters"]}); new = True
     if op == "cancel" and not x:  # void: a start of it that comes later, or lies in a pipe, finds it ended
-        keep(id, {"parameters": c["parameters"]}); keep(id, {"status": "cancelled", "cause": "called off before it was started"})
+        keep(id, {"parameters": c["parameters"]}, {"status": "cancelled", "cause": "called off before it was started"})
     if op == "recover":
         a = {"fate": "not started" if not x else "unknown" if other else "finished" if x["outcome"] else "unknown" if alone else "running"}
     if op == "await":

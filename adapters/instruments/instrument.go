@@ -40,7 +40,8 @@
 // those that give quantities after an experiment has ended, [Listener] for those that
 // may say more of them unasked, [Confirmer] for those whose confirmation of a start
 // may come late, [Candidates] for those that can only measure a list, [Voider] for
-// those whose answer to Cancel is binding, [Ender], [Killer], [Holder], [Redeliverer] and [Watched]
+// those whose answer to Cancel is binding, [Keeper] for those whose ledger is durable
+// and complete, [Ender], [Killer], [Holder], [Redeliverer] and [Watched]
 // for those that run a program, io.Closer for those that hold resources.
 // adapters/instruments/instrumenttest holds the suite every instrument passes;
 // `campaignd instrument check` runs it.
@@ -90,6 +91,15 @@ type Voider interface {
 	// Voids reports whether an answered Cancel is binding for as long as the
 	// instrument remembers commands. It is known once Describe has returned.
 	Voids() bool
+}
+
+// Keeper is an Instrument that says whether its ledger is durable and complete: a
+// start is in it, on the disk, before anything moves, whichever process or machine
+// drives the device, and nothing is ever lost of it. What is not in it has not begun.
+type Keeper interface {
+	// Keeps reports whether the ledger is. It is known once Describe has returned,
+	// and holds for an instrument that voids (see [Voider]) and can recover.
+	Keeps() bool
 }
 
 // Recoverer is an Instrument that can say, from a new process, what became of a
@@ -177,7 +187,8 @@ type Fate string
 const (
 	// FateNotStarted: never acted on, as far as the instrument remembers. Only
 	// a simulation is started again on that, since nothing physical can have
-	// happened. For a real instrument a person decides.
+	// happened. Of a [Keeper] the command is called off, and another one takes its
+	// place. For any other real instrument a person decides.
 	FateNotStarted Fate = "not started"
 	FateRunning    Fate = "running"  // Await will give the outcome
 	FateFinished   Fate = "finished" // Await gives the outcome at once

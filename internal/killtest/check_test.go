@@ -229,6 +229,9 @@ func (c *campaignRun) check(t *testing.T, reference []events.Event) {
 		t.Errorf("the campaign did something else than the undisturbed one (-):\n%s", diff)
 	}
 	left := count(c.history, events.KindExperimentUnresolved)
+	if c.scenario.bench != nil && c.scenario.bench.Durable && left > 0 {
+		t.Errorf("%d experiments of an instrument with a durable ledger were left to a person", left)
+	}
 	if c.scenario.bench == nil && left > 0 {
 		t.Errorf("%d experiments of a simulated instrument, which always knows, were left to a person", left)
 	}

@@ -51,10 +51,11 @@ type scenario struct {
 }
 
 var scenarios = []scenario{
-	{name: "simulated instrument", victims: []victim{program}, deep: true, share: 20},
-	{name: "instrument that resumes", bench: &testinstrument.Options{Resume: true}, victims: []victim{program, both, both, instrument}, share: 20},
-	{name: "instrument that forgets", bench: &testinstrument.Options{}, victims: []victim{program, both, both, instrument}, share: 20},
-	{name: "ledger lost", bench: &testinstrument.Options{Real: true}, victims: []victim{both, memory, memory}, share: 20},
+	{name: "simulated instrument", victims: []victim{program}, deep: true, share: 15},
+	{name: "instrument that resumes", bench: &testinstrument.Options{Resume: true}, victims: []victim{program, both, both, instrument}, share: 15},
+	{name: "durable ledger", bench: &testinstrument.Options{Real: true, Resume: true, Durable: true}, victims: []victim{program, both, both, instrument}, share: 20},
+	{name: "instrument that forgets", bench: &testinstrument.Options{}, victims: []victim{program, both, both, instrument}, share: 15},
+	{name: "ledger lost", bench: &testinstrument.Options{Real: true}, victims: []victim{both, memory, memory}, share: 15},
 	{name: "ledger written late", bench: &testinstrument.Options{Real: true, Memory: testinstrument.Late}, victims: []victim{program, both, instrument}, share: 10},
 	{name: "no ledger", bench: &testinstrument.Options{Real: true, Memory: testinstrument.None}, victims: []victim{program, both, instrument}, share: 10},
 }
@@ -73,8 +74,8 @@ const (
 // and started again: no acknowledged event is lost, no position is skipped, no
 // experiment is performed twice, and the campaign does and finds what the
 // undisturbed one does. Only what the instrument truly cannot know is left to a
-// person, and what it says it never began although the command was sent. The
-// memory of an instrument may be lost, be an older one, or come too late.
+// person, and what it says it never began although the command was sent, unless it
+// declares that its ledger is durable: then nothing is left to anybody. The memory of an instrument may be lost, be an older one, or come too late.
 func TestKilled(t *testing.T) {
 	kills, seed := setting(t, "CAMPAIGND_KILLS", 10), setting(t, "CAMPAIGND_KILLS_SEED", 1)
 	t.Logf("%d kills, seed %d", kills, seed)

@@ -58,6 +58,9 @@ type Options struct {
 	// Resume makes a new life of the program finish what a killed one had
 	// begun, without acting again, so that killing it leaves nothing unknown.
 	Resume bool `json:"resume,omitempty"`
+	// Durable makes it declare its ledger to be durable and complete, as it is where
+	// Memory is Kept.
+	Durable bool `json:"durable,omitempty"`
 }
 
 // Memory is how long a ledger lasts.
@@ -199,6 +202,9 @@ func (i *instrument) Configure(_ context.Context, c sdk.Campaign) error {
 	return nil
 }
 
+// Keeps implements [sdk.Keeper].
+func (i *instrument) Keeps() bool { return i.Durable }
+
 // Describe implements [sdk.Instrument].
 func (i *instrument) Describe(context.Context) (instruments.Description, error) {
 	return instruments.Description{
@@ -273,11 +279,14 @@ func Value(p definition.Point) float64 {
 type resuming struct{ *instrument }
 
 // Resume implements [sdk.Resumer]. Where the killed process had not acted yet,
-// no one can tell.
+// no one can tell, but by a record that is as durable as the ledger.
 func (r resuming) Resume(_ context.Context, cmd instruments.Command) (events.Measurement, error) {
 	acts, err := Acts(r.Dir)
 	if err != nil {
 		return events.Measurement{}, err
+	}
+	if acts[cmd.ID] == 0 && r.Durable {
+		return events.Measurement{}, fmt.Errorf("%w: it was claimed and the bench did not move", sdk.ErrTryAgain)
 	}
 	if acts[cmd.ID] == 0 {
 		return events.Measurement{}, fmt.Errorf("%w: it was claimed and the bench did not move",

@@ -217,6 +217,10 @@ func Checks() []Check {
 				"once that is answered, Recover tells the truth.", "and nothing begins",
 			1, voids},
 		// These come last: a killed program may leave its device at work.
+		{"durable-ledger",
+			"A program that declares its ledger to be durable and complete never says that a command was not started " +
+				"which it has read, or acts on.", "and nothing begins",
+			2, durableLedger},
 		{"kill-after-completion",
 			"A program that is killed after a measurement never says afterwards that it did not take place.", "",
 			1, killAfterCompletion},

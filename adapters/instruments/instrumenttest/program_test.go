@@ -511,7 +511,11 @@ func (p *program) serve() {
 		}
 		switch q.Op {
 		case "handshake":
-			answer(message{"protocol": 1, "recover": true, "finishes": true, "voids": p.mode != "old"})
+			m := message{"protocol": 1, "recover": true, "finishes": true, "voids": p.mode != "old"}
+			if slices.Contains([]string{"keeps", "actsfirst", "queues"}, p.mode) {
+				m["ledger"] = "durable"
+			}
+			answer(m)
 		case "describe":
 			answer(message{"description": message{
 				"name": "test/" + p.mode, "identity": filepath.Base(os.Args[0]), "capacity": 2,
@@ -522,6 +526,17 @@ func (p *program) serve() {
 		case "start":
 			if p.mode == "slow" {
 				time.Sleep(2 * briefReplies)
+			}
+			if p.mode == "queues" { // until its port answers, and looks at its ledger no more
+				p.working.Go(func() {
+					time.Sleep(portHangs)
+					p.mu.Lock()
+					delete(p.jobs, q.Command.ID)
+					p.mu.Unlock()
+					p.start(q.Command.ID, string(q.Command.Parameters))
+					answer(message{"ok": true})
+				})
+				continue
 			}
 			p.start(q.Command.ID, string(q.Command.Parameters))
 			if p.mode == "busy" { // it reads on when it has measured
@@ -576,6 +591,10 @@ func (p *program) start(id, parameters string) {
 	p.mu.Lock()
 	p.jobs[id] = j
 	p.mu.Unlock()
+	if p.mode == "actsfirst" {
+		p.begin(j)
+		time.Sleep(actLasts / 2)
+	}
 	p.keep(entry{ID: id, Parameters: parameters})
 	p.mu.Lock()
 	for _, known := range p.jobs {

@@ -483,6 +483,14 @@ func (i *Instrument) Voids() bool {
 	return i.voids
 }
 
+// Keeps implements [instruments.Keeper]: what the latest run of the program said of
+// its ledger.
+func (i *Instrument) Keeps() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.keeps
+}
+
 // Cancel implements [instruments.Instrument]. The command is not sent any more
 // from here on. Where nothing was sent, and the program neither knows earlier
 // commands nor keeps what was called off, there is nothing to cancel. A command of

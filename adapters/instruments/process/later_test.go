@@ -56,3 +56,24 @@ func TestDeviceIsOff(t *testing.T) {
 		})
 	}
 }
+
+// Law: a ledger counts as durable and complete where the program says so, knows the commands of its
+// earlier runs, and voids what is called off; anything else is told, and counts for nothing.
+func TestDeclaredLedger(t *testing.T) {
+	for said, want := range map[string]bool{
+		`"recover":true,"voids":true,"ledger":"durable"`: true,
+		`"recover":true,"voids":true`:                    false,
+		`"recover":true,"ledger":"durable"`:              false,
+		`"voids":true,"ledger":"durable"`:                false,
+		`"recover":true,"voids":true,"ledger":"memory"`:  false,
+	} {
+		inst, book := open(t, process.Settings{Command: []string{"sh", "-c",
+			`read line; echo '{"id":1,"protocol":1,` + said + `}'; read line; echo '{"id":2,"description":{"name":"m"}}'; read line`}})
+		if _, err := inst.Describe(within(t, 20*time.Second)); err != nil || inst.Keeps() != want {
+			t.Errorf("%s: it keeps %t, %v", said, inst.Keeps(), err)
+		}
+		if told := strings.Contains(book.String(), "counts for nothing"); told != (!want && strings.Contains(said, "ledger")) {
+			t.Errorf("%s: told %t:\n%s", said, told, book)
+		}
+	}
+}

@@ -147,6 +147,11 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	p.delivers = reply.Delivers
 	p.finishes = reply.Finishes
 	p.voids = reply.Voids
+	p.keeps = reply.Ledger == wire.LedgerDurable && p.recovers && p.voids
+	if reply.Ledger != "" && !p.keeps {
+		i.host.Logf("%s declares its ledger to be %q, which counts for nothing: it is to be %q, with recover and voids",
+			i.host.Name(), reply.Ledger, wire.LedgerDurable)
+	}
 	reply, err = p.call(i.life, wire.Request{Op: wire.OpDescribe}, nil)
 	switch {
 	case err != nil: // it answered the handshake: it can be run, and its device is not there
@@ -170,7 +175,7 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	if before == nil {
 		i.described = &p.description
 	}
-	i.voids = p.voids
+	i.voids, i.keeps = p.voids, p.keeps
 	i.mu.Unlock()
 	if before != nil && !reflect.DeepEqual(*before, p.description) {
 		i.host.Logf("%s describes itself differently than before: %+v, and was %+v",

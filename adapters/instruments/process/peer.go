@@ -27,6 +27,7 @@ type peer struct {
 	recovers    bool // it can say what became of earlier commands
 	finishes    bool // it finishes its work when campaignd is gone
 	voids       bool // it never begins what was called off
+	keeps       bool // its ledger is durable and complete
 	delivers    bool // it gives quantities after an experiment has ended
 	description instruments.Description
 

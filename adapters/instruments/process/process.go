@@ -43,7 +43,7 @@ const DefaultReplyWithin = 10 * time.Second
 var ErrClosed = errors.New("the instrument is closed")
 
 // Instrument is a program behind the contract of package instruments. It also
-// implements [instruments.Recoverer], [instruments.Voider], [instruments.Confirmer],
+// implements [instruments.Recoverer], [instruments.Voider], [instruments.Keeper], [instruments.Confirmer],
 // [instruments.Ender], [instruments.Killer], [instruments.Holder],
 // [instruments.Redeliverer], [instruments.Watched] and io.Closer.
 //
@@ -73,6 +73,7 @@ type Instrument struct {
 	described *instruments.Description // by the program's first run
 	shown     *instruments.Description // to the latest caller; nil before
 	voids     bool                     // of the latest run
+	keeps     bool                     // of the latest run
 	watch     instruments.Watch        // but Left
 	left      *peer                    // by Close, still at work; or nil
 }
@@ -150,6 +151,7 @@ var (
 	_ instruments.Confirmer   = (*Instrument)(nil)
 	_ instruments.Ender       = (*Instrument)(nil)
 	_ instruments.Voider      = (*Instrument)(nil)
+	_ instruments.Keeper      = (*Instrument)(nil)
 	_ instruments.Killer      = (*Instrument)(nil)
 	_ instruments.Holder      = (*Instrument)(nil)
 	_ instruments.Redeliverer = (*Instrument)(nil)

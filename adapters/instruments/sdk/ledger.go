@@ -27,6 +27,7 @@ import (
 type ledger struct {
 	dir    string
 	intake *os.File
+	fresh  bool // this process has made the directory: what was before is not known
 }
 
 // poll is how often a lock that another process holds is tried.
@@ -38,6 +39,8 @@ func openLedger(dir string) (*ledger, error) {
 	if dir == "" {
 		return nil, errors.New("no directory was named")
 	}
+	_, err := os.Stat(dir)
+	fresh := errors.Is(err, fs.ErrNotExist)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
@@ -48,7 +51,7 @@ func openLedger(dir string) (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ledger{dir: dir, intake: intake}, nil
+	return &ledger{dir: dir, intake: intake, fresh: fresh}, nil
 }
 
 // takeOver waits until no earlier instance of the program reads commands any
@@ -87,12 +90,16 @@ type entry struct {
 	size    int64 // of the complete lines
 }
 
-// claim writes a command into the ledger, durably, and returns its entry, which
-// the caller performs. It returns nil if the command was there before. The
+// claim writes a command into the ledger, durably, in one piece with its outcome
+// where that is known, and returns its entry, which the caller performs. It returns nil if the command was there before. The
 // error of a claim that left nothing behind, so that nothing will ever be done,
 // wraps [instruments.ErrRefused].
-func (l *ledger) claim(cmd instruments.Command) (*entry, error) {
+func (l *ledger) claim(cmd instruments.Command, outcome ...instruments.Outcome) (*entry, error) {
 	line, err := json.Marshal(cmd)
+	for _, o := range outcome {
+		second, fault := json.Marshal(o)
+		line, err = append(append(line, '\n'), second...), errors.Join(err, fault)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", instruments.ErrRefused, err)
 	}
@@ -132,25 +139,20 @@ func (l *ledger) claim(cmd instruments.Command) (*entry, error) {
 }
 
 // void writes a command that was called off before it was started into the
-// ledger, durably, as one that has ended without beginning. Between its two lines
-// a crash leaves it unknown, and the cancel is not answered.
+// ledger, durably, as one that has ended without beginning. Both lines are one
+// write: a kill between them would leave it as begun, and for a person to settle.
 func (l *ledger) void(cmd instruments.Command) error {
-	e, err := l.claim(cmd)
+	e, err := l.claim(cmd, instruments.Outcome{
+		Status: instruments.Cancelled,
+		Cause:  "it was called off before it was started",
+	})
 	switch {
 	case err != nil:
 		return err
 	case e == nil:
 		return errors.New("it has been started meanwhile")
 	}
-	defer e.file.Close()
-	outcome, err := json.Marshal(instruments.Outcome{
-		Status: instruments.Cancelled,
-		Cause:  "it was called off before it was started",
-	})
-	if err != nil {
-		return err
-	}
-	return e.append(outcome)
+	return e.file.Close()
 }
 
 // read returns the entry of a command, which the caller closes, or nil if there

@@ -72,6 +72,20 @@ type Resumer interface {
 	Resume(ctx context.Context, cmd instruments.Command) (events.Measurement, error)
 }
 
+// Keeper is an [Instrument] whose ledger is durable and complete, so that what is not
+// in it is known not to have begun: after a crash between a command and its start
+// campaignd calls the command off and asks for the experiment again, and no person
+// has to look. It is for who installs the device to say, in its settings for example:
+// the ledger lies on a disk that keeps what was synced through a power cut, it is the
+// only one with which the device is driven, from any machine, and it is neither
+// deleted nor put back to an earlier day while campaigns are under way. The device
+// needs an Identity. A ledger that this run of the program has begun says nothing of
+// what was before, and is not believed.
+type Keeper interface {
+	// Keeps is called once, after Configure and Describe.
+	Keeps() bool
+}
+
 // Filer is an [Instrument] that leaves files behind, such as spectra, traces and
 // pictures. Its campaign keeps them with the experiment.
 type Filer interface {

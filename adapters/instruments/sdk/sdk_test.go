@@ -70,6 +70,7 @@ type session struct {
 	lines chan map[string]any
 	over  chan error
 	last  int
+	hello map[string]any // the answer to the handshake
 }
 
 func serve(t *testing.T, ledger string, inst sdk.Instrument) *session {
@@ -91,10 +92,40 @@ func serve(t *testing.T, ledger string, inst sdk.Instrument) *session {
 		}
 	}()
 	t.Cleanup(s.end)
-	if r := s.ask(`"op":"handshake","protocol":1`); r["protocol"] != 1.0 || r["recover"] != true {
-		t.Fatalf("handshake: %v", r)
+	if s.hello = s.ask(`"op":"handshake","protocol":1`); s.hello["protocol"] != 1.0 || s.hello["recover"] != true {
+		t.Fatalf("handshake: %v", s.hello)
 	}
 	return s
+}
+
+// keeping is a device of which somebody says that its ledger is durable and complete.
+type keeping struct {
+	*device
+	keeps bool
+}
+
+func (k keeping) Keeps() bool { return k.keeps }
+
+// Law: a ledger is declared to be durable and complete where the instrument says so and the ledger was there
+// before this run of the program: of one that begins now nobody knows what was before. What was called off
+// before it was started is one piece in it.
+func TestDurableLedgerIsDeclared(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ledger")
+	for i, c := range []struct {
+		inst sdk.Instrument
+		want any
+	}{
+		{keeping{&device{measure: quick}, true}, nil}, // it begins now
+		{keeping{&device{measure: quick}, true}, "durable"},
+		{keeping{&device{measure: quick}, false}, nil},
+		{&device{measure: quick}, nil},
+	} {
+		s := serve(t, dir, c.inst)
+		if got := s.hello["ledger"]; got != c.want {
+			t.Errorf("run %d declares %v, want %v", i+1, got, c.want)
+		}
+		s.end()
+	}
 }
 
 func (s *session) end() {

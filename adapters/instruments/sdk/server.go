@@ -121,6 +121,9 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 			reply.Finishes = true
 			reply.Voids = true
 			_, reply.Delivers = s.inst.(Deliverer)
+			if keeper, ok := s.inst.(Keeper); ok && keeper.Keeps() && !s.ledger.fresh {
+				reply.Ledger = wire.LedgerDurable
+			}
 		}
 		s.say(reply)
 		return err

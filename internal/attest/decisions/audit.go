@@ -352,7 +352,8 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 		return nil
 	}
 	var called *due
-	if len(a.due) > 0 {
+	_, note := payload.(*events.NoteAdded) // that the instrument was replaced stands before what it does not know
+	if len(a.due) > 0 && !(note && a.source == "recovery") {
 		if first := a.due[0]; first.meets(payload) {
 			called, a.due = &first, a.due[1:]
 		} else {

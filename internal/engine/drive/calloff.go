@@ -175,7 +175,7 @@ func (m calledOff) apply(ctx context.Context, r *Runner) error {
 	// The instrument has just said what became of it: it need not be asked again.
 	x = r.core.State().Experiment(m.experiment)
 	if x.Status == campaign.Started && r.couriers.inFlight[x.ID] == nil {
-		r.await(x, m.fate, known)
+		r.await(x, verdict{fate: m.fate}, known)
 	}
 	return nil
 }

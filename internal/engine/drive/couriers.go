@@ -134,13 +134,13 @@ func describe(
 // The wait ends by release, which says nothing about the command: a message is
 // sent only where the instrument has answered.
 func (c *couriers) await(
-	t *team, cmd instruments.Command, fate instruments.Fate, e evidence, guard guard, announce bool,
+	t *team, cmd instruments.Command, known verdict, e evidence, guard guard, announce bool,
 ) {
 	ctx, cancel := context.WithCancel(t.awaiting)
 	c.inFlight[cmd.Experiment] = cancel
 	sent := sending{t, c.instrument, cmd, e, guard}
 	t.consult(func() {
-		outcome, err := sent.startAndAwait(ctx, fate, announce)
+		outcome, err := sent.startAndAwait(ctx, known, announce)
 		if ctx.Err() == nil {
 			t.send(ctx, concluded{cmd.Experiment, outcome, err})
 		}
@@ -223,16 +223,19 @@ const notBegun = "it was called off before it began"
 // awaits its outcome. The start is announced where the log does not have it
 // yet.
 //
-// fate is what is known before: of a new command that it was not started, of one
+// known is what is known before: of a new command that it was not started, of one
 // from another process what recovery found. An instrument that denies a command
 // which it had confirmed has lost its memory, and the fate is unknown (law 3).
 func (s sending) startAndAwait(
-	ctx context.Context, fate instruments.Fate, announce bool,
+	ctx context.Context, known verdict, announce bool,
 ) (instruments.Outcome, error) {
-	if fate == instruments.FateNotStarted && s.evidence.off {
+	if known.fate == instruments.FateNotStarted && s.evidence.off {
 		return instruments.Outcome{Status: instruments.Cancelled, Cause: notBegun}, nil
 	}
-	if fate == instruments.FateNotStarted {
+	if known.void {
+		return instruments.Outcome{Status: instruments.Deferred, Cause: known.cause}, nil
+	}
+	if known.fate == instruments.FateNotStarted {
 		ended, err := s.start(ctx)
 		switch {
 		case err != nil:
@@ -291,6 +294,8 @@ func (s sending) start(ctx context.Context) (ended *instruments.Outcome, err err
 			}, nil
 		case v.fate != instruments.FateNotStarted:
 			return nil, nil
+		case v.void:
+			return deferred(v.cause), nil
 		case attempt == attempts:
 			return deferred(
 				fmt.Sprintf("the instrument did not start it in %d attempts: %v", attempt, err),

@@ -48,7 +48,7 @@ func TestCouriersInFlight(t *testing.T) {
 	x.Status = campaign.Dispatched
 	c := couriers{instrument: absent{}, inFlight: make(map[string]context.CancelFunc)}
 	may := guard{ask: func(context.Context) string { return "" }}
-	c.await(newTeam(t), engine.CommandOf(s, x), instruments.FateNotStarted, evidence{}, may, true)
+	c.await(newTeam(t), engine.CommandOf(s, x), verdict{fate: instruments.FateNotStarted}, evidence{}, may, true)
 	var w engine.World
 	if c.world(&w, s); !w.InFlight["e1"] {
 		t.Error("it is not known what is in flight")
@@ -133,7 +133,7 @@ func TestCouriersStartNothingThatIsOff(t *testing.T) {
 	x.CallOff = &campaign.CallOff{Order: "7"}
 	e := evidenceOf(x, instruments.Description{Simulated: true})
 	sent := sending{newTeam(t), startless{t: t}, engine.CommandOf(s, x), e, guard{}}
-	outcome, err := sent.startAndAwait(t.Context(), instruments.FateNotStarted, false)
+	outcome, err := sent.startAndAwait(t.Context(), verdict{fate: instruments.FateNotStarted}, false)
 	if err != nil || outcome.Status != instruments.Cancelled {
 		t.Errorf("it ends as %+v, %v", outcome, err)
 	}

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,12 +26,20 @@ import (
 // moment between the two, so that hardly a person is called in vain. What
 // certainly was not sent is refused ([instruments.ErrRefused]) and put off.
 //
+// Where such a memory is declared ([instruments.Keeper]) "not started" is a fact about
+// the past, and none about the future: the start may lie in a pipe that an earlier
+// instance reads later. So the command is called off first, which has to be answered,
+// and only then, and where the ledger still knows of no start, the experiment is put off
+// and asked for by another command. The device has to say which one it is. What the log
+// has confirmed no ledger outweighs.
+//
 // A simulation may forget, and is started again: nothing physical has happened.
 
 // evidence is what the log knows of a command and of the instrument it was sent
 // to.
 type evidence struct {
 	confirmed  bool   // by experiment.started
+	identified bool   // it said which device it is, and is the same
 	repeatable bool   // nothing physical has happened
 	off        bool   // it was called off
 	replaced   string // by which other device the instrument has been, if by any
@@ -44,6 +53,7 @@ func evidenceOf(x *campaign.Experiment, now instruments.Description) evidence {
 		confirmed:  x.Status == campaign.Started,
 		repeatable: !x.Real && now.Simulated && x.Instrument == now.Name,
 		off:        x.CallOff != nil,
+		identified: x.Identity != "" && x.Identity == now.Identity && x.Instrument == now.Name,
 		replaced:   replacement(x, now),
 	}
 }
@@ -111,10 +121,11 @@ type query struct {
 }
 
 // verdict is what is to be believed of the answer; cause explains an unknown
-// fate.
+// fate, and why what was not started never will be.
 type verdict struct {
 	fate  instruments.Fate
 	cause string
+	void  bool // it was not started, and cannot begin any more
 }
 
 // recover begins to ask the instrument what became of commands that another
@@ -201,13 +212,45 @@ func fateOf(
 	}
 	cause := "the command had been sent, and the instrument says that it never started it," +
 		" which its memory alone cannot prove"
+	keeper, ok := instrument.(instruments.Keeper)
+	if ok && keeper.Keeps() && e.identified && !e.confirmed {
+		if v = voided(ctx, instrument, cmd); v.fate != instruments.FateUnknown {
+			return v
+		}
+		cause = v.cause
+	}
 	if e.confirmed {
 		cause = "the instrument had confirmed the command and now says that it never started it"
 	}
 	if e.replaced != "" {
 		cause += "; it is another one: " + e.replaced
 	}
-	return verdict{instruments.FateUnknown, cause}
+	return verdict{fate: instruments.FateUnknown, cause: cause}
+}
+
+// voided calls off a command that a durable and complete ledger does not know, and
+// says what became of it by then. An earlier instance that has just read the start may
+// be at work on it: then it is no more void than any other.
+func voided(ctx context.Context, instrument instruments.Instrument, cmd instruments.Command) verdict {
+	err := instrument.Cancel(ctx, cmd)
+	for attempt := 1; err != nil && attempt < attempts && pause(ctx, retryPause); attempt++ {
+		err = instrument.Cancel(ctx, cmd) // an earlier instance may be about to end
+	}
+	if err != nil && !errors.Is(err, instruments.ErrUnstoppable) {
+		return verdict{fate: instruments.FateUnknown, cause: fmt.Sprintf(
+			"the command had been sent, the instrument says that it never started it, and it could not be called off: %v", err)}
+	}
+	v := recalledBy(ctx, instrument, cmd)
+	if v.fate == instruments.FateFinished {
+		if o, err := instrument.Await(ctx, cmd); err != nil || o.Status != instruments.Cancelled {
+			return v
+		}
+	} else if v.fate != instruments.FateNotStarted {
+		return v
+	}
+	return verdict{fate: instruments.FateNotStarted, void: true,
+		cause: "the command had been sent, and was not started: the instrument's ledger, which it says is durable and " +
+			"complete, did not know it, and it was called off"}
 }
 
 // recalledBy is what the instrument says became of a command. Errors are tried
@@ -215,7 +258,7 @@ func fateOf(
 func recalledBy(
 	ctx context.Context, instrument instruments.Instrument, cmd instruments.Command,
 ) verdict {
-	unknown := func(cause string) verdict { return verdict{instruments.FateUnknown, cause} }
+	unknown := func(cause string) verdict { return verdict{fate: instruments.FateUnknown, cause: cause} }
 	recoverer, ok := instrument.(instruments.Recoverer)
 	if !ok {
 		return unknown("the instrument keeps no memory of commands beyond its own process")

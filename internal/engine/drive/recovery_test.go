@@ -132,6 +132,159 @@ func TestDenied(t *testing.T) {
 	}
 }
 
+// keeper is a device that declares its ledger to be durable and complete. What is
+// called off it hears of, and it may have something to say afterwards.
+type keeper struct {
+	*device
+	declares bool
+	cancel   func(instruments.Command) error
+	off      []string
+}
+
+func (k *keeper) Keeps() bool { return k.declares }
+
+func (k *keeper) Cancel(_ context.Context, cmd instruments.Command) error {
+	if k.cancel != nil {
+		if err := k.cancel(cmd); err != nil {
+			return err
+		}
+	}
+	k.off = append(k.off, cmd.ID)
+	return nil
+}
+
+// Law: "not started" is believed of the device that was sent the command, where it declares that
+// its ledger is durable and complete and the log has no confirmation, once it has answered that the
+// command is off; another command then takes its place. In every other case a person looks, and
+// whatever else is so the old command is never sent again.
+func TestLedgerThatIsDurable(t *testing.T) {
+	def := electrolyte(t, 1, 3, unaided)
+	log := memlog.New()
+	r, _ := start(t, log, def, newDevice("serial 1"))
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := history(t, log)
+	fates := func(before, after instruments.Fate) func(*keeper) {
+		return func(k *keeper) {
+			k.recall = func(cmd instruments.Command) instruments.Fate {
+				switch {
+				case cmd.Experiment != "e2":
+					return instruments.FateFinished
+				case len(k.off) > 0:
+					return after
+				}
+				return before
+			}
+		}
+	}
+	none, running, finished, unknown := instruments.FateNotStarted, instruments.FateRunning, instruments.FateFinished, instruments.FateUnknown
+	for name, c := range map[string]struct {
+		at     events.Kind // of e2, where campaignd was killed
+		change []func(*keeper)
+		cause  string // of the unknown fate
+		again  bool   // another command takes its place; otherwise it has gone on by itself
+	}{
+		"it was not started":            {at: events.KindExperimentDispatched, again: true},
+		"its ledger has the void":       {events.KindExperimentDispatched, []func(*keeper){fates(none, finished), void}, "", true},
+		"it had begun in that moment":   {events.KindExperimentDispatched, []func(*keeper){fates(none, running)}, "", false},
+		"it had ended in that moment":   {events.KindExperimentDispatched, []func(*keeper){fates(none, finished)}, "", false},
+		"it had begun, and cannot stop": {events.KindExperimentDispatched, []func(*keeper){fates(none, running), toCancel(instruments.ErrUnstoppable)}, "", false},
+		"it does not answer that it is off": {events.KindExperimentDispatched, []func(*keeper){toCancel(errors.New("no line"))},
+			"could not be called off: no line", false},
+		"nobody knows after all": {events.KindExperimentDispatched, []func(*keeper){fates(none, unknown)}, "does not know what became", false},
+		"it had confirmed it":    {at: events.KindExperimentStarted, cause: "had confirmed the command"},
+		"it declares nothing":    {events.KindExperimentDispatched, []func(*keeper){func(k *keeper) { k.declares = false }}, "cannot prove", false},
+		"it is another one": {events.KindExperimentDispatched, []func(*keeper){func(k *keeper) { k.description.Identity = "serial 2" }},
+			"it was sent to robot (serial 1)", false},
+		"it does not say which it is": {events.KindExperimentDispatched, []func(*keeper){func(k *keeper) { k.description.Identity = "" }}, "cannot prove", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := &keeper{device: newDevice("serial 1"), declares: true}
+			fates(none, none)(k)
+			for _, change := range c.change {
+				change(k)
+			}
+			log := refill(t, all[:find(t, all, c.at, `"e2"`, 0)+1])
+			r, waiting := start(t, log, def, k)
+			ended := run(t, r)
+			if c.cause != "" {
+				until(t, waiting, "the fate of e2")
+			} else if err := ended(); err != nil {
+				t.Fatal(err)
+			}
+			s := r.Core().State()
+			x := s.Experiment("e2")
+			if n := k.acts["electrolyte/e2"]; n != 0 {
+				t.Errorf("the command was sent again %d times", n)
+			}
+			switch {
+			case c.cause != "":
+				if x.Status != campaign.Unresolved || !strings.Contains(x.Cause, c.cause) {
+					t.Errorf("e2 is %s, %q; want %q", x.Status, x.Cause, c.cause)
+				}
+			case c.again:
+				if x.Status != campaign.Deferred || !slices.Equal(k.off, []string{"electrolyte/e2"}) || k.acts["electrolyte/e3"] != 1 {
+					t.Errorf("e2 is %s, %q; called off: %v; acts: %v", x.Status, x.Cause, k.off, k.acts)
+				}
+			case x.Status != campaign.Measured:
+				t.Errorf("e2 is %s, %q", x.Status, x.Cause)
+			}
+			if c.cause == "" && s.Count(campaign.Measured) != 3 {
+				t.Errorf("%d of 3 were measured", s.Count(campaign.Measured))
+			}
+			if report := audit(t, history(t, log)); len(report.Mismatches) > 0 {
+				t.Errorf("audit: %+v", report.Mismatches)
+			}
+		})
+	}
+	t.Run("within one life", func(t *testing.T) {
+		t.Parallel()
+		k := &keeper{device: newDevice("serial 1"), declares: true}
+		fates(none, none)(k)
+		k.start = func(cmd instruments.Command) error {
+			if cmd.Experiment == "e2" {
+				return errors.New("the program was killed")
+			}
+			return nil
+		}
+		log := memlog.New()
+		r, _ := start(t, log, def, k)
+		if err := r.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s := r.Core().State(); s.Experiment("e2").Status != campaign.Deferred || k.acts["electrolyte/e3"] != 1 || s.Count(campaign.Measured) != 3 {
+			t.Errorf("e2 is %+v; acts: %v", s.Experiment("e2"), k.acts)
+		}
+		if report := audit(t, history(t, log)); len(report.Mismatches) > 0 {
+			t.Errorf("audit: %+v", report.Mismatches)
+		}
+	})
+}
+
+// toCancel has a keeper answer so that a command is off.
+func toCancel(err error) func(*keeper) {
+	return func(k *keeper) {
+		k.cancel = func(cmd instruments.Command) error {
+			if errors.Is(err, instruments.ErrUnstoppable) {
+				k.off = append(k.off, cmd.ID)
+			}
+			return err
+		}
+	}
+}
+
+// void has the outcome of what a keeper was told to call off say so.
+func void(k *keeper) {
+	k.await = func(cmd instruments.Command) (instruments.Outcome, error) {
+		if slices.Contains(k.off, cmd.ID) {
+			return instruments.Outcome{Status: instruments.Cancelled, Cause: "called off"}, nil
+		}
+		return measured(12), nil
+	}
+}
+
 // Law: the same holds within one life. A start whose confirmation was lost is not
 // repeated because the instrument denies it; nor is one that was confirmed.
 func TestDeniedInOneLife(t *testing.T) {

@@ -457,16 +457,16 @@ func (r *Runner) dispatch(ctx context.Context, x *campaign.Experiment) error {
 		return err
 	}
 	x = s.Experiment(x.ID)
-	r.await(x, instruments.FateNotStarted, evidenceOf(x, d))
+	r.await(x, verdict{fate: instruments.FateNotStarted}, evidenceOf(x, d))
 	return nil
 }
 
 // await has a command brought to its outcome.
-func (r *Runner) await(x *campaign.Experiment, fate instruments.Fate, e evidence) {
+func (r *Runner) await(x *campaign.Experiment, known verdict, e evidence) {
 	s := r.core.State()
 	guard := r.device.guard(s.Definition, r.describeNow)
 	announce := x.Status == campaign.Dispatched
-	r.couriers.await(r.team, engine.CommandOf(s, x), fate, e, guard, announce)
+	r.couriers.await(r.team, engine.CommandOf(s, x), known, e, guard, announce)
 }
 
 // collect has the instrument asked for what an experiment is still to give.
@@ -534,7 +534,7 @@ func (r *Runner) recovered(ctx context.Context, done *recovery) error {
 	}
 	for _, i := range await {
 		q := done.queries[i]
-		r.await(s.Experiment(q.experiment), done.verdicts[i].fate, q.evidence)
+		r.await(s.Experiment(q.experiment), done.verdicts[i], q.evidence)
 	}
 	return nil
 }

@@ -26,6 +26,10 @@ const (
 	OpDeliver   = "deliver"
 )
 
+// LedgerDurable is what a program says in the handshake of a ledger that has every
+// start, on the disk, before anything moves.
+const LedgerDurable = "durable"
+
 // Request is a line from campaignd to the program. All fields but ID and Op are
 // empty where the operation does not need them.
 type Request struct {
@@ -58,7 +62,7 @@ type Reply struct {
 	// Without ID and Command it is a remark of the program's own, which is
 	// logged.
 	Error string `json:"error,omitempty"`
-	// Protocol, Recover, Finishes, Delivers and Voids answer the handshake.
+	// Protocol, Recover, Finishes, Delivers, Voids and Ledger answer the handshake.
 	Protocol int `json:"protocol,omitempty"`
 	// Recover: the program knows commands of its earlier runs.
 	Recover bool `json:"recover,omitempty"`
@@ -71,6 +75,9 @@ type Reply struct {
 	// Voids: a command whose cancel was answered never begins any more, whatever
 	// is read or sent later.
 	Voids bool `json:"voids,omitempty"`
+	// Ledger is [LedgerDurable] where the ledger is durable and complete: see
+	// [instruments.Keeper].
+	Ledger string `json:"ledger,omitempty"`
 	// Description answers describe.
 	Description *instruments.Description `json:"description,omitempty"`
 	// Later answers describe where the device cannot be described yet: why.
