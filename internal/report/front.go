@@ -50,7 +50,11 @@ func FrontCaption(f *outcome.Front) string {
 	if len(f.Objectives) > 2 {
 		caption += "; a line joins those that are not beaten in the two quantities that are drawn"
 	}
-	return caption + ". What the line encloses is covered by the front."
+	caption += ". What the line encloses is covered by the front."
+	if f.Behind > 0 {
+		caption += fmt.Sprintf(" %d more are clearly behind it.", f.Behind)
+	}
+	return caption
 }
 
 // frontWords say what is on the front, for readers who do not see it.

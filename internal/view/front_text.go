@@ -80,12 +80,12 @@ func (c *Campaign) FrontInShort() []Row {
 		return c.frontRows(f)
 	}
 	if len(f.Members) == 1 {
-		return []Row{rowf("front", "1 composition of %d: %s, %s", 1+len(f.Others), f.Compromise.Experiment,
+		return []Row{rowf("front", "1 composition of %d: %s, %s", f.Compositions(), f.Compromise.Experiment,
 			format.CompositionsOf(c.Definition).LineWithUnits(f.Compromise.Parameters))}
 	}
 	return []Row{
 		rowf("front", "%s of %d; best in %s", format.Count(len(f.Members), "composition"),
-			len(f.Members)+len(f.Others), bestIn(f)),
+			f.Compositions(), bestIn(f)),
 		rowf("suggestion", "%s, a compromise: %s", f.Compromise.Experiment,
 			format.CompositionsOf(c.Definition).LineWithUnits(f.Compromise.Parameters)),
 	}
@@ -98,12 +98,15 @@ func (c *Campaign) frontRows(f *outcome.Front) []Row {
 	}
 	listed := mostOf(f)
 	rows := []Row{rowf("front", "%s of %d, by the models; P: on the front and feasible",
-		format.Count(len(f.Members), "composition"), len(f.Members)+len(f.Others))}
+		format.Count(len(f.Members), "composition"), f.Compositions())}
 	for _, line := range Columns(unitsBelow(FrontTable(f, listed))) {
 		rows = append(rows, Row{"", line})
 	}
 	if n := len(f.Members) - len(listed); n > 0 {
 		rows = append(rows, rowf("", "and %d more, which hold less of it", n))
+	}
+	if f.Behind > 0 {
+		rows = append(rows, rowf("", "%d are clearly behind it, and were not drawn", f.Behind))
 	}
 	return rows
 }

@@ -138,7 +138,7 @@ func (m *Model) Compared() (X [][]float64, means []float64) {
 			X = append(X, m.fidelity.In(x, m.fidelity.Target()))
 		}
 	}
-	at := m.meanAt()
+	at := m.MeanAt()
 	for _, x := range X {
 		means = append(means, at(x))
 	}

@@ -488,15 +488,15 @@ func (m *Model) Best() (index int, mean float64) {
 // observation.
 func (m *Model) Means() []float64 {
 	means := make([]float64, len(m.X))
-	at := m.meanAt()
+	at := m.MeanAt()
 	for i, x := range m.X {
 		means[i] = at(x)
 	}
 	return means
 }
 
-// meanAt returns the posterior mean alone, which is cheaper.
-func (m *Model) meanAt() func(x []float64) float64 {
+// MeanAt returns the mean of Posterior alone, to the last bit, which is cheaper.
+func (m *Model) MeanAt() func(x []float64) float64 {
 	if m.given == nil {
 		return m.gp.NewPredictor().Mean
 	}

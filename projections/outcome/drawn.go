@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/pareto"
 	"github.com/campaignd/campaignd/internal/num/qmc"
+	"github.com/campaignd/campaignd/projections/objective"
 )
 
 const (
@@ -22,6 +23,72 @@ const (
 	// left of a point's is rounding.
 	leastVariance = 1e-8
 )
+
+const (
+	// many is how many compositions are drawn together at most: their covariances take
+	// room by the square, 812 MB at 5,000 of two objectives, and time by the cube.
+	many = 500
+	// surely is how many standard deviations a composition is behind another one where
+	// no draw has it before: that it is in one is less probable than 1 in a million.
+	surely = 5
+	// surelyKept is the probability of keeping the constraints from which on there is a
+	// draw without that hardly ever.
+	surelyKept = 1 - 1e-4
+)
+
+// near returns the compositions that are drawn, in order. Up to many they are all; of more
+// those that no earlier one is surely better than in all objectives, and that are not surely
+// worse than is of interest: the others change neither the front nor what it covered at any
+// time. Where that leaves too many, it is taken for sure with less.
+func (p *Problem) near(s *Standing, distinct [][]int) [][]int {
+	if len(distinct) <= many {
+		return distinct
+	}
+	level, sds := p.level(s), make([][]float64, len(distinct))
+	predictors := make([]objective.Predictor, len(p.Models))
+	for k, m := range p.Models {
+		predictors[k] = m.NewPredictor()
+	}
+	for i, c := range distinct {
+		sds[i] = make([]float64, len(p.Aims))
+		for k, a := range p.Aims {
+			if _, constant := level[k]; a.Model >= 0 && !constant {
+				_, sd := predictors[a.Model].Posterior(s.Measured[c[0]].X)
+				sds[i][k] = math.Abs(p.Models[a.Model].Scale().Spread) * sd
+			}
+		}
+	}
+	var kept [][]int
+	for sigmas := surely; sigmas >= 0; sigmas-- {
+		if kept = s.contenders(distinct, sds, float64(sigmas)); len(kept) <= many {
+			break
+		}
+	}
+	return kept[:min(len(kept), many)]
+}
+
+// contenders are the compositions that no earlier one is better than by so many standard
+// deviations of both in each objective, the first of all at least.
+func (s *Standing) contenders(distinct [][]int, sds [][]float64, sigmas float64) (kept [][]int) {
+	var fence [][]float64 // what is surely reached
+	for i, c := range distinct {
+		low, high := slices.Clone(s.Scores[c[0]]), slices.Clone(s.Scores[c[0]])
+		for k, sd := range sds[i] {
+			low[k], high[k] = low[k]-sigmas*sd, high[k]+sigmas*sd
+		}
+		behind := func(reached []float64) bool { return pareto.Dominates(reached, high) }
+		if len(kept) > 0 && (!pareto.Beyond(high, s.Reference) || slices.ContainsFunc(fence, behind)) {
+			continue
+		}
+		kept = append(kept, c)
+		if s.Feasible[c[0]] < surelyKept || slices.ContainsFunc(fence, func(reached []float64) bool { return pareto.Dominates(reached, low) }) {
+			continue
+		}
+		fence = slices.DeleteFunc(fence, func(reached []float64) bool { return pareto.Dominates(low, reached) })
+		fence = append(fence, low)
+	}
+	return kept
+}
 
 // drawn are joint draws of the objectives at some compositions: of each draw the
 // scores, and whether the constraints are kept.

@@ -18,8 +18,11 @@ type Front struct {
 	// Members are the measured compositions that are on the front and feasible with
 	// a probability of 5 % at least: from the best in the first objective on.
 	Members []Member `json:"members"`
-	// Others are the other measured compositions, in the order of their experiments.
+	// Others are the other measured compositions, in the order of their experiments,
+	// Behind how many more there are that an earlier one is surely better than in all
+	// objectives, or that are surely of no interest: of more than 500 they are left out.
 	Others []Member `json:"others"`
+	Behind int      `json:"behind,omitempty"`
 	// Compromise is a suggestion: the member whose least satisfaction is greatest.
 	// Nil where no member is rather feasible than not.
 	Compromise *Compromise `json:"compromise,omitempty"`
@@ -141,7 +144,9 @@ func (p *Problem) Front(state *campaign.State, s *Standing) (*Front, error) {
 		})
 	}
 	distinct := s.distinct()
-	drawn, err := p.drawAt(s, distinct)
+	near := p.near(s, distinct)
+	f.Behind = len(distinct) - len(near)
+	drawn, err := p.drawAt(s, near)
 	if err != nil {
 		return nil, err
 	}
@@ -150,17 +155,18 @@ func (p *Problem) Front(state *campaign.State, s *Standing) (*Front, error) {
 			drawn.level(k, s.Scores[distinct[0][0]][k])
 		}
 	}
-	members, err := p.members(state, s, distinct, drawn.onFront(s.Reference))
+	members, err := p.members(state, s, near, drawn.onFront(s.Reference))
 	if err != nil {
 		return nil, err
 	}
-	f.divide(s, distinct, members)
+	s.share(members, near, distinct)
+	f.divide(s, near, members)
 	if f.Compromise == nil {
 		if f.Closest, err = p.closest(s); err != nil {
 			return nil, err
 		}
 	}
-	f.Curve = s.curve(distinct, drawn)
+	f.Curve = s.curve(near, drawn)
 	return f, nil
 }
 
@@ -214,7 +220,6 @@ func (p *Problem) members(state *campaign.State, s *Standing, distinct [][]int, 
 		return nil, err
 	}
 	members := make([]Member, len(distinct))
-	var counting [][]float64
 	for i, c := range distinct {
 		m := s.Measured[c[0]]
 		out := w.At(m.X)
@@ -230,20 +235,30 @@ func (p *Problem) members(state *campaign.State, s *Standing, distinct [][]int, 
 			}
 		}
 		members[i].read(state, experiments)
-		if s.Feasible[c[0]] >= ratherFeasible {
-			counting = append(counting, s.Scores[c[0]])
-		}
-	}
-	next := 0
-	shares := pareto.Shares(counting, s.Reference)
-	for i, c := range distinct {
-		if s.Feasible[c[0]] >= ratherFeasible {
-			members[i].Share = shares[next]
-			next++
-		}
 	}
 	return members, nil
 }
+
+// share says what members alone hold of the hypervolume, of all compositions.
+func (s *Standing) share(members []Member, of, distinct [][]int) {
+	var counting [][]float64
+	place := make(map[int]int, len(distinct))
+	for _, c := range distinct {
+		if s.Feasible[c[0]] >= ratherFeasible {
+			place[c[0]] = len(counting)
+			counting = append(counting, s.Scores[c[0]])
+		}
+	}
+	shares := pareto.Shares(counting, s.Reference)
+	for i, c := range of {
+		if at, counts := place[c[0]]; counts {
+			members[i].Share = shares[at]
+		}
+	}
+}
+
+// Compositions is how many compositions were measured.
+func (f *Front) Compositions() int { return len(f.Members) + len(f.Others) + f.Behind }
 
 // believed orders what is expected of quantities: the objectives first.
 func (p *Problem) believed(quantities []events.QuantityPrediction) []Believed {

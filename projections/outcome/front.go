@@ -91,13 +91,16 @@ func (p *Problem) Standing() (*Standing, error) {
 	var all, counting [][]float64
 	level := p.level(s)
 	for _, t := range s.Measured {
-		w.set(t.X, false)
-		scores, feasible := p.scores(w), 1.0
+		feasible := 1.0
+		if p.Requires() {
+			w.set(t.X, false)
+			feasible = w.mixture.Predict(w.at).Feasible
+		} else {
+			w.setMeans(t.X)
+		}
+		scores := p.scores(w)
 		for k, score := range level {
 			scores[k] = score
-		}
-		if p.Requires() {
-			feasible = w.mixture.Predict(w.at).Feasible
 		}
 		s.Scores, s.Feasible = append(s.Scores, scores), append(s.Feasible, feasible)
 		if slices.ContainsFunc(scores, func(y float64) bool { return !finite(y) }) {

@@ -59,6 +59,12 @@ func taste(heat, sugar float64, rng *rand.Rand) (crust, minutes float64) {
 func baked(t testing.TB, file string, n int) (*engine.Core, *outcome.Problem) {
 	t.Helper()
 	core := afterwards(t, file, n)
+	return core, modelled(t, core)
+}
+
+// modelled is the problem of a campaign with all of its models.
+func modelled(t testing.TB, core *engine.Core) *outcome.Problem {
+	t.Helper()
 	models := core.Clone()
 	for _, name := range []string{"", "minutes"} {
 		p := models.Objective()
@@ -89,24 +95,13 @@ func baked(t testing.TB, file string, n int) (*engine.Core, *outcome.Problem) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return core, p
+	return p
 }
 
 // afterwards is the campaign itself.
 func afterwards(t testing.TB, file string, n int, missing ...int) *engine.Core {
 	t.Helper()
-	parsed, err := campaignfile.Parse(builtin.Registry(), "pie.yaml", []byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, name := memlog.New(), parsed.Definition.Name
-	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: parsed.Definition}, "person:ada", time.Unix(0, 0), ""); err != nil {
-		t.Fatal(err)
-	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log, core := begun(t, file)
 	rng := rand.New(rand.NewPCG(7, 7))
 	for i := range n {
 		heat, sugar := math.Mod(0.5+0.618*float64(i), 1), math.Floor(levels*math.Mod(0.3+0.755*float64(i), 1))/levels
@@ -123,6 +118,24 @@ func afterwards(t testing.TB, file string, n int, missing ...int) *engine.Core {
 		}
 	}
 	return core
+}
+
+// begun is the campaign at its beginning.
+func begun(t testing.TB, file string) (*memlog.Log, *engine.Core) {
+	t.Helper()
+	parsed, err := campaignfile.Parse(builtin.Registry(), "pie.yaml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, name := memlog.New(), parsed.Definition.Name
+	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: parsed.Definition}, "person:ada", time.Unix(0, 0), ""); err != nil {
+		t.Fatal(err)
+	}
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log, core
 }
 
 func bounded(by string) string { return strings.ReplaceAll(tradeoff, "BOUND", by) }
@@ -212,6 +225,87 @@ func TestOnTheFront(t *testing.T) {
 	again, _ := front(t, core, p)
 	if !reflect.DeepEqual(f, again) {
 		t.Error("the front is another one the second time")
+	}
+}
+
+// largePie is a campaign of n imported measurements, most of them far behind the front,
+// which lies between two compositions that are best in one objective each.
+func largePie(t testing.TB, n int) *engine.Core {
+	t.Helper()
+	log, core := begun(t, bounded("minutes <= 9"))
+	rng := rand.New(rand.NewPCG(7, 7))
+	rows := make([]engine.Tell, n)
+	for i := range rows {
+		heat, sugar := rng.Float64(), rng.Float64()
+		off := (sugar - 0.4) * (sugar - 0.4)
+		crust := 4 - 6*(heat-0.3)*(heat-0.3) - 4*off + 0.1*rng.NormFloat64()
+		minutes := math.Exp(1 + 2*(heat-0.7)*(heat-0.7) + off + 0.05*rng.NormFloat64())
+		rows[i] = engine.Tell{
+			Parameters: definition.Point{"heat": definition.Number(heat), "sugar": definition.Number(sugar)},
+			Quantities: []definition.Quantity{{Name: "crust", Value: crust}, {Name: "minutes", Value: minutes}},
+		}
+	}
+	if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:ada", Import: rows}, time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	return core
+}
+
+// Law: of more compositions than are drawn together those that are left out are on the front
+// in no draw, the others as often as where all are drawn but for chance, and every place on
+// the curve is what all of them cover.
+func TestFrontOfMany(t *testing.T) {
+	const n = gp.Exactly + 100
+	core := largePie(t, n)
+	p := modelled(t, core)
+	f, s := front(t, core, p)
+	want, near, err := p.AllDrawn(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := slices.Concat(f.Members, f.Others)
+	if len(want) != n || near != len(listed) || f.Behind != n-near || near > n/2 || f.Compositions() != n {
+		t.Fatalf("%d compositions, %d near the front, %d listed, %d behind", len(want), near, len(listed), f.Behind)
+	}
+	uncertain := 0
+	for _, m := range listed {
+		if math.Abs(m.OnFront-want[m.Experiment]) > 0.15 { // 4 standard deviations of two shares of 256
+			t.Errorf("%s is on the front with probability %v, where all are drawn %v", m.Experiment, m.OnFront, want[m.Experiment])
+		}
+		if m.OnFront > 0.1 && m.OnFront < 0.9 {
+			uncertain++
+		}
+		delete(want, m.Experiment)
+	}
+	if uncertain == 0 {
+		t.Error("no composition is uncertain: the test shows little")
+	}
+	for experiment, share := range want {
+		if share > 0 {
+			t.Errorf("%s is left out, and on the front in %v of the draws", experiment, share)
+		}
+	}
+	if len(f.Curve) != n {
+		t.Fatalf("%d places on the curve", len(f.Curve))
+	}
+	var points [][]float64
+	for i, c := range f.Curve {
+		if s.Feasible[i] >= 0.5 {
+			points = append(points, s.Scores[i])
+		}
+		if i%100 != 0 && i != n-1 {
+			continue
+		}
+		if want := pareto.Hypervolume(points, s.Reference); math.Abs(c.Hypervolume-want) > 1e-9*max(want, 1) {
+			t.Errorf("after %s %v is covered, want %v", c.Experiment, c.Hypervolume, want)
+		}
+	}
+	shares := 0.0
+	for _, m := range f.Members {
+		shares += m.Share
+	}
+	if shares <= 0 || shares > 1 {
+		t.Errorf("the members alone hold %v of the hypervolume", shares)
 	}
 }
 
@@ -366,17 +460,23 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// The front of 200 measurements.
+// Where a trade-off stands, and its front, of some measurements.
 func BenchmarkFront(b *testing.B) {
-	core, p := baked(b, bounded("minutes <= 7"), 200)
-	for b.Loop() {
-		s, err := p.Standing()
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := p.Front(core.State(), s); err != nil {
-			b.Fatal(err)
-		}
+	for _, n := range []int{200, 1000, 2000, 5000} {
+		b.Run(fmt.Sprintf("measurements=%d", n), func(b *testing.B) {
+			core := largePie(b, n)
+			p := modelled(b, core)
+			b.ReportAllocs()
+			for b.Loop() {
+				s, err := p.Standing()
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := p.Front(core.State(), s); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

@@ -30,6 +30,7 @@ type Outlook struct {
 type Predictor struct {
 	problem    *Problem
 	predictors []objective.Predictor
+	means      []func(x []float64) float64
 	mixture    *composite.Mixture
 	at         composite.Posterior
 	gradient   composite.Gradient
@@ -49,6 +50,7 @@ func (p *Problem) predictor(of composite.Problem) (*Predictor, error) {
 	w := &Predictor{problem: p, mixture: mixture, at: p.posterior()}
 	for k, m := range p.Models {
 		w.predictors = append(w.predictors, m.NewPredictor())
+		w.means = append(w.means, m.MeanAt())
 		w.at.Means[k] = make([]float64, 1)
 		w.dMean = append(w.dMean, make([]float64, p.space.Dim()))
 		w.dSD = append(w.dSD, make([]float64, p.space.Dim()))
@@ -81,6 +83,15 @@ func (w *Predictor) set(x []float64, slopes bool) {
 			w.at.Means[k][0], w.at.SDs[k] = p.Posterior(x)
 		}
 		w.at.SDs[k] = max(w.at.SDs[k], leastSD*w.problem.spreadOf(k))
+	}
+}
+
+// setMeans is set for who reads no standard deviation: it takes a step for each
+// measurement where those take one for each two.
+func (w *Predictor) setMeans(x []float64) {
+	w.problem.ParametersAt(w.at.Parameters, x)
+	for k, mean := range w.means {
+		w.at.Means[k][0] = mean(x)
 	}
 }
 

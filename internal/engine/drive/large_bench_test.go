@@ -2,8 +2,11 @@ package drive_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
@@ -11,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/tasks"
@@ -145,4 +149,108 @@ func BenchmarkDesign(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkStatus is what `campaignd status` works out of a trade-off of two quantities,
+// d = 4, after n measurements that were imported, and what a suggestion takes beside it, both
+// with the fits that it needs. A status of many measurements is bounded by twice that:
+// the front was drawn at all of them together, which took thrice as long and grew by the cube.
+func BenchmarkStatus(b *testing.B) {
+	for _, n := range []int{200, 1000, 2000, 5000} {
+		b.Run(fmt.Sprintf("measurements=%d", n), func(b *testing.B) {
+			history := importedTradeoff(b, n)
+			name := history[0].Campaign
+			var status, suggestion time.Duration
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, f := range []func(*engine.Core, func(events.Event)){
+					func(core *engine.Core, feed func(events.Event)) {
+						began := processorTime(b)
+						suggest(b, name, core, feed)
+						suggestion += processorTime(b) - began
+					},
+					func(core *engine.Core, _ func(events.Event)) {
+						began := processorTime(b)
+						if _, err := view.StatusOf(b.Context(), core, nil); err != nil {
+							b.Fatal(err)
+						}
+						status += processorTime(b) - began
+					},
+				} {
+					core := engine.NewCore(builtin.Registry())
+					feed := feeder(b, core)
+					for _, e := range history {
+						feed(e)
+					}
+					f(core, feed)
+				}
+			}
+			b.ReportMetric(status.Seconds()/float64(b.N), "status-cpu-s")
+			b.ReportMetric(suggestion.Seconds()/float64(b.N), "suggestion-cpu-s")
+			if n >= 2000 && status > 2*suggestion {
+				b.Errorf("a status takes %.1f times as long as a suggestion", status.Seconds()/suggestion.Seconds())
+			}
+		})
+	}
+}
+
+// processorTime is what this process has used.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// importedTradeoff is the history of a campaign by hand with n imported measurements.
+func importedTradeoff(b *testing.B, n int) (all []events.Event) {
+	b.Helper()
+	parsed, err := campaignfile.Parse(builtin.Registry(), "large.yaml", []byte(`
+name: large
+seed: 1
+parameters:
+  - {name: x1, min: 0, max: 1}
+  - {name: x2, min: 0, max: 1}
+  - {name: x3, min: 0, max: 1}
+  - {name: x4, min: 0, max: 1}
+quantities: [{name: crust}, {name: minutes}]
+objective:
+  tradeoff: [{maximize: crust}, {minimize: minutes}]
+budget: {experiments: 9}
+instrument: {manual: {}}
+`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	log, name := memlog.New(), parsed.Definition.Name
+	if err := engine.Define(b.Context(), log, events.CampaignDefined{Definition: parsed.Definition}, "person:ada", time.Unix(0, 0), ""); err != nil {
+		b.Fatal(err)
+	}
+	core, err := engine.Load(b.Context(), builtin.Registry(), log, name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	rows := make([]engine.Tell, n)
+	for i := range rows {
+		at, crust, minutes := definition.Point{}, 0.1*rng.NormFloat64(), 0.03*rng.NormFloat64()
+		for _, p := range parsed.Definition.Parameters {
+			x := rng.Float64()
+			at[p.Name] = definition.Number(x)
+			crust, minutes = crust+math.Sin(5*x), minutes+(x-0.8)*(x-0.8)
+		}
+		rows[i] = engine.Tell{Parameters: at, Quantities: []definition.Quantity{{Name: "crust", Value: crust}, {Name: "minutes", Value: minutes}}}
+	}
+	if _, err := engine.Submit(b.Context(), log, core, engine.Request{Actor: "person:ada", Import: rows}, time.Unix(0, 0)); err != nil {
+		b.Fatal(err)
+	}
+	for e, err := range log.Read(b.Context(), 0) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all
 }

@@ -48,20 +48,25 @@ func benchmarkSuggestion(b *testing.B, history []events.Event, cold bool) {
 			}
 		}
 		b.StartTimer()
-		for decided := false; !decided; {
-			switch step := nextStep(b, core).(type) {
-			case engine.Fit:
-				feed(fit(b, name, core, step))
-			case engine.Judge:
-				feed(judge(b, name, core))
-			case engine.Decide:
-				if _, err := core.Decide(b.Context(), step, events.Build{}, engine.World{Now: time.Unix(0, 0)}); err != nil {
-					b.Fatal(err)
-				}
-				decided = true
-			default:
-				b.Fatalf("unexpected step %T", step)
+		suggest(b, name, core, feed)
+	}
+}
+
+// suggest fits and judges what the next decision of a campaign needs, and makes it.
+func suggest(b *testing.B, name string, core *engine.Core, feed func(events.Event)) {
+	for decided := false; !decided; {
+		switch step := nextStep(b, core).(type) {
+		case engine.Fit:
+			feed(fit(b, name, core, step))
+		case engine.Judge:
+			feed(judge(b, name, core))
+		case engine.Decide:
+			if _, err := core.Decide(b.Context(), step, events.Build{}, engine.World{Now: time.Unix(0, 0)}); err != nil {
+				b.Fatal(err)
 			}
+			decided = true
+		default:
+			b.Fatalf("unexpected step %T", step)
 		}
 	}
 }
