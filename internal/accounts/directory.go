@@ -124,8 +124,10 @@ func Open(dir string, o Options) (*Directory, error) {
 	if relying, err := newRelyingParty(o.Passkeys); err == nil {
 		d.relying = relying
 	}
-	if d.issuer, err = newIssuer(o.OIDC, d.now); err != nil {
-		return nil, err
+	// Nor with OpenID Connect, where it cannot be used: no one logs in with it then, and those
+	// who come in another way may do no more. See CheckOIDC for why.
+	if issuer, err := newIssuer(o.OIDC, d.now); err == nil {
+		d.issuer = issuer
 	}
 	if store.InDatabase(dir) {
 		if err := d.share(); err != nil {

@@ -101,7 +101,7 @@ func (o *OIDC) Validate() error {
 	}
 	if len(faults) > 0 {
 		slices.Sort(faults)
-		return problem.New(problem.Invalid, "OpenID Connect: %s", strings.Join(faults, "; "))
+		return problem.New(problem.Invalid, "%s", strings.Join(faults, "; "))
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func newIssuer(o *OIDC, now func() time.Time) (*issuer, error) {
 		text, err := input.ReadText(o.ClientSecretFile, longestSecret)
 		if err != nil {
 			return nil, problem.New(problem.Invalid,
-				"OpenID Connect: the client's secret cannot be read: %w", err)
+				"the client's secret cannot be read: %w", err)
 		}
 		i.secret = strings.TrimSpace(string(text))
 	case o.ClientSecretEnv != "":
@@ -148,9 +148,27 @@ func newIssuer(o *OIDC, now func() time.Time) (*issuer, error) {
 		return i, nil
 	}
 	if i.secret == "" {
-		return nil, problem.New(problem.Invalid, "OpenID Connect: the client's secret is empty")
+		return nil, problem.New(problem.Invalid, "the client's secret is empty: %s holds nothing",
+			cmp.Or(o.ClientSecretFile, "the variable "+o.ClientSecretEnv))
 	}
 	return i, nil
+}
+
+// CheckOIDC says why no one can log in by these settings, as where the client's secret is
+// missing; nil where they can, as far as this machine knows, or where there are none.
+func CheckOIDC(o *OIDC) error {
+	_, err := newIssuer(o, nil)
+	return err
+}
+
+// Greet asks the issuer what it can do, so that the lab hears before its people do that it
+// does not answer; nil where it does, or there is none. The next login asks again.
+func (d *Directory) Greet(ctx context.Context) error {
+	if d.issuer == nil {
+		return nil
+	}
+	_, err := d.issuer.discover(ctx)
+	return err
 }
 
 // String shows no secret.
@@ -166,8 +184,8 @@ func (i *issuer) discover(ctx context.Context) (*oidc.Provider, error) {
 	if i.provider != nil {
 		return i.provider, nil
 	}
-	// The provider fetches keys with this context for as long as it lives.
-	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), i.client), i.config.Issuer)
+	// The provider keeps the client of this context, and not its end.
+	found, err := oidc.NewProvider(oidc.ClientContext(ctx, i.client), i.config.Issuer)
 	if err != nil {
 		return nil, i.unreachable(err)
 	}

@@ -507,7 +507,8 @@ func TestFewEntriesOfStrangers(t *testing.T) {
 	}
 }
 
-// Law: a configuration that would let in more than it says is refused, with all that is wrong.
+// Law: a configuration that would let in more than it says is refused, with all that is wrong; and
+// where it is, or its secret is missing, there are accounts without such logins.
 func TestOIDCConfiguration(t *testing.T) {
 	whole := OIDC{Issuer: "https://id.example.org", ClientID: "x", RedirectURL: "https://lab.example.org/x", Domains: []string{"example.org"}}
 	done(t, whole.Validate())
@@ -530,7 +531,17 @@ func TestOIDCConfiguration(t *testing.T) {
 	}
 	t.Setenv("NO_SECRET", "")
 	whole.ClientSecretEnv = "NO_SECRET"
-	if _, err := Open(filepath.Join(t.TempDir(), "lab"), Options{OIDC: &whole}); problem.CodeOf(orNil(err)) != problem.Invalid {
-		t.Errorf("the secret is empty: %v", err)
+	for name, o := range map[string]OIDC{
+		"the secret is empty": whole, "everybody": {Issuer: whole.Issuer, ClientID: "x", RedirectURL: whole.RedirectURL},
+	} {
+		if err := CheckOIDC(&o); problem.CodeOf(orNil(err)) != problem.Invalid || !strings.Contains(err.Error(), strings.Fields(name)[0]) {
+			t.Errorf("%s: %v", name, err)
+		}
+		d, err := Open(filepath.Join(t.TempDir(), "lab"), Options{OIDC: &o})
+		done(t, err)
+		if _, _, err := d.BeginOIDC(t.Context(), ""); d.OIDCName() != "" || problem.CodeOf(orNil(err)) != problem.NotPossible {
+			t.Errorf("%s: people are sent to the issuer: %v", name, err)
+		}
+		done(t, d.Close())
 	}
 }

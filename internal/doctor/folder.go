@@ -33,6 +33,9 @@ type Folder struct {
 	Locks, Hidden string
 	// NoPasskeys is why people cannot log in with passkeys, nil where they can.
 	NoPasskeys error
+	// NoOIDC is why people cannot log in with OpenID Connect, though lab.yaml says that they
+	// can.
+	NoOIDC error
 	// Served is what the process that serves the folder has noted, empty where none has.
 	Served string
 }
@@ -99,6 +102,12 @@ var folderRules = []rule[*Folder]{
 			return safe("they are off, and people log in with passwords: " + f.NoPasskeys.Error())
 		}
 		return safe("people can log in with them")
+	}},
+	{"OpenID Connect", func(f *Folder) Finding {
+		if f.NoOIDC != nil {
+			return safe("logins with it are off here: " + f.NoOIDC.Error())
+		}
+		return safe("lab.yaml does not name it, or people can log in with it if the issuer answers")
 	}},
 	{"permissions", func(f *Folder) Finding {
 		switch {

@@ -56,9 +56,9 @@ const shutdownLimit = 5 * time.Second
 // the caller may go on without telemetry. shutdown is never nil.
 //
 // While the program runs nothing is written to the terminal, not even when the
-// collector is gone. shutdown exports what is left, within 5 seconds, stops the
+// collector is gone: failing, if not nil, hears of the first failure, once. shutdown exports what is left, within 5 seconds, stops the
 // export, and returns the first failure and the number of those that followed.
-func Setup(ctx context.Context, version string) (shutdown func(context.Context) error, err error) {
+func Setup(ctx context.Context, version string, failing func(error)) (shutdown func(context.Context) error, err error) {
 	shutdown = func(context.Context) error { return nil }
 	traces, metrics, err := wanted()
 	if err != nil || !traces && !metrics {
@@ -117,6 +117,7 @@ func Setup(ctx context.Context, version string) (shutdown func(context.Context) 
 		_ = stopAll(ctx) // nothing was recorded yet
 		return shutdown, fmt.Errorf("telemetry: an OTEL_ variable: %w", err)
 	}
+	failures.heard(failing)
 	if tracing != nil {
 		otel.SetTracerProvider(tracing)
 	}
@@ -194,6 +195,7 @@ type failures struct {
 	first    error
 	count    int
 	stopping bool
+	failing  func(error) // gets the first
 }
 
 // add counts a failure. An export of metrics that the end cuts off is none: the last
@@ -206,7 +208,17 @@ func (f *failures) add(err error) {
 	}
 	if f.count++; f.first == nil {
 		f.first = err
+		if f.failing != nil && !f.stopping {
+			f.failing(err)
+		}
 	}
+}
+
+// heard has a function hear of the first failure from now on.
+func (f *failures) heard(failing func(error)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failing = failing
 }
 
 // stop says that the export is being stopped.

@@ -160,7 +160,7 @@ func TestSetupFollowsTheEnvironment(t *testing.T) {
 				variables[name] = strings.Replace(value, "URL", c.url, 1)
 			}
 			setenv(t, variables)
-			shutdown, err := telemetry.Setup(t.Context(), "v1.2.3")
+			shutdown, err := telemetry.Setup(t.Context(), "v1.2.3", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,7 +205,7 @@ func TestResource(t *testing.T) {
 			c := newCollector(t)
 			setenv(t, test.variables)
 			t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", c.url+"/v1/traces")
-			shutdown, err := telemetry.Setup(t.Context(), "v1.2.3")
+			shutdown, err := telemetry.Setup(t.Context(), "v1.2.3", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -236,7 +236,7 @@ func TestSetupRefuses(t *testing.T) {
 			c := newCollector(t)
 			setenv(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.url})
 			t.Setenv(test.name, test.value)
-			shutdown, err := telemetry.Setup(t.Context(), "v1.2.3")
+			shutdown, err := telemetry.Setup(t.Context(), "v1.2.3", nil)
 			if err == nil || !strings.Contains(err.Error(), "OTEL_") {
 				t.Errorf("got %v", err)
 			}
@@ -264,7 +264,7 @@ func TestMain(m *testing.M) {
 // found wrong.
 func program() {
 	ctx := context.Background()
-	shutdown, err := telemetry.Setup(ctx, "v1.2.3")
+	shutdown, err := telemetry.Setup(ctx, "v1.2.3", nil)
 	if err != nil {
 		fmt.Println("setup:", err)
 		return
@@ -333,7 +333,7 @@ func TestTerminalStaysQuiet(t *testing.T) {
 func TestTraceTravelsInEvents(t *testing.T) {
 	c := newCollector(t)
 	setenv(t, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": c.url + "/v1/traces"})
-	shutdown, err := telemetry.Setup(t.Context(), "v1.2.3")
+	shutdown, err := telemetry.Setup(t.Context(), "v1.2.3", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +401,7 @@ func TestInjectAndExtract(t *testing.T) {
 func TestInstruments(t *testing.T) {
 	c := newCollector(t)
 	setenv(t, map[string]string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": c.url + "/v1/metrics"})
-	shutdown, err := telemetry.Setup(t.Context(), "v1.2.3")
+	shutdown, err := telemetry.Setup(t.Context(), "v1.2.3", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func (a *app) look(ctx context.Context, folder, database string) ([]doctor.Findi
 			return nil, inputError{err}
 		}
 		if f.LabFile == nil {
-			f.NoPasskeys, err = a.noPasskeys(folder)
+			f.NoPasskeys, f.NoOIDC, err = a.noLogins(folder)
 		}
 		return f.Findings(), err
 	}
@@ -92,15 +92,16 @@ func (a *app) look(ctx context.Context, folder, database string) ([]doctor.Findi
 	return d.Findings(), nil
 }
 
-// noPasskeys is why people cannot log in with passkeys where a folder is served.
-func (a *app) noPasskeys(folder string) (off, err error) {
+// noLogins is why people cannot log in with passkeys, and with OpenID Connect, where a folder is
+// served from here.
+func (a *app) noLogins(folder string) (passkeys, oidc, err error) {
 	named, err := labfile.ReadFolder(a.registry, folder)
 	if err != nil {
-		return nil, inputError{err}
+		return nil, nil, inputError{err}
 	}
 	if named == nil {
 		named = new(labfile.File)
 	}
-	s := serving{folder: folder, address: defaultAddress}
-	return accounts.CheckPasskeys(s.accountOptions(named).Passkeys), nil
+	o := serving{folder: folder, address: defaultAddress}.accountOptions(named)
+	return accounts.CheckPasskeys(o.Passkeys), accounts.CheckOIDC(o.OIDC), nil
 }

@@ -52,7 +52,11 @@ func runs(t *testing.T, args ...string) (out *heard, interrupt func(), ended <-c
 
 // asks fetches a page; a server that does not answer has the status 0.
 func asks(url string) (status int, text string) {
-	response, err := http.Get(url)
+	return read(http.Get(url))
+}
+
+// read reads an answer; none has the status 0.
+func read(response *http.Response, err error) (status int, text string) {
 	if err != nil {
 		return 0, err.Error()
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/telemetry"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -96,8 +95,7 @@ to a witness, a mail or a repository; see ` + "`campaignd checkpoint`" + `.`,
 
 // run drives a campaign to its end. Everything that can be wrong is found, in
 // order of cost, before the instrument hears of anything: the name of the
-// person, another process at the store, the telemetry's settings, then what
-// prepare opens.
+// person, another process at the store, then what prepare opens.
 //
 // A campaign that has ended is only answered for: neither instrument nor expert
 // is opened.
@@ -108,17 +106,7 @@ func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) err
 	if err := notHeld(ctx, t); err != nil {
 		return err
 	}
-	flush, err := telemetry.Setup(ctx, version())
-	if err != nil {
-		return badInput("%w", err)
-	}
-	defer func() {
-		// The context has ended where the person interrupted: the last spans
-		// are sent all the same.
-		if err := flush(context.WithoutCancel(ctx)); err != nil {
-			a.remark("%v", err)
-		}
-	}()
+	defer a.telemetry(ctx, nil)()
 	r := &running{app: a, target: t, keep: keep}
 	defer r.release()
 	if err := r.prepare(ctx, seed); err != nil {
@@ -127,7 +115,7 @@ func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) err
 	if r.over != nil {
 		return r.answer(ctx)
 	}
-	err = r.drive(ctx)
+	err := r.drive(ctx)
 	// The store is released before the message is printed, so that a person who
 	// types the command again at once does not find it in use.
 	if errors.Is(err, errInterrupted) {

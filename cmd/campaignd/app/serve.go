@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -196,15 +197,7 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	}
 	defer closed()
 
-	flush, err := telemetry.Setup(ctx, version())
-	if err != nil {
-		return badInput("%w", err)
-	}
-	defer func() {
-		if err := flush(context.WithoutCancel(ctx)); err != nil {
-			a.remark("%v", err)
-		}
-	}()
+	defer a.telemetry(ctx, a.dated)()
 	listener, scheme, err := s.listen(proxy)
 	if err != nil {
 		return err
@@ -228,6 +221,18 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	if off := accounts.CheckPasskeys(s.accountOptions(named).Passkeys); off != nil {
 		a.printf("Passkeys are off: %v. %s\n", off, passkeysRemedy)
 	}
+	if off := accounts.CheckOIDC(s.accountOptions(named).OIDC); off != nil {
+		a.printf("Logins with OpenID Connect are off: %v. To change that: mend it, and start the server again.\n", off)
+	}
+	greeting, end := context.WithCancel(ctx)
+	var greeted sync.WaitGroup
+	greeted.Go(func() {
+		if err := people.Greet(greeting); err != nil && greeting.Err() == nil {
+			a.dated("logins with OpenID Connect fail now: %v. It is asked again at each login.", err)
+		}
+	})
+	defer greeted.Wait()
+	defer end()
 	if people.Empty() {
 		a.printf("There are no accounts: everybody on this machine may do everything here.\n" +
 			"To change that: campaignd account add NAME --role admin\n")

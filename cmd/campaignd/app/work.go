@@ -12,7 +12,6 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/server"
-	"github.com/campaignd/campaignd/internal/telemetry"
 )
 
 // workCommand is `campaignd work`.
@@ -65,15 +64,7 @@ func (a *app) work(ctx context.Context, folder, health string, drives driving) e
 			return badInput("there is no instrument %s in the lab.yaml of %s", name, shellArg(folder))
 		}
 	}
-	flush, err := telemetry.Setup(ctx, version())
-	if err != nil {
-		return badInput("%w", err)
-	}
-	defer func() {
-		if err := flush(context.WithoutCancel(ctx)); err != nil {
-			a.remark("%v", err)
-		}
-	}()
+	defer a.telemetry(ctx, a.dated)()
 	asked := net.Listener(nil)
 	if health != "" {
 		if asked, err = net.Listen("tcp", health); err != nil {
