@@ -12,6 +12,10 @@ import (
 // tagged gives every answer of a GET an entity tag of its bytes, and answers
 // 304 where the client has them already. Streams pass through as they are.
 //
+// Answers of other methods are held back too: the library takes a client that
+// goes, or does not read, while it writes for a fault, and gives the answer a
+// second status or panics.
+//
 // The tag is of the bytes, not of the sequence of the campaign: an answer
 // depends on more than the log (models, who runs it, the caller's rights), and
 // a tag that did not change with these would show a client what is no longer
@@ -19,10 +23,6 @@ import (
 // 24 characters without padding, and far more than chance can meet.
 func tagged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet {
-			next.ServeHTTP(w, r)
-			return
-		}
 		h := &holder{ResponseWriter: w}
 		next.ServeHTTP(h, r)
 		if h.streams {
@@ -31,7 +31,7 @@ func tagged(next http.Handler) http.Handler {
 		if h.status == 0 {
 			h.status = http.StatusOK
 		}
-		if h.status == http.StatusOK {
+		if h.status == http.StatusOK && r.Method == http.MethodGet {
 			sum := sha256.Sum256(h.body.Bytes())
 			tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
 			w.Header().Set("ETag", tag)
