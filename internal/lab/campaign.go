@@ -172,9 +172,13 @@ func (c *Campaign) Read(f func(*engine.Core)) {
 	c.record.Read(f)
 }
 
-// Defined is what the campaign is, as it was amended last.
+// Defined is what the campaign is, as it was amended last; an empty definition where
+// its first event cannot be read.
 func (c *Campaign) Defined() *definition.Campaign {
-	def := *c.record.Definition()
+	var def definition.Campaign
+	if as := c.record.Definition(); as != nil {
+		def = *as
+	}
 	return &def
 }
 

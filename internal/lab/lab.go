@@ -405,7 +405,8 @@ func (l *Lab) Campaigns() []*Campaign {
 }
 
 // Campaign returns the campaign of that name; of several stores that hold one,
-// the campaign of STORE with "NAME@STORE".
+// the campaign of STORE with "NAME@STORE". One whose first event cannot be read is
+// refused here, for all who would show something of it.
 func (l *Lab) Campaign(id string) (*Campaign, error) {
 	name, base, chosen := strings.Cut(id, "@")
 	var found []*Campaign
@@ -418,6 +419,9 @@ func (l *Lab) Campaign(id string) (*Campaign, error) {
 	case 0:
 		return nil, problem.New(problem.NoCampaign, "there is no campaign %q here", id).About(id)
 	case 1:
+		if err := found[0].record.Broken(); err != nil && found[0].record.Definition() == nil {
+			return nil, problem.New(problem.Damaged, "the beginning of %s cannot be read: %v", name, err).About(id)
+		}
 		return found[0], nil
 	}
 	var ids []string

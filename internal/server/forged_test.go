@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"math/rand/v2"
 	"net/http"
@@ -80,8 +81,25 @@ func TestForgedStoresAreShown(t *testing.T) {
 	}
 }
 
-// showForged serves a forged store and asks for all that is shown of it.
-func showForged(t *testing.T, all []events.Event, f forgery.Forgery) {
+// Law: a campaign whose first event cannot be read is shown by no page, and says why it is not.
+func TestUnreadableBeginning(t *testing.T) {
+	alone(t, "a forged store lies in a folder")
+	all, err := forgery.Read("../engine/drive/testdata/golden/0.4.0/calledoff.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := all[0]
+	first.Data = bytes.Replace(first.Data, []byte(`"budget"`), []byte(`"budgets"`), 1)
+	texts := showForged(t, all, forgery.Forgery{At: 0, Path: "definition/budget", What: "renamed", Event: first})
+	for _, path := range []string{"/campaigns/branin", "/api/v1/campaigns/branin", "/api/v1/campaigns/branin/course"} {
+		if !strings.Contains(texts[path], "beginning of branin cannot be read") {
+			t.Errorf("%s: %.400s", path, texts[path])
+		}
+	}
+}
+
+// showForged serves a forged store, asks for all that is shown of it, and returns that by its path.
+func showForged(t *testing.T, all []events.Event, f forgery.Forgery) map[string]string {
 	t.Helper()
 	s := newSite(t)
 	defer s.end()
@@ -95,13 +113,16 @@ func showForged(t *testing.T, all []events.Event, f forgery.Forgery) {
 		t.Fatal(err)
 	}
 	if refused != nil {
-		return // no log holds it
+		return nil // no log holds it
 	}
 	s.begin()
 	c := &client{t, s.url}
+	texts := make(map[string]string)
 	for _, path := range shown(t, c, name) {
-		if status, _, text := c.do("GET", path, "", ""); strings.Contains(string(text), "omething went wrong here") {
+		status, _, text := c.do("GET", path, "", "")
+		if texts[path] = string(text); strings.Contains(texts[path], "omething went wrong here") {
 			t.Errorf("%s, %s %s in event %d: %d %.400s", path, f.Path, f.What, f.At+1, status, text)
 		}
 	}
+	return texts
 }
