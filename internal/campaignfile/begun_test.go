@@ -58,7 +58,7 @@ func TestDefaultDesignShowsTheSpace(t *testing.T) {
 			t.Errorf("%s: %d experiments by %s, want %d by %s", c.name, *in.Experiments, in.Design, c.experiments, c.design)
 		}
 		var said []string
-		for _, remark := range Remarks(builtin.Registry(), f.Definition, ".") {
+		for _, remark := range Remarks(t.Context(), builtin.Registry(), f.Definition, ".") {
 			if strings.Contains(remark, "cannot show") {
 				said = append(said, remark)
 			}

@@ -83,7 +83,7 @@ func TestTargetOfBounds(t *testing.T) {
 			t.Errorf("%s: %v, %q", c.further, def.Stop.Target, def.Stop.Reach)
 		}
 		text := "once a measured composition has " + andList(c.bounds) + " with probability 0.9 or more"
-		if said := Explain(builtin.Registry(), def); !strings.Contains(said, text) {
+		if said := Explain(t.Context(), builtin.Registry(), def); !strings.Contains(said, text) {
 			t.Errorf("%s is explained as\n%s", c.further, said)
 		}
 	}
@@ -139,7 +139,7 @@ func TestRulesOfFronts(t *testing.T) {
 		if s.Hypervolume.Window != c.window || number(s.Hypervolume.Improvement) != c.improvement || number(s.Gain) != c.gain {
 			t.Errorf("%s: %+v", c.further, s)
 		}
-		if said := Explain(builtin.Registry(), def); !strings.Contains(said, c.says) {
+		if said := Explain(t.Context(), builtin.Registry(), def); !strings.Contains(said, c.says) {
 			t.Errorf("%s is explained as\n%s", c.further, said)
 		}
 	}
@@ -168,7 +168,7 @@ func TestNoiseInPerCent(t *testing.T) {
 	if q.Noise != nil || q.RelativeNoise == nil || *q.RelativeNoise != 0.02 {
 		t.Errorf("2%% of a quantity is %v, %v", q.Noise, q.RelativeNoise)
 	}
-	if said := Explain(builtin.Registry(), def); !strings.Contains(said, "viscosity (mPa·s): modelled by its logarithm, with a known standard deviation of 2 % of each value") {
+	if said := Explain(t.Context(), builtin.Registry(), def); !strings.Contains(said, "viscosity (mPa·s): modelled by its logarithm, with a known standard deviation of 2 % of each value") {
 		t.Errorf("it is explained as\n%s", said)
 	}
 	if def, err = noise("unit: mPa·s", "noise: 2"); err != nil || *def.Quantities[1].Noise != 2 || def.Quantities[1].RelativeNoise != nil {
@@ -224,7 +224,7 @@ func TestCosts(t *testing.T) {
 		if def.Cost != c.cost {
 			t.Errorf("%s: %+v", c.further, def.Cost)
 		}
-		if said := Explain(builtin.Registry(), def); !strings.Contains(said, c.says) {
+		if said := Explain(t.Context(), builtin.Registry(), def); !strings.Contains(said, c.says) {
 			t.Errorf("%s is explained as\n%s", c.further, said)
 		}
 	}

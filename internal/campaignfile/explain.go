@@ -1,6 +1,7 @@
 package campaignfile
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -22,8 +23,9 @@ import (
 //
 // It is for a person who wants to know whether the file says what they mean; a
 // program reads the definition. What cannot be read is "?", since a faulty
-// definition can be explained too.
-func Explain(reg registry.Registry, def definition.Campaign) string {
+// definition can be explained too. How many compositions there are is left out once
+// ctx is done.
+func Explain(ctx context.Context, reg registry.Registry, def definition.Campaign) string {
 	var b strings.Builder
 	sought := def.Sought()
 	effort := format.Count(def.Budget.Experiments, "experiment")
@@ -34,7 +36,7 @@ func Explain(reg registry.Registry, def definition.Campaign) string {
 	if def.Description != "" {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(def.Description))
 	}
-	explainSpace(reg, &b, def)
+	explainSpace(ctx, reg, &b, def)
 
 	b.WriteString("\nHow it goes\n")
 	line := func(what, how string) { fmt.Fprintf(&b, "  %-12s %s\n", what, how) }
@@ -83,7 +85,7 @@ func Explain(reg registry.Registry, def definition.Campaign) string {
 // explainSpace lists parameters, constraints and excluded regions, and counts
 // what is left: degrees of freedom, or compositions. Degrees of freedom are
 // those of the numbers and categories together, less the independent equalities.
-func explainSpace(reg registry.Registry, b *strings.Builder, def definition.Campaign) {
+func explainSpace(ctx context.Context, reg registry.Registry, b *strings.Builder, def definition.Campaign) {
 	b.WriteString("\nWhat is varied\n")
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, p := range def.Parameters {
@@ -114,7 +116,7 @@ func explainSpace(reg registry.Registry, b *strings.Builder, def definition.Camp
 	}
 	n := len(def.Parameters) - equalityRank(def)
 	fmt.Fprintf(b, "  %s", format.Count(n, "degree")+" of freedom")
-	s, err := space.New(def)
+	s, err := space.NewContext(ctx, def)
 	if err != nil {
 		b.WriteString("\n")
 		return

@@ -21,6 +21,7 @@
 package campaignfile
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -59,21 +60,24 @@ func Read(reg registry.Registry, path string) (*File, error) {
 		return checkFiles(reg, def,
 			filepath.Dir(path))
 	}
-	return parse(reg, path, data, inFolder(reg, filepath.Dir(path)), further)
+	return parse(context.Background(), reg, path, data, inFolder(reg, filepath.Dir(path)), further)
 }
 
 // Parse reads a campaign file from memory; name is what messages call it.
 // Unlike [Read] it does not look for files that the campaign file names, nor
 // for a lab file.
 func Parse(reg registry.Registry, name string, data []byte) (*File, error) {
-	return ParseIn(reg, nil, name, data)
+	return ParseIn(context.Background(), reg, nil, name, data)
 }
 
 // ParseIn is [Parse] in a lab, whose instruments and experts the campaign file
 // can name; nil for none. A server reads campaign files with it: the lab file is
 // its own, and files of the sender's machine are none of its business.
-func ParseIn(reg registry.Registry, lab *labfile.File, name string, data []byte) (*File, error) {
-	return parse(reg, name, data, of(lab), noFurther)
+//
+// It fails with the error of ctx once that is done: constraints of some kilobytes can
+// take minutes.
+func ParseIn(ctx context.Context, reg registry.Registry, lab *labfile.File, name string, data []byte) (*File, error) {
+	return parse(ctx, reg, name, data, of(lab), noFurther)
 }
 
 // parse is all of reading; from is where names of the lab lead, check a further
@@ -82,7 +86,7 @@ func ParseIn(reg registry.Registry, lab *labfile.File, name string, data []byte)
 // A tree that could not be read at all has only its faults of syntax; all later
 // steps collect theirs and are reported together.
 func parse(
-	reg registry.Registry, name string, data []byte, from source,
+	ctx context.Context, reg registry.Registry, name string, data []byte, from source,
 	check func(definition.Campaign) []yamltree.Fault,
 ) (*File, error) {
 	data = input.Text(data)
@@ -94,7 +98,10 @@ func parse(
 	if err != nil {
 		return nil, err
 	}
-	def, said, faults := define(reg, refers, faults, check)
+	def, said, faults := define(ctx, reg, refers, faults, check)
+	if err := ctx.Err(); err != nil {
+		return nil, err // not all was checked
+	}
 	if len(faults) > 0 {
 		return nil, yamltree.NewError(name, data, consequence, faults)
 	}
@@ -125,7 +132,7 @@ func Define(reg registry.Registry, root *yamltree.Node) (definition.Campaign, []
 	if err != nil {
 		return definition.Campaign{}, []yamltree.Fault{{Message: err.Error()}}
 	}
-	def, _, faults := define(reg, refers, nil, noFurther)
+	def, _, faults := define(context.Background(), reg, refers, nil, noFurther)
 	return def, faults
 }
 
@@ -143,7 +150,7 @@ func noFurther(definition.Campaign) []yamltree.Fault { return nil }
 // completed and checked for meaning. A fault of meaning at a place that has one
 // of form is left out, as it is mostly its echo.
 func define(
-	reg registry.Registry, refers resolved, faults []yamltree.Fault,
+	ctx context.Context, reg registry.Registry, refers resolved, faults []yamltree.Fault,
 	check func(definition.Campaign) []yamltree.Fault,
 ) (definition.Campaign, definition.Campaign, []yamltree.Fault) {
 	root := withProgram(refers.root)
@@ -193,7 +200,7 @@ func define(
 	}
 	said := def
 	def = Complete(reg, def)
-	for _, f := range append(Validate(reg, def), check(def)...) {
+	for _, f := range append(validate(ctx, reg, def), check(def)...) {
 		if !echoes(f.Path, syntax) {
 			faults = append(faults, placed(root, f, f.Path, false))
 		}

@@ -58,7 +58,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%d initial experiments: %v", len(design), err)
 			}
 			golden(t, "testdata/explain-"+strings.TrimSuffix(filepath.Base(file), ".yaml")+".txt",
-				Explain(builtin.Registry(), f.Definition))
+				Explain(t.Context(), builtin.Registry(), f.Definition))
 		})
 	}
 }
@@ -73,7 +73,7 @@ func TestExplain(t *testing.T) {
 	if err := json.Unmarshal(data, &defined); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/explain-everything.txt", Explain(builtin.Registry(), defined.Definition))
+	golden(t, "testdata/explain-everything.txt", Explain(t.Context(), builtin.Registry(), defined.Definition))
 }
 
 // What experts are to estimate at first is said, in what it is counted, and how long each
@@ -88,7 +88,7 @@ func TestExplainEstimates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := Explain(builtin.Registry(), f.Definition)
+		text := Explain(t.Context(), builtin.Registry(), f.Definition)
 		for _, want := range []string{
 			"from each expert, in one sitting, what they expect of 20 compositions, " + want,
 			"goes on without an answer after 2m for each composition",
@@ -205,7 +205,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := Parse(builtin.Registry(), "fuzz.yaml", data)
 		if err == nil {
-			Explain(builtin.Registry(), file.Definition)
+			Explain(t.Context(), builtin.Registry(), file.Definition)
 			return
 		}
 		var faults *yamltree.Error

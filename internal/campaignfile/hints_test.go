@@ -78,7 +78,7 @@ func TestRemarksOnTheWorld(t *testing.T) {
 			"a standard deviation of 150 drowns results between 0 and 100"},
 		{definition.Campaign{Objective: definition.Objective{Min: &low, Max: &high, Noise: &small}}, ""},
 	} {
-		got := strings.Join(Remarks(builtin.Registry(), c.def, dir), "\n")
+		got := strings.Join(Remarks(t.Context(), builtin.Registry(), c.def, dir), "\n")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%+v: %q, want %q", c.def.Instrument.Driver, got, c.want)
 		}

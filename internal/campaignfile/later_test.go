@@ -40,7 +40,7 @@ func TestArrivesLaterInWords(t *testing.T) {
 		},
 		&second: {"objective    measurement noise is inferred from the results; arrives later, within 3d, else it is missing"},
 	} {
-		text := Explain(builtin.Registry(), file.Definition)
+		text := Explain(t.Context(), builtin.Registry(), file.Definition)
 		for _, line := range lines {
 			if !strings.Contains(text, line) {
 				t.Errorf("%q is not in\n%s", line, text)

@@ -62,7 +62,7 @@ func TestReferences(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			short, err := ParseIn(builtin.Registry(), lab, "short.yaml", []byte(referring+c.short))
+			short, err := ParseIn(t.Context(), builtin.Registry(), lab, "short.yaml", []byte(referring+c.short))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +81,7 @@ func TestReferences(t *testing.T) {
 	}
 	whole := `{"name": "bread", "parameters": [{"name": "x", "min": 0, "max": 1}],
 "objective": {"name": "rise", "goal": "maximize"}, "budget": {"experiments": 9}, "instrument": {"lab": "bench"}}`
-	file, err := ParseIn(builtin.Registry(), lab, "file.json", []byte(whole))
+	file, err := ParseIn(t.Context(), builtin.Registry(), lab, "file.json", []byte(whole))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestNoReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := referring + "instrument: manual"
-	if file, err := ParseIn(builtin.Registry(), lab, "file.yaml", []byte(text)); err != nil || file.Source != text {
+	if file, err := ParseIn(t.Context(), builtin.Registry(), lab, "file.yaml", []byte(text)); err != nil || file.Source != text {
 		t.Errorf("%q, %v", file.Source, err)
 	}
 }

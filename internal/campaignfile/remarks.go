@@ -1,6 +1,7 @@
 package campaignfile
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -18,7 +19,7 @@ import (
 //
 // None of them keeps a campaign from beginning. The definition must be complete
 // and valid.
-func Remarks(reg registry.Registry, def definition.Campaign, dir string) (remarks []string) {
+func Remarks(ctx context.Context, reg registry.Registry, def definition.Campaign, dir string) (remarks []string) {
 	remarks = unasked(reg, def)
 	if settings, err := reg.InstrumentSettings(&def); err == nil {
 		if s, ok := settings.(definition.Remarkable); ok {
@@ -26,7 +27,7 @@ func Remarks(reg registry.Registry, def definition.Campaign, dir string) (remark
 		}
 	}
 	remarks = append(remarks, unmeasurable(reg, def)...)
-	remarks = append(remarks, crowded(def)...)
+	remarks = append(remarks, crowded(ctx, def)...)
 	remarks = append(remarks, decades(def)...)
 	remarks = append(remarks, unshown(def)...)
 	return append(remarks, drowned(def)...)
@@ -82,13 +83,13 @@ func unmeasurable(reg registry.Registry, def definition.Campaign) []string {
 
 // crowded remarks on a budget of more experiments than there are compositions: the
 // others measure one again, or a list of candidates ends.
-func crowded(def definition.Campaign) []string {
+func crowded(ctx context.Context, def definition.Campaign) []string {
 	if !def.Measures() {
 		return nil
 	}
-	sp, err := space.New(def)
+	sp, err := space.NewContext(ctx, def)
 	if err != nil {
-		return nil // Validate reports it
+		return nil // Validate reports it, or the caller has left
 	}
 	points, finite := sp.Finite()
 	n := len(points) * max(1, def.Replicates)

@@ -63,7 +63,7 @@ func TestRemarks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := strings.Join(Remarks(builtin.Registry(), f.Definition, "."), "; ")
+		got := strings.Join(Remarks(t.Context(), builtin.Registry(), f.Definition, "."), "; ")
 		if (test.want == "") != (got == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s\nis remarked upon with %q, want %q", test.file, got, test.want)
 		}

@@ -56,7 +56,7 @@ func TestForeignRule(t *testing.T) {
 		if next := f.Definition.Policy.Next; next.Name != "corner" || string(next.Settings()) != `{"which":1}` {
 			t.Errorf("policy: %s means %s %s", policy, next.Name, next.Settings())
 		}
-		if text := Explain(cornered(), f.Definition); !strings.Contains(text, "a corner of the space") {
+		if text := Explain(t.Context(), cornered(), f.Definition); !strings.Contains(text, "a corner of the space") {
 			t.Errorf("it is explained as\n%s", text)
 		}
 	}

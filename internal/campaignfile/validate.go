@@ -1,6 +1,7 @@
 package campaignfile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -22,6 +23,11 @@ import (
 // Later checks assume what earlier ones have found sound: the space is built
 // only from parameters, constraints and regions without a fault.
 func Validate(reg registry.Registry, def definition.Campaign) []yamltree.Fault {
+	return validate(context.Background(), reg, def)
+}
+
+// validate is [Validate] for a caller who may leave: what it returns once ctx is done is not read.
+func validate(ctx context.Context, reg registry.Registry, def definition.Campaign) []yamltree.Fault {
 	v := validator{reg: reg, def: def}
 	if v.counts(); len(v.faults) > 0 {
 		return v.faults
@@ -35,7 +41,7 @@ func Validate(reg registry.Registry, def definition.Campaign) []yamltree.Fault {
 	spatial := len(v.faults) // what follows needs a sound space
 	v.steps()
 	if len(v.faults) == spatial && spatial == 0 {
-		v.space()
+		v.space(ctx)
 	}
 	v.initial()
 	v.policy()
@@ -354,10 +360,10 @@ func (v *validator) objective() {
 //
 // Candidates are checked against the space without them, and only then become
 // the space.
-func (v *validator) space() {
+func (v *validator) space(ctx context.Context) {
 	free := v.def
 	free.Candidates = nil
-	s, err := space.New(free)
+	s, err := space.NewContext(ctx, free)
 	if err != nil {
 		where := at("parameters")
 		switch {
@@ -381,12 +387,15 @@ func (v *validator) space() {
 	v.points = s
 	before := len(v.faults)
 	for i, p := range v.def.Candidates {
+		if ctx.Err() != nil {
+			return
+		}
 		if err := s.Contains(p); err != nil {
 			v.report(at("candidates", i), reason(err), "correct or remove the candidate")
 		}
 	}
 	if len(v.def.Candidates) > 0 && len(v.faults) == before {
-		if s, err := space.New(v.def); err == nil {
+		if s, err := space.NewContext(ctx, v.def); err == nil {
 			v.points = s
 		}
 	}

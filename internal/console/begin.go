@@ -106,7 +106,7 @@ func (c *Console) exampleAs(r *http.Request, example examples.Example) (*lab.Cam
 		if problem.CodeOf(err) != problem.NoCampaign {
 			continue // several stores hold one
 		}
-		file, err := c.lab.Parse(fileName, []byte(example.Source(name)))
+		file, err := c.lab.Parse(r.Context(), fileName, []byte(example.Source(name)))
 		if err != nil {
 			return nil, err
 		}

@@ -161,7 +161,7 @@ func (c *Console) written(r *http.Request, p *tablePage, chosen *choices, typed 
 	file.Brought.Skip = text(r, fieldSkip) != ""
 	file.Source, file.Brought.Typed = typed.onto(source)
 	file.Brought.Hidden = append(file.Brought.Hidden, hiddenField{fieldWritten, source})
-	if campaign, err := c.lab.Parse(fileName, []byte(file.Source)); err == nil {
+	if campaign, err := c.lab.Parse(r.Context(), fileName, []byte(file.Source)); err == nil {
 		_, file.Brought.Fates, _ = c.rowsOf(p.Visitor, p.Guess, file.Brought, campaign)
 	}
 	return file

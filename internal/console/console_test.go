@@ -1025,7 +1025,7 @@ func BenchmarkList(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	file, err := l.Parse("file", []byte(electrolyte))
+	file, err := l.Parse(b.Context(), "file", []byte(electrolyte))
 	if err != nil {
 		b.Fatal(err)
 	}

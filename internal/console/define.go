@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -129,7 +130,7 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	if of, err := c.lab.Campaign(p.Along); err == nil && p.Visitor.may(See, of.Name()) == nil {
 		of.Read(func(core *engine.Core) { p.Measured = measuredIn(core) })
 	}
-	file, err := c.lab.Parse(fileName, []byte(source))
+	file, err := c.lab.Parse(r.Context(), fileName, []byte(source))
 	if err != nil {
 		file = nil
 	}
@@ -140,8 +141,8 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil && text(r, "check") != "" {
 		p.Checked = true
-		p.Meaning = campaignfile.Explain(c.lab.Registry(), file.Definition)
-		p.Remarks = c.remarks(p.Visitor, file)
+		p.Meaning = campaignfile.Explain(r.Context(), c.lab.Registry(), file.Definition)
+		p.Remarks = c.remarks(r.Context(), p.Visitor, file)
 		p.number()
 		c.write(w, http.StatusOK, "new", p)
 		return
@@ -231,11 +232,11 @@ func (c *Console) renamed(source string) string {
 
 // remarks are what a file may contain but probably does not mean. Finding them
 // opens the files that it names, so they are only for visitors who may run it.
-func (c *Console) remarks(v Visitor, file *campaignfile.File) []string {
+func (c *Console) remarks(ctx context.Context, v Visitor, file *campaignfile.File) []string {
 	if v.mayDefine(&file.Definition, nil) != nil {
 		return nil
 	}
-	return campaignfile.Remarks(c.lab.Registry(), file.Definition, c.lab.Folder())
+	return campaignfile.Remarks(ctx, c.lab.Registry(), file.Definition, c.lab.Folder())
 }
 
 // definition serves the page of a campaign's file.
@@ -315,7 +316,7 @@ func (c *Console) definitionPage(r *http.Request, of *lab.Campaign) *filePage {
 	of.Read(func(core *engine.Core) {
 		s := core.State()
 		p.Source = s.Source
-		p.Meaning = campaignfile.Explain(c.lab.Registry(), *s.Definition)
+		p.Meaning = campaignfile.Explain(r.Context(), c.lab.Registry(), *s.Definition)
 	})
 	p.CanDefine = p.May(Define)
 	p.number()
@@ -352,7 +353,7 @@ func (c *Console) amendment(r *http.Request, of *lab.Campaign) (engine.Request, 
 func (c *Console) amendmentBy(
 	r *http.Request, of *lab.Campaign, source []byte,
 ) (engine.Request, error) {
-	file, err := c.lab.Parse(fileName, source)
+	file, err := c.lab.Parse(r.Context(), fileName, source)
 	if err != nil {
 		return engine.Request{}, err
 	}

@@ -157,13 +157,13 @@ func (c *Console) check(r *http.Request, source []byte, answer *edited) {
 		answer.Tree = root
 	}
 	visitor := visitorOf(r.Context())
-	file, err := c.lab.Parse(fileName, source)
+	file, err := c.lab.Parse(r.Context(), fileName, source)
 	if err != nil {
 		answer.refuse(err, "")
 		return
 	}
-	answer.Meaning = campaignfile.Explain(c.lab.Registry(), file.Definition)
-	answer.Remarks = c.remarks(visitor, file)
+	answer.Meaning = campaignfile.Explain(r.Context(), c.lab.Registry(), file.Definition)
+	answer.Remarks = c.remarks(r.Context(), visitor, file)
 	of, err := c.lab.Campaign(r.Form.Get("amends"))
 	switch {
 	case err != nil:
@@ -175,7 +175,7 @@ func (c *Console) check(r *http.Request, source []byte, answer *edited) {
 			answer.refuse(err, "")
 			return
 		}
-		if err == nil {
+		if err == nil && r.Context().Err() == nil { // otherwise it is not read
 			answer.First = c.firstOf(visitor, file, rows)
 		}
 	case visitor.may(Run, of.Name()) == nil:

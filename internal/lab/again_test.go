@@ -50,7 +50,7 @@ func openWith(t *testing.T, folder string, registry registry.Registry) *lab.Lab 
 // beginUnpluggable begins a campaign at that instrument, and does not run it.
 func beginUnpluggable(t *testing.T, l *lab.Lab) *lab.Campaign {
 	t.Helper()
-	file, err := l.Parse("campaign.yaml", []byte(`
+	file, err := l.Parse(t.Context(), "campaign.yaml", []byte(`
 name: bench
 parameters: [{name: x1, min: -5, max: 10}, {name: x2, min: 0, max: 15}]
 objective: {name: value, goal: minimize}

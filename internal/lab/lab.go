@@ -497,13 +497,14 @@ func (l *Lab) announce() {
 
 // Parse reads a campaign file as the lab would, with the instruments and
 // experts of its lab.yaml as that is now; nothing is written. The error is a
-// *yamltree.Error where one of the two files has faults.
-func (l *Lab) Parse(name string, source []byte) (*campaignfile.File, error) {
+// *yamltree.Error where one of the two files has faults, and that of ctx where that is
+// done: who has left reads nothing of it.
+func (l *Lab) Parse(ctx context.Context, name string, source []byte) (*campaignfile.File, error) {
 	named, err := labfile.ReadFolder(l.options.Registry, l.options.Folder)
 	if err != nil {
 		return nil, err
 	}
-	return campaignfile.ParseIn(l.options.Registry, named, name, source)
+	return campaignfile.ParseIn(ctx, l.options.Registry, named, name, source)
 }
 
 // Reaches returns what a definition reaches beyond the campaign that neither

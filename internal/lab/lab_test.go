@@ -48,7 +48,7 @@ func private(t *testing.T) {
 
 func define(t *testing.T, l *lab.Lab, source string) *lab.Campaign {
 	t.Helper()
-	file, err := l.Parse("campaign.yaml", []byte(source))
+	file, err := l.Parse(t.Context(), "campaign.yaml", []byte(source))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestBegunOnce(t *testing.T) {
 	by := engine.Request{Actor: "person:ada", ID: "begin", Digest: "d"}
 	begin := func(by engine.Request) (*lab.Campaign, error) {
 		t.Helper()
-		file, err := l.Parse("bench.yaml", []byte(byHand))
+		file, err := l.Parse(t.Context(), "bench.yaml", []byte(byHand))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestRunsNameWhoAsked(t *testing.T) {
 	private(t)
 	folder := t.TempDir()
 	l := open(t, folder)
-	file, err := l.Parse("bench.yaml", []byte(byHand))
+	file, err := l.Parse(t.Context(), "bench.yaml", []byte(byHand))
 	if err != nil {
 		t.Fatal(err)
 	}

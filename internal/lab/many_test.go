@@ -25,7 +25,7 @@ func TestTakesSomeAtATime(t *testing.T) {
 	for i := range all {
 		names[i] = fmt.Sprint("bench", i)
 		defining.Go(func() {
-			file, err := server.Parse("campaign.yaml", []byte(strings.Replace(byHand, "bench", names[i], 1)))
+			file, err := server.Parse(t.Context(), "campaign.yaml", []byte(strings.Replace(byHand, "bench", names[i], 1)))
 			if err == nil {
 				_, err = server.Define(t.Context(), file, engine.Request{Actor: "person:ada"})
 			}

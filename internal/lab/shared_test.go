@@ -156,7 +156,7 @@ func (b *bench) begin(name string, experiments int) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	file, err := campaignfile.ParseIn(b.registry, lab, name+".yaml", fmt.Appendf(nil, `
+	file, err := campaignfile.ParseIn(b.t.Context(), b.registry, lab, name+".yaml", fmt.Appendf(nil, `
 name: %s
 parameters: [{name: x, min: 0, max: 1}]
 objective: {name: flow, goal: maximize}

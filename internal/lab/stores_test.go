@@ -99,7 +99,7 @@ func TestNewStoreAppears(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := l.Parse("later.yaml", []byte(strings.Replace(byHand, "bench", "later", 1)))
+	file, err := l.Parse(t.Context(), "later.yaml", []byte(strings.Replace(byHand, "bench", "later", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func registryWith(driver instruments.Driver) registry.Registry {
 func TestSuggestedMeanwhile(t *testing.T) {
 	private(t)
 	l := open(t, t.TempDir())
-	file, err := l.Parse("bench.yaml", []byte(byHand))
+	file, err := l.Parse(t.Context(), "bench.yaml", []byte(byHand))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func TestForgedAmendment(t *testing.T) {
 	defer store.Close()
 	amend := func(said, wanted string) ([]events.Event, error) {
 		t.Helper()
-		file, err := l.Parse("bench.yaml", []byte(wanted))
+		file, err := l.Parse(t.Context(), "bench.yaml", []byte(wanted))
 		if err != nil {
 			t.Fatal(err)
 		}

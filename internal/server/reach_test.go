@@ -174,7 +174,7 @@ func TestAmendsWhatIsReached(t *testing.T) {
 	}
 	defer store.Close()
 	remote := func(source string) error { // as campaignd amend --server does
-		file, err := g.lab.Parse("the campaign file", []byte(source))
+		file, err := g.lab.Parse(t.Context(), "the campaign file", []byte(source))
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -308,7 +309,7 @@ const (
 // nothing, so that its part stays among those that are named. Such a set is not
 // unique: regions are tried first, steps next and constraints last, so that of
 // several explanations one by constraints is preferred.
-func conflict(def definition.Campaign) []string {
+func conflict(ctx context.Context, def definition.Campaign) []string {
 	var parts []part
 	for i := range def.Excluded {
 		parts = append(parts, part{partRegion, i})
@@ -324,11 +325,14 @@ func conflict(def definition.Campaign) []string {
 	without := map[part]bool{}
 	var guilty []part
 	for _, p := range parts {
+		if ctx.Err() != nil {
+			return nil // it is not read
+		}
 		without[p] = true
 		s, err := build(def, without)
 		if err == nil {
 			s.nodes = maxNodes / 20 // there are many parts to try
-			err = s.prepare()
+			err = s.prepare(ctx)
 		}
 		if err == nil || errors.Is(err, ErrUndecided) {
 			delete(without, p)

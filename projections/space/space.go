@@ -34,6 +34,7 @@
 package space
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -89,15 +90,21 @@ type Space struct {
 // everything, and with another error for a definition that cannot be read (a
 // parameter of no kind, a constraint on an unknown or categorical one);
 // campaignfile.Validate reports such faults with their place in the file.
-func New(def definition.Campaign) (*Space, error) {
+func New(def definition.Campaign) (*Space, error) { return NewContext(context.Background(), def) }
+
+// NewContext is [New] for a caller who may leave: hundreds of constraints take minutes. It
+// fails with the error of ctx once that is done, and has then prepared nothing.
+func NewContext(ctx context.Context, def definition.Campaign) (*Space, error) {
 	s, err := build(def, nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.prepare(); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		var infeasible *InfeasibleError
 		if errors.As(err, &infeasible) && infeasible.Conflict == nil {
-			infeasible.Conflict = conflict(def)
+			if infeasible.Conflict = conflict(ctx, def); ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 		}
 		return nil, err
 	}
@@ -169,7 +176,7 @@ func constraints(def *definition.Campaign) []definition.Constraint {
 // is any composition at all. The relaxation is tried first: where it is empty
 // the optimizer names the conflict at once. Only a contradiction of steps or
 // regions needs the search.
-func (s *Space) prepare() error {
+func (s *Space) prepare(ctx context.Context) error {
 	s.polytope = s.relax()
 	relaxed, err := optimize.NewRegion(s.polytope)
 	if err != nil {
@@ -197,7 +204,7 @@ func (s *Space) prepare() error {
 		s.encoded = append(s.encoded, x)
 	}
 	if s.list == nil && (len(s.rows) > 0 || len(s.regions) > 0) {
-		s.walk, err = s.newWalk()
+		s.walk, err = s.newWalk(ctx)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 
@@ -38,7 +39,7 @@ type state struct {
 // newWalk prepares the walk: a point in the middle, and the directions in which
 // the region has room, with their extents. Equalities are not kept: the
 // directions lie in them, and so does the center.
-func (s *Space) newWalk() (*walk, error) {
+func (s *Space) newWalk(ctx context.Context) (*walk, error) {
 	w := &walk{}
 	place := s.couple(w)
 	n := len(w.coupled)
@@ -59,7 +60,7 @@ func (s *Space) newWalk() (*walk, error) {
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	spread, err := w.reach(region)
+	spread, err := w.reach(ctx, region)
 	if err != nil {
 		return nil, err
 	}
@@ -108,13 +109,16 @@ func (s *Space) couple(w *walk) (place []int) {
 // coordinate direction and against every inequality, projected. Their mean lies
 // in the region's relative interior, and they span it, also where inequalities
 // leave less room than they seem to (x + y ≤ 1 with x, y ≥ 0.5).
-func (w *walk) reach(region *optimize.Region) (points [][]float64, err error) {
+func (w *walk) reach(ctx context.Context, region *optimize.Region) (points [][]float64, err error) {
 	// In units of the cube: so far out that the projection lies on a face, and
 	// near enough for its rounding.
 	const far = 100
 	n := len(w.coupled)
 	push := func(direction []float64) error {
 		for _, sign := range []float64{far, -far} {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			x := make([]float64, n)
 			for j := range x {
 				x[j] = 0.5*(w.lower[j]+w.upper[j]) + sign*direction[j]

@@ -58,13 +58,13 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 			def, err := a.validate(cmd.Context(), args[0])
 			if !a.json {
 				if err == nil {
-					a.print(campaignfile.Explain(a.registry, *def))
+					a.print(campaignfile.Explain(cmd.Context(), a.registry, *def))
 					if explain {
 						err = a.printCourse(def)
 					}
 				}
 				if err == nil {
-					for _, remark := range campaignfile.Remarks(a.registry, *def, filepath.Dir(args[0])) {
+					for _, remark := range campaignfile.Remarks(cmd.Context(), a.registry, *def, filepath.Dir(args[0])) {
 						a.printf("Remark: %s.\n", remark)
 					}
 					a.printf("%s is valid.\n", args[0])
@@ -74,7 +74,7 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 			answer := validated{Valid: err == nil, Definition: def, Faults: []validatedFault{},
 				Remarks: []string{}}
 			if err == nil {
-				remarks := campaignfile.Remarks(a.registry, *def, filepath.Dir(args[0]))
+				remarks := campaignfile.Remarks(cmd.Context(), a.registry, *def, filepath.Dir(args[0]))
 				answer.Remarks = append(answer.Remarks, remarks...)
 			}
 			var faulty *yamltree.Error

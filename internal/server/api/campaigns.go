@@ -260,7 +260,7 @@ type beginInput struct {
 // this request has begun before, of which the lab returns the same answer;
 // repeatedBy marks it as a repeat, or refuses another request under its key.
 func (a *API) begin(ctx context.Context, in *beginInput) (*begunOutput, error) {
-	file, err := a.lab.Parse("the campaign file", in.RawBody)
+	file, err := a.lab.Parse(ctx, "the campaign file", in.RawBody)
 	if err == nil {
 		err = a.MayDefine(ctx, &file.Definition, nil)
 	}
@@ -306,18 +306,18 @@ type Validated struct {
 // Nothing is opened for a caller who could not begin it: remarks are then
 // empty, which says nothing about the file.
 func (a *API) validate(ctx context.Context, in *fileInput) (*struct{ Body Validated }, error) {
-	file, err := a.lab.Parse("the campaign file", in.RawBody)
+	file, err := a.lab.Parse(ctx, "the campaign file", in.RawBody)
 	if err != nil {
 		return nil, problems.Of(err)
 	}
 	reg := a.lab.Registry()
 	var remarks []string
 	if a.MayDefine(ctx, &file.Definition, nil) == nil { // they look at the files that it names
-		remarks = campaignfile.Remarks(reg, file.Definition, a.lab.Folder())
+		remarks = campaignfile.Remarks(ctx, reg, file.Definition, a.lab.Folder())
 	}
 	return &struct{ Body Validated }{Validated{
 		Campaign: file.Definition.Name,
-		Meaning:  campaignfile.Explain(reg, file.Definition),
+		Meaning:  campaignfile.Explain(ctx, reg, file.Definition),
 		Remarks:  append([]string{}, remarks...),
 	}}, nil
 }

@@ -161,7 +161,7 @@ func (a *API) taken(
 // perhaps by another version; here it is worked out again with this lab's file.
 // The first difference is named, as the rest often follows from it.
 func (a *API) saidBy(ctx context.Context, c *lab.Campaign, amended *events.CampaignAmended) error {
-	file, err := a.lab.Parse("the campaign file", []byte(amended.Source))
+	file, err := a.lab.Parse(ctx, "the campaign file", []byte(amended.Source))
 	if err != nil {
 		return err
 	}

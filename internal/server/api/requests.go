@@ -146,7 +146,7 @@ type amendInput struct {
 func (a *API) amend(
 	ctx context.Context, c *lab.Campaign, in *amendInput,
 ) (*amendedOutput, error) {
-	file, err := a.lab.Parse("the campaign file", in.RawBody)
+	file, err := a.lab.Parse(ctx, "the campaign file", in.RawBody)
 	if err == nil {
 		err = a.MayDefine(ctx, &file.Definition, c.Defined())
 	}

@@ -31,7 +31,7 @@ type WhatIfWanted struct {
 
 // question is what is asked, from a decision on. It fails where the campaign file
 // has faults; nothing that it names is opened.
-func (w *WhatIfWanted) question(l *lab.Lab, decision string) (whatif.Question, error) {
+func (w *WhatIfWanted) question(ctx context.Context, l *lab.Lab, decision string) (whatif.Question, error) {
 	q := whatif.Question{Decision: decision, Method: w.Method, Without: w.Without, Experiments: w.Experiments,
 		Sought: whatif.Sought{
 			Require: w.Require, WithoutConstraints: w.WithoutConstraints, Worst: w.Worst, Weight: w.Weight,
@@ -40,7 +40,7 @@ func (w *WhatIfWanted) question(l *lab.Lab, decision string) (whatif.Question, e
 	if w.Definition == "" {
 		return q, nil
 	}
-	file, err := l.Parse("the campaign file", []byte(w.Definition))
+	file, err := l.Parse(ctx, "the campaign file", []byte(w.Definition))
 	q.File = file
 	return q, err
 }
@@ -139,7 +139,7 @@ func (a *API) imagining() {
 	begin.DefaultStatus = http.StatusAccepted
 	begin = a.beginning(begin)
 	inCampaign(a, begin, func(ctx context.Context, c *lab.Campaign, in *whatIfInput) (*whatIfBegun, error) {
-		q, err := in.Body.question(a.lab, in.Decision)
+		q, err := in.Body.question(ctx, a.lab, in.Decision)
 		if err != nil {
 			return nil, problems.Of(err)
 		}
