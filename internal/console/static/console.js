@@ -307,6 +307,42 @@
   });
   window.addEventListener("pageshow", () => $$("form[data-sent]").forEach((f) => delete f.dataset.sent));
 
+  // Files may be more than a proxy between passes on (nginx by itself: 1 MB). Its answer would take the
+  // place of this page, with all that was typed, and name nothing: so they are sent from here.
+  document.addEventListener("submit", async (e) => {
+    const form = e.target;
+    if (e.defaultPrevented || form.enctype !== "multipart/form-data") return;
+    const body = new FormData(form, e.submitter);
+    let size = 0;
+    for (const value of body.values()) size += value.size || value.length || 0;
+    if (size < 500000) return;
+    e.preventDefault();
+    const refused = (why) => {
+      $$("[data-proxy]", form.parentNode).forEach((old) => old.remove());
+      const box = document.createElement("div"), text = document.createElement("p");
+      box.className = "box bad"; box.setAttribute("role", "alert"); box.dataset.proxy = "";
+      text.textContent = why; box.append(text); form.before(box); box.scrollIntoView({ block: "nearest" });
+      delete form.dataset.sent;
+    };
+    const amount = `${(size / 1e6).toFixed(1)} MB`;
+    try {
+      const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "text/html" } });
+      if (answer.status === 413 && !answer.headers.has("Content-Security-Policy")) {
+        const who = answer.headers.get("Server");
+        refused(`A proxy before the server${who ? ` (${who})` : ""} does not pass on ${amount}, and nothing was recorded. ` +
+          "Have it pass on 64 MB, in nginx by client_max_body_size 64m; or send less at once.");
+      } else if (answer.redirected) {
+        location.assign(answer.url);
+      } else {
+        const text = await answer.text();
+        document.open(); document.write(text); document.close();
+      }
+    } catch {
+      refused(`The connection was cut while ${amount} were sent. A proxy before the server may not pass on so much, ` +
+        "in nginx by client_max_body_size. What was recorded, the page shows when it is loaded again.");
+    }
+  });
+
   // A value that is typed says that there is one.
   $$("[data-means]").forEach((field) => field.addEventListener("input", () => {
     const radio = $(`input[name="${field.dataset.means}"][value=measured]`, field.form);
