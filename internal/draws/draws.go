@@ -12,6 +12,10 @@ import (
 	"cmp"
 	"flag"
 	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
 
 	_ "pgregory.net/rapid" // whose flag is set
 )
@@ -20,4 +24,46 @@ func init() {
 	if err := flag.Set("rapid.seed", cmp.Or(os.Getenv("CAMPAIGND_DRAWS"), "34")); err != nil {
 		panic("CAMPAIGND_DRAWS: " + err.Error())
 	}
+}
+
+// Bounds of the work on an input: how much may be allocated for it, and how long it may
+// take where it allocates nothing, on a machine that is busy, too. A key of 3 MB was once
+// compared with every name there is, which allocated 15 GB.
+const (
+	mostAllocated = 2 << 30
+	patience      = time.Minute
+)
+
+// Answers fails a fuzzed input on which read works without a bound. It runs read in a
+// goroutine of its own, which must not end the test.
+func Answers(t testing.TB, read func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		read()
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Fatal("it never answers")
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > mostAllocated {
+		t.Fatalf("%d MB are allocated for it, more than %d", n>>20, mostAllocated>>20)
+	}
+}
+
+// LongKeys are inputs of a reader of YAML, with keys and words that are longer than any name.
+func LongKeys() (all [][]byte) {
+	for _, n := range []int{300_000, 3_000_000} {
+		long := strings.Repeat("k", n)
+		for _, text := range []string{long + ": 1", "name: " + long, "{" + long + ": {" + long + ": 1}}", "? '" + long + "'\n: 1",
+			"a: &" + long + " 1\nb: *" + long, "- " + long} {
+			all = append(all, []byte(text))
+		}
+	}
+	return all
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
-	_ "github.com/campaignd/campaignd/internal/draws"
+	"github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -258,6 +258,11 @@ func FuzzImport(f *testing.F) {
 	}
 	f.Add("a,b,t,salt,=y\n\"0.5\n")
 	f.Add("\xff\xfea\x00")
+	for _, n := range []int{300_000, 3_000_000} {
+		long := strings.Repeat("k", n)
+		f.Add("a,b,t,salt,=y," + long + "\n0.5,0.5,25,LiPF6,3,1\n")
+		f.Add("a,b,t,salt,=y\n0.5,0.5,25," + long + ",3\n" + long + "\n")
+	}
 	def := blends()
 	core := engine.NewCore(builtin.Registry())
 	e, err := events.New("blends", &events.CampaignDefined{Definition: def})
@@ -272,8 +277,12 @@ func FuzzImport(f *testing.F) {
 	place := regexp.MustCompile(`(?m)table.csv(:\d+)*(: | ).`)
 	f.Fuzz(func(t *testing.T, text string) {
 		im := importInto(core)
-		seen, unseen := importInto(core).Preview("table.csv", strings.NewReader(text))
-		err := im.Read("table.csv", strings.NewReader(text))
+		var seen *Preview
+		var unseen, err error
+		draws.Answers(t, func() {
+			seen, unseen = importInto(core).Preview("table.csv", strings.NewReader(text))
+			err = im.Read("table.csv", strings.NewReader(text))
+		})
 		taken := unseen == nil && len(seen.Unknown) == 0 && seen.Count(FateNew) > 0 && seen.Count(FateKnown)+seen.Count(FateWrong) == 0
 		if taken != (err == nil) || taken && seen.Count(FateNew) != len(im.Rows) {
 			t.Errorf("%q: seen as %+v, %v; read: %v", text, seen, unseen, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/draws"
 )
 
 func ptr(x float64) *float64 { return &x }
@@ -259,9 +260,16 @@ func FuzzTable(f *testing.F) {
 	f.Add("lipf6,lipf6\n1\n\"")
 	f.Add("conductivity,x,solvent,lipf6\n-1,,PC,-0\n\n1e-9,\"\n\",PC,0\n2,,EC,3\n")
 	f.Add("lipf6,solvent,conductivity\n0x1p-3,EC,1_0\n1e999,EC,1\n,,\n")
+	for _, n := range []int{300_000, 3_000_000} {
+		long := strings.Repeat("k", n)
+		f.Add("lipf6,solvent,conductivity," + long + "\n1.1,EC,9.5,1\n")
+		f.Add("lipf6,solvent,conductivity\n1.1," + long + ",9.5\n" + long + "\n")
+	}
 	place := regexp.MustCompile(`(?m)rows\.csv(:\d+)?: .`)
 	f.Fuzz(func(t *testing.T, text string) {
-		i, err := open(t, text, nil)
+		var i *table.Instrument
+		var err error
+		draws.Answers(t, func() { i, err = open(t, text, nil) })
 		if err != nil {
 			if !place.MatchString(err.Error()) {
 				t.Errorf("%q is refused without its place: %v", text, err)

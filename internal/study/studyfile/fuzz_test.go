@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
@@ -30,8 +31,13 @@ func FuzzStudyFile(f *testing.F) {
 	}
 	f.Add([]byte("a: &a [*a, *a]\nb: &b {<<: *b}\nc: !!binary x"))
 	f.Add([]byte(good))
+	for _, data := range draws.LongKeys() {
+		f.Add(data)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		study, err := studyfile.Parse("fuzz.yaml", data, studyfile.Options{})
+		var study *studyfile.File
+		var err error
+		draws.Answers(t, func() { study, err = studyfile.Parse("fuzz.yaml", data, studyfile.Options{}) })
 		if err != nil {
 			var faulty *yamltree.Error
 			if !errors.As(err, &faulty) {
