@@ -124,7 +124,7 @@ func (c *clerk) request() engine.Request {
 		name = "Answer"
 	case c.s.Status == campaign.Paused && c.half():
 		name = "Resume"
-	case c.s.Count(campaign.Unresolved) > 0 && c.half():
+	case c.s.Count(campaign.Unresolved) > 0 && c.IntN(4) > 0: // which is seldom, and soon over
 		name = []string{"Resolve", "Resolves"}[c.IntN(2)]
 	}
 	request := engine.Request{Actor: c.actor()}
@@ -418,6 +418,9 @@ func (c *clerk) resolution() *engine.Resolve {
 	}
 	if c.IntN(4) == 0 {
 		r.Voided = events.VoidedByPower
+	}
+	if c.half() { // of which there is most to say
+		r.Resolution = events.ResolvedMeasured
 	}
 	if r.Resolution == events.ResolvedMeasured {
 		value := c.value()
