@@ -523,12 +523,13 @@ func TestUndo(t *testing.T) {
 	form.Set("answer", "own")
 	form.Set("v.3", "9.75")
 	s.sent(path, form)
-	if _, list := s.get("/questions"); !strings.Contains(list, path+"/undo") {
-		t.Errorf("nothing to take back on %s", list)
+	const oneWaits = `<span class="count">1<`
+	if _, list := s.get("/questions"); !strings.Contains(list, path+"/undo") || strings.Contains(list, oneWaits) {
+		t.Errorf("nothing to take back, or it is said to wait still, on %s", list)
 	}
 	s.sent(path+"/undo", nil)
-	if _, page := s.get(path); !strings.Contains(page, `value="9.75"`) {
-		t.Error("what was typed is gone")
+	if _, page := s.get(path); !strings.Contains(page, `value="9.75"`) || !strings.Contains(page, oneWaits) {
+		t.Error("what was typed is gone, or is not said to wait again")
 	}
 	folder := s.folder
 	s.close()

@@ -95,7 +95,7 @@ func TestFullDisk(t *testing.T) {
 		until("what is refused is not said to be for the disk", func() bool {
 			return errors.Is(note(fmt.Sprint("still full ", round)), problem.Unavailable)
 		})
-		until("nobody is told", func() bool { _, troubled := l.Health(); return troubled == 1 })
+		until("nobody is told", func() bool { stores, troubled := l.Health(); return stores == 1 && troubled == 1 })
 		if found := read(); found[fmt.Sprint("before ", round)] != 1 {
 			t.Errorf("while the disk is full there are %v", found)
 		}
