@@ -158,6 +158,17 @@ type viscometer struct {
 	answered *int
 }
 
+// simulationOf is the device of a campaign, which knows nothing of its further quantities.
+func simulationOf(t *testing.T, def definition.Campaign) instruments.Instrument {
+	t.Helper()
+	def.Quantities = nil
+	simulation, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return simulation
+}
+
 func (v viscometer) Describe(ctx context.Context) (instruments.Description, error) {
 	d, err := v.Instrument.Describe(ctx)
 	d.Outputs = append(d.Outputs, instruments.OutputSpec{Name: "viscosity", Unit: "mPa·s"})
@@ -183,12 +194,7 @@ func TestQuantitiesRun(t *testing.T) {
 		def.Quantities = []definition.QuantityDef{{Name: "viscosity", Unit: "mPa·s", Scale: definition.ScaleLog}}
 		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
-	single := def
-	single.Quantities = nil
-	simulation, err := simulated.Driver.Open(t.Context(), single, instruments.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	simulation := simulationOf(t, def)
 	log := memlog.New()
 	r, err := studytest.Runner(t.Context(), log, def, viscometer{simulation, new(int)})
 	if err != nil {
@@ -276,12 +282,7 @@ func TestFormulaThatIsNeverANumberGoesOn(t *testing.T) {
 		def.Quantities = []definition.QuantityDef{{Name: "conductivity", Unit: "mS/cm"}, {Name: "viscosity", Unit: "mPa·s"}}
 		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
-	single := def
-	single.Quantities = nil
-	simulation, err := simulated.Driver.Open(t.Context(), single, instruments.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	simulation := simulationOf(t, def)
 	formula("conductivity/sqrt(viscosity)/0")(&def)
 	log := memlog.New()
 	run := func(want int) {
@@ -325,12 +326,7 @@ func several(t *testing.T) []events.Event {
 		def.Quantities = []definition.QuantityDef{{Name: "viscosity", Unit: "mPa·s", Scale: definition.ScaleLog}}
 		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
-	single := def
-	single.Quantities = nil
-	simulation, err := simulated.Driver.Open(t.Context(), single, instruments.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	simulation := simulationOf(t, def)
 	log := memlog.New()
 	run := func() {
 		t.Helper()
