@@ -401,12 +401,19 @@ func (r *running) drive(ctx context.Context) error {
 		feed.close(last)
 	}()
 	r.display.stands(r.stands(c.Core(), ""))
-	watching, stop := context.WithCancel(ctx)
-	var watch sync.WaitGroup
-	watch.Go(func() { lab.WatchClock(watching, r.warn) })
-	defer watch.Wait()
-	defer stop()
+	defer beside(ctx, func(ctx context.Context) { lab.WatchClock(ctx, r.warn) })()
 	return c.Run(ctx)
+}
+
+// beside calls f in a goroutine of its own until end, which waits for it.
+func beside(ctx context.Context, f func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() { f(ctx) })
+	return func() {
+		cancel()
+		done.Wait()
+	}
 }
 
 // finish writes the report of a campaign that has just ended and prints its

@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -218,21 +217,18 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	if !s.drives.none {
 		a.sayLocks(s.drives.database != "")
 	}
-	if off := accounts.CheckPasskeys(s.accountOptions(named).Passkeys); off != nil {
+	logins := s.accountOptions(named)
+	if off := accounts.CheckPasskeys(logins.Passkeys); off != nil {
 		a.printf("Passkeys are off: %v. %s\n", off, passkeysRemedy)
 	}
-	if off := accounts.CheckOIDC(s.accountOptions(named).OIDC); off != nil {
+	if off := accounts.CheckOIDC(logins.OIDC); off != nil {
 		a.printf("Logins with OpenID Connect are off: %v. To change that: mend it, and start the server again.\n", off)
 	}
-	greeting, end := context.WithCancel(ctx)
-	var greeted sync.WaitGroup
-	greeted.Go(func() {
-		if err := people.Greet(greeting); err != nil && greeting.Err() == nil {
+	defer beside(ctx, func(ctx context.Context) {
+		if err := people.Greet(ctx); err != nil && ctx.Err() == nil {
 			a.dated("logins with OpenID Connect fail now: %v. It is asked again at each login.", err)
 		}
-	})
-	defer greeted.Wait()
-	defer end()
+	})()
 	if people.Empty() {
 		a.printf("There are no accounts: everybody on this machine may do everything here.\n" +
 			"To change that: campaignd account add NAME --role admin\n")
