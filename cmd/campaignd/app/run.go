@@ -401,12 +401,12 @@ func (r *running) drive(ctx context.Context) error {
 		feed.close(last)
 	}()
 	r.display.stands(r.stands(c.Core(), ""))
-	defer beside(ctx, func(ctx context.Context) { lab.WatchClock(ctx, r.warn) })()
+	defer background(ctx, func(ctx context.Context) { lab.WatchClock(ctx, r.warn) })()
 	return c.Run(ctx)
 }
 
-// beside calls f in a goroutine of its own until end, which waits for it.
-func beside(ctx context.Context, f func(context.Context)) (end func()) {
+// background calls f in a goroutine of its own until end, which waits for it.
+func background(ctx context.Context, f func(context.Context)) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() { f(ctx) })

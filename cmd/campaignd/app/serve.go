@@ -224,7 +224,7 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	if off := accounts.CheckOIDC(logins.OIDC); off != nil {
 		a.printf("Logins with OpenID Connect are off: %v. To change that: mend it, and start the server again.\n", off)
 	}
-	defer beside(ctx, func(ctx context.Context) {
+	defer background(ctx, func(ctx context.Context) {
 		if err := people.Greet(ctx); err != nil && ctx.Err() == nil {
 			a.dated("logins with OpenID Connect fail now: %v. It is asked again at each login.", err)
 		}
