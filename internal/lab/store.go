@@ -217,30 +217,11 @@ func Campaigns(ctx context.Context, s Store) ([]string, error) {
 }
 
 // Definition returns a campaign's definition in force, without folding the
-// campaign. It is read from the disk where the process that held the store has
-// ended meanwhile, as it does once it has recorded that the campaign is
-// stopped.
-func Definition(ctx context.Context, s Store, campaign string) (*definition.Campaign, error) {
-	def, err := definitionIn(ctx, s.Log(), campaign)
-	peer, ok := s.(*Peer)
-	if err == nil || !ok {
-		return def, err
-	}
-	c, failed := OpenCopy(peer.address, peer.registry)
-	if failed != nil {
-		return nil, err
-	}
-	def, err = definitionIn(ctx, c.log, campaign)
-	return def, errors.Join(err, c.Close())
-}
-
-// definitionIn reads the kinds of event alone that hold a definition. The last
-// one is in force.
-func definitionIn(
-	ctx context.Context, log events.Log, campaign string,
-) (def *definition.Campaign, err error) {
+// campaign: it reads the kinds of event alone that hold one. The last one is in
+// force.
+func Definition(ctx context.Context, s Store, campaign string) (def *definition.Campaign, err error) {
 	defining := []events.Kind{events.KindCampaignDefined, events.KindCampaignAmended}
-	for e, err := range events.ReadKinds(ctx, log, campaign, defining...) {
+	for e, err := range events.ReadKinds(ctx, s.Log(), campaign, defining...) {
 		if err != nil {
 			return nil, err
 		}

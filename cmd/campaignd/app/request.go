@@ -58,7 +58,9 @@ func (a *app) recordAll(ctx context.Context, t target, steps ...step) error {
 		if i == len(steps)-1 {
 			defer s.Close()
 			printed := a.printRecorded(ctx, s, all)
-			if errors.Is(printed, events.ErrClosed) { // the run that took it has ended since
+			// A run that took the request may have ended since, as it does once the
+			// campaign is stopped, or was resumed and has used up its budget.
+			if errors.Is(printed, events.ErrClosed) || control.IsLost(printed) {
 				printed = a.printSoFar(ctx, t, all)
 			}
 			a.callsOff(ctx, s, t, all)
@@ -268,6 +270,9 @@ type recorded struct {
 // be worked out, it is recorded all the same.
 func (a *app) printRecorded(ctx context.Context, s *session, stored []events.Event) error {
 	becomes, err := view.BecomesOfAmendment(ctx, a.registry, s.Log(), s.name, stored)
+	if control.IsLost(err) {
+		return err
+	}
 	if ctx.Err() == nil && err != nil {
 		a.remark("what the amendment makes of what was found cannot be said: %v", err)
 	}
