@@ -101,28 +101,34 @@ func TestUnreadableBeginning(t *testing.T) {
 // showForged serves a forged store, asks for all that is shown of it, and returns that by its path.
 func showForged(t *testing.T, all []events.Event, f forgery.Forgery) map[string]string {
 	t.Helper()
+	texts := make(map[string]string)
+	serveLog(t, f.In(all), func(c *client, _ string) {
+		for _, path := range shown(t, c, all[0].Campaign) {
+			status, _, text := c.do("GET", path, "", "")
+			if texts[path] = string(text); strings.Contains(texts[path], "omething went wrong here") {
+				t.Errorf("%s, %s %s in event %d: %d %.400s", path, f.Path, f.What, f.At+1, status, text)
+			}
+		}
+	})
+	return texts
+}
+
+// serveLog serves a lab whose one campaign has a log; where no store holds it nothing is served.
+func serveLog(t *testing.T, log []events.Event, use func(c *client, folder string)) {
+	t.Helper()
 	s := newSite(t)
 	defer s.end()
-	name := all[0].Campaign
-	log, err := store.Open(filepath.Join(s.places[0], name+".campaign"), store.Options{})
+	name := log[0].Campaign
+	kept, err := store.Open(filepath.Join(s.places[0], name+".campaign"), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, refused := log.Append(t.Context(), name, 0, f.In(all)...)
-	if err := log.Close(); err != nil {
+	_, refused := kept.Append(t.Context(), name, 0, log...)
+	if err := kept.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if refused != nil {
-		return nil // no log holds it
+	if refused == nil {
+		s.begin()
+		use(&client{t, s.url}, s.places[0])
 	}
-	s.begin()
-	c := &client{t, s.url}
-	texts := make(map[string]string)
-	for _, path := range shown(t, c, name) {
-		status, _, text := c.do("GET", path, "", "")
-		if texts[path] = string(text); strings.Contains(texts[path], "omething went wrong here") {
-			t.Errorf("%s, %s %s in event %d: %d %.400s", path, f.Path, f.What, f.At+1, status, text)
-		}
-	}
-	return texts
 }

@@ -1,0 +1,168 @@
+package server_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"html"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/clock"
+	"github.com/campaignd/campaignd/internal/forgery"
+)
+
+// shownVariable names a folder into which the test below writes what is shown, to be compared with
+// what another commit shows: `diff -r` says what has moved.
+const shownVariable = "CAMPAIGND_SHOWN"
+
+var updateShown = flag.Bool("update", false, "write down what is shown of the golden logs")
+
+// Law: what is shown of a log stays as it is until a commit changes it on purpose. Every page that a
+// reader reaches from the list of campaigns by its links, and every operation of the API that reads,
+// of every golden log, has the digest that testdata/shown.txt holds; and no link leads nowhere, but to
+// files, whose bytes are not in a log.
+//
+// The models' figures are those of amd64: other processors round a product and a sum at once.
+func TestShown(t *testing.T) {
+	alone(t, "a store lies in a folder")
+	if testing.Short() {
+		t.Skip("it asks for 2,000 pages")
+	}
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the digests are those of figures on amd64")
+	}
+	local := time.Local
+	time.Local = time.UTC
+	t.Cleanup(func() { time.Local = local })
+	by := time.Until(time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC))
+	t.Cleanup(clock.Skew(func() time.Duration { return by }, time.Minute))
+	logs, err := filepath.Glob("../engine/drive/testdata/golden/*/*.jsonl")
+	if err != nil || len(logs) == 0 {
+		t.Fatalf("there are no golden logs: %v", err)
+	}
+	var now strings.Builder
+	for _, path := range logs {
+		all, err := forgery.Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Base(filepath.Dir(path)) + "/" + strings.TrimSuffix(filepath.Base(path), ".jsonl")
+		serveLog(t, all, func(c *client, folder string) {
+			same := strings.NewReplacer(c.url, "URL", folder, "FOLDER")
+			for _, line := range digests(t, name, same, crawl(t, c, all[0].Campaign)) {
+				fmt.Fprintln(&now, line)
+			}
+		})
+	}
+	const kept = "testdata/shown.txt"
+	if *updateShown {
+		if err := os.WriteFile(kept, []byte(now.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after := strings.Split(string(text), "\n"), strings.Split(now.String(), "\n")
+	for _, line := range after {
+		if !slices.Contains(before, line) {
+			t.Errorf("it was not so before: %s", line)
+		}
+	}
+	for _, line := range before {
+		if !slices.Contains(after, line) {
+			t.Errorf("it is not so any more: %s", line)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s=FOLDER writes the pages, here and at the commit before; where all is meant: -update", shownVariable)
+	}
+}
+
+// crawl returns what a reader reaches from the list of campaigns by its links, and what the API says
+// of a campaign, by their paths. Left out are the program's documents, which are of no campaign, and
+// the log itself.
+func crawl(t *testing.T, c *client, campaign string) map[string]string {
+	t.Helper()
+	texts := make(map[string]string)
+	waiting := slices.DeleteFunc(shown(t, c, campaign), func(path string) bool {
+		return strings.HasSuffix(path, "/events") || strings.HasSuffix(path, ".jsonl")
+	})
+	asked := make(map[string]bool)
+	linked := make(map[string]bool)
+	for len(waiting) > 0 {
+		path := waiting[0]
+		waiting = waiting[1:]
+		if asked[path] {
+			continue
+		}
+		asked[path] = true
+		status, header, text := c.do("GET", path, "", "")
+		if linked[path] && status != http.StatusOK && !strings.Contains(path, "/files/") {
+			t.Errorf("a link leads to %s: %d %.200s", path, status, text)
+		}
+		texts[path] = string(text)
+		if !strings.HasPrefix(header.Get("Content-Type"), "text/html") || strings.HasPrefix(path, "/api/") {
+			continue
+		}
+		for _, found := range links.FindAllStringSubmatch(string(text), -1) {
+			next, _, _ := strings.Cut(html.UnescapeString(found[1]), "#")
+			if next != "" && !aside.MatchString(next) {
+				linked[next] = true
+				waiting = append(waiting, next)
+			}
+		}
+	}
+	return texts
+}
+
+var (
+	links = regexp.MustCompile(` href="(/[^"]*)"`)
+	aside = regexp.MustCompile(`^/(docs|static|api)(/|$)|\.jsonl$|/events$`)
+	// changing is what differs each time that the same is shown: identifiers of forms, when a question
+	// was opened, ages, pictures of addresses, and the digests of static files.
+	changing = regexp.MustCompile(
+		`[A-Z2-7]{26}|name="opened" value="\d+"|data-age="[^"]*">[^<]*|<svg class="scan".*?</svg>|\?v=[0-9a-f]+`)
+	numbers = regexp.MustCompile(`\d+`)
+)
+
+// digests are lines of the digest of each kind of page, with how many there are.
+func digests(t *testing.T, name string, same *strings.Replacer, texts map[string]string) (lines []string) {
+	t.Helper()
+	kinds := make(map[string][]string)
+	for _, path := range slices.Sorted(maps.Keys(texts)) {
+		kind := numbers.ReplaceAllString(path, "#")
+		kinds[kind] = append(kinds[kind], path)
+	}
+	folder := os.Getenv(shownVariable)
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		all := sha256.New()
+		for _, path := range kinds[kind] {
+			text := changing.ReplaceAllString(same.Replace(texts[path]), "…")
+			fmt.Fprintln(all, path, text)
+			if folder == "" {
+				continue
+			}
+			file := filepath.Join(folder, name, strings.ReplaceAll(path, "/", "_"))
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lines = append(lines, fmt.Sprintf("%s %s %d %s", name, hex.EncodeToString(all.Sum(nil)[:6]), len(kinds[kind]), kind))
+	}
+	return lines
+}
