@@ -6,6 +6,9 @@
 //
 // CAMPAIGND_DRAWS is another seed, as .ci/run gives a fresh one in each run, and prints
 // it; -rapid.seed comes before both. What a fresh seed finds becomes a case of its own.
+//
+// What is long for its breadth is whole only with CAMPAIGND_DRAWS: `go test ./...` runs on
+// any machine, also on one that is busy.
 package draws
 
 import (
@@ -20,11 +23,25 @@ import (
 	_ "pgregory.net/rapid" // whose flag is set
 )
 
+// fewChecks is how often a property is tried where breadth is not asked for: 100 times is
+// what its library does.
+const fewChecks = "30"
+
 func init() {
 	if err := flag.Set("rapid.seed", cmp.Or(os.Getenv("CAMPAIGND_DRAWS"), "34")); err != nil {
 		panic("CAMPAIGND_DRAWS: " + err.Error())
 	}
+	if Whole() {
+		return
+	}
+	if err := flag.Set("rapid.checks", fewChecks); err != nil {
+		panic(err)
+	}
 }
+
+// Whole reports whether tests go through all of their cases, and not through a share of
+// them that is the same in each run.
+func Whole() bool { return os.Getenv("CAMPAIGND_DRAWS") != "" }
 
 // Bounds of the work on an input: how much may be allocated for it, and how long it may
 // take where it allocates nothing, on a machine that is busy, too. A key of 3 MB was once

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/lock"
@@ -27,12 +28,12 @@ import (
 // servers of a lab in a database. Without, one server serves a folder.
 const farmVariable = "CAMPAIGND_FARM"
 
-// bothWays has a test serve its lab both ways, by a farm where time is not short.
+// bothWays has a test serve its lab both ways, by a farm where all is tried.
 func bothWays(t *testing.T, test func(t *testing.T)) {
 	t.Run("folder", func(t *testing.T) { t.Setenv(farmVariable, ""); test(t) })
 	t.Run("farm", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("TestFarm is short")
+		if testing.Short() || !draws.Whole() {
+			t.Skip("a farm is tried where all is: set CAMPAIGND_DRAWS")
 		}
 		t.Setenv(farmVariable, "2")
 		test(t)
