@@ -35,9 +35,6 @@ var updateShown = flag.Bool("update", false, "write down what is shown of the go
 // The models' figures are those of amd64: other processors round a product and a sum at once.
 func TestShown(t *testing.T) {
 	alone(t, "a store lies in a folder")
-	if testing.Short() {
-		t.Skip("it asks for 2,000 pages")
-	}
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the digests are those of figures on amd64")
 	}
