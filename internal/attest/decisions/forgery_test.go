@@ -1,14 +1,19 @@
 package decisions_test
 
 import (
+	"flag"
+	"fmt"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
@@ -96,42 +101,74 @@ var forged = map[string][]events.Kind{
 
 // Law: a log that a release has written is not accused. Whatever one field of one event is
 // changed into of a log of today, all hashes being computed anew, an audit finds it, unless
-// nothing else in the log speaks of it (forgery.Free). How many forgeries of each log are
-// tried CAMPAIGND_FORGERIES says.
+// nothing else in the log speaks of it (forgery.Free), and says of it what testdata/said.txt has.
+// How many forgeries of each log are tried CAMPAIGND_FORGERIES says.
 func TestForgeriesOfGoldenLogs(t *testing.T) {
-	for _, h := range golden(t) {
-		t.Run(h.name, func(t *testing.T) {
-			t.Parallel()
-			honest, err, _ := h.audit(t, h.all)
-			if err != nil || len(honest.Mismatches) > 0 {
-				t.Fatalf("the honest log: %+v %v", honest.Mismatches, err)
-			}
+	said := new(sayings)
+	t.Run("logs", func(t *testing.T) {
+		for h, list := range drawn(t, golden(t)) {
+			t.Run(h.name, func(t *testing.T) {
+				t.Parallel()
+				honest, err, _ := h.audit(t, h.all)
+				if err != nil || len(honest.Mismatches) > 0 {
+					t.Fatalf("the honest log: %+v %v", honest.Mismatches, err)
+				}
+				for i, f := range list {
+					if report, err, ok := h.try(t, f, honest); i < few {
+						said.add(h, f.At, f.Path+" "+f.What, report, err, ok)
+					}
+				}
+			})
+		}
+	})
+	said.same(t, "testdata/said.txt")
+}
+
+// drawn draws forgeries of the logs of today, first of fields of which few were drawn before.
+func drawn(t *testing.T, logs []history) iter.Seq2[history, []forgery.Forgery] {
+	t.Helper()
+	return func(yield func(history, []forgery.Forgery) bool) {
+		before := make(map[string]int)
+		for _, h := range logs {
 			if h.earlier() {
-				return
+				if !yield(h, nil) {
+					return
+				}
+				continue
 			}
 			list, err := forgery.Of(h.all)
 			if err != nil {
 				t.Fatal(err)
 			}
+			list = slices.DeleteFunc(list, func(f forgery.Forgery) bool {
+				kinds := forged[path.Base(h.name)]
+				field, _, _ := strings.Cut(f.Path, "/")
+				return kinds != nil && !slices.Contains(kinds, h.all[f.At].Kind) ||
+					// package attest holds the one to the other
+					slices.Contains([]string{"definition", "source", "changes"}, field)
+			})
 			draws := rand.New(rand.NewPCG(1, uint64(len(list))))
 			draws.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-			for _, f := range list[:min(forgeries(t), len(list))] {
-				if kinds := forged[path.Base(h.name)]; kinds == nil || slices.Contains(kinds, h.all[f.At].Kind) {
-					h.try(t, f, honest)
-				}
+			known := func(f forgery.Forgery) string { return string(h.all[f.At].Kind) + " " + f.Path }
+			slices.SortStableFunc(list, func(x, y forgery.Forgery) int { return before[known(x)] - before[known(y)] })
+			list = list[:min(forgeries(t), len(list))]
+			for _, f := range list {
+				before[known(f)]++
 			}
-		})
+			if !yield(h, list) {
+				return
+			}
+		}
 	}
 }
 
 // try audits a forgery.
-func (h history) try(t *testing.T, f forgery.Forgery, honest decisions.Report) {
+func (h history) try(
+	t *testing.T, f forgery.Forgery, honest decisions.Report,
+) (report decisions.Report, err error, ok bool) {
 	t.Helper()
 	e := h.all[f.At]
-	if field, _, _ := strings.Cut(f.Path, "/"); slices.Contains([]string{"definition", "source", "changes"}, field) {
-		return // package attest holds the one to the other
-	}
-	report, err, ok := h.audit(t, f.In(h.all))
+	report, err, ok = h.audit(t, f.In(h.all))
 	switch {
 	case !ok, err != nil, len(report.Mismatches) > 0, report.OtherVersion > honest.OtherVersion:
 	case forgery.IsFree(e.Kind, f.Path):
@@ -141,11 +178,75 @@ func (h history) try(t *testing.T, f forgery.Forgery, honest decisions.Report) {
 		t.Errorf("event %d of %d, %s by %s: %s %s is not found: %.300s",
 			f.At+1, len(h.all), e.Kind, e.Actor, f.Path, f.What, f.Event.Data)
 	}
+	return report, err, ok
+}
+
+// sayings are what audits say, one line each.
+type sayings struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// add adds what an audit says of a forgery: how much it finds, and the first of it.
+func (s *sayings) add(h history, at int, forged string, report decisions.Report, err error, ok bool) {
+	said := fmt.Sprintf("%d mismatches, %d remarks, %d of another version", len(report.Mismatches), len(report.Remarks), report.OtherVersion)
+	for _, list := range [][]decisions.Mismatch{report.Mismatches, report.Remarks} {
+		if len(list) > 0 {
+			said += fmt.Sprintf("; %d %s %s: %s", list[0].Position, list[0].Event, list[0].Subject, list[0].Problem)
+		}
+	}
+	switch {
+	case !ok:
+		said = "no log takes it"
+	case err != nil:
+		said = err.Error()
+	}
+	said, _, _ = strings.Cut(said, "json: ") // the rest is the library's
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(s.lines, fmt.Sprintf("%s %d %s, %s: %s", h.name, at+1, h.all[at].Kind, forged, said))
+}
+
+var update = flag.Bool("update", false, "write down what audits say of forgeries")
+
+// same compares the lines with those of a file.
+func (s *sayings) same(t *testing.T, file string) {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the figures are those of amd64")
+	}
+	slices.Sort(s.lines)
+	if *update {
+		if err := os.WriteFile(file, []byte(strings.Join(s.lines, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for _, line := range s.lines {
+		if !slices.Contains(kept, line) {
+			t.Errorf("an audit said something else before: %s", line)
+		}
+	}
+	for _, line := range kept {
+		if !slices.Contains(s.lines, line) {
+			t.Errorf("an audit said before: %s", line)
+		}
+	}
 }
 
 // Law: an event of a log of today that is removed, doubled or exchanged with the next is found,
 // all that follows being numbered anew, unless nothing else speaks of it (forgery.FreeMoves).
 func TestMovedEventsAreFound(t *testing.T) {
+	said := new(sayings)
+	t.Run("logs", func(t *testing.T) { moved(t, said) })
+	said.same(t, "testdata/said_of_moves.txt")
+}
+
+func moved(t *testing.T, said *sayings) {
 	for _, h := range golden(t) {
 		if h.earlier() {
 			continue
@@ -156,8 +257,11 @@ func TestMovedEventsAreFound(t *testing.T) {
 			moves := forgery.Moves(h.all)
 			draws := rand.New(rand.NewPCG(2, uint64(len(moves))))
 			draws.Shuffle(len(moves), func(i, j int) { moves[i], moves[j] = moves[j], moves[i] })
-			for _, m := range moves[:min(forgeries(t), len(moves))] {
+			for i, m := range moves[:min(forgeries(t), len(moves))] {
 				report, err, ok := h.audit(t, m.Events)
+				if i < few {
+					said.add(h, m.At, string(m.What), report, err, ok)
+				}
 				e := h.all[m.At]
 				found := !ok || err != nil || len(report.Mismatches) > 0 || report.OtherVersion > honest.OtherVersion
 				if found || forgery.IsFreeMove(e.Kind, m.What) {
@@ -169,11 +273,14 @@ func TestMovedEventsAreFound(t *testing.T) {
 	}
 }
 
+// few is how many forgeries of each log are tried where no more are asked for.
+const few = 40
+
 // forgeries is how many of each log are tried.
 func forgeries(t *testing.T) int {
 	text := os.Getenv("CAMPAIGND_FORGERIES")
 	if text == "" {
-		return 40
+		return few
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
