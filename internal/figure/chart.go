@@ -159,6 +159,10 @@ func (c *Chart) Spot(x, y float64, text, id string) {
 	c.spots = append(c.spots, spot{x, y, text, id})
 }
 
+// widest is how much wider than in the font that is measured a text may be shown: a browser
+// without that font takes another, and DejaVu Sans, which Linux has, cut the ends of labels off.
+const widest = 1.2
+
 // SVG draws the chart. title is what a screen reader says.
 //
 // The room for labels is known before anything is drawn, since it moves the
@@ -166,7 +170,7 @@ func (c *Chart) Spot(x, y float64, text, id string) {
 func (c *Chart) SVG(title string) template.HTML {
 	for _, e := range c.ends {
 		for _, line := range e.lines() {
-			c.Right = max(c.Right, Style(FontSize, Ink).Width(line)+14)
+			c.Right = max(c.Right, widest*Style(FontSize, Ink).Width(line)+14)
 		}
 	}
 	top := plot.Length(topMargin)

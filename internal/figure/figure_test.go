@@ -247,6 +247,21 @@ func TestEndsApart(t *testing.T) {
 	}
 }
 
+// Law: the label of a line stays in the figure also in DejaVu Sans, which a browser takes where
+// it has none of the fonts that are asked for: a text of 98.9 points there.
+func TestEndsAreWhole(t *testing.T) {
+	c := figure.Page{}.Chart(500, 300, "x", "y")
+	c.X.Max, c.Y.Max = 1, 1
+	c.End(0.5, "mean 13.788 ± 0.093", figure.Green)
+	m := regexp.MustCompile(`<text [^>]*x="([-0-9.]+)"[^>]*>mean`).FindStringSubmatch(string(c.SVG("a course")))
+	if m == nil {
+		t.Fatal("there is no label")
+	}
+	if x, err := strconv.ParseFloat(m[1], 64); err != nil || x+98.9 > 500 {
+		t.Errorf("it begins at %g of 500 points: %v", x, err)
+	}
+}
+
 // Law: a color of text has a contrast of at least 4 to white.
 func TestOfText(t *testing.T) {
 	linear := func(v uint8) float64 {
