@@ -23,6 +23,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/forgery"
@@ -115,6 +116,8 @@ func forgeAll(t *testing.T, all []events.Event, kinds []events.Kind) {
 	seldom := 1
 	if testing.Short() {
 		seldom = 60
+	} else if !draws.Whole() {
+		seldom = 5
 	}
 	type score struct{ tried, found, remarked, free int }
 	scores := make(map[events.Kind]*score)
