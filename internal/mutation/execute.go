@@ -122,13 +122,16 @@ func (w *workshop) run(
 }
 
 // shortDir makes a temporary folder for the files of a test. Its path is short:
-// tests make sockets below it, whose paths are bounded to about 100 bytes. Others may
-// pass through it: a database that a test starts runs under another account. Mkdir decides
-// which of several processes gets a name.
+// tests make sockets below it, whose paths are bounded to about 100 bytes. It is open to all,
+// as the usual one is: a database that a test starts runs under another account, and removes
+// its own folder. Mkdir decides which of several processes gets a name.
 func shortDir() (string, error) {
 	for i := 0; ; i++ {
 		dir := filepath.Join(os.TempDir(), "m"+strconv.Itoa(i))
-		err := os.Mkdir(dir, 0o711)
+		err := os.Mkdir(dir, 0o700)
+		if err == nil {
+			err = os.Chmod(dir, 0o777|fs.ModeSticky)
+		}
 		if !errors.Is(err, fs.ErrExist) {
 			return dir, err
 		}

@@ -17,8 +17,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/forgery"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 )
 
 // shownVariable names a folder into which the test below writes what is shown, to be compared with
@@ -29,7 +35,7 @@ var updateShown = flag.Bool("update", false, "write down what is shown of the go
 
 // Law: what is shown of a log stays as it is until a commit changes it on purpose. Every page that a
 // reader reaches from the list of campaigns by its links, and every operation of the API that reads,
-// of every golden log, has the digest that testdata/shown.txt holds; and no link leads nowhere, but to
+// of every golden log and of campaigns that are made as examples are, has the digest that testdata/shown.txt holds; and no link leads nowhere, but to
 // files, whose bytes are not in a log.
 //
 // The models' figures are those of amd64: other processors round a product and a sum at once.
@@ -43,17 +49,25 @@ func TestShown(t *testing.T) {
 	t.Cleanup(func() { time.Local = local })
 	by := time.Until(time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC))
 	t.Cleanup(clock.Skew(func() time.Duration { return by }, time.Minute))
-	logs, err := filepath.Glob("../engine/drive/testdata/golden/*/*.jsonl")
-	if err != nil || len(logs) == 0 {
+	logs := make(map[string][]events.Event)
+	golden, err := filepath.Glob("../engine/drive/testdata/golden/*/*.jsonl")
+	if err != nil || len(golden) == 0 {
 		t.Fatalf("there are no golden logs: %v", err)
 	}
-	var now strings.Builder
-	for _, path := range logs {
-		all, err := forgery.Read(path)
-		if err != nil {
+	for _, path := range golden {
+		name := filepath.Base(filepath.Dir(path)) + "/" + strings.TrimSuffix(filepath.Base(path), ".jsonl")
+		if logs[name], err = forgery.Read(path); err != nil {
 			t.Fatal(err)
 		}
-		name := filepath.Base(filepath.Dir(path)) + "/" + strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	}
+	for _, name := range []string{
+		"coupling", "electrolyte-figure", "electrolyte-tradeoff", "fidelity", "formulation", "mixture", "taste",
+	} {
+		logs["examples/"+name] = begun(t, name)
+	}
+	var now strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(logs)) {
+		all := logs[name]
 		serveLog(t, all, func(c *client, folder string) {
 			same := strings.NewReplacer(c.url, "URL", folder, "FOLDER")
 			for _, line := range digests(t, name, same, crawl(t, c, all[0].Campaign)) {
@@ -85,6 +99,38 @@ func TestShown(t *testing.T) {
 	if t.Failed() {
 		t.Logf("%s=FOLDER writes the pages, here and at the commit before; where all is meant: -update", shownVariable)
 	}
+}
+
+// begun is the log of an example with a few experiments after its initial design.
+func begun(t *testing.T, name string) (all []events.Event) {
+	t.Helper()
+	text, err := os.ReadFile("../../examples/" + name + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := campaignfile.Parse(builtin.Registry(), name+".yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	def := file.Definition
+	if def.Budget.Experiments > 0 {
+		def.Budget.Experiments = min(def.Budget.Experiments, 10)
+	} else {
+		def.Budget.Comparisons = 8
+	}
+	log := memlog.New()
+	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		// How often the loop looks at the clock goes with its goroutines.
+		e.Time = study.Epoch.Add(time.Duration(len(all)) * time.Second)
+		all = append(all, e)
+	}
+	return all
 }
 
 // crawl returns what a reader reaches from the list of campaigns by its links, and what the API says
