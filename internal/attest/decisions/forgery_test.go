@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -353,6 +354,7 @@ func TestRulesOfEvents(t *testing.T) {
 		}, "nothing before it calls for it"},
 		"another reason why a value was unusable": {awaiting, 31, says("capacity is in Ah", "capacity is in h"), "for another reason"},
 		"a correction of another quantity":        {several, at(several, events.KindMeasurementCorrected), says(`"new":{"name":"viscosity"`, `"new":{"name":"conductivity"`), "a value of"},
+		"a composition without a parameter":       {several, 53, says(`"reason":"worn"`, `"reason":"worn","actual":{"lipf6":1}`), "lacks ec"},
 		"a version that there is not yet":         {people, at(people, events.KindNoteAdded), func(e *events.Event) { e.Version = 2 }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -409,5 +411,64 @@ func TestPausesAndCallOffs(t *testing.T) {
 				t.Errorf("%+v %v", report.Mismatches, err)
 			}
 		})
+	}
+}
+
+// Law: what another build has worked out may differ by a tolerance of the span of the parameter, of
+// the objective, or of one where a number is neither, however a parameter is called.
+func TestTolerance(t *testing.T) {
+	spans := map[string]float64{"hours": 1000, "mean": 1000, "": 100}
+	for _, c := range []struct {
+		path   string
+		by     float64
+		differ bool
+	}{
+		{"/candidates/0/parameters/hours", 0.09, false},
+		{"/candidates/0/parameters/hours", 0.11, true},
+		{"/candidates/0/parameters/other", 0.00009, false},
+		{"/candidates/0/parameters/other", 0.00011, true},
+		{"/candidates/0/prediction/mean", 0.009, false},
+		{"/candidates/0/prediction/mean", 0.011, true}, // though a parameter is called mean
+		{"/objective/mean", 0.00009, false},
+		{"/objective/mean", 0.00011, true},
+		{"/objective/scale", 0.009, false},
+		{"/objective/noise", 0.00011, true},
+	} {
+		if got := decisions.Difference(spans, c.path, 0.5+c.by, 0.5); (got != "") != c.differ {
+			t.Errorf("%s is %g away: %q", c.path, c.by, got)
+		}
+	}
+}
+
+// Law: where a version of a method decided that this program does not have, what that one called
+// for is not held against the log, nor what it did not call for; the audit says that it left it
+// out.
+func TestAnotherVersionDecided(t *testing.T) {
+	version := regexp.MustCompile(`("policy":\{[^}]*"version":)\d+`)
+	for _, h := range golden(t) {
+		if h.earlier() {
+			continue
+		}
+		forged := slices.Clone(h.all)
+		decided := 0
+		for i := range forged {
+			if forged[i].Kind == events.KindDecisionMade {
+				forged[i].Data = version.ReplaceAll(forged[i].Data, []byte("${1}99"))
+				decided++
+			}
+		}
+		report, err, ok := h.audit(t, forged)
+		if err != nil || !ok || len(report.Mismatches) > 0 || report.OtherVersion < decided {
+			t.Errorf("%s: of %d decisions of another version %d are left out: %+v %v",
+				h.name, decided, report.OtherVersion, report.Mismatches, err)
+		}
+		for _, m := range forgery.Moves(forged) {
+			if h.name != "0.4.0/label" || m.At != 103 || m.What != forgery.Removed { // a fit
+				continue
+			}
+			if report, err, _ := h.audit(t, m.Events); err != nil || len(report.Mismatches) > 0 {
+				t.Errorf("%s without a %s: %+v %v", h.name, h.all[m.At].Kind, report.Mismatches, err)
+			}
+		}
 	}
 }
