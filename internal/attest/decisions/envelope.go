@@ -162,7 +162,6 @@ var members = map[events.Kind]func(*auditor, *identified) bool{
 	events.KindQuantityArrived:      member((*auditor).joinsArrived),
 	events.KindNoteAdded:            member((*auditor).joinsNote),
 	events.KindFileAttached:         member((*auditor).joinsFile),
-	events.KindExperimentUnresolved: member((*auditor).joinsUnresolved),
 	events.KindExperimentRequested:  member((*auditor).joinsRequested),
 	events.KindExperimentMeasured:   (*auditor).joinsResult,
 	events.KindExperimentFailed:     (*auditor).joinsResult,
@@ -240,12 +239,6 @@ func (a *auditor) joinsArrived(in *identified, p *events.QuantityArrived) bool {
 	}
 	_, first := a.opening.(*events.QuantityArrived)
 	return first && in.author != byEngine && a.event.Actor == a.batch.Actor && a.opening.Subject() == p.Experiment
-}
-
-// joinsUnresolved: it is a further command whose fate is unknown.
-func (a *auditor) joinsUnresolved(in *identified, _ *events.ExperimentUnresolved) bool {
-	_, recovery := a.opening.(*events.RecoveryDone)
-	return recovery && in.author == byEngine
 }
 
 // joinsRequested: it is a further row of an import, or an experiment of their own among
