@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,5 +81,52 @@ func TestAddressesThatAreNone(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", address, err)
 		}
+	}
+}
+
+// Law: that a target refuses the events of a store is said at the first refusal, and again only
+// once it has taken one in between. The status is about the first store by name that is refused,
+// with why it was last; of none where none is, and whichever stores stand before and behind it.
+func TestRefusalsAreSaidOnce(t *testing.T) {
+	var said []string
+	at := time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
+	f := New(Options{
+		Targets: map[string]labfile.Forward{"archive": {}},
+		Log:     func(line string) { said = append(said, line) },
+		Now:     func() time.Time { return at },
+	})
+	archive, carrier := f.targets[0], bus.New(memlog.New(), bus.Config{})
+	defer carrier.Close()
+	for _, store := range []string{"attic", "bench", "cellar", "depot"} {
+		archive.routes[store] = &route{bus: carrier}
+	}
+	refuse := func(store, why string) {
+		f.refused(archive, store, archive.routes[store], events.Event{Campaign: "bread", Sequence: 3}, errors.New(why), time.Second)
+	}
+	status := func(want Status) {
+		t.Helper()
+		if want.Name = "archive"; f.Status()[0] != want {
+			t.Errorf("it is %+v, want %+v", f.Status()[0], want)
+		}
+	}
+	status(Status{})
+	refuse("cellar", "no disk")
+	refuse("bench", "no right")
+	first := at
+	at = at.Add(time.Minute)
+	refuse("bench", "no power")
+	status(Status{Store: "bench", Error: "bread, event 3: no power", Failed: at, Again: at.Add(time.Second)})
+	f.took(archive, "bench", archive.routes["bench"])
+	f.took(archive, "bench", archive.routes["bench"])
+	status(Status{
+		Delivered: at, Store: "cellar", Error: "bread, event 3: no disk", Failed: first, Again: first.Add(time.Second),
+	})
+	refuse("bench", "no air")
+	want := []string{
+		"events of cellar, and is tried again: bread, event 3: no disk", "events of bench, and is tried again: bread, event 3: no right",
+		"takes the events of bench again", "events of bench, and is tried again: bread, event 3: no air",
+	}
+	if !slices.EqualFunc(said, want, strings.HasSuffix) {
+		t.Errorf("it says %q", said)
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -383,5 +385,174 @@ func TestCarelessSender(t *testing.T) {
 	text := b.Status()[0].Targets[0].Error + strings.Join(b.log, "\n") + b.own.text(t)
 	if !strings.Contains(text, "cannot reach ntfy://h") || strings.Contains(text, "s3cr3t") {
 		t.Error(text)
+	}
+}
+
+// unreadable is a log of which nothing can be read once what it holds is read.
+type unreadable struct{ *memlog.Log }
+
+func (l unreadable) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		for e, err := range l.Read(ctx, after) {
+			if !yield(e, err) {
+				return
+			}
+		}
+		yield(events.Event{}, errors.New("the disk is gone"))
+	}
+}
+
+// Law: a store counts as folded once, however often it is tried to read it on and fails, and as
+// none once it is not served any more: of others it hides nothing, and no message waits for it.
+// That it cannot be read is said once.
+func TestStoreIsFoldedOnce(t *testing.T) {
+	var said atomic.Int32
+	o := newOwn()
+	n, err := New(Options{
+		Own: func() (events.Store, error) { return o, nil }, Shared: true, Every: time.Millisecond,
+		Log: func(string) { said.Add(1) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	behind := func(want, serving int) {
+		t.Helper()
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.round.behind != want || n.serving != serving {
+			t.Errorf("%d stores of %d are behind, want %d of %d", n.round.behind, n.serving, want, serving)
+		}
+	}
+	carrier := bus.New(unreadable{memlog.New()}, bus.Config{})
+	defer carrier.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	caught, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		n.Serve(ctx, "kitchen", carrier, func() { caught <- struct{}{} })
+	}()
+	for range 4 {
+		<-caught
+		behind(0, 1)
+		if !n.ready(t.Context()) {
+			t.Error("nothing is sent for a store that cannot be read")
+		}
+	}
+	// Another round begins, of which the store that is served is a part.
+	if err := n.foldAnew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		<-caught
+	}
+	behind(0, 1)
+	cancel()
+	for over := false; !over; {
+		select {
+		case <-caught:
+		case <-ended:
+			over = true
+		}
+	}
+	behind(0, 0)
+	if said.Load() != 1 {
+		t.Errorf("it is said %d times", said.Load())
+	}
+}
+
+// Law: who has folded what the log does not say sends nothing before it has folded all anew, though
+// it may have the claim and the log can be read again by then.
+func TestNothingIsSentBeforeAllIsFoldedAnew(t *testing.T) {
+	o := newOwn()
+	var fails func() error
+	n, err := New(Options{Shared: true, Own: func() (events.Store, error) {
+		if fails != nil {
+			return o, fails()
+		}
+		return o, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.stale = true
+	asked := 0
+	fails = func() error { // the claim asks for the log first, and the fold behind it
+		if asked++; asked == 2 {
+			return errors.New("no answer in time")
+		}
+		return nil
+	}
+	if n.ready(t.Context()) {
+		t.Error("it sends what it has folded wrongly")
+	}
+	if !n.ready(t.Context()) || n.stale {
+		t.Error("it does not go on once it could fold anew")
+	}
+}
+
+// raced is a lab's log in which the claim is another one's by the time that this one is written.
+type raced struct {
+	*own
+	err error // what writing it answers, once it is written
+}
+
+func (r raced) SwapValue(ctx context.Context, key string, from, to []byte) (bool, error) {
+	if r.err == nil {
+		from = []byte("another 1")
+	}
+	swapped, err := r.own.SwapValue(ctx, key, from, to)
+	return swapped, errors.Join(err, r.err)
+}
+
+// Law: a claim is had by who has written it and knows that: not where another one was quicker, and
+// not where the log does not answer. What stands still is taken over, and no other claim is.
+func TestClaimIsHadByWhoHasWrittenIt(t *testing.T) {
+	o, c := newOwn(), newClaim()
+	renew := func(c *claim, log events.Store, still time.Duration) bool {
+		t.Helper()
+		mine, err := c.renew(t.Context(), log, still)
+		if err != nil && mine {
+			t.Errorf("%v, and it has the claim", err)
+		}
+		return mine
+	}
+	if renew(c, raced{own: o}, 0) {
+		t.Error("another one was quicker, and it has the claim")
+	}
+	if renew(c, raced{own: o, err: errors.New("no answer in time")}, 0) {
+		t.Error("it does not know that it has written the claim, and has it")
+	}
+	other := newClaim()
+	for range 2 {
+		if !renew(c, o, time.Hour) {
+			t.Error("it cannot renew its own claim")
+		}
+		if renew(other, o, time.Hour) {
+			t.Error("a claim is taken over before it has stood still")
+		}
+	}
+	if !renew(other, o, 0) || renew(c, o, time.Hour) {
+		t.Error("a claim that has stood still is not taken over")
+	}
+}
+
+// Law: what options leave out, and what cannot be, is the default; what they say is kept. A notifier
+// without a log of its failures fails as any other does.
+func TestDefaults(t *testing.T) {
+	o := newOwn()
+	for _, said := range []time.Duration{0, -1, 1} {
+		n, err := New(Options{Own: func() (events.Store, error) { return o, nil }, Every: said, Within: said})
+		if err != nil {
+			t.Fatal(err)
+		}
+		every, within := 2*time.Second, 15*time.Second
+		if said > 0 {
+			every, within = said, said
+		}
+		if n.options.Every != every || n.options.Within != within || n.options.Send == nil || n.options.Now == nil {
+			t.Errorf("%v: %+v", said, n.options)
+		}
+		n.options.Log("nobody hears")
 	}
 }

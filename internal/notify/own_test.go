@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,6 +65,17 @@ func (o *own) Value(_ context.Context, key string) ([]byte, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.values[key], nil
+}
+
+// SwapValue has no part in act: who may send is decided by it, and nothing else.
+func (o *own) SwapValue(_ context.Context, key string, from, to []byte) (bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !bytes.Equal(o.values[key], from) {
+		return false, nil
+	}
+	o.values[key] = to
+	return true, nil
 }
 
 func (o *own) SetValuesLazily(_ context.Context, changes ...events.KeyValue) error {
