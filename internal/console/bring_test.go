@@ -101,6 +101,11 @@ func TestBringMeasurements(t *testing.T) {
 	if strings.Contains(page, `value="take"`) || experiments() != before {
 		t.Error("a table with faults can be taken, or was")
 	}
+	for class, n := range map[string]int{"is-new": 1, "left-out": 1, "is-wrong": 4} {
+		if rows := strings.Count(page, `<tr class="`+class+`">`); rows != n {
+			t.Errorf("%d rows are marked as %s, not %d", rows, class, n)
+		}
+	}
 	_, _, page = s.post(path, url.Values{"table": {faulty}, "do": {"look"}, "use.lot": {"ignore"}})
 	if strings.Contains(page, `value="take"`) {
 		t.Error("what becomes of each column is said, and a table with faults can be taken")
@@ -176,7 +181,8 @@ func TestBringMeasurements(t *testing.T) {
 
 // Law: a column under another name can be told to be a parameter, what is sought, its standard
 // deviation or a further quantity with its unit; until then nothing is taken. What its heading
-// says is offered, and only a person says that it is so. A workbook is called one.
+// says is offered, and only a person says that it is so; what was chosen stays so, and what another
+// column is already is not offered. A workbook is called one.
 func TestBringColumns(t *testing.T) {
 	s := serve(t, time.Hour)
 	c := s.begin(byHand("bench", "{experiments: 2}", "logei"))
@@ -189,8 +195,8 @@ func TestBringColumns(t *testing.T) {
 			t.Errorf("without %q: %s", want, page)
 		}
 	}
-	if strings.Contains(page, `value="take"`) {
-		t.Error("a table without its columns can be taken")
+	if strings.Contains(page, `value="take"`) || strings.Contains(page, `value="is.salt"`) {
+		t.Error("a table without its columns can be taken, or two columns can be the same")
 	}
 	form := url.Values{
 		"table": {table}, "do": {"look"}, "use.X (mol/kg)": {"is.x"}, "use.yield": {"is.flow"}, "use.error": {"is.sd"},
@@ -199,6 +205,9 @@ func TestBringColumns(t *testing.T) {
 	_, _, page = s.post(path, form)
 	if !strings.Contains(page, "<b>2</b> new") || !strings.Contains(page, `value="take"`) {
 		t.Errorf("it cannot be taken: %s", page)
+	}
+	if strings.Count(page, `value="is.x"`) != 1 || !strings.Contains(page, `value="is.x" selected`) {
+		t.Errorf("X is not chosen any more, or another column can be x, too: %s", page)
 	}
 	hidden := s.hidden(page, path)
 	form["do"], form["seen"], form["once"] = []string{"take"}, hidden["seen"], hidden["once"]

@@ -73,7 +73,13 @@ instrument: manual
 	if !strings.Contains(page, `name="along" value="on" checked>`) || !strings.Contains(page, "3 measurements") {
 		t.Fatal("the page does not offer to take the 3 measurements along")
 	}
-	if status, _, text := s.post("/new", url.Values{"source": {source}, "from": {"coupling"}, "along": {"on"}}); status >= 400 {
+	form := url.Values{"source": {source}, "from": {"coupling"}, "along": {"on"}, "check": {"on"}}
+	if status, _, page := s.post("/new", form); status != http.StatusOK || !strings.Contains(page, `name="along" value="on" checked>`) ||
+		!strings.Contains(page, "3 measurements") {
+		t.Errorf("once it is checked, the page does not offer to take them along: %d %s", status, page)
+	}
+	form.Del("check")
+	if status, _, text := s.post("/new", form); status >= 400 {
 		t.Fatalf("%d %s", status, text)
 	}
 	next, err := s.lab.Campaign("coupling-2")

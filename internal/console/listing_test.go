@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -23,7 +24,7 @@ func namesIn(page string) string {
 }
 
 // Law: the list is sorted as its address says, shows those with a tag, keeps the archive out of all other
-// parts, and says how many are in each; what a person files outlives the server, and who may not run a
+// parts, and says how many are in each; a tag that is chosen stays to be left, also where no campaign has it any more; what a person files outlives the server, and who may not run a
 // campaign does not file it.
 func TestTheListIsSortedAndFiled(t *testing.T) {
 	private(t)
@@ -60,6 +61,12 @@ func TestTheListIsSortedAndFiled(t *testing.T) {
 	}
 	if got := namesIn(list("?q=URGENT")); got != "beta" {
 		t.Errorf("found by its tag: %s", got)
+	}
+	for tag, n := range map[string]int{"polymers": 2, "urgent": 1, "gone": 0} {
+		back := fmt.Sprintf(`<a class="tag" href="/campaigns" aria-current="true"><span class="visually-hidden">tag </span>%s <span class="hint">%d</span>`, tag, n)
+		if page := list("?tag=" + tag); strings.Count(page, back) != 1 {
+			t.Errorf("from the tag %s, of %d, no way leads back: %s", tag, n, page)
+		}
 	}
 	if status, _, _ := s.post("/campaigns/alpha/filing", url.Values{"archive": {"on"}}); status != http.StatusConflict && status != http.StatusUnprocessableEntity {
 		t.Errorf("what runs is archived: %d", status)
@@ -151,6 +158,35 @@ func TestATableOfResults(t *testing.T) {
 	form = url.Values{"row": {"e3", "e5"}}
 	if status, _, page = s.post(path, form); status != http.StatusBadRequest || !strings.Contains(page, "Nothing is typed into the table") {
 		t.Errorf("an empty table: %d", status)
+	}
+}
+
+// Law: a value far from what the decision expected is asked about while it is typed, and one that
+// was expected is not; a design's experiments, of which nothing was expected, are asked about never.
+func TestASurpriseIsAskedAbout(t *testing.T) {
+	s := serve(t, 0)
+	c := s.begin(byHand("bench", "{experiments: 2}", "logei"))
+	check := func(id, value string) string {
+		t.Helper()
+		s.until(c, "asks for "+id, func(st *campaign.State) bool { return st.Experiment(id) != nil })
+		status, _, said := s.post("/campaigns/bench/batch/check", url.Values{"row": {id}, "v." + id + ".flow": {value}})
+		if status != http.StatusOK || !strings.Contains(said, `"state":"ready"`) {
+			t.Errorf("%s gave %s: %d %s", id, value, status, said)
+		}
+		return said
+	}
+	for i, value := range []string{"3", "4"} {
+		id := events.ExperimentID(i + 1)
+		if said := check(id, "1e6"); strings.Contains(said, "surprise") {
+			t.Errorf("nothing was expected of %s: %s", id, said)
+		}
+		s.sent("/campaigns/bench/tell", url.Values{"experiment": {id}, "outcome": {"measured"}, "value": {value}})
+	}
+	if said := check("e3", "1e6"); !strings.Contains(said, "The model expects") {
+		t.Errorf("a million after 3 and 4 is no surprise: %s", said)
+	}
+	if said := check("e3", "3.5"); strings.Contains(said, "surprise") {
+		t.Errorf("3.5 after 3 and 4 is a surprise: %s", said)
 	}
 }
 

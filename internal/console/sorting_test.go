@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
 )
 
 // Law: of two campaigns the one with more experiments, and the one that was changed last, comes
@@ -50,6 +52,56 @@ func TestNoValueComesLast(t *testing.T) {
 			if text := fmt.Sprint(got); text != want+" NaN]" && text != want+" NaN NaN]" {
 				t.Errorf("%v becomes %s", values, text)
 			}
+		}
+	}
+}
+
+// Law: a composition differs from another in its categories first, then in the numbers that differ
+// by the largest shares of their ranges; two differences are named, and none that is too small to see.
+func TestHowCompositionsDiffer(t *testing.T) {
+	def := &definition.Campaign{Parameters: []definition.Parameter{
+		{Name: "x", Min: new(0.0), Max: new(1.0)}, {Name: "y", Min: new(0.0), Max: new(100.0)},
+		{Name: "salt", Categories: []definition.CategoryDef{{Name: "A"}, {Name: "B"}}},
+	}}
+	point := func(x, y float64, salt string) definition.Point {
+		return definition.Point{"x": definition.Number(x), "y": definition.Number(y), "salt": definition.Category(salt)}
+	}
+	for want, to := range map[string]definition.Point{
+		"":                               point(0.52, 48, "A"),
+		"more x":                         point(0.6, 50, "A"),
+		"less y and more x":              point(0.6, 20, "A"),
+		"salt B instead of A":            point(0.5, 50, "B"),
+		"salt B instead of A and less y": point(0.6, 0, "B"),
+	} {
+		if got := (&reference{def: def}).differences(point(0.5, 50, "A"), to); got != want {
+			t.Errorf("%v differs by %q, not %q", to, got, want)
+		}
+	}
+}
+
+// Law: what a refusal says to do is a link or a button where a page does it, and stays words where
+// none does, or where it is about a campaign and there is none.
+func TestRemediesLead(t *testing.T) {
+	const bench = "/campaigns/bench"
+	for _, c := range []struct {
+		action   problem.Action
+		campaign string
+		want     way
+	}{
+		{problem.LogIn, "", way{Link: "/login"}},
+		{problem.LogIn, "bench", way{Link: "/login"}},
+		{problem.Confirm, "bench", way{Link: "/confirm?next=%2Fcampaigns%2Fbench"}},
+		{problem.Start, "", way{Link: "/new"}},
+		{problem.Run, "bench", way{Post: bench + "/run"}},
+		{problem.Resolve, "bench", way{Link: bench + "/experiments/e1"}},
+		{problem.Answer, "bench", way{Link: "/questions/bench/e1"}},
+		{problem.Tell, "bench", way{Link: bench + "/results"}},
+		{problem.Tell, "", way{}},
+		{problem.Unlock, "bench", way{}},
+	} {
+		c.want.Text = "do it"
+		if got := wayOf(problem.Remedy{Text: "do it", Action: c.action, Subject: "e1"}, c.campaign); got != c.want {
+			t.Errorf("%s in %q leads to %+v, not %+v", c.action, c.campaign, got, c.want)
 		}
 	}
 }

@@ -385,8 +385,9 @@ func TestLogin(t *testing.T) {
 			t.Errorf("next=%s led to %s", next, answer.Request.URL)
 		}
 	}
-	if answer, text := g.submit(g.browser(), "/login", url.Values{"name": {"viewer"}, "password": {"wrong"}}); answer.StatusCode != http.StatusUnauthorized ||
-		strings.Contains(text, "Set-Cookie") {
+	wrong := url.Values{"name": {"viewer"}, "password": {"wrong"}, "next": {"/campaigns/bench?x=1"}}
+	if answer, text := g.submit(g.browser(), "/login", wrong); answer.StatusCode != http.StatusUnauthorized ||
+		strings.Contains(text, "Set-Cookie") || !strings.Contains(text, `value="viewer"`) || !strings.Contains(text, `value="/campaigns/bench?x=1"`) {
 		t.Errorf("a wrong password: %d\n%s", answer.StatusCode, text)
 	}
 }
