@@ -1,10 +1,12 @@
 package pglog
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"strings"
 	"testing"
 
@@ -124,6 +126,24 @@ func TestNoPrimary(t *testing.T) {
 	primary.Crash(t)
 	refused(t, c.Address(""), fmt.Sprintf("127.0.0.1:%d: connect: connection refused; 127.0.0.1:%d: a standby",
 		primary.Port, standby.Port))
+}
+
+// Law: of a standby it is said that the primary is to be named where it is named alone; beside other
+// servers it is as it should be. Those are asked too, one after the other.
+func TestStandbyAloneAndBesideOthers(t *testing.T) {
+	for address, want := range map[string]string{
+		"host=127.0.0.1 port=1 user=ada sslmode=disable":             errStandby.Error(),
+		"host=127.0.0.1,127.0.0.1 port=1,2 user=ada sslmode=disable": "127.0.0.1:1: a standby; 127.0.0.1:2: a standby",
+	} {
+		d, err := configure(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.config.DialFunc = func(context.Context, string, string) (net.Conn, error) { return nil, errStandby }
+		if _, err := d.connect(t.Context()); err == nil || plainly(err).Error() != want {
+			t.Errorf("%s: it is said %q, want %q", address, plainly(err), want)
+		}
+	}
 }
 
 // Law: a role without rights, encrypted and with its password, has all that a log needs. A server

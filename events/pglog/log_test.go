@@ -290,6 +290,34 @@ func follows(t *testing.T, l *Log, id string) {
 	t.Fatalf("the follower waited in vain for %s", id)
 }
 
+// Law: what is told while the listener waits is told on the connection that it has: an append costs
+// no other connection, and what others tell meanwhile is heard.
+func TestListenerKeepsItsConnection(t *testing.T) {
+	address := freshDatabase(t)
+	d, err := connectTo(t.Context(), address, 5*time.Second, time.Hour) // nothing but news ends its wait
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	l := mustOpen(t, d, "s", Options{})
+	name, at, first := pgtest.SQL(t, address, `select current_database()`)[0], "-infinity", ""
+	for n := range 4 {
+		if _, err := l.Append(t.Context(), "c", events.AnySequence, testEvents(1, "e%d", n)...); err != nil {
+			t.Fatal(err)
+		}
+		pgtest.Shared(t).Eventually(t, "it is told", `select count(*) from pg_stat_activity where datname = '`+name+`'
+			and query like 'select pg_notify%' and state = 'idle' and query_start > '`+at+`'`, "1")
+		told := strings.Fields(pgtest.SQL(t, address, `select pid || ' ' || replace(query_start::text, ' ', 'T')
+			from pg_stat_activity where datname = '`+name+`' and query like 'select pg_notify%'`)[0])
+		if first == "" {
+			first = told[0]
+		}
+		if at = told[1]; told[0] != first {
+			t.Errorf("append %d is told by the session %s, the first by %s", n, told[0], first)
+		}
+	}
+}
+
 // Law: a follower in another process is woken by a notification, and, where that
 // is lost, by a look at the head.
 func TestWake(t *testing.T) {

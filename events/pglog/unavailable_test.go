@@ -40,3 +40,40 @@ func TestUnavailable(t *testing.T) {
 		}
 	}
 }
+
+// Law: a statement is sent again where another attempt may succeed, and nowhere else: not where the
+// server has refused it for what it says, nor where what was found is the fault. An error that is
+// no answer, or ends the session, says nothing of the statement.
+func TestPassing(t *testing.T) {
+	answer := func(severity, code string) error {
+		return fmt.Errorf("insert: %w", &pgconn.PgError{SeverityUnlocalized: severity, Code: code})
+	}
+	for code, want := range map[string]bool{
+		"25006": true,  // read_only_sql_transaction
+		"57014": true,  // query_canceled
+		"40001": true,  // serialization_failure
+		"40P01": true,  // deadlock_detected
+		"55P03": true,  // lock_not_available
+		"0A000": true,  // feature_not_supported: cached plan must not change result type
+		"53300": true,  // too_many_connections
+		"23505": false, // unique_violation
+		"42501": false, // insufficient_privilege
+		"42P01": false, // undefined_table
+		"53100": false, // disk_full
+	} {
+		if passing(answer("ERROR", code)) != want {
+			t.Errorf("%s: passing is %t", code, !want)
+		}
+		if !passing(answer("FATAL", code)) {
+			t.Errorf("%s: a session that ends is final", code)
+		}
+	}
+	if !passing(errors.New("broken pipe")) {
+		t.Error("a connection that breaks is final")
+	}
+	for _, err := range []error{events.ErrDamaged, ErrFenced, events.ErrMoved} {
+		if passing(fmt.Errorf("read: %w", err)) {
+			t.Errorf("%v: it is read again", err)
+		}
+	}
+}
