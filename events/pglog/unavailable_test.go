@@ -1,9 +1,13 @@
 package pglog
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -75,5 +79,28 @@ func TestPassing(t *testing.T) {
 		if passing(fmt.Errorf("read: %w", err)) {
 			t.Errorf("%v: it is read again", err)
 		}
+	}
+}
+
+// Law: what is to be stored while the database does not answer is tried again, however often, until
+// the log is closed; then it is said that nothing of it is stored.
+func TestAppendsAreTriedUntilTheLogIsClosed(t *testing.T) {
+	d, err := configure("host=127.0.0.1 port=1 user=ada sslmode=disable")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.life, d.patience = t.Context(), time.Minute
+	l := &Log{db: d, giveUp: make(chan struct{})}
+	tries := 0
+	d.config.DialFunc = func(context.Context, string, string) (net.Conn, error) {
+		if tries++; tries == 4 {
+			close(l.giveUp)
+		}
+		return nil, errors.New("connection refused")
+	}
+	p, err := l.write(nil)
+	if p != nil || tries != 4 || !errors.Is(err, events.ErrClosed) || errors.Is(err, events.ErrUncertain) ||
+		!strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("after %d attempts: %v, %v", tries, p, err)
 	}
 }

@@ -3,6 +3,8 @@ package lab_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/pgtest"
 	"github.com/campaignd/campaignd/internal/registry"
 )
@@ -145,5 +148,30 @@ func TestLeftAtTheDevice(t *testing.T) {
 			second := define(t, l, pumping("second", 1))
 			eventually(t, "the second one has its turn", func() bool { return second.Standing().Status == "completed" })
 		})
+	}
+}
+
+// Law: a campaign whose device cannot be taken on this machine is not begun, rather than begun and
+// never driven. (Where the lab is in a database, another machine drives it.)
+func TestNothingIsBegunWithoutItsDevice(t *testing.T) {
+	private(t)
+	blocked := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(lock.Variable, blocked)
+	l, err := lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: pumped(new(shared)), Log: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	file, err := l.Parse(t.Context(), "campaign.yaml", []byte(pumping("left", 2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := l.Define(t.Context(), file, engine.Request{Actor: "person:ada"}); err == nil || c != nil {
+		t.Errorf("it is begun: %v, %v", c, err)
+	} else if _, err := l.Campaign("left"); err == nil {
+		t.Error("it is refused, and there")
 	}
 }

@@ -14,7 +14,12 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
+	"github.com/campaignd/campaignd/internal/pgtest"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/telemetry"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -178,5 +183,71 @@ func TestHoldOfAnotherProcess(t *testing.T) {
 	}
 	if err := s.holds(peer, seen+1); err != nil || len(said) != 1 {
 		t.Errorf("it cannot: %v, %q", err, said)
+	}
+}
+
+// Law: of an order to abort it is said which experiments are called off by it, and why it failed;
+// that nothing was left to call off is no failure.
+func TestWhatBecameOfAnOrder(t *testing.T) {
+	order := func(id string) events.Event {
+		e, err := events.New("lfp", &events.CancellationOrdered{Experiment: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	note, err := events.New("lfp", events.NoteAdded{Text: "smoke"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Aborted{Campaign: "lfp", Store: "a.campaign", Driven: true}
+	done := a.With([]events.Event{order("e1"), note, order("e2")}, nil)
+	if !slices.Equal(done.CalledOff, []string{"e1", "e2"}) || done.Err != nil || done.Error != "" || !done.Driven || done.Campaign != "lfp" {
+		t.Errorf("%+v", done)
+	}
+	if idle := a.With(nil, problem.New(problem.Conflict, "nothing is under way")); idle.CalledOff == nil || idle.Err != nil || idle.Error != "" {
+		t.Errorf("with nothing under way: %+v", idle)
+	}
+	gone := errors.New("the process has ended")
+	if failed := a.With(nil, gone); failed.CalledOff == nil || !errors.Is(failed.Err, gone) || failed.Error != gone.Error() {
+		t.Errorf("%+v", failed)
+	}
+}
+
+// Law: a run is said to wait, or to compute, and not both: what it does is what it was last seen at.
+func TestRunWaitsOrComputes(t *testing.T) {
+	told := 0
+	c := &Run{runner: &drive.Runner{Campaign: "lfp"}, began: time.Now(), hooks: Hooks{
+		Observe: func(*engine.Core, engine.Wait) { told++ },
+		Working: func(*engine.Core, engine.Computation) { told++ },
+	}}
+	c.computing = engine.Computation{What: "a fit", Since: time.Now()}
+	c.observe(nil, engine.Wait{For: "ada"})
+	if s := c.status(); s.WaitingFor != "ada" || s.Computing != "" || !s.ComputingSince.IsZero() || told != 1 {
+		t.Errorf("it waits: %+v", s)
+	}
+	c.computing = engine.Computation{What: "a fit", Since: time.Now()}
+	c.working(nil) // the runner has nothing to compute any more
+	if s := c.status(); s.WaitingFor != "" || s.Computing != "" || told != 2 {
+		t.Errorf("it goes on: %+v", s)
+	}
+}
+
+// Law: where the database cannot be asked, that is said, and what was known of the other processes
+// and of their stores stays: nothing is taken for free.
+func TestOthersAreKnownWhileTheDatabaseIsSilent(t *testing.T) {
+	db, err := store.OpenDatabase(pgtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{
+		lab: &Lab{}, db: db, others: map[string]Process{"w1": {Host: "bench", Drives: true}},
+		holders: map[string]string{"a": "w1"},
+	}
+	if err := c.look(t.Context()); err == nil || len(c.others) != 1 || c.holders["a"] != "w1" {
+		t.Errorf("%v: known are %v, who hold %v", err, c.others, c.holders)
 	}
 }
