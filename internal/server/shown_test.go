@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"flag"
@@ -8,6 +10,7 @@ import (
 	"html"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +19,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	xhtml "golang.org/x/net/html"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
@@ -133,7 +138,7 @@ func begun(t *testing.T, name string) (all []events.Event) {
 	return all
 }
 
-// crawl returns what a reader reaches from the list of campaigns by its links, and what the API says
+// crawl returns what a reader reaches from the list of campaigns by its links and forms, and what the API says
 // of a campaign, by their paths. Left out are the program's documents, which are of no campaign, and
 // the log itself.
 func crawl(t *testing.T, c *client, campaign string) map[string]string {
@@ -143,7 +148,7 @@ func crawl(t *testing.T, c *client, campaign string) map[string]string {
 		return strings.HasSuffix(path, "/events") || strings.HasSuffix(path, ".jsonl")
 	})
 	asked := make(map[string]bool)
-	linked := make(map[string]bool)
+	linked, submitted := make(map[string]bool), make(map[string]bool)
 	for len(waiting) > 0 {
 		path := waiting[0]
 		waiting = waiting[1:]
@@ -166,8 +171,71 @@ func crawl(t *testing.T, c *client, campaign string) map[string]string {
 				waiting = append(waiting, next)
 			}
 		}
+		if !submitted[path] {
+			for _, next := range submits(t, text) {
+				submitted[next] = true
+				waiting = append(waiting, next)
+			}
+		}
 	}
 	return texts
+}
+
+// submits are the addresses to which the forms of a page that only look lead: as they stand, and
+// with each of their choices, and the ends of what may be filled in, for what stands.
+func submits(t *testing.T, page []byte) (paths []string) {
+	t.Helper()
+	document, err := xhtml.Parse(bytes.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for form := range document.Descendants() {
+		if form.Data != "form" || attribute(form, "method") != "get" || aside.MatchString(attribute(form, "action")) {
+			continue
+		}
+		action, _, _ := strings.Cut(attribute(form, "action"), "#")
+		fields := make(url.Values)
+		others := make(map[string][]string)
+		for n := range form.Descendants() {
+			name := attribute(n, "name")
+			switch {
+			case name == "":
+			case n.Data == "select":
+				for option := range n.Descendants() {
+					if option.Data == "option" {
+						others[name] = append(others[name], attribute(option, "value"))
+					}
+				}
+			case attribute(n, "type") == "checkbox":
+				others[name] = append(others[name], cmp.Or(attribute(n, "value"), "on"))
+			case n.Data == "input":
+				fields.Set(name, attribute(n, "value"))
+				for _, end := range []string{"min", "max"} {
+					if value := attribute(n, end); value != "" {
+						others[name] = append(others[name], value)
+					}
+				}
+			}
+		}
+		paths = append(paths, action+"?"+fields.Encode())
+		for _, name := range slices.Sorted(maps.Keys(others)) {
+			for _, value := range others[name] {
+				chosen := maps.Clone(fields)
+				chosen.Set(name, value)
+				paths = append(paths, action+"?"+chosen.Encode())
+			}
+		}
+	}
+	return paths
+}
+
+func attribute(n *xhtml.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
 }
 
 var (
@@ -185,7 +253,11 @@ func digests(t *testing.T, name string, same *strings.Replacer, texts map[string
 	t.Helper()
 	kinds := make(map[string][]string)
 	for _, path := range slices.Sorted(maps.Keys(texts)) {
-		kind := numbers.ReplaceAllString(path, "#")
+		page, _, chosen := strings.Cut(path, "?")
+		kind := numbers.ReplaceAllString(page, "#")
+		if chosen {
+			kind += "?"
+		}
 		kinds[kind] = append(kinds[kind], path)
 	}
 	folder := os.Getenv(shownVariable)
