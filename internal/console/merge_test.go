@@ -64,3 +64,32 @@ func TestMerge(t *testing.T) {
 		t.Error("a long text is not as it was typed")
 	}
 }
+
+// Law: two edits meet where they change one line or insert at one place, and not where one ends
+// as the other begins; they are equal where they do the same at the same place.
+func TestEditsMeet(t *testing.T) {
+	at := func(from, to int, lines ...string) edit { return edit{from: from, to: to, lines: lines} }
+	for _, c := range []struct {
+		e, f  edit
+		meets bool
+	}{
+		{at(2, 2, "a"), at(2, 2, "b"), true},
+		{at(2, 2, "a"), at(3, 3, "b"), false},
+		{at(2, 4), at(3, 5), true},
+		{at(2, 4), at(3, 3, "a"), true},
+		{at(2, 4), at(2, 2, "a"), false},
+		{at(2, 4), at(4, 4, "a"), false},
+		{at(2, 4), at(4, 6), false},
+		{at(2, 6), at(3, 4), true},
+	} {
+		if c.e.meets(c.f) != c.meets || c.f.meets(c.e) != c.meets {
+			t.Errorf("%+v and %+v: %v and %v", c.e, c.f, c.e.meets(c.f), c.f.meets(c.e))
+		}
+	}
+	one := at(2, 4, "a")
+	for _, other := range []edit{at(1, 4, "a"), at(2, 5, "a"), at(2, 4, "b"), at(2, 4)} {
+		if one.equals(other) || !one.equals(at(2, 4, "a")) {
+			t.Errorf("%+v and %+v", one, other)
+		}
+	}
+}
