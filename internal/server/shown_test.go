@@ -30,6 +30,7 @@ import (
 	"github.com/campaignd/campaignd/internal/forgery"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/whatif"
 )
 
 // shownVariable names a folder into which the test below writes what is shown, to be compared with
@@ -75,6 +76,9 @@ func TestShown(t *testing.T) {
 		all := logs[name]
 		serveLog(t, all, func(c *client, folder string) {
 			same := strings.NewReplacer(c.url, "URL", folder, "FOLDER")
+			if strings.HasPrefix(name, "examples/") && name != "examples/taste" { // it measures nothing
+				imagine(t, c, all[0].Campaign)
+			}
 			for _, line := range digests(t, name, same, crawl(t, c, all[0].Campaign)) {
 				fmt.Fprintln(&now, line)
 			}
@@ -136,6 +140,16 @@ func begun(t *testing.T, name string) (all []events.Event) {
 		all = append(all, e)
 	}
 	return all
+}
+
+// imagine has a campaign go on otherwise from its first decision, so that this is shown, too.
+func imagine(t *testing.T, c *client, campaign string) {
+	t.Helper()
+	var run struct{ ID, State string }
+	c.post("/api/v1/campaigns/"+campaign+"/decisions/d1/what-if", `{"method": "sobol", "experiments": 2}`, http.StatusAccepted, &run)
+	for run.State == whatif.Waiting || run.State == whatif.Running {
+		c.get("/api/v1/campaigns/"+campaign+"/what-ifs/"+run.ID+"?wait=60", &run)
+	}
 }
 
 // crawl returns what a reader reaches from the list of campaigns by its links and forms, and what the API says
@@ -242,9 +256,9 @@ var (
 	links = regexp.MustCompile(` href="(/[^"]*)"`)
 	aside = regexp.MustCompile(`^/(docs|static|api)(/|$)|\.jsonl$|/events$`)
 	// changing is what differs each time that the same is shown: identifiers of forms, when a question
-	// was opened, ages, pictures of addresses, and the digests of static files.
+	// was opened, the time of the test, ages, pictures of addresses, and the digests of static files.
 	changing = regexp.MustCompile(
-		`[A-Z2-7]{26}|name="opened" value="\d+"|data-age="[^"]*">[^<]*|<svg class="scan".*?</svg>|\?v=[0-9a-f]+`)
+		`[A-Z2-7]{26}|name="opened" value="\d+"|data-age="[^"]*">[^<]*|<svg class="scan".*?</svg>|\?v=[0-9a-f]+|2027-03-01[T ]12:[\d:.]+Z?`)
 	numbers = regexp.MustCompile(`\d+`)
 )
 
