@@ -41,9 +41,9 @@ const shownVariable = "CAMPAIGND_SHOWN"
 var updateShown = flag.Bool("update", false, "write down what is shown of the golden logs")
 
 // Law: what is shown of a log stays as it is until a commit changes it on purpose. Every page that a
-// reader reaches from the list of campaigns by its links, and every operation of the API that reads,
-// of every golden log and of campaigns that are made as examples are, has the digest that testdata/shown.txt holds; and no link leads nowhere, but to
-// files, whose bytes are not in a log.
+// reader reaches from the list of campaigns by its links and forms, and every operation of the API
+// that reads, of every golden log and of campaigns that are made as examples are, has the digest that
+// testdata/shown.txt holds; and no link leads nowhere, but to files, whose bytes are not in a log.
 //
 // The models' figures are those of amd64: other processors round a product and a sum at once.
 func TestShown(t *testing.T) {
@@ -153,9 +153,9 @@ func imagine(t *testing.T, c *client, campaign string) {
 	}
 }
 
-// crawl returns what a reader reaches from the list of campaigns by its links and forms, and what the API says
-// of a campaign, by their paths. Left out are the program's documents, which are of no campaign, and
-// the log itself.
+// crawl returns what a reader reaches from the list of campaigns by its links and forms, and what
+// the API says of a campaign, by their paths. Left out are the program's documents, which are of no
+// campaign, and the log itself.
 func crawl(t *testing.T, c *client, campaign string) map[string]string {
 	t.Helper()
 	texts := make(map[string]string)

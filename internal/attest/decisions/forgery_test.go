@@ -3,7 +3,6 @@ package decisions_test
 import (
 	"flag"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"os"
 	"path"
@@ -107,7 +106,9 @@ var forged = map[string][]events.Kind{
 func TestForgeriesOfGoldenLogs(t *testing.T) {
 	said := new(sayings)
 	t.Run("logs", func(t *testing.T) {
-		for h, list := range drawn(t, golden(t)) {
+		logs := golden(t)
+		for n, list := range drawn(t, logs) {
+			h := logs[n]
 			t.Run(h.name, func(t *testing.T) {
 				t.Parallel()
 				honest, err, _ := h.audit(t, h.all)
@@ -125,42 +126,38 @@ func TestForgeriesOfGoldenLogs(t *testing.T) {
 	said.same(t, "testdata/said.txt")
 }
 
-// drawn draws forgeries of the logs of today, first of fields of which few were drawn before.
-func drawn(t *testing.T, logs []history) iter.Seq2[history, []forgery.Forgery] {
+// drawn draws forgeries of each log of today, first of fields of which few were drawn before, and
+// none of earlier logs.
+func drawn(t *testing.T, logs []history) (lists [][]forgery.Forgery) {
 	t.Helper()
-	return func(yield func(history, []forgery.Forgery) bool) {
-		before := make(map[string]int)
-		for _, h := range logs {
-			if h.earlier() {
-				if !yield(h, nil) {
-					return
-				}
-				continue
-			}
-			list, err := forgery.Of(h.all)
-			if err != nil {
-				t.Fatal(err)
-			}
-			list = slices.DeleteFunc(list, func(f forgery.Forgery) bool {
-				kinds := forged[path.Base(h.name)]
-				field, _, _ := strings.Cut(f.Path, "/")
-				return kinds != nil && !slices.Contains(kinds, h.all[f.At].Kind) ||
-					// package attest holds the one to the other
-					slices.Contains([]string{"definition", "source", "changes"}, field)
-			})
-			draws := rand.New(rand.NewPCG(1, uint64(len(list))))
-			draws.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-			known := func(f forgery.Forgery) string { return string(h.all[f.At].Kind) + " " + f.Path }
-			slices.SortStableFunc(list, func(x, y forgery.Forgery) int { return before[known(x)] - before[known(y)] })
-			list = list[:min(forgeries(t), len(list))]
-			for _, f := range list {
-				before[known(f)]++
-			}
-			if !yield(h, list) {
-				return
-			}
+	before := make(map[string]int)
+	for _, h := range logs {
+		if h.earlier() {
+			lists = append(lists, nil)
+			continue
 		}
+		list, err := forgery.Of(h.all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = slices.DeleteFunc(list, func(f forgery.Forgery) bool {
+			kinds := forged[path.Base(h.name)]
+			field, _, _ := strings.Cut(f.Path, "/")
+			return kinds != nil && !slices.Contains(kinds, h.all[f.At].Kind) ||
+				// package attest holds the one to the other
+				slices.Contains([]string{"definition", "source", "changes"}, field)
+		})
+		draws := rand.New(rand.NewPCG(1, uint64(len(list))))
+		draws.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		known := func(f forgery.Forgery) string { return string(h.all[f.At].Kind) + " " + f.Path }
+		slices.SortStableFunc(list, func(x, y forgery.Forgery) int { return before[known(x)] - before[known(y)] })
+		list = list[:min(forgeries(t), len(list))]
+		for _, f := range list {
+			before[known(f)]++
+		}
+		lists = append(lists, list)
 	}
+	return lists
 }
 
 // try audits a forgery.
@@ -462,8 +459,11 @@ func TestAnotherVersionDecided(t *testing.T) {
 			t.Errorf("%s: of %d decisions of another version %d are left out: %+v %v",
 				h.name, decided, report.OtherVersion, report.Mismatches, err)
 		}
+		if h.name != "0.4.0/label" {
+			continue
+		}
 		for _, m := range forgery.Moves(forged) {
-			if h.name != "0.4.0/label" || m.At != 103 || m.What != forgery.Removed { // a fit
+			if m.At != 103 || m.What != forgery.Removed { // a fit
 				continue
 			}
 			if report, err, _ := h.audit(t, m.Events); err != nil || len(report.Mismatches) > 0 {
