@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study/studytest"
@@ -67,6 +69,12 @@ func FuzzRequests(f *testing.F) {
 	f.Add([]byte(`{"campaign":"electrolyte","request":{"actor":"person:ada","tell":{"parameters":{"lipf6":1e308,"ec":"x"},"value":-1e308}}}`))
 	f.Add([]byte(`{"campaign":"electrolyte","request":{"actor":"person:ada","amend":{"definition":{"name":"electrolyte","seed":1}}}}`))
 
+	for _, n := range []int{300_000, 3_000_000} {
+		long := strings.Repeat("k", n)
+		f.Add([]byte(`{"campaign":"electrolyte","request":{"actor":"person:ada","` + long + `":1,"note":{"text":"` + long + `"}}}`))
+		f.Add([]byte(`{"campaign":"electrolyte","request":{"actor":"person:ada","tell":{"parameters":{"` + long + `":1},"value":1}}}`))
+	}
+
 	f.Fuzz(func(t *testing.T, body []byte) {
 		log := memlog.New()
 		if _, err := log.Append(t.Context(), def.Name, 0, half...); err != nil {
@@ -102,7 +110,9 @@ func FuzzRequests(f *testing.F) {
 			return false, 0
 		}
 		before := log.Last()
-		ok, recorded := post(body)
+		var ok bool
+		var recorded int
+		draws.Answers(t, func() { ok, recorded = post(body) })
 		if got := int(log.Last() - before); got != recorded {
 			t.Fatalf("%d events were recorded, %d acknowledged (accepted: %v)", got, recorded, ok)
 		}

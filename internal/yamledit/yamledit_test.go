@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
@@ -184,12 +185,20 @@ func FuzzScalar(f *testing.F) {
 	for _, s := range []string{"yes", "1e3", "a: b", "#x", "°C", "x #y", "-", "~", "0x1", "a,b", "null", " a"} {
 		f.Add(s)
 	}
+	long := strings.Repeat("k", 300_000)
+	for _, s := range []string{long, long + ": 1", "{" + long + ": &" + long + "}", strings.Repeat("\n", 300_000)} {
+		f.Add(s)
+	}
 	f.Fuzz(func(t *testing.T, s string) {
 		if !utf8.ValidString(s) {
 			t.Skip("not text")
 		}
 		value := yamltree.Text(s)
-		edited, err := Apply("list: [1] # kept\n", Change{Path: yamltree.Path{"list", 1}, Value: value})
+		var edited string
+		var err error
+		draws.Answers(t, func() {
+			edited, err = Apply("list: [1] # kept\n", Change{Path: yamltree.Path{"list", 1}, Value: value})
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

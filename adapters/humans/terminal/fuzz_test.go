@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/draws"
 )
 
 // sat types the line again and again into a sitting, which goes on until it is agreed to;
@@ -51,6 +52,10 @@ func FuzzAnswerLines(f *testing.F) {
 		"ok", "OK: why not", "ok,", "lipf6=9 solvent=EC:DMC", "lipf6=", "=", ":", "", " ",
 		"lipf6=1e999 solvent=EC", "\x00", "\xff", "ok\u2028", "İ", "K", "? never seen \u2003", "1=4 2=-", "4, 5, , 1: as ever", "3 4", "back", "11,2", "end", "? 3 4",
 	} {
+		f.Add(line, 2)
+	}
+	long := strings.Repeat("k", 300_000)
+	for _, line := range []string{long, "lipf6=" + long, "b > " + long + ": " + long, strings.Repeat("1 ", 150_000)} {
 		f.Add(line, 2)
 	}
 	lo, hi := 0.0, 2.0
@@ -95,11 +100,13 @@ func FuzzAnswerLines(f *testing.F) {
 		marks := estimate
 		marks.Scale = &events.Scale{Quantity: "y", Better: events.BetterHigher, Marks: events.Marks}
 		for _, q := range []humans.Question{estimate, marks} {
-			sat(t, q, line)
+			draws.Answers(t, func() { sat(t, q, line) })
 		}
 		for _, q := range []humans.Question{label, comparison, pinpoint, suggestion, estimate, marks} {
 			parse := forms[q.Form].parse
-			r, err := parse(q, line)
+			var r humans.Reply
+			var err error
+			draws.Answers(t, func() { r, err = parse(q, line) })
 			if err != nil {
 				if len(err.Error()) < 10 {
 					t.Errorf("%q to a %q is refused with %q", line, q.Form, err)

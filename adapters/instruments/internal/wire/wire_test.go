@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/internal/program"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/draws"
 )
 
 // The messages shown in the documentation are messages of the protocol.
@@ -101,11 +102,20 @@ func FuzzReply(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	for _, n := range []int{300_000, 3_000_000} {
+		long := strings.Repeat("k", n)
+		f.Add([]byte(`{"id":1,"` + long + `":{"` + long + `":1}}`))
+		f.Add([]byte(`{"outcome":{"status":"` + long + `","measurement":{"objective":{"name":"` + long + `","value":1}}}}`))
+	}
 	requested := definition.Point{"salt": definition.Number(1)}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		UnknownFields(line)
-		program.SubjectOf(line)
-		r, err := DecodeReply(line)
+		var r Reply
+		var err error
+		draws.Answers(t, func() {
+			UnknownFields(line)
+			program.SubjectOf(line)
+			r, err = DecodeReply(line)
+		})
 		if r.Outcome == nil {
 			return
 		}
