@@ -195,7 +195,22 @@ func (w *world) ended(e events.Event) {
 // A line that begins with "CAMPAIGN:" is about another campaign than bread; "expires" is a
 // span of time.
 func (w *world) happens(line string) {
-	campaign := "bread"
+	campaign, actor, payload := w.read(line)
+	_, defined := payload.(*events.CampaignDefined)
+	if defined {
+		w.sequence[campaign] = 0
+	}
+	if w.sequence[campaign] == 0 && !defined { // a definition that counts for none
+		w.apply(campaign, actor, &events.CampaignDefined{Definition: *w.def})
+	}
+	w.sequence[campaign]++
+	w.apply(campaign, actor, payload)
+	w.restart()
+}
+
+// read returns the event of such a line.
+func (w *world) read(line string) (campaign, actor string, payload events.Payload) {
+	campaign, actor = "bread", "engine"
 	if name, rest, ok := strings.Cut(line, ": "); ok {
 		campaign, line = name, rest
 	}
@@ -206,9 +221,8 @@ func (w *world) happens(line string) {
 		}
 		return ""
 	}
-	id, actor := word(1), "engine"
+	id := word(1)
 	point := definition.Point{"x": definition.Number(0.5)}
-	var payload events.Payload
 	switch f[0] {
 	case "ask":
 		p := &events.QuestionAsked{
@@ -275,17 +289,11 @@ func (w *world) happens(line string) {
 	case "complete":
 		payload = &events.CampaignCompleted{Reason: events.CompletedBudget, Detail: "all 25 experiments are done"}
 	case "define":
-		w.sequence[campaign] = 0
 		payload = &events.CampaignDefined{Instance: id, Definition: *w.def}
 	default:
 		w.t.Fatalf("there is no event %q", line)
 	}
-	if w.sequence[campaign] == 0 && f[0] != "define" { // a definition that counts for none
-		w.apply(campaign, actor, &events.CampaignDefined{Definition: *w.def})
-	}
-	w.sequence[campaign]++
-	w.apply(campaign, actor, payload)
-	w.restart()
+	return campaign, actor, payload
 }
 
 func (w *world) apply(campaign, actor string, payload events.Payload) {
