@@ -288,7 +288,7 @@ func (l *lifetime) begins(t *testing.T, name string) *process {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	o := Options{
 		Lab: l.file, Send: hand{l, name}, Shared: l.shared, Now: time.Now, Every: 15 * time.Second,
-		Build: events.Build{Revision: "one"}, Within: 20 * time.Second,
+		Build: events.Build{Revision: "one"}, Within: 70 * time.Second,
 		Own: func() (events.Store, error) {
 			if errors.Is(context.Cause(ctx), errShot) {
 				return nil, errShot

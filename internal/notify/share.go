@@ -65,7 +65,7 @@ func (c *claim) renew(ctx context.Context, log events.Store, still time.Duration
 	if err != nil || !swapped {
 		return false, err
 	}
-	c.seen, c.since = next, time.Now()
+	c.seen = next
 	return true, nil
 }
 
