@@ -2,6 +2,7 @@ package attest
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"slices"
@@ -188,6 +189,88 @@ func TestExcept(t *testing.T) {
 		}, c.except)
 		if r.Passed() != c.passes {
 			t.Errorf("except %q: %+v", c.except, r)
+		}
+	}
+}
+
+// Law: a definition follows from its file, whatever seed and list of candidates it was begun with; a
+// file that this program would refuse vouches for nothing, and where there is none nothing is compared.
+func TestFollowsFrom(t *testing.T) {
+	const text = "name: n\nparameters: [{name: x, values: [1, 2, 3]}]\nobjective: {name: y, goal: maximize}\n" +
+		"budget: {experiments: 3}\ninstrument: {table: {file: t.csv}}\n"
+	file, err := campaignfile.Parse(builtin.Registry(), "n.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(with func(*definition.Campaign)) definition.Campaign {
+		def := file.Definition
+		with(&def)
+		return def
+	}
+	one := []definition.Point{{"x": definition.Number(1)}}
+	inDoubt := func(*campaignfile.File) (def definition.Campaign, err error) { return def, errors.New("in doubt") }
+	for name, c := range map[string]struct {
+		source string
+		def    definition.Campaign
+		means  meaning
+		says   string
+	}{
+		"as it is":             {text, file.Definition, defined, ""},
+		"another seed":         {text, change(func(d *definition.Campaign) { d.Seed++ }), defined, ""},
+		"listed candidates":    {text, change(func(d *definition.Campaign) { d.Candidates = one }), defined, ""},
+		"another budget":       {text, change(func(d *definition.Campaign) { d.Budget.Experiments++ }), defined, "does not follow from the campaign file"},
+		"no file":              {"", change(func(d *definition.Campaign) { d.Budget.Experiments++ }), defined, ""},
+		"a file with faults":   {text + "more: 1\n", file.Definition, defined, "would be refused"},
+		"a file that is none":  {"\xff\xfe\xfd", file.Definition, defined, "would be refused"},
+		"a meaning in doubt":   {text, file.Definition, inDoubt, "cannot be said: in doubt"},
+		"candidates of people": {strings.Replace(text, "{table: {file: t.csv}}", "manual", 1), change(func(d *definition.Campaign) { d.Candidates = one }), defined, "does not follow"},
+	} {
+		if said := followsFrom(builtin.Registry(), c.source, c.def, c.means); !strings.Contains(said, c.says) || (said == "") != (c.says == "") {
+			t.Errorf("%s: %q", name, said)
+		}
+	}
+}
+
+// Law: an amendment is by the program that the log names last, in a decision, a fit, a recovery or the
+// beginning: a definition that does not follow is a mismatch of this program, and a remark of another one.
+func TestWhoAmended(t *testing.T) {
+	source, err := os.ReadFile("../../cmd/campaignd/app/testdata/tiny.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := campaignfile.Parse(builtin.Registry(), "tiny.yaml", source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	this, amended := events.Build{Version: "v2.0.0"}, file.Definition
+	amended.Budget.Experiments++
+	for name, before := range map[string]events.Payload{
+		"decision": &events.DecisionMade{Build: this}, "fit": &events.ModelFitted{Build: this}, "recovery": &events.RecoveryDone{Build: this},
+		"another's decision": &events.DecisionMade{}, "another's fit": &events.ModelFitted{}, "another's recovery": &events.RecoveryDone{},
+	} {
+		log := memlog.New()
+		for i, p := range []events.Payload{
+			&events.CampaignDefined{Definition: file.Definition, Source: file.Source},
+			&events.RecoveryDone{Build: events.Build{Version: "v1.0.0"}},
+			before,
+			&events.CampaignAmended{Definition: amended, Source: file.Source, Changes: campaignfile.Diff(file.Definition, amended)},
+		} {
+			e, err := events.New("n", p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Time = time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC)
+			if _, err := log.Append(t.Context(), "n", events.Sequence(i), e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mismatches, remarks, err := checkDefinitions(t.Context(), builtin.Registry(), log, "n", this)
+		want := 1
+		if strings.HasPrefix(name, "another") {
+			want = 0
+		}
+		if err != nil || len(mismatches) != want || len(remarks) != 1-want {
+			t.Errorf("behind a %s: %+v, %+v, %v", name, mismatches, remarks, err)
 		}
 	}
 }
