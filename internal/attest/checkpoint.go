@@ -172,10 +172,11 @@ func Find(ctx context.Context, log events.Store, campaign, what string) (events.
 
 // answers reports whether an event is what its subject is there for. Of all
 // that is said of an experiment, a proof about “e7” is wanted of its
-// measurement, and not of the remark that came last.
+// result, and not of the remark, or the file, that came last.
 func answers(kind events.Kind) bool {
 	switch kind {
-	case events.KindExperimentMeasured, events.KindQuestionAnswered, events.KindDecisionMade:
+	case events.KindExperimentMeasured, events.KindExperimentFailed, events.KindExperimentInfeasible,
+		events.KindQuestionAnswered, events.KindDecisionMade:
 		return true
 	}
 	return false
