@@ -161,16 +161,21 @@ func (a *auditor) checkArrived(in *identified, p *events.QuantityArrived) {
 	switch {
 	case q == nil: // the projections refuse it
 	case p.Quantity != nil:
-		value, missing, unread := instruments.Arrived(q, *p.Quantity)
-		if missing != nil {
-			a.mismatch(p.Experiment, "%s", missing.Reason)
-		} else if !reflect.DeepEqual(*value, *p.Quantity) {
-			a.mismatch(p.Experiment, "%s", unread[0].Reason)
-		}
+		a.checkValue(p.Experiment, q, *p.Quantity)
 	case p.Missing != nil && p.Missing.Reason == "":
 		a.mismatch(p.Experiment, "it does not say why %s is missing", p.Name())
 	case p.Missing != nil && len(p.Unread) > 0:
 		a.checkUnusable(in, q, p)
+	}
+}
+
+// checkValue holds a value of a declared quantity to what can be used of it.
+func (a *auditor) checkValue(subject string, q *definition.QuantityDef, value definition.Quantity) {
+	usable, missing, unread := instruments.Arrived(q, value)
+	if missing != nil {
+		a.mismatch(subject, "%s", missing.Reason)
+	} else if !reflect.DeepEqual(*usable, value) {
+		a.mismatch(subject, "%s", unread[0].Reason)
 	}
 }
 
@@ -569,6 +574,9 @@ func (a *auditor) checkValues(p *events.MeasurementCorrected, m events.Measureme
 			a.mismatch(p.Experiment, "it names %s, and changes nothing of it", v.Name)
 		}
 		if v.New != nil {
+			if q := def.Quantity(v.Name); q != nil { // what is unusable would pass for missing below
+				a.checkValue(p.Experiment, q, *v.New)
+			}
 			m = campaign.With(def, m, *v.New)
 		}
 	}

@@ -28,6 +28,7 @@ type history struct {
 	name  string // "0.3.0/calledoff"
 	all   []events.Event
 	build events.Build // that made its last fit, decision or recovery, or another one
+	from  int          // the first event that is forged
 }
 
 // golden are the golden logs of all releases.
@@ -185,8 +186,13 @@ type sayings struct {
 	lines []string
 }
 
-// add adds what an audit says of a forgery: how much it finds, and the first of it.
+// add adds what an audit says of a forgery.
 func (s *sayings) add(h history, at int, forged string, report decisions.Report, err error, ok bool) {
+	s.say(fmt.Sprintf("%s %d %s, %s: %s", h.name, at+1, h.all[at].Kind, forged, inWords(report, err, ok)))
+}
+
+// inWords is what an audit says: how much it finds, and the first of it.
+func inWords(report decisions.Report, err error, ok bool) string {
 	said := fmt.Sprintf("%d mismatches, %d remarks, %d of another version", len(report.Mismatches), len(report.Remarks), report.OtherVersion)
 	for _, list := range [][]decisions.Mismatch{report.Mismatches, report.Remarks} {
 		if len(list) > 0 {
@@ -200,9 +206,14 @@ func (s *sayings) add(h history, at int, forged string, report decisions.Report,
 		said = err.Error()
 	}
 	said, _, _ = strings.Cut(said, "json: ") // the rest is the library's
+	return said
+}
+
+// say adds a line.
+func (s *sayings) say(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines = append(s.lines, fmt.Sprintf("%s %d %s, %s: %s", h.name, at+1, h.all[at].Kind, forged, said))
+	s.lines = append(s.lines, line)
 }
 
 var update = flag.Bool("update", false, "write down what audits say of forgeries")
@@ -351,6 +362,8 @@ func TestRulesOfEvents(t *testing.T) {
 		}, "nothing before it calls for it"},
 		"another reason why a value was unusable": {awaiting, 31, says("capacity is in Ah", "capacity is in h"), "for another reason"},
 		"a correction of another quantity":        {several, at(several, events.KindMeasurementCorrected), says(`"new":{"name":"viscosity"`, `"new":{"name":"conductivity"`), "a value of"},
+		"a correction in another unit":            {several, at(several, events.KindMeasurementCorrected), says(`"value":3,"unit":"mPa·s"`, `"value":3,"unit":"Pa·s"`), "viscosity is in Pa·s"},
+		"a correction without a sound deviation":  {several, at(several, events.KindMeasurementCorrected), says(`"value":3,"unit"`, `"value":3,"sd":-1,"unit"`), "the standard deviation of viscosity"},
 		"a composition without a parameter":       {several, 53, says(`"reason":"worn"`, `"reason":"worn","actual":{"lipf6":1}`), "lacks ec"},
 		"a version that there is not yet":         {people, at(people, events.KindNoteAdded), func(e *events.Event) { e.Version = 2 }, ""},
 	} {
