@@ -2,6 +2,7 @@ package decisions
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -538,7 +539,7 @@ func (a *auditor) checkCorrection(in *identified, p *events.MeasurementCorrected
 		}
 	} else {
 		if !reflect.DeepEqual(p.Old, m.Objective) {
-			a.mismatch(p.Experiment, "it replaces %v; %v was measured", p.Old, m.Objective)
+			a.mismatch(p.Experiment, "it replaces %s; %s was measured", written(p.Old), written(m.Objective))
 		}
 		if (p.New == nil) != p.Excluded {
 			a.mismatch(p.Experiment, "a measurement is given a new value, or excluded")
@@ -552,6 +553,15 @@ func (a *auditor) checkCorrection(in *identified, p *events.MeasurementCorrected
 	}
 	m.Further = p.Further // the others are those of the instrument
 	a.checkMeasurement(in, p.Experiment, m)
+}
+
+// written writes a value with its unit and standard deviation.
+func written(q definition.Quantity) string {
+	text := strings.TrimSpace(fmt.Sprintf("%s = %v %s", q.Name, q.Value, q.Unit))
+	if q.SD != nil {
+		text += fmt.Sprintf(" with the standard deviation %v", *q.SD)
+	}
+	return text
 }
 
 // checkValues holds the correction of declared quantities to what was measured,
