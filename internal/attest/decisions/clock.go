@@ -76,7 +76,7 @@ func (a *auditor) checkExpiry(payload events.Payload) {
 	}
 	since, byHand := a.now, false
 	d, decided := a.opening.(*events.DecisionMade)
-	if decided && d.At >= 1 && int(d.At) <= len(a.times) {
+	if decided { // and came out the same, also in At
 		since = a.times[d.At-1]
 	}
 	switch {
