@@ -142,6 +142,13 @@ var refusals = sync.OnceFunc(func() {
 	}
 })
 
+// document describes the operations, and is the same of each API in a process: to write it takes
+// longer than all else of New.
+var (
+	written  sync.Once
+	document []byte
+)
+
 // New returns the operations of a lab. It panics where the document cannot be
 // written, which depends on the types of this program alone: a test that makes
 // a server finds it.
@@ -195,14 +202,16 @@ func New(o Options) *API {
 	a.files()
 	admitNull(schemas)
 	checked := admitNullFrom(a.huma.OpenAPI())
-	text, err := json.MarshalIndent(a.huma.OpenAPI(), "", "  ")
-	if err != nil {
-		panic(err) // of types that are known when the program is written
-	}
+	written.Do(func() {
+		var err error
+		if document, err = json.MarshalIndent(a.huma.OpenAPI(), "", "  "); err != nil {
+			panic(err) // of types that are known when the program is written
+		}
+	})
 	checked()
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/vnd.oai.openapi+json;version=3.1")
-		_, _ = w.Write(append(bytes.Clone(text), '\n'))
+		_, _ = w.Write(append(bytes.Clone(document), '\n'))
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { a.nowhere(mux, w, r) })
 	// The protocol of the control socket has keys and streams of its own, so
