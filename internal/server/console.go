@@ -84,7 +84,7 @@ func (s *Server) mountConsole() {
 	s.console = console.New(console.Options{
 		Lab: s.lab, Version: s.options.Version, Log: s.options.Log, Closing: s.closing,
 		Signer: s.api.Signer, WhatIf: s.whatIf, Gate: s.gate, Reached: s.options.Reached,
-		Unsent: s.unsent, URL: s.options.URL,
+		Unsent: s.unsent, URL: s.options.URL, Undo: s.options.Undo,
 	})
 	pages := s.visited(s.console.Handler().ServeHTTP)
 	s.mux.HandleFunc("GET /static/", pages) // how the page looks on which people log in

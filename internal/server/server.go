@@ -54,6 +54,8 @@ type Options struct {
 	// URL is the address at which people reach the server; empty where the lab's
 	// file does not say it.
 	URL string
+	// Undo is how long an answer can be taken back on the pages; 0 is their default.
+	Undo time.Duration
 }
 
 // Server serves a lab.

@@ -38,7 +38,7 @@ import (
 // what another commit shows: `diff -r` says what has moved.
 const shownVariable = "CAMPAIGND_SHOWN"
 
-var updateShown = flag.Bool("update", false, "write down what is shown of the golden logs")
+var updateShown = flag.Bool("update", false, "write down what is shown of the golden logs, and what comes of their forms")
 
 // Law: what is shown of a log stays as it is until a commit changes it on purpose. Every page that a
 // reader reaches from the list of campaigns by its links and forms, and every operation of the API
@@ -51,11 +51,7 @@ func TestShown(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the digests are those of figures on amd64")
 	}
-	local := time.Local
-	time.Local = time.UTC
-	t.Cleanup(func() { time.Local = local })
-	by := time.Until(time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC))
-	t.Cleanup(clock.Skew(func() time.Duration { return by }, time.Minute))
+	inMarch(t)
 	logs := make(map[string][]events.Event)
 	golden, err := filepath.Glob("../engine/drive/testdata/golden/*/*.jsonl")
 	if err != nil || len(golden) == 0 {
@@ -85,9 +81,14 @@ func TestShown(t *testing.T) {
 			}
 		})
 	}
-	const kept = "testdata/shown.txt"
+	compareDigests(t, "testdata/shown.txt", now.String())
+}
+
+// compareDigests compares lines of digests with those of a file, which it writes with -update.
+func compareDigests(t *testing.T, kept, now string) {
+	t.Helper()
 	if *updateShown {
-		if err := os.WriteFile(kept, []byte(now.String()), 0o644); err != nil {
+		if err := os.WriteFile(kept, []byte(now), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -95,7 +96,7 @@ func TestShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, after := strings.Split(string(text), "\n"), strings.Split(now.String(), "\n")
+	before, after := strings.Split(string(text), "\n"), strings.Split(now, "\n")
 	for _, line := range after {
 		if !slices.Contains(before, line) {
 			t.Errorf("it was not so before: %s", line)
@@ -109,6 +110,32 @@ func TestShown(t *testing.T) {
 	if t.Failed() {
 		t.Logf("%s=FOLDER writes the pages, here and at the commit before; where all is meant: -update", shownVariable)
 	}
+}
+
+// keepShown writes what is shown into the folder of shownVariable, if it is set.
+func keepShown(t *testing.T, name, path, text string) {
+	t.Helper()
+	folder := os.Getenv(shownVariable)
+	if folder == "" {
+		return
+	}
+	file := filepath.Join(folder, name, strings.ReplaceAll(path, "/", "_"))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inMarch has a test take place on a day of its own, in UTC.
+func inMarch(t *testing.T) {
+	t.Helper()
+	local := time.Local
+	time.Local = time.UTC
+	t.Cleanup(func() { time.Local = local })
+	by := time.Until(time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC))
+	t.Cleanup(clock.Skew(func() time.Duration { return by }, time.Minute))
 }
 
 // begun is the log of an example with a few experiments after its initial design.
@@ -257,9 +284,9 @@ var (
 	links = regexp.MustCompile(` href="(/[^"]*)"`)
 	aside = regexp.MustCompile(`^/(docs|static|api)(/|$)|\.jsonl$|/events$`)
 	// changing is what differs each time that the same is shown: identifiers of forms, when a question
-	// was opened, the time of the test, ages, pictures of addresses, and the digests of static files.
+	// was opened, the time of the test, ages, how long an answer can be taken back, pictures of addresses, and the digests of static files.
 	changing = regexp.MustCompile(
-		`[A-Z2-7]{26}|name="opened" value="\d+"|data-age="[^"]*">[^<]*|<svg class="scan".*?</svg>|\?v=[0-9a-f]+|2027-03-01[T ]12:[\d:.]+Z?`)
+		`[A-Z2-7]{26}|name="opened" value="\d+"|data-age="[^"]*">[^<]*|data-seconds="\d+">\d+|<svg class="scan".*?</svg>|\?v=[0-9a-f]+|2027-03-01[T ]12:[\d:.]+Z?`)
 	numbers = regexp.MustCompile(`\d+`)
 )
 
@@ -286,23 +313,13 @@ func digests(t *testing.T, name string, same *strings.Replacer, texts map[string
 		}
 		kinds[kind] = append(kinds[kind], path)
 	}
-	folder := os.Getenv(shownVariable)
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		all := sha256.New()
 		for _, path := range kinds[kind] {
 			text := changing.ReplaceAllString(same.Replace(texts[path]), "…")
 			text = asker.ReplaceAllString(text, "${1}…")
 			fmt.Fprintln(all, path, text)
-			if folder == "" {
-				continue
-			}
-			file := filepath.Join(folder, name, strings.ReplaceAll(path, "/", "_"))
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			keepShown(t, name, path, text)
 		}
 		lines = append(lines, fmt.Sprintf("%s %s %d %s", name, hex.EncodeToString(all.Sum(nil)[:6]), len(kinds[kind]), kind))
 	}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
@@ -48,6 +49,7 @@ type site struct {
 	registry registry.Registry
 	accounts *accounts.Options // nil where the lab is open to everybody
 	confirm  map[string]bool
+	undo     time.Duration // 0: as long as usual
 	url      string
 
 	// What follows is of each server, and there between begin and end.
@@ -159,7 +161,7 @@ func (s *site) begin() {
 		if s.farm() {
 			listener = listen(s.t, "127.0.0.1:0")
 		}
-		one := server.New(server.Options{Lab: l, Gate: guards, Version: "test", Log: s.t.Logf})
+		one := server.New(server.Options{Lab: l, Gate: guards, Version: "test", Log: s.t.Logf, Undo: s.undo})
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- one.Serve(ctx, listener) }()
