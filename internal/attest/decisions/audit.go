@@ -225,7 +225,7 @@ func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 		a.times = append(a.times, e.Time)
 	}
 	if len(a.due) > 0 {
-		a.mismatch("history", "the log ends before the %s that %s led to", a.due[0].what, a.source)
+		a.mismatch("history", "the log ends before what %s led to: %s", a.source, a.due[0].what)
 	}
 	a.checkOwed()
 	return nil

@@ -1,20 +1,29 @@
 package decisions_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
 )
 
 // continued are logs of what people ask of a campaign that no process runs, so that nothing is made: one
-// of declared quantities, one of an objective, and golden ones that went on.
+// of declared quantities, one of an objective, and golden ones that went on; and one of an instrument.
 func continued(t *testing.T) []history {
 	t.Helper()
 	const several = `name: several
@@ -74,6 +83,7 @@ policy: cobol
 	}
 	exclude := func(r engine.Exclude) engine.Request { return engine.Request{Exclude: &r} }
 	return []history{
+		ran(t),
 		asked(t, several,
 			tell(engine.Tell{Parameters: made(0.1, "lipf6"), Quantities: both(9, 2), Notes: []string{"cloudy"}}),
 			tell(engine.Tell{Parameters: made(0.1, "lipf6"), Quantities: []definition.Quantity{conductivity(9.2)}, Missing: missing}),
@@ -190,4 +200,182 @@ func goOn(t *testing.T, log *memlog.Log, name string, now time.Time, requests ..
 		h.all = append(h.all, e)
 	}
 	return h
+}
+
+// mixer is an instrument that gives what a script says, one outcome after the other.
+type mixer struct {
+	outcomes []instruments.Outcome
+	given    int
+}
+
+func (m *mixer) Describe(context.Context) (instruments.Description, error) {
+	return instruments.Description{Name: "acme/mixer", Identity: "M2", Capacity: 1}, nil
+}
+func (m *mixer) Start(context.Context, instruments.Command) error  { return nil }
+func (m *mixer) Cancel(context.Context, instruments.Command) error { return nil }
+func (m *mixer) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	o := m.outcomes[m.given%len(m.outcomes)]
+	m.given++
+	if o.Measurement != nil && o.Measurement.Actual == nil {
+		made := *o.Measurement
+		made.Actual, o.Measurement = cmd.Parameters, &made
+	}
+	return o, ctx.Err()
+}
+
+// ran is the log of a campaign at random, which is quick to make again, with an instrument that gives
+// the same value again, what is not plausible, and something else than was asked for.
+func ran(t *testing.T) history {
+	t.Helper()
+	def, err := studytest.Define("electrolyte", 2, 7, func(def *definition.Campaign) {
+		def.Experts, def.Objective.Max = nil, new(100.0)
+		def.Policy = definition.Policy{Next: next.Random{}.Choice(), Trust: definition.NewChoice(policies.None, nil)}
+		def.Initial = definition.Initial{Experiments: new(1)}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gives := func(v float64) *events.Measurement {
+		return &events.Measurement{Objective: definition.Quantity{Name: "conductivity", Value: v, Unit: "mS/cm"}}
+	}
+	elsewhere := gives(10.5)
+	elsewhere.Actual = definition.Point{"lipf6": definition.Number(1), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}
+	log := memlog.New()
+	r, err := studytest.Runner(t.Context(), log, def, &mixer{outcomes: []instruments.Outcome{
+		{Status: instruments.Measured, Measurement: gives(7.25)},
+		{Status: instruments.Measured, Measurement: gives(9)},
+		{Status: instruments.Measured, Measurement: gives(9), Remarks: []string{"the same again"}},
+		{Status: instruments.Measured, Measurement: elsewhere},
+		{Status: instruments.Measured, Measurement: gives(1e6)},
+		{Status: instruments.Failed, Cause: "a leak", Measurement: gives(8)},
+		{Status: instruments.Infeasible, Cause: "a lump"},
+		{Status: instruments.Deferred, Cause: "no argon"},
+		{Status: instruments.Cancelled, Cause: "the door was opened"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := history{name: "ran/random", from: 1}
+	for e, err := range log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.all = append(h.all, e)
+	}
+	return h
+}
+
+// Law: what no program would have recorded is said of the event that says it, in which respect: of the
+// logs above with another event at their end.
+func TestRulesOfWhatIsSaid(t *testing.T) {
+	logs := continued(t)
+	log := func(name string) history {
+		i := slices.IndexFunc(logs, func(h history) bool { return h.name == name })
+		return logs[i]
+	}
+	several, single, random := log("asked/several"), log("asked/single"), log("ran/random")
+	point := definition.Point{"x": definition.Number(0.25), "y": definition.Number(0.25)}
+	measured := func(h history) events.Measurement {
+		i := slices.IndexFunc(h.all, func(e events.Event) bool { return e.Kind == events.KindExperimentMeasured })
+		return decode(t, h.all[i]).(*events.ExperimentMeasured).Measurement
+	}
+	taken, err := json.Marshal(measured(random))
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrived := func(reason, text string) events.Payload {
+		return &events.QuantityArrived{Experiment: "e4", Instrument: "person", Missing: &events.Missing{Name: "viscosity", Reason: reason},
+			Unread: []events.Unread{{Field: "viscosity", Text: text, Reason: reason}}}
+	}
+	const inSeconds = `{"name":"viscosity","value":3,"unit":"s"}`
+	awaited := slices.IndexFunc(several.all, func(e events.Event) bool {
+		return e.Kind == events.KindQuantityArrived && strings.Contains(string(e.Data), `"e4"`)
+	})
+	handed := slices.IndexFunc(random.all, func(e events.Event) bool { return e.Kind == events.KindExperimentMeasured })
+	nothing := func(quantity string) events.Payload {
+		return &events.QuantityArrived{Experiment: "e4", Missing: &events.Missing{Name: quantity, Reason: "it did not arrive in time"}}
+	}
+	for name, c := range map[string]struct {
+		of      history
+		n       int // events before
+		payload events.Payload
+		actor   string
+		after   time.Duration
+		says    string // of a mismatch
+		remarks string
+	}{
+		"a note before the beginning": {single, 0, &events.NoteAdded{Text: "look"}, "person:ada", 0, "contradicts", ""},
+		"an experiment for a decision": {single, 1, &events.ExperimentRequested{Experiment: "e1", Parameters: point, Origin: events.OriginPerson, Decision: "d1", Replicate: 1},
+			"person:ada", time.Minute, "it names the decision d1", ""},
+		"a parameter too few": {single, 1, &events.ExperimentRequested{Experiment: "e1", Parameters: definition.Point{
+			"x": definition.Number(0)}, Origin: events.OriginPerson, Replicate: 1}, "person:ada", time.Minute, "its composition lacks y", "would not have taken it"},
+		"a parameter too many": {single, 1, &events.ExperimentRequested{Experiment: "e1", Parameters: definition.Point{
+			"x": definition.Number(0), "y": definition.Number(0), "z": definition.Number(0)}, Origin: events.OriginPerson, Replicate: 1},
+			"person:ada", time.Minute, "names a parameter that the campaign does not have", ""},
+		"a run too many": {single, 1, &events.ExperimentRequested{Experiment: "e1", Parameters: point, Origin: events.OriginPerson, Replicate: 2},
+			"person:ada", time.Minute, "it says it is run 2 of its composition; it is run 1", ""},
+		"a person's experiment by an instrument": {single, 1, &events.ExperimentRequested{Experiment: "e1", Parameters: point, Origin: events.OriginPerson, Replicate: 1},
+			"instrument:x", time.Minute, "a person ran it, and its actor is", ""},
+		"unusable, for the reason that it is": {several, awaited, arrived("viscosity is in s, the campaign's in mPa·s", inSeconds), "person:ada", time.Minute, "", ""},
+		"unusable, for another reason":        {several, awaited, arrived("it is too hot", inSeconds), "person:ada", time.Minute, "", "was missing for another reason"},
+		"unusable, and no quantity":           {several, awaited, arrived("it is too hot", "seven"), "person:ada", time.Minute, "is no quantity", ""},
+		"no number":                           {several, awaited, arrived("viscosity is NaN", "{Name:viscosity Value:NaN}"), "person:ada", time.Minute, "", ""},
+		"missing without a reason": {several, awaited, &events.QuantityArrived{Experiment: "e4", Instrument: "person",
+			Missing: &events.Missing{Name: "viscosity"}}, "person:ada", time.Minute, "it does not say why viscosity is missing", ""},
+		"not in time, too early":          {several, awaited, nothing("viscosity"), "engine", time.Hour, "there was time until", ""},
+		"not in time, without a time":     {several, awaited, nothing("conductivity"), "engine", 100 * time.Hour, "or for as long as it takes", ""},
+		"not in time, and not awaited":    {single, len(single.all), &events.QuantityArrived{Experiment: "e1", Missing: &events.Missing{Name: "yield"}}, "engine", time.Hour, "", ""},
+		"refused, and fit to be taken":    {random, handed, &events.ExperimentFailed{Cause: "refused", Rejected: string(taken)}, "", time.Second, "", "this program would have taken it"},
+		"the same value as of nothing":    {random, handed + 1, &events.MeasurementFlagged{Experiment: "e1", Verdict: events.VerdictSame}, "+", 0, "its value is not that of the one before", ""},
+		"made elsewhere, and as asked":    {random, handed + 1, &events.MeasurementFlagged{Experiment: "e1", Verdict: events.VerdictElsewhere}, "+", 0, "what was made is what was asked for", ""},
+		"nothing to be had, and no doubt": {random, handed, &events.ExperimentCancelled{Reason: "only once", Once: true}, "", time.Second, "it was to settle no doubt", ""},
+		"a device lost":                   {random, handed + 1, &events.CampaignPaused{Device: "M3", Reason: "it is gone"}, "engine", time.Second, `the campaign lost "M3", and had "M2"`, ""},
+		"a device lost, for nothing":      {random, handed + 1, &events.CampaignPaused{Device: "M2"}, "engine", time.Second, "it gives no reason", ""},
+		"a device lost, at work by hand":  {single, 1, &events.CampaignPaused{Device: "M2", Reason: "it is gone"}, "engine", time.Second, "nothing before it calls for it", ""},
+		"an odd fate":                     {random, handed, &events.RecoveryDone{Commands: []events.RecoveredCommand{{Experiment: "e1", Command: "electrolyte/e1", Fate: "lost"}}}, "engine", time.Second, "is no fate of a command", ""},
+		"a command that was another":      {random, handed, &events.RecoveryDone{Commands: []events.RecoveredCommand{{Experiment: "e1", Command: "x", Fate: "running"}}}, "engine", time.Second, "its command is \"x\"", ""},
+		"none of the commands":            {random, handed, &events.RecoveryDone{Commands: []events.RecoveredCommand{}}, "engine", time.Second, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := slices.Clone(c.of.all[:c.n])
+			before := c.of.all[max(c.n-1, 0)]
+			x := ""
+			if c.actor == "" { // of the instrument, which was handed e1
+				x = "e1"
+				switch p := c.payload.(type) {
+				case *events.ExperimentFailed:
+					p.Experiment, p.Command, p.Instrument = x, "electrolyte/e1", "acme/mixer"
+				case *events.ExperimentCancelled:
+					p.Experiment, p.Command = x, "electrolyte/e1"
+				}
+				c.actor = "instrument:acme/mixer"
+			}
+			e, err := events.New(c.of.all[0].Campaign, c.payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Actor, e.Cause = c.actor, before.ID; c.actor == "+" { // with the event before it
+				e.Actor, e.Cause = before.Actor, before.ID
+			}
+			e.Time, e.Sequence, e.Position = before.Time.Add(c.after), events.Sequence(c.n+1), events.Position(c.n+1)
+			report, err, _ := c.of.audit(t, append(all, e))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, list := range []struct {
+				found []decisions.Mismatch
+				says  string
+			}{{report.Mismatches, c.says}, {report.Remarks, c.remarks}} {
+				there := slices.ContainsFunc(list.found, func(m decisions.Mismatch) bool {
+					return m.Position == e.Position && strings.Contains(m.Problem, list.says)
+				})
+				if list.says != "" && !there {
+					t.Errorf("%+v", report)
+				}
+			}
+		})
+	}
 }

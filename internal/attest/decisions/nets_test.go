@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -442,4 +443,31 @@ func TestClocks(t *testing.T) {
 		}
 	}
 	said.same(t, "testdata/said_of_clocks.txt")
+}
+
+// Law: counts of several campaigns are the sums of theirs; builds and methods that both have are counted
+// together, and others stand behind.
+func TestCountsAdd(t *testing.T) {
+	one, two := events.Build{Version: "v1.0.0"}, events.Build{Version: "v2.0.0"}
+	counts := func(n int, builds ...events.Build) (c decisions.Counts) {
+		all := reflect.ValueOf(&c).Elem()
+		for i := range all.NumField() {
+			if all.Field(i).Kind() == reflect.Int {
+				all.Field(i).SetInt(int64(n * (i + 1)))
+			}
+		}
+		for i, b := range builds {
+			c.Builds = append(c.Builds, decisions.BuildShare{Build: b, Decisions: n, Reproduced: 2 * n, OtherVersion: 3 * n, Fits: 4 * n})
+			c.Unmade = append(c.Unmade, decisions.Unmade{Family: b.Version, Version: i, Decisions: 5 * n})
+		}
+		return c
+	}
+	sum := counts(1, one)
+	sum.Add(counts(10, one, two))
+	want := counts(11, one, two)
+	want.Builds[1] = counts(10, one, two).Builds[1]
+	want.Unmade[1].Decisions = 50
+	if !reflect.DeepEqual(sum, want) {
+		t.Errorf("the sum is %+v, and not %+v", sum, want)
+	}
 }

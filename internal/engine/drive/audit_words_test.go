@@ -209,7 +209,7 @@ func TestAuditOfWhatIsCalledOffTogether(t *testing.T) {
 		at     int
 		says   string
 	}{
-		"half":            {all[:second], first, "the log ends before the experiment.cancelled that e2 led to"},
+		"half":            {all[:second], first, "the log ends before what e2 led to: experiment.cancelled"},
 		"without the one": {without(all, second), second, "it led to experiment.cancelled, which is not there"},
 		"twice the same":  {replace(all[:second+1], second, edit(t, all[second], "experiment", "e2")), second, "/experiment was e2, made again it is e3"},
 	} {
