@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -143,6 +144,9 @@ policy: cobol
 			engine.Request{Cancel: &engine.Cancel{Experiment: "e1", Reason: "no power", Voided: events.VoidedByPower}}),
 		wentOn(t, "0.4.0/calledoff", 4, engine.Request{Abort: &engine.Abort{Reason: "fire"}}),
 		wentOn(t, "0.4.0/calledoff", 5, engine.Request{Abort: &engine.Abort{Stop: true, Reason: "fire"}}),
+		wentOn(t, "0.4.0/label", 28, // for a simulated expert
+			engine.Request{Answer: &engine.Answer{Question: "q11", Reply: humans.Reply{Answer: events.Answer{Label: events.LabelAccept}}}}),
+		heard(t),
 		wentOn(t, "0.4.0/people", 63,
 			engine.Request{Resolve: &engine.Resolve{Experiment: "e10", Resolution: events.ResolvedMeasured, Value: new(11.0), Reason: "read off"}}),
 	}
@@ -197,6 +201,35 @@ func goOn(t *testing.T, log *memlog.Log, name string, now time.Time, requests ..
 		if err != nil {
 			t.Fatal(err)
 		}
+		h.all = append(h.all, e)
+	}
+	return h
+}
+
+// heard is a golden log in which the instrument then says of a command that was called off how it ended.
+func heard(t *testing.T) history {
+	t.Helper()
+	h := wentOn(t, "0.4.0/people", 74)
+	log := memlog.New()
+	if _, err := log.Append(t.Context(), h.all[0].Campaign, 0, h.all...); err != nil {
+		t.Fatal(err)
+	}
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, h.all[0].Campaign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := &instruments.Outcome{Status: instruments.Failed, Cause: "the line was cut"}
+	last := h.all[len(h.all)-1]
+	cause := core.State().Experiment("e11").LastEvent
+	for _, p := range core.CalledOff("e11", events.VoidedByInstrument, instruments.FateFinished, ended, instruments.Description{Name: "acme/mixer"}) {
+		e, err := events.New(last.Campaign, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := len(h.all) + 1
+		e.ID, e.Sequence, e.Position, e.Time = fmt.Sprint(n), events.Sequence(n), events.Position(n), last.Time.Add(time.Second)
+		e.Actor, e.Cause, e.Trace = "instrument:acme/mixer", cause, h.all[0].Trace
+		cause = fmt.Sprint(h.from + 1)
 		h.all = append(h.all, e)
 	}
 	return h

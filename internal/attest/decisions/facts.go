@@ -224,7 +224,7 @@ func (a *auditor) checkUnusable(in *identified, q *definition.QuantityDef, p *ev
 // silence. At a restart the instrument has said that it does not know.
 func (a *auditor) checkUnresolved(in *identified, _ *events.ExperimentUnresolved) {
 	_, recovery := a.opening.(*events.RecoveryDone)
-	if recovery && a.event.Cause == a.batch.ID || in.author != byEngine || in.x == nil {
+	if recovery || in.author != byEngine || in.x == nil {
 		return
 	}
 	_, giveUp := a.core.State().Definition.Silence()

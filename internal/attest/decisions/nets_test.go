@@ -194,7 +194,9 @@ func TestReports(t *testing.T) {
 	}
 	type change = func(int, events.Event) events.Event
 	byOther := everywhere("build", always(other))
-	words := func(text any) any { return strings.NewReplacer("1", "7", "2", "3").Replace(text.(string)) }
+	words := func(text any) any {
+		return strings.NewReplacer("1", "7", "2", "3", "3", "4", "7", "8").Replace(text.(string))
+	}
 	variants := []struct {
 		name    string
 		changes []change
