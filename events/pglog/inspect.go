@@ -210,14 +210,20 @@ func (i *Inspection) lookAtClock(ctx context.Context, c *conn) error {
 	if err := c.query(ctx, `select clock_timestamp()`).one(&theirs); err != nil {
 		return err
 	}
-	after := time.Now()
+	i.ClockAhead = clockAhead(before, theirs, time.Now())
+	return nil
+}
+
+// clockAhead is how far a clock is ahead at least that was read between two looks
+// at this machine's; negative for one that is behind.
+func clockAhead(before, theirs, after time.Time) time.Duration {
 	switch {
 	case theirs.After(after):
-		i.ClockAhead = theirs.Sub(after)
+		return theirs.Sub(after)
 	case theirs.Before(before):
-		i.ClockAhead = theirs.Sub(before)
+		return theirs.Sub(before)
 	}
-	return nil
+	return 0
 }
 
 func (i *Inspection) lookAtStandbys(ctx context.Context, c *conn) (err error) {

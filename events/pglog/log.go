@@ -30,7 +30,7 @@ type Log struct {
 	epoch     atomic.Int64 // of this log's hold on the store, 0 without one
 	worker    *Worker      // that holds it; set before epoch is
 	followers atomic.Int64
-	at        map[*atomic.Int64]bool // of mu: how far each of them is
+	at        map[*atomic.Int64]struct{} // of mu: how far each of them is
 
 	mu      sync.Mutex
 	seen    int64 // the number of events that were acknowledged or shown

@@ -70,9 +70,9 @@ func (l *Log) follower(after events.Position) *atomic.Int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.at == nil {
-		l.at = make(map[*atomic.Int64]bool)
+		l.at = make(map[*atomic.Int64]struct{})
 	}
-	l.at[at] = true
+	l.at[at] = struct{}{}
 	return at
 }
 

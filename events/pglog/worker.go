@@ -167,7 +167,6 @@ func (w *Worker) live(first chan error) {
 		}
 		select {
 		case <-w.life.Done():
-			tick.Stop()
 			return
 		case <-tick.C:
 		}
