@@ -368,9 +368,12 @@ func TestRulesOfWhatIsSaid(t *testing.T) {
 		"a device lost":                   {random, handed + 1, &events.CampaignPaused{Device: "M3", Reason: "it is gone"}, "engine", time.Second, `the campaign lost "M3", and had "M2"`, ""},
 		"a device lost, for nothing":      {random, handed + 1, &events.CampaignPaused{Device: "M2"}, "engine", time.Second, "it gives no reason", ""},
 		"a device lost, at work by hand":  {single, 1, &events.CampaignPaused{Device: "M2", Reason: "it is gone"}, "engine", time.Second, "nothing before it calls for it", ""},
-		"an odd fate":                     {random, handed, &events.RecoveryDone{Commands: []events.RecoveredCommand{{Experiment: "e1", Command: "electrolyte/e1", Fate: "lost"}}}, "engine", time.Second, "is no fate of a command", ""},
-		"a command that was another":      {random, handed, &events.RecoveryDone{Commands: []events.RecoveredCommand{{Experiment: "e1", Command: "x", Fate: "running"}}}, "engine", time.Second, "its command is \"x\"", ""},
-		"none of the commands":            {random, handed, &events.RecoveryDone{Commands: []events.RecoveredCommand{}}, "engine", time.Second, "", ""},
+		"a further value of a correction": {several, len(several.all) - 1, &events.MeasurementCorrected{Experiment: "e2", Reason: "a slip",
+			Values:  []events.QuantityCorrected{{Name: "viscosity", New: &definition.Quantity{Name: "viscosity", Value: 5, Unit: "mPa·s"}}},
+			Further: []definition.Quantity{{Name: "ph", Value: 1e150}}}, "person:ada", time.Minute, "", "would not have taken it"},
+		"an odd fate":                {random, handed, &events.RecoveryDone{Commands: []events.RecoveredCommand{{Experiment: "e1", Command: "electrolyte/e1", Fate: "lost"}}}, "engine", time.Second, "is no fate of a command", ""},
+		"a command that was another": {random, handed, &events.RecoveryDone{Commands: []events.RecoveredCommand{{Experiment: "e1", Command: "x", Fate: "running"}}}, "engine", time.Second, "its command is \"x\"", ""},
+		"none of the commands":       {random, handed, &events.RecoveryDone{Commands: []events.RecoveredCommand{}}, "engine", time.Second, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := slices.Clone(c.of.all[:c.n])
