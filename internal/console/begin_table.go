@@ -235,7 +235,7 @@ func broughtAlong(g *guess.Guess, chosen *choices, table string) *brought {
 	hide := func(name, value string) { b.Hidden = append(b.Hidden, hiddenField{name, value}) }
 	hide(fieldOrigin, g.Origin)
 	hide(fieldCalled, g.Name)
-	hide(fieldBudget, strconv.Itoa(g.Budget))
+	hide(fieldBudget, g.Budget)
 	if g.Sum != nil && g.Sum.Keep {
 		hide(fieldSum, "on")
 	}

@@ -120,6 +120,12 @@ func TestFromATable(t *testing.T) {
 		t.Fatalf("a range upside down: %d, %v", status, form)
 	}
 	form.Set("high.2", "1,8")
+	form.Set("budget", "ten")
+	form.Set("do", "write")
+	if status, form = look(form); status != http.StatusUnprocessableEntity || form.Get("budget") != "ten" {
+		t.Fatalf("a budget in words: %d, %v", status, form)
+	}
+	form.Set("budget", "10")
 	form.Set("called", "mine")
 	form.Set("do", "write")
 	if _, form = look(form); !strings.Contains(form.Get("source"), "tradeoff: [{maximize: conductivity}, {minimize: viscosity}]") ||

@@ -87,7 +87,7 @@ func choose(g *guess.Guess, form url.Values) *choices {
 		g.Sum.Keep = form.Get(fieldSum) != ""
 	}
 	g.Name = strings.TrimSpace(form.Get(fieldCalled))
-	g.Budget, _ = strconv.Atoi(strings.TrimSpace(form.Get(fieldBudget)))
+	g.Budget = strings.TrimSpace(form.Get(fieldBudget))
 	return c
 }
 

@@ -195,7 +195,7 @@ var saids = map[string]string{
 	"aborted": "Aborted: all that is under way is being called off, and the campaign is paused.",
 
 	"aborted-device": "Every campaign of the device is aborted.",
-	"called-off":     "It is being called off: this page shows when the instrument has answered.",
+	"called-off":     "It is called off. Where an instrument had it, this page shows when that has answered.",
 	"voided":         "Recorded: the device was without power.",
 
 	"running":   "It is run here now, and after a restart of the server.",

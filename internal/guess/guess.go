@@ -110,8 +110,10 @@ type Guess struct {
 	Columns      []Column
 	// Sum is that of a mixture; nil where there is none.
 	Sum *Sum
-	// Rows counts the rows, Budget the experiments that may follow them.
-	Rows, Budget int
+	// Rows counts the rows.
+	Rows int
+	// Budget is how many experiments may follow them, as it was typed.
+	Budget string
 	// Remarks say what was left out of the table before anything was guessed.
 	Remarks []string
 
@@ -141,7 +143,7 @@ func Of(name, table string) (*Guess, string, error) {
 		return nil, "", err
 	}
 	g := &Guess{
-		Name: nameOf(name), Origin: plaintext.Line(name), Rows: len(sheet.Rows), Budget: budget,
+		Name: nameOf(name), Origin: plaintext.Line(name), Rows: len(sheet.Rows), Budget: strconv.Itoa(budget),
 		Remarks: sheet.Remarks(),
 	}
 	for _, r := range sheet.Rows {

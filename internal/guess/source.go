@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/campaignd/campaignd/internal/exchange"
@@ -80,8 +81,8 @@ func (g *Guess) Faults() (faults []Fault) {
 		add(-1, "%d quantities are sought, and a trade-off is of %d at most: keep some as quantities that are not sought",
 			sought, mostSought)
 	}
-	if g.Budget < 1 {
-		add(-1, "say how many experiments may follow: one at least")
+	if n, err := strconv.Atoi(g.Budget); err != nil || n < 1 {
+		add(-1, "%q is no number of experiments that may follow: write a whole number, 1 at least", g.Budget)
 	}
 	return faults
 }
@@ -138,7 +139,8 @@ func (g *Guess) Source() string {
 	g.writeSought(line)
 	line("")
 	line("# Further experiments: those of the table cost nothing.")
-	line("budget: {experiments: %d}", g.Budget)
+	experiments, _ := strconv.Atoi(g.Budget)
+	line("budget: {experiments: %d}", experiments)
 	line("")
 	line("# Who measures: manual asks a person and waits for the result.")
 	if len(steps) > 0 {
