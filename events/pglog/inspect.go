@@ -210,7 +210,8 @@ func (i *Inspection) lookAtClock(ctx context.Context, c *conn) error {
 	if err := c.query(ctx, `select clock_timestamp()`).one(&theirs); err != nil {
 		return err
 	}
-	i.ClockAhead = clockAhead(before, theirs, time.Now())
+	after := time.Now()
+	i.ClockAhead = clockAhead(before, theirs, after)
 	return nil
 }
 
