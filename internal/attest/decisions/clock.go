@@ -76,7 +76,7 @@ func (a *auditor) checkExpiry(payload events.Payload) {
 	}
 	since, byHand := a.now, false
 	d, decided := a.opening.(*events.DecisionMade)
-	if decided { // and came out the same, also in At
+	if decided && d.At >= 1 && int(d.At) <= len(a.times) { // of another version's it may be anything
 		since = a.times[d.At-1]
 	}
 	switch {
