@@ -307,7 +307,7 @@ func (p *peer) Over() {
 // commands are open. Only a program that said so in its handshake is left to
 // itself; any other one could go on unseen.
 func (p *peer) shutdown(open []string) {
-	if p.EndInput() {
+	if p.EndInput(p.i.host.Grace) {
 		return
 	}
 	h := &p.i.host

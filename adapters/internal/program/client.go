@@ -535,15 +535,23 @@ func (c *Client) KillRun() {
 // Close ends the program: by the end of its input, then by SIGTERM, then by
 // SIGKILL. It may be called more than once.
 func (c *Client) Close() error {
+	c.CloseWithin(c.host.Grace)
+	return nil
+}
+
+// CloseWithin is Close with another grace period, and reports whether the program
+// ended with its input.
+func (c *Client) CloseWithin(grace time.Duration) (ended bool) {
 	c.end()
 	<-c.turn
 	defer func() { c.turn <- struct{}{} }()
+	ended = true
 	if r := c.run; r != nil {
 		c.run = nil
-		if !r.EndInput() {
+		if ended = r.EndInput(grace); !ended {
 			r.Terminate()
 		}
 	}
 	c.wg.Wait()
-	return nil
+	return ended
 }

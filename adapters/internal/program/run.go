@@ -236,12 +236,12 @@ func (r *Run) Expected() (expected, killed bool) {
 }
 
 // EndInput ends the program's input, and reports whether it ended with it within
-// the grace period. The end of input comes first because a program may have a
+// a time. The end of input comes first because a program may have a
 // device to park.
-func (r *Run) EndInput() bool {
+func (r *Run) EndInput(within time.Duration) bool {
 	r.Expect()
 	r.stdin.Close()
-	return r.exitedWithin(r.host.Grace)
+	return r.exitedWithin(within)
 }
 
 // Terminate ends the program by SIGTERM, and by SIGKILL after the grace period.

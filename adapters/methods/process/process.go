@@ -154,6 +154,10 @@ func read(text json.RawMessage, into *events.MethodAnswered) error {
 // Kill ends the program as a crash would, for the conformance suite.
 func (m *Method) Kill() { m.client.KillRun() }
 
+// CloseWithin is Close with another grace period, and reports whether the program
+// ended with its input: for a conformance suite.
+func (m *Method) CloseWithin(grace time.Duration) (ended bool) { return m.client.CloseWithin(grace) }
+
 // Close implements methods.Method.
 func (m *Method) Close() error { return m.client.Close() }
 
