@@ -135,7 +135,7 @@ func (f *Fault) Error() string {
 // simple are the names that a formula can use.
 var simple = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// keywords have a meaning of their own where formulas are parsed.
+// keywords had a meaning of their own to an earlier parser, and stay free for one.
 var keywords = []string{
 	"true", "false", "nil", "not", "in", "and", "or", "matches", "contains", "startsWith", "endsWith",
 	"let", "if", "else",

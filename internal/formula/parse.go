@@ -1,47 +1,47 @@
 package formula
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/parser"
+	"unicode/utf8"
 )
 
 // Parse reads a formula. It fails with a [*Fault].
 func Parse(text string) (*Formula, error) {
-	r, tree, err := read(text)
+	r, root, err := read(text)
 	if err != nil {
 		return nil, err
 	}
-	if b, ok := tree.(*ast.BinaryNode); ok && compares(b.Operator) {
-		return nil, r.fault(b, "a comparison is no number",
-			"a formula may choose by one, a < b ? x : y; a comparison alone is a constraint")
+	if root.op == compared {
+		return nil, &Fault{root.column, "a comparison is no number",
+			"a formula may choose by one, a < b ? x : y; a comparison alone is a constraint"}
 	}
-	root, err := r.node(tree)
-	if err != nil {
+	if err := shallow(root, 1); err != nil {
 		return nil, err
 	}
 	return newFormula(root, r.names, r.columns)
 }
 
-// reader takes over the tree of the expression parser, node by node: what is
-// not of the language is refused at its place.
+// compared is the operation of a comparison while a text is read. It is a part of a choice or of
+// a constraint, and stands in no formula.
+const compared operation = 255
+
+// reader reads a text from left to right, and refuses the first thing that cannot stand where it
+// does.
 type reader struct {
-	text    []rune
+	text    string // of ASCII characters
+	at      int    // the next one
 	names   []string
 	columns []int
 	depth   int
 }
 
 // foreign are characters and pairs of characters that no formula has, with what
-// to write instead. The expression parser would give a meaning to the pairs.
+// to write instead.
 var foreign = []struct{ text, remedy string }{
 	{"//", "write / for a quotient"},
 	{"/*", "leave remarks to the file's own comments"},
@@ -61,26 +61,32 @@ var foreign = []struct{ text, remedy string }{
 	{"%", "write a share as a number, 0.05"},
 }
 
-// characters are those of which formulas are made, besides white space.
-const characters = "+-*/^(),<>=?:._"
+// signs are the characters of which formulas are made besides letters, digits and white space.
+const signs = "+-*/^(),<>=?:._"
 
-// read parses a text as an expression of a larger language.
-func read(text string) (*reader, ast.Node, error) {
-	r := &reader{text: []rune(text)}
-	if len(r.text) > MaxLength {
-		return nil, nil, tooLong(len(r.text))
+const partsOfFormulas = "a formula is made of numbers, names of letters, digits and underscores, " +
+	"+ - * / ^, parentheses, functions, and a < b ? x : y"
+
+// read reads the whole of a text, which may be a comparison.
+func read(text string) (*reader, *node, error) {
+	if n := utf8.RuneCountInString(text); n > MaxLength {
+		return nil, nil, tooLong(n)
 	}
 	if strings.TrimSpace(text) == "" {
 		return nil, nil, &Fault{1, "the formula is empty", "write one, or leave the field out"}
 	}
-	if err := r.characters(); err != nil {
+	if err := characters(text); err != nil {
 		return nil, nil, err
 	}
-	tree, err := parser.Parse(text)
-	if err != nil {
-		return nil, nil, r.syntax(err)
+	r := &reader{text: text}
+	root, err := r.expression()
+	if err == nil && r.peek() != "" {
+		err = r.unexpected()
 	}
-	return r, tree.Node, nil
+	if err != nil {
+		return nil, nil, err
+	}
+	return r, root, nil
 }
 
 func tooDeep(column int) error {
@@ -93,123 +99,215 @@ func tooLong(length int) error {
 		Remedy: fmt.Sprintf("at most %d are possible; write a part of it as a quantity of its own", MaxLength)}
 }
 
+// shallow refuses an expression that lies in so many others and is too deep.
+func shallow(n *node, depth int) error {
+	if depth > MaxDepth {
+		return tooDeep(n.column)
+	}
+	for _, a := range n.args {
+		if err := shallow(a, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // characters refuses the first character that no formula has.
-func (r *reader) characters() error {
-	for i, c := range r.text {
-		here := string(r.text[i:min(i+2, len(r.text))])
+func characters(text string) error {
+	all := []rune(text)
+	for i, c := range all {
+		here := string(all[i:min(i+2, len(all))])
 		for _, f := range foreign {
 			if strings.HasPrefix(here, f.text) {
 				return &Fault{i + 1, fmt.Sprintf("%q has no meaning in a formula", f.text), f.remedy}
 			}
 		}
 		plain := c <= unicode.MaxASCII && (unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsSpace(c))
-		if !plain && !strings.ContainsRune(characters, c) {
+		if !plain && !strings.ContainsRune(signs, c) {
 			return &Fault{i + 1, fmt.Sprintf("%q has no meaning in a formula", string(c)), partsOfFormulas}
 		}
 	}
 	return nil
 }
 
-const partsOfFormulas = "a formula is made of numbers, names of letters, digits and underscores, " +
-	"+ - * / ^, parentheses, functions, and a < b ? x : y"
-
-// syntax is the parser's error in words of ours.
-func (r *reader) syntax(err error) error {
-	var e *file.Error
-	if !errors.As(err, &e) {
-		return &Fault{1, "this is no formula", partsOfFormulas}
-	}
-	from := min(max(e.From, 0), len(r.text))
-	token := strings.TrimSpace(string(r.text[from:min(max(e.To, from), len(r.text))]))
-	switch {
-	case strings.Contains(e.Message, "literal"):
-		return &Fault{from + 1, "the number that ends here is too large", "write numbers as 12, 0.5 or 1e-3"}
-	case strings.Contains(e.Message, "number"):
-		return &Fault{from + 1, "this is no number", "write numbers as 12, 0.5 or 1e-3"}
-	case strings.Contains(e.Message, "EOF"):
-		return &Fault{len(r.text) + 1, "the formula ends too early", "something is missing at its end"}
-	}
-	return &Fault{from + 1, fmt.Sprintf("%q cannot stand here", token), partsOfFormulas}
-}
-
-// column returns where a node begins to be what it is: at its operator, a choice at
-// its comparison, or at its first character.
-func column(n ast.Node) int {
-	if choice, ok := n.(*ast.ConditionalNode); ok {
-		return column(choice.Cond)
-	}
-	return n.Location().From + 1
-}
-
-func (r *reader) fault(n ast.Node, message, remedy string) error {
-	return &Fault{column(n), message, remedy}
-}
-
-// binary are the operators between two operands.
-var binary = map[string]operation{"+": add, "-": subtract, "*": multiply, "/": divide, "^": power}
-
-func compares(operator string) bool {
-	return slices.Contains([]string{"<", "<=", ">", ">="}, operator)
-}
-
-// node takes over an expression that is a number.
-func (r *reader) node(n ast.Node) (*node, error) {
-	if r.depth++; r.depth > MaxDepth {
-		return nil, tooDeep(column(n))
-	}
-	defer func() { r.depth-- }()
-	switch n := n.(type) {
-	case *ast.IntegerNode:
-		return r.number(n, float64(n.Value))
-	case *ast.FloatNode:
-		return r.number(n, n.Value)
-	case *ast.IdentifierNode:
-		return r.name(n, n.Value)
-	case *ast.MemberNode:
-		return r.member(n)
-	case *ast.UnaryNode:
-		if n.Operator == "-" {
-			return r.operation(n, negate, n.Node)
-		}
-		return nil, r.fault(n, fmt.Sprintf("%q cannot stand before a value", n.Operator), "leave it out")
-	case *ast.BinaryNode:
-		if op, ok := binary[n.Operator]; ok {
-			return r.operation(n, op, n.Left, n.Right)
-		}
-		if compares(n.Operator) {
-			return nil, r.fault(n, "a comparison is no number", "write what it chooses: a < b ? x : y")
-		}
-	case *ast.ConditionalNode:
-		return r.choice(n)
-	case *ast.BuiltinNode:
-		return r.call(n, n.Name, n.Arguments)
-	case *ast.CallNode:
-		if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
-			return r.call(n, callee.Value, n.Arguments)
-		}
-	}
-	return nil, r.fault(n, "this is not part of a formula", partsOfFormulas)
-}
+// token is a word, a number, which includes all letters and dots that follow it, or a sign.
+var token = regexp.MustCompile(`^(?:[0-9.](?:[eE][-+]?[0-9]|[\w.])*|[A-Za-z_]\w*|[<>]=|.)`)
 
 // decimal is how numbers are written.
 var decimal = regexp.MustCompile(`^([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
 
-func (r *reader) number(n ast.Node, value float64) (*node, error) {
-	at := n.Location()
-	if written := string(r.text[at.From:at.To]); !decimal.MatchString(written) {
-		return nil, r.fault(n, fmt.Sprintf("%q is no number", written), "write numbers as 12, 0.5 or 1e-3")
+// column returns where the next token begins.
+func (r *reader) column() int {
+	for r.at < len(r.text) && unicode.IsSpace(rune(r.text[r.at])) {
+		r.at++
 	}
-	return &node{op: number, value: value, column: column(n)}, nil
+	return r.at + 1
 }
 
-func (r *reader) name(n ast.Node, text string) (*node, error) {
-	if _, function := functions[text]; function {
-		return nil, r.fault(n, fmt.Sprintf("%s is a function", text), "write its arguments in parentheses")
+// peek returns the next token, and an empty text at the end.
+func (r *reader) peek() string {
+	return token.FindString(r.text[r.column()-1:])
+}
+
+// take steps over the next token if it is the given one.
+func (r *reader) take(sign string) bool {
+	found := r.peek() == sign
+	if found {
+		r.at += len(sign)
 	}
+	return found
+}
+
+func (r *reader) unexpected() error {
+	column, t := r.column(), r.peek()
+	if t == "" {
+		return &Fault{len(r.text) + 1, "the formula ends too early", "something is missing at its end"}
+	}
+	return &Fault{column, fmt.Sprintf("%q cannot stand here", t), partsOfFormulas}
+}
+
+// levels are the operators between two operands that group to the left, by how tightly they bind.
+var levels = []map[string]operation{
+	{"<": compared, "<=": compared, ">": compared, ">=": compared},
+	{"+": add, "-": subtract},
+	{"*": multiply, "/": divide},
+}
+
+// expression reads all that can stand in parentheses.
+func (r *reader) expression() (*node, error) {
+	condition, err := r.operands(0)
+	if err != nil {
+		return nil, err
+	}
+	if !r.take("?") {
+		return condition, nil
+	}
+	if condition.op != compared {
+		return nil, &Fault{condition.column, "a choice is made by one comparison", "write a < b ? x : y"}
+	}
+	yes, err := r.expression()
+	if err != nil {
+		return nil, err
+	}
+	if !r.take(":") {
+		return nil, r.unexpected()
+	}
+	no, err := r.expression()
+	if err != nil {
+		return nil, err
+	}
+	choice, err := operate(choose, condition.column, append(condition.args, yes, no)...)
+	if err == nil {
+		choice.compare = condition.compare
+	}
+	return choice, err
+}
+
+// operands reads operands between which stand the operators of a level.
+func (r *reader) operands(level int) (*node, error) {
+	if level == len(levels) {
+		return r.power()
+	}
+	left, err := r.operands(level + 1)
+	for err == nil {
+		sign := r.peek()
+		op, ok := levels[level][sign]
+		if !ok {
+			break
+		}
+		r.at += len(sign)
+		column := r.at - len(sign) + 1
+		if op == compared && left.op == compared {
+			return nil, &Fault{column, "a comparison compares two sides", "write a < b"}
+		}
+		var right *node
+		if right, err = r.operands(level + 1); err == nil {
+			left, err = operate(op, column, left, right)
+		}
+		if err == nil && op == compared {
+			left.compare = comparison(sign)
+		}
+	}
+	return left, err
+}
+
+// power reads a value, which may have a sign before it and an exponent behind it. It binds as
+// -(a^b), and a^(b^c).
+func (r *reader) power() (*node, error) {
+	switch column := r.column(); {
+	case r.take("+"):
+		return nil, &Fault{column, `"+" cannot stand before a value`, "leave it out"}
+	case r.take("-"):
+		inner, err := r.power()
+		if err != nil {
+			return nil, err
+		}
+		return operate(negate, column, inner)
+	}
+	base, err := r.whole()
+	column := r.column()
+	if err != nil || !r.take("^") {
+		return base, err
+	}
+	exponent, err := r.power()
+	if err != nil {
+		return nil, err
+	}
+	return operate(power, column, base, exponent)
+}
+
+// operate is an operation on numbers.
+func operate(op operation, column int, args ...*node) (*node, error) {
+	for _, a := range args {
+		if a.op == compared {
+			return nil, &Fault{a.column, "a comparison is no number", "write what it chooses: a < b ? x : y"}
+		}
+	}
+	return &node{op: op, args: args, column: column}, nil
+}
+
+// whole reads what stands for itself: a number, a name, a call or what is in parentheses.
+func (r *reader) whole() (*node, error) {
+	column, t := r.column(), r.peek()
+	switch {
+	case r.take("("):
+		inner, err := r.expression()
+		if err == nil && !r.take(")") {
+			err = r.unexpected()
+		}
+		return inner, err
+	case simple.MatchString(t):
+		r.at += len(t)
+		switch {
+		case r.take("("):
+			return r.call(t, column)
+		case strings.HasPrefix(r.peek(), "."):
+			return r.member(t, column)
+		}
+		if _, function := functions[t]; function {
+			return nil, &Fault{column, t + " is a function", "write its arguments in parentheses"}
+		}
+		return r.name("", t, column, column)
+	case t != "" && strings.Contains("0123456789.", t[:1]):
+		r.at += len(t)
+		x, err := strconv.ParseFloat(t, 64)
+		switch {
+		case !decimal.MatchString(t):
+			return nil, &Fault{column, fmt.Sprintf("%q is no number", t), "write numbers as 12, 0.5 or 1e-3"}
+		case err != nil:
+			return nil, &Fault{column, fmt.Sprintf("the number %s is too large", t), "write numbers as 12, 0.5 or 1e-3"}
+		}
+		return &node{op: number, value: x, column: column}, nil
+	}
+	return nil, r.unexpected()
+}
+
+// name is the value of a name that was written at a column, after what stands before its dot.
+func (r *reader) name(before, text string, column, from int) (*node, error) {
 	if err := CheckName(text); err != nil {
-		return nil, r.fault(n, err.Error(), "give the quantity or parameter another name")
+		return nil, &Fault{column, err.Error(), "give the quantity or parameter another name"}
 	}
-	return r.named(text, column(n)), nil
+	return r.named(before+text, from), nil
 }
 
 func (r *reader) named(text string, column int) *node {
@@ -221,57 +319,52 @@ func (r *reader) named(text string, column int) *node {
 	return &node{op: name, name: i, column: column}
 }
 
-// member takes over reference.NAME.
-func (r *reader) member(n *ast.MemberNode) (*node, error) {
-	of, isName := n.Node.(*ast.IdentifierNode)
-	property, isText := n.Property.(*ast.StringNode)
-	if !isName || !isText || of.Value != Reference || n.Optional {
-		return nil, r.fault(n.Property, "only reference.NAME has a dot in it",
-			"a parameter whose name has a dot or a dash cannot be used in a formula: rename it")
+// member reads the rest of reference.NAME.
+func (r *reader) member(of string, from int) (*node, error) {
+	r.at++ // the dot
+	column, property := r.column(), r.peek()
+	known := of == Reference && simple.MatchString(property)
+	if known {
+		r.at += len(property)
 	}
-	if err := CheckName(property.Value); err != nil {
-		return nil, r.fault(n.Property, err.Error(), "give the quantity or parameter another name")
+	if known && strings.HasPrefix(r.peek(), ".") {
+		known, column = false, r.column()+1
 	}
-	return r.named(Reference+"."+property.Value, column(of)), nil
+	if !known {
+		return nil, &Fault{column, "only reference.NAME has a dot in it",
+			"a parameter whose name has a dot or a dash cannot be used in a formula: rename it"}
+	}
+	return r.name(Reference+".", property, column, from)
 }
 
-func (r *reader) operation(n ast.Node, op operation, args ...ast.Node) (*node, error) {
-	out := &node{op: op, column: column(n)}
-	for _, a := range args {
-		arg, err := r.node(a)
+// call reads the arguments of a function.
+func (r *reader) call(function string, column int) (*node, error) {
+	op, ok := functions[function]
+	if !ok {
+		return nil, &Fault{column, fmt.Sprintf("there is no function %q", function), "there are " + functionNames()}
+	}
+	var args []*node
+	for r.peek() != ")" {
+		if len(args) > 0 && !r.take(",") {
+			return nil, r.unexpected()
+		}
+		if r.peek() == ")" { // behind the last comma, as in min(a, b,)
+			break
+		}
+		arg, err := r.expression()
 		if err != nil {
 			return nil, err
 		}
-		out.args = append(out.args, arg)
+		args = append(args, arg)
 	}
-	return out, nil
-}
-
-func (r *reader) choice(n *ast.ConditionalNode) (*node, error) {
-	condition, ok := n.Cond.(*ast.BinaryNode)
-	if !ok || !compares(condition.Operator) {
-		return nil, r.fault(n.Cond, "a choice is made by one comparison", "write a < b ? x : y")
+	r.take(")")
+	switch n := len(args); {
+	case (op == minimum || op == maximum) && n < 2:
+		return nil, &Fault{column, function + " is of two or more values", "write " + function + "(a, b)"}
+	case op == power && n != 2:
+		return nil, &Fault{column, "pow is of two values", "write pow(a, b), or a^b"}
+	case op != minimum && op != maximum && op != power && n != 1:
+		return nil, &Fault{column, function + " is of one value, and has " + strconv.Itoa(n), "write " + function + "(a)"}
 	}
-	out, err := r.operation(condition, choose, condition.Left, condition.Right, n.Exp1, n.Exp2)
-	if err != nil {
-		return nil, err
-	}
-	out.compare = comparison(condition.Operator)
-	return out, nil
-}
-
-func (r *reader) call(n ast.Node, function string, args []ast.Node) (*node, error) {
-	op, ok := functions[function]
-	if !ok {
-		return nil, r.fault(n, fmt.Sprintf("there is no function %q", function), "there are "+functionNames())
-	}
-	switch {
-	case (op == minimum || op == maximum) && len(args) < 2:
-		return nil, r.fault(n, function+" is of two or more values", "write "+function+"(a, b)")
-	case op == power && len(args) != 2:
-		return nil, r.fault(n, "pow is of two values", "write pow(a, b), or a^b")
-	case op != minimum && op != maximum && op != power && len(args) != 1:
-		return nil, r.fault(n, function+" is of one value, and has "+strconv.Itoa(len(args)), "write "+function+"(a)")
-	}
-	return r.operation(n, op, args...)
+	return operate(op, column, args...)
 }

@@ -1,10 +1,6 @@
 package formula
 
-import (
-	"slices"
-
-	"github.com/expr-lang/expr/ast"
-)
+import "slices"
 
 // Relation is a constraint: two formulas compared by <= or >=. It is immutable
 // and safe for concurrent use.
@@ -16,26 +12,22 @@ type Relation struct {
 
 // ParseRelation reads a constraint, a <= b or a >= b. It fails with a [*Fault].
 func ParseRelation(text string) (*Relation, error) {
-	r, tree, err := read(text)
+	r, root, err := read(text)
 	if err != nil {
 		return nil, err
 	}
 	const remedy = "write a <= b or a >= b"
-	b, ok := tree.(*ast.BinaryNode)
-	switch {
-	case !ok:
-		return nil, r.fault(tree, "a constraint compares two sides", remedy)
-	case b.Operator == "<" || b.Operator == ">":
-		return nil, r.fault(b, "what is measured cannot tell "+b.Operator+" from "+b.Operator+"=", remedy)
-	case b.Operator != "<=" && b.Operator != ">=":
-		return nil, r.fault(b, "a constraint compares two sides", remedy)
+	switch sign := string(root.compare); {
+	case root.op != compared:
+		return nil, &Fault{root.column, "a constraint compares two sides", remedy}
+	case sign == "<" || sign == ">":
+		return nil, &Fault{root.column, "what is measured cannot tell " + sign + " from " + sign + "=", remedy}
 	}
-	r.depth++ // of the difference
-	root, err := r.operation(b, subtract, b.Left, b.Right)
-	if err != nil {
+	root.op = subtract
+	if err := shallow(root, 1); err != nil {
 		return nil, err
 	}
-	out := &Relation{most: b.Operator == "<="}
+	out := &Relation{most: root.compare == "<="}
 	for i, side := range []**Formula{&out.left, &out.right} {
 		if *side, err = part(r, root.args[i]); err != nil {
 			return nil, err
