@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	reflected "github.com/invopop/jsonschema"
-
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/yamltree"
@@ -30,19 +28,13 @@ func Schema(reg registry.Registry) ([]byte, error) {
 	}
 	defs := schema["$defs"].(map[string]any)
 	for _, driver := range reg.Instruments {
-		if err := addRow(defs, "Instrument", driver.Name, driver.Settings()); err != nil {
-			return nil, err
-		}
+		addRow(defs, "Instrument", driver.Name, driver.Settings())
 	}
 	for _, channel := range reg.Experts {
-		if err := addRow(defs, "Expert", channel.Name, channel.Settings()); err != nil {
-			return nil, err
-		}
+		addRow(defs, "Expert", channel.Name, channel.Settings())
 	}
 	for _, part := range []policies.Part{policies.Next, policies.Trust, policies.Handover, policies.Duel} {
-		if err := addRules(defs, reg.Methods, part); err != nil {
-			return nil, err
-		}
+		addRules(defs, reg.Methods, part)
 	}
 	addMethods(schema, reg.Methods.Methods())
 	var embedded any
@@ -96,7 +88,7 @@ func addMethods(schema map[string]any, methods []policies.Method) {
 
 // addRules adds the rules of a part of the policy. A rule can be chosen with
 // settings or by its bare name, so it stands in two places of the schema.
-func addRules(defs map[string]any, methods policies.Registry, part policies.Part) error {
+func addRules(defs map[string]any, methods policies.Registry, part policies.Part) {
 	holder := strings.ToUpper(string(part[:1])) + string(part[1:])
 	bare := defs[holder].(map[string]any)["anyOf"].([]any)[1].(map[string]any)
 	for _, name := range methods.RuleNames(part) {
@@ -105,53 +97,21 @@ func addRules(defs map[string]any, methods policies.Registry, part policies.Part
 		}
 		bare["enum"] = append(bare["enum"].([]any), name)
 		rule, _ := methods.Rule(part, name)
-		if err := addRow(defs, holder, name, rule.Settings()); err != nil {
-			return err
-		}
+		addRow(defs, holder, name, rule.Settings())
 	}
-	return nil
 }
 
 // addRow adds a choice to the definition that holds it, unless it is there.
 //
 // null is allowed as well: a choice without a value has its default settings.
-func addRow(defs map[string]any, holder, name string, settings definition.Settings) error {
+func addRow(defs map[string]any, holder, name string, settings definition.Settings) {
 	long := defs[holder].(map[string]any)
 	if branches, ok := long["anyOf"].([]any); ok {
 		long = branches[0].(map[string]any)
 	}
 	properties := long["properties"].(map[string]any)
 	if properties[name] != nil {
-		return nil
+		return
 	}
-	reflector := reflected.Reflector{DoNotReference: true, Anonymous: true, Mapper: mapped}
-	row, err := plainOf(reflector.Reflect(settings))
-	if err != nil {
-		return fmt.Errorf("the settings of %s: %w", name, err)
-	}
-	delete(row, "$schema")
-	properties[name] = map[string]any{"anyOf": []any{row, map[string]any{"type": "null"}}}
-	return nil
-}
-
-// mapped describes the types of package definition that write their own JSON.
-func mapped(t reflect.Type) *reflected.Schema {
-	switch t {
-	case reflect.TypeFor[definition.Value]():
-		return &reflected.Schema{AnyOf: []*reflected.Schema{{Type: "number"}, {Type: "string"}}}
-	case reflect.TypeFor[definition.Duration]():
-		return &reflected.Schema{Type: "string", Pattern: definition.DurationPattern}
-	}
-	return nil
-}
-
-// plainOf is a generated schema as plain JSON, like the one that it is added to.
-func plainOf(schema *reflected.Schema) (map[string]any, error) {
-	text, err := json.Marshal(schema)
-	if err != nil {
-		return nil, err
-	}
-	var plain map[string]any
-	err = json.Unmarshal(text, &plain)
-	return plain, err
+	properties[name] = map[string]any{"anyOf": []any{settingsSchema(reflect.TypeOf(settings)), map[string]any{"type": "null"}}}
 }
