@@ -147,11 +147,6 @@ func New(objective *gp.GP, prior Prior, cfg Config) *Acquisition {
 // the value has no derivative in σ, and that part is 0.
 func (a *Acquisition) At(x, grad []float64) float64 { return a.eval(x, grad).Value }
 
-// Explain returns the numbers behind α(x). Without a prior, or with one that
-// scores all points alike, PriorSD and Share are 0 and mean and standard
-// deviation those of the objective.
-func (a *Acquisition) Explain(x []float64) Parts { return a.eval(x, nil) }
-
 // Negated is −At, for package optimize, which minimizes.
 func (a *Acquisition) Negated(x, grad []float64) float64 {
 	v := a.At(x, grad)

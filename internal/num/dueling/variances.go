@@ -39,16 +39,6 @@ type Variances struct {
 	peak       []float64   // peak[a]: greatest variance of a pair (a, b), b < a
 }
 
-// NewVariances returns σ over the kept candidates before any comparison. noise
-// is λκ > 0. The order of kept decides only the order of ties. It fails with
-// ErrSetting; an index without a candidate panics.
-func NewVariances(c *Candidates, kept []int, noise float64) (*Variances, error) {
-	if !(noise > 0) || math.IsInf(noise, 1) {
-		return nil, fmt.Errorf("%w: noise λκ = %v, it must be positive and finite", ErrSetting, noise)
-	}
-	return newVariances(c, slices.Clone(kept), len(kept), noise), nil
-}
-
 func newVariances(c *Candidates, members []int, kept int, noise float64) *Variances {
 	n := len(members)
 	v := &Variances{

@@ -49,13 +49,6 @@ func NewClosed(front [][]float64, reference []float64, limits []Limit) *Closed {
 	return c
 }
 
-// Log returns ln EHVI for the means and the standard deviations, positive, of
-// the m objectives. It is finite, and −Inf without a slope where the front
-// leaves nothing within the limits.
-func (c *Closed) Log(mean, sd []float64) float64 {
-	return c.log(&c.region, c.limits, mean, sd, false) + sumLog(sd)
-}
-
 // LogGrad is Log, and fills dMean and dSD with its derivatives by the means and
 // the standard deviations.
 func (c *Closed) LogGrad(mean, sd, dMean, dSD []float64) float64 {

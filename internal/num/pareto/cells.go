@@ -22,11 +22,6 @@ type Cells struct {
 	Lower, Upper []int32
 }
 
-// Len returns the number of cells. Without ties there are n + 1 for a front of
-// n points with two objectives, 2n + 1 with three, and of the order of n² with
-// four.
-func (c *Cells) Len() int { return len(c.Lower) / len(c.Corners) }
-
 // NewCells cuts the region beyond a front and the reference. Points that are
 // covered, or not beyond the reference, change nothing.
 //

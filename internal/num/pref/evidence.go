@@ -43,36 +43,6 @@ func (h Hyper) Kernel(name string, d int) (kernel.Kernel, error) {
 	return kernel.WithLinear(k, h.Slope)
 }
 
-// LogEvidence returns the Laplace approximation of ln p(duels | hyper), natural
-// log (Sinaga et al. 2026, Eq. S15), and fills grad, if not nil, with its d+1
-// derivatives with respect to ln ℓ_1 … ln ℓ_d and ln output scale (Rasmussen
-// and Williams 2006, Algorithm 5.1), the movement of the mode included. There
-// is none with respect to Slope.
-// kernelName is a name of package kernel. It fails with ErrLink, ErrDuels (also
-// if there is no duel), ErrHyper, kernel.ErrUnknown, kernel.ErrHyperparameter,
-// ErrNotConverged, or the context's error, wrapped.
-func LogEvidence(
-	ctx context.Context, duels Duels, link Link, kernelName string, hyper Hyper, grad []float64,
-) (float64, error) {
-	e, err := newEvidence(duels, link, kernelName)
-	if err != nil {
-		return 0, err
-	}
-	if _, err := hyper.Kernel(kernelName, e.d); err != nil {
-		return 0, err
-	}
-	if grad == nil {
-		return e.eval(ctx, hyper, nil)
-	}
-	if len(grad) != e.d+1 {
-		panic("pref: the gradient of the evidence has d+1 entries")
-	}
-	g := evidenceGradient{lengthscales: grad[:e.d]}
-	v, err := e.eval(ctx, hyper, &g)
-	grad[e.d] = g.outputScale
-	return v, err
-}
-
 // evidence evaluates the evidence of one set of duels for many hyperparameters.
 // What does not depend on them, the squared differences, is computed once, and
 // each search for the mode starts from the last. Pairs i > j of designs are

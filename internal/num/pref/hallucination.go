@@ -107,31 +107,6 @@ func Hallucinate(
 	return h, nil
 }
 
-// GivenDifferences returns the posterior of f given the noisy differences v_k =
-// (f + ε)(loser) − (f + ε)(winner), one per duel, as if they had been observed
-// (Sinaga et al. 2026, Eq. S23, S24; probit link):
-//
-//	mean(x) = k_v(x) Σ⁻¹ v,    cov(x,x') = k(x,x') − k_v(x) Σ⁻¹ k_v(x')ᵀ.
-//
-// It fails with ErrDuels or gp.ErrNotPositiveDefinite; a v of another length
-// panics.
-func GivenDifferences(d Duels, k kernel.Kernel, v []float64) (*Posterior, error) {
-	if err := d.Validate(); err != nil {
-		return nil, err
-	}
-	if len(v) != d.Len() {
-		panic(fmt.Sprintf("pref: %d differences, %d duels", len(v), d.Len()))
-	}
-	if len(v) == 0 {
-		return Prior(k), nil
-	}
-	precision := d.differenceCovariance(k)
-	if err := invert(precision, len(v)); err != nil {
-		return nil, err
-	}
-	return d.given(k, precision, v), nil
-}
-
 // given is GivenDifferences with Σ⁻¹ at hand.
 func (d Duels) given(k kernel.Kernel, precision, v []float64) *Posterior {
 	n := len(v)

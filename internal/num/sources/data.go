@@ -3,7 +3,6 @@ package sources
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/campaignd/campaignd/internal/num/gp"
 )
@@ -14,21 +13,6 @@ type Data struct {
 	X      [][]float64 // n points of d coordinates
 	Source []float64   // where each value is from: a fidelity, or a source's number
 	Y      []float64   // n values
-}
-
-// Join returns a point of the posterior: the coordinates of a design, and the
-// source as the last one.
-func Join(x []float64, source float64) []float64 {
-	return append(slices.Clip(x), source)
-}
-
-// joined returns the data as package gp has them, without noise.
-func (d Data) joined() gp.Data {
-	g := gp.Data{X: make([][]float64, len(d.X)), Y: d.Y}
-	for i, x := range d.X {
-		g.X[i] = Join(x, d.Source[i])
-	}
-	return g
 }
 
 // validate panics on mismatched shapes and reports bad numbers, and sources for

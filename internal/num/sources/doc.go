@@ -5,11 +5,9 @@
 // are ([ICM]). How they go together is learned from the measurements. A point that
 // was not measured in some way is a row that is not there.
 //
-// Posteriors are those of package gp, at points whose last coordinate is the source:
-// see [Join]. What to measure next comes in two forms. One is for a design that
-// was chosen at the target: which way to measure it tells most of the value at the
-// target for its cost ([Choose]). The other is for design and way together, the
-// knowledge gradient ([KnowledgeGradient]).
+// A point of a posterior has the source as its last coordinate. A design that was chosen at
+// the target is measured in the way that tells most of its value there for its cost
+// ([LogInformationAt], [PerCost]).
 //
 // Conventions: values are standardized, and MINIMIZED where something is best;
 // acquisitions are maximized. Costs have any unit, information is in nats.

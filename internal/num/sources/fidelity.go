@@ -1,12 +1,7 @@
 package sources
 
 import (
-	"context"
-	"fmt"
 	"math"
-
-	"github.com/campaignd/campaignd/internal/num/gp"
-	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
 // Target is the fidelity that matters.
@@ -33,55 +28,6 @@ type Fidelity struct {
 
 // isFidelity returns which numbers are fidelities.
 func isFidelity(s float64) bool { return s >= 0 && s <= Target }
-
-// kernel builds the kernel for d dimensions, and checks everything but noise and
-// mean.
-func (h Fidelity) kernel(d int) (kernel.Kernel, error) {
-	if len(h.Lengthscales) != d {
-		return nil, fmt.Errorf("%w: %d lengthscales for %d dimensions", gp.ErrHyper, len(h.Lengthscales), d)
-	}
-	return kernel.Downsampling(kernel.RBF.String(), h.Lengthscales, h.OutputScale, h.C, h.Delta)
-}
-
-// Posterior returns the posterior of all fidelities: f(x, s) is f at Join(x, s). It
-// fails with gp.ErrData, gp.ErrHyper, kernel.ErrHyperparameter or
-// gp.ErrNotPositiveDefinite, or with the error of a context that is done.
-func (h Fidelity) Posterior(ctx context.Context, data Data) (*gp.GP, error) {
-	if err := data.validate(isFidelity); err != nil {
-		return nil, err
-	}
-	k, err := h.kernel(len(data.X[0]))
-	if err != nil {
-		return nil, err
-	}
-	return gp.NewWithKernel(ctx, data.joined(), k, h.Noise, h.Mean)
-}
-
-// LogMarginal returns the log marginal likelihood of the data, natural log with all
-// constants, and fills grad, if not nil, with its derivatives with respect to
-// ln ℓ_1 … ln ℓ_d, ln σ², ln c, ln δ, ln v and the mean. It fails as Posterior does.
-func (h Fidelity) LogMarginal(ctx context.Context, data Data, grad []float64) (float64, error) {
-	if err := data.validate(isFidelity); err != nil {
-		return 0, err
-	}
-	if _, err := h.kernel(len(data.X[0])); err != nil {
-		return 0, err
-	}
-	if !(h.Noise > 0) || math.IsInf(h.Noise, 1) {
-		return 0, fmt.Errorf("%w: noise variance %v is not a positive finite number", gp.ErrHyper, h.Noise)
-	}
-	var theta []float64
-	for _, l := range append(h.Lengthscales[:len(h.Lengthscales):len(h.Lengthscales)],
-		h.OutputScale, h.C, h.Delta, h.Noise) {
-		theta = append(theta, math.Log(l))
-	}
-	if grad != nil && len(grad) != len(theta)+1 {
-		panic(fmt.Sprintf("sources: a gradient of %d entries, the model has %d parameters", len(grad), len(theta)+1))
-	}
-	e := newEvidence(data, new(along), alongParameters)
-	value, _, err := e.eval(ctx, theta, h.Mean, grad)
-	return value, err
-}
 
 // along is the coupling of fidelities, σ²(c + u(s)u(t)), u(s) = (1−s)^(1+δ).
 type along struct{ scale, c, delta float64 }

@@ -1,12 +1,7 @@
 package sources
 
 import (
-	"context"
-	"fmt"
 	"math"
-
-	"github.com/campaignd/campaignd/internal/num/gp"
-	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
 // MaxSources is how many sources an ICM may have: each adds as many parameters as
@@ -51,94 +46,9 @@ func inner(v, w []float64) (sum float64) {
 	return sum
 }
 
-// Correlation returns the prior correlation of two sources at one point.
-func (h ICM) Correlation(t, u int) float64 {
-	return inner(h.W[t], h.W[u]) / math.Sqrt(inner(h.W[t], h.W[t])*inner(h.W[u], h.W[u]))
-}
-
-// validate checks the hyperparameters for d dimensions, but for what the kernel
-// checks.
-func (h ICM) validate(d int) error {
-	if n := len(h.W); n < 1 || n > MaxSources || len(h.Noise) != n {
-		return fmt.Errorf("%w: %d rows of W and %d noise variances, from 1 to %d sources may be",
-			gp.ErrHyper, n, len(h.Noise), MaxSources)
-	}
-	if len(h.Lengthscales) != d {
-		return fmt.Errorf("%w: %d lengthscales for %d dimensions", gp.ErrHyper, len(h.Lengthscales), d)
-	}
-	for t, row := range h.W {
-		if len(row) != t+1 {
-			return fmt.Errorf("%w: row %d of W has %d entries, not %d", gp.ErrHyper, t, len(row), t+1)
-		}
-		if v := h.Noise[t]; !(v > 0) || math.IsInf(v, 1) {
-			return fmt.Errorf("%w: noise variance %v is not a positive finite number", gp.ErrHyper, v)
-		}
-	}
-	if math.IsNaN(h.Mean) || math.IsInf(h.Mean, 0) {
-		return fmt.Errorf("%w: mean %v is not finite", gp.ErrHyper, h.Mean)
-	}
-	return nil
-}
-
 // isSource returns which numbers are sources.
 func (h ICM) isSource(s float64) bool {
 	return s >= 0 && s < float64(len(h.W)) && s == math.Trunc(s)
-}
-
-// Posterior returns the posterior of all sources: f_t(x) is f at Join(x, t). A value
-// that is added to it later counts with the noise of source 0, unless its own is
-// given. It fails with gp.ErrData, gp.ErrHyper, kernel.ErrHyperparameter or
-// gp.ErrNotPositiveDefinite, or with the error of a context that is done.
-func (h ICM) Posterior(ctx context.Context, data Data) (*gp.GP, error) {
-	if err := data.validate(h.isSource); err != nil {
-		return nil, err
-	}
-	if err := h.validate(len(data.X[0])); err != nil {
-		return nil, err
-	}
-	k, err := kernel.Coregional(kernel.RBF.String(), h.Lengthscales, h.B())
-	if err != nil {
-		return nil, err
-	}
-	all := data.joined()
-	all.NoiseVar = make([]float64, len(data.X))
-	for i, s := range data.Source {
-		all.NoiseVar[i] = h.Noise[int(s)]
-	}
-	return gp.NewWithKernel(ctx, all, k, h.Noise[0], h.Mean)
-}
-
-// LogMarginal returns the log marginal likelihood of the data, natural log with all
-// constants, and fills grad, if not nil, with its derivatives with respect to
-// ln ℓ_1 … ln ℓ_d, the rows of W one after the other, ln v_0 … and the mean. It
-// fails as Posterior does.
-func (h ICM) LogMarginal(ctx context.Context, data Data, grad []float64) (float64, error) {
-	if err := data.validate(h.isSource); err != nil {
-		return 0, err
-	}
-	if err := h.validate(len(data.X[0])); err != nil {
-		return 0, err
-	}
-	if _, err := kernel.Coregional(kernel.RBF.String(), h.Lengthscales, h.B()); err != nil {
-		return 0, err
-	}
-	var theta []float64
-	for _, l := range h.Lengthscales {
-		theta = append(theta, math.Log(l))
-	}
-	for _, row := range h.W {
-		theta = append(theta, row...)
-	}
-	for _, v := range h.Noise {
-		theta = append(theta, math.Log(v))
-	}
-	if grad != nil && len(grad) != len(theta)+1 {
-		panic(fmt.Sprintf("sources: a gradient of %d entries, the model has %d parameters", len(grad), len(theta)+1))
-	}
-	c := newBetween(len(h.W))
-	e := newEvidence(data, c, c.size())
-	value, _, err := e.eval(ctx, theta, h.Mean, grad)
-	return value, err
 }
 
 // between is the coupling of an ICM.

@@ -14,21 +14,6 @@ type Way struct {
 	Source, Noise, Cost float64
 }
 
-// LogInformation returns, for each way, ln of the information in nats that one
-// measurement of a design gives on its value at the target,
-//
-//	G = −½ ln(1 − ρ²),   ρ² = cov(f(x, target), f(x, s))²/(var f(x, target)·(var f(x, s) + noise)),
-//
-// given the data: the mutual information of two jointly normal numbers. It is
-// −Inf for a way that tells nothing, and for all where nothing is left to tell.
-func LogInformation(g *gp.GP, x []float64, target float64, ways []Way) []float64 {
-	points := [][]float64{Join(x, target)}
-	for _, w := range ways {
-		points = append(points, Join(x, w.Source))
-	}
-	return logInformation(g.Joint(points), ways)
-}
-
 // LogInformationAt is [LogInformation] at points as they are: the design at the
 // target, and the same design in each of the ways, whose Source is not read.
 func LogInformationAt(g *gp.GP, target []float64, points [][]float64, ways []Way) []float64 {
@@ -48,18 +33,6 @@ func logInformation(joint *gp.Joint, ways []Way) []float64 {
 		}
 	}
 	return out
-}
-
-// Choose returns the way with the greatest information per cost, ln G − α·ln cost,
-// the first of equals, and what it is of each. With α = 1 it is information per
-// unit of cost, with α = 0 cost does not matter: see acquisition.Cooling. It panics
-// where there is no way.
-func Choose(g *gp.GP, x []float64, target float64, ways []Way, alpha float64) (best int, values []float64) {
-	if len(ways) == 0 {
-		panic("sources: no way to measure")
-	}
-	values = LogInformation(g, x, target, ways)
-	return PerCost(values, ways, alpha), values
 }
 
 // PerCost weighs the information of each way, ln G, with its cost, in place, and
