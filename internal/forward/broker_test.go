@@ -17,6 +17,7 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/relay/relaytest"
 )
 
 // Law: whichever is killed, the broker or the forwarder, each event is in the
@@ -26,6 +27,7 @@ func TestNoGapInBrokers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts and kills brokers for half a minute")
 	}
+	relaytest.Need(t)
 	brokers := map[string]func(t *testing.T) broker{
 		"nats": newNATS, "rabbitmq": newRabbitMQ,
 	}

@@ -1,6 +1,5 @@
 // Package forward sends the events of a lab's campaigns on to other systems:
-// Kafka, NATS, AMQP or an HTTP address, each through Watermill's publisher for
-// it.
+// an HTTP address, or Kafka, NATS and AMQP through the program with their clients (package relay).
 //
 // For each target and each store there is a [bus.Consumer]. It publishes one
 // event at a time, in the order of the log, as a CloudEvent in structured mode;
@@ -28,7 +27,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
@@ -36,6 +34,7 @@ import (
 	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/relay"
 )
 
 // Options of a Forwarder.
@@ -133,15 +132,15 @@ func (f *Forwarder) serve(ctx context.Context, t *target, store string, b *bus.B
 	f.mu.Lock()
 	t.routes[store] = r
 	f.mu.Unlock()
-	s := &sender{open: opener(t.to), within: f.options.Within}
+	s := &sender{to: t.to, within: f.options.Within}
 	defer s.drop()
 	err := b.Consume(ctx, bus.Consumer{
 		Name:  group(t.name),
 		Takes: t.to.Takes,
 		Handle: func(ctx context.Context, e events.Event) error {
-			msg, err := toMessage(ctx, e)
+			out, err := outgoing(e)
 			if err == nil {
-				err = s.send(ctx, t.to.Topic, msg)
+				err = s.send(ctx, out)
 			}
 			if err == nil {
 				f.took(t, store, r)
@@ -162,26 +161,21 @@ func (f *Forwarder) serve(ctx context.Context, t *target, store string, b *bus.B
 	}
 }
 
-// toMessage returns an event as it is sent: its CloudEvents form, under the
-// hash of its record. That is the same each time it is sent, and another for
-// each other event, of a campaign of the same name in another lab too.
-func toMessage(ctx context.Context, e events.Event) (*message.Message, error) {
-	payload, err := events.MarshalCloudEvent(e)
+// outgoing returns an event as it is sent: its CloudEvents form, under the hash of its record. That
+// is the same each time it is sent, and another for each other event, of a campaign of the same name
+// in another lab too.
+func outgoing(e events.Event) (relay.Event, error) {
+	data, err := events.MarshalCloudEvent(e)
 	if err != nil {
-		return nil, err
+		return relay.Event{}, err
 	}
 	record, err := events.AppendRecord(nil, e)
 	if err != nil {
-		return nil, err
+		return relay.Event{}, err
 	}
 	hash := tlog.RecordHash(record)
-	msg := message.NewMessageWithContext(ctx, hex.EncodeToString(hash[:16]), payload)
-	msg.Metadata.Set(campaignKey, e.Campaign)
-	return msg, nil
+	return relay.Event{ID: hex.EncodeToString(hash[:16]), Campaign: e.Campaign, Data: data}, nil
 }
-
-// campaignKey is where a message on its way to a publisher holds its campaign.
-const campaignKey = "campaign"
 
 // took notes that a target has taken an event, and says so where it did not
 // before.

@@ -23,6 +23,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/forward"
 	"github.com/campaignd/campaignd/internal/labfile"
+	"github.com/campaignd/campaignd/internal/relay/relaytest"
 )
 
 // targets are those of a lab file.
@@ -314,6 +315,9 @@ func TestTargetsAreDown(t *testing.T) {
 	for scheme, topic := range topics {
 		for how, address := range map[string]net.Addr{"refuses": refuses.Addr(), "closes": closes.Addr()} {
 			t.Run(scheme+"/"+how, func(t *testing.T) {
+				if scheme != "http" {
+					relaytest.Need(t)
+				}
 				to := targets(t, fmt.Sprintf("forward: {down: {to: %s://%s%s}}", scheme, address, topic))
 				f := forwarderWithin(t, to, 10*time.Second)
 				log := memlog.New()

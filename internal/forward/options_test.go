@@ -70,20 +70,6 @@ func TestTheEndOfSendingIsSaid(t *testing.T) {
 	}
 }
 
-// Law: an address that cannot be one, or that leads to nothing known, is refused in words
-// that do not hold it.
-func TestAddressesThatAreNone(t *testing.T) {
-	for address, want := range map[string]string{
-		"http://[::1secret": "the address stands for is not one",
-		"ftp://secret/x":    "events cannot be sent to ftp://",
-	} {
-		_, err := opener(labfile.Forward{To: labfile.NewSecret(address, "")})(nil)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v", address, err)
-		}
-	}
-}
-
 // Law: that a target refuses the events of a store is said at the first refusal, and again only
 // once it has taken one in between. The status is about the first store by name that is refused,
 // with why it was last; of none where none is, and whichever stores stand before and behind it.

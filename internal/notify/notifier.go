@@ -29,7 +29,7 @@ type Options struct {
 	Earlier string
 	// Now is the clock. Default: [clock.Now].
 	Now func() time.Time
-	// Send sends messages. Default: [Shoutrrr].
+	// Send sends messages. Default: through campaignd-forward (package relay).
 	Send Sender
 	// Log, if set, takes a line about what failed. It holds no secrets.
 	Log func(line string)
@@ -67,7 +67,7 @@ func New(o Options) (*Notifier, error) {
 		o.Now = clock.Now
 	}
 	if o.Send == nil {
-		o.Send = new(Shoutrrr)
+		o.Send = relayed{}
 	}
 	if o.Log == nil {
 		o.Log = func(string) {}

@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/labfile"
+	"github.com/campaignd/campaignd/internal/relay/relaytest"
 )
 
 // Whatever a test does, no service is reached that is not on this machine.
@@ -161,6 +162,7 @@ func TestWebhook(t *testing.T) {
 		got = append(got, message)
 	}))
 	defer server.Close()
+	relaytest.Need(t)
 	t.Setenv("HOOK", "sesame-17")
 	b := newBench(t, `"generic+`+server.URL+`/hook/${HOOK}?template=json"`, nil)
 	b.lose(t, "e1")
@@ -196,6 +198,7 @@ func TestWebhook(t *testing.T) {
 // Law: a service that refuses, cannot be reached, does not exist or is not named rightly
 // shows in the status and the log, without any part of the address that could be secret.
 func TestFailuresHoldNoSecrets(t *testing.T) {
+	relaytest.Need(t)
 	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no: "+r.URL.String(), http.StatusForbidden)
 	}))
@@ -309,30 +312,6 @@ func TestDamagedMemory(t *testing.T) {
 	if kinds := o.kinds(t); kinds != nil {
 		t.Errorf("what was refused has left %v", kinds)
 	}
-}
-
-// Law: a service that never answers is not sent more until it has.
-func TestServiceWithoutAnswer(t *testing.T) {
-	let, asked := make(chan struct{}), make(chan struct{}, 10)
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		asked <- struct{}{}
-		<-let
-	}))
-	defer server.Close()
-	to := labfile.NewSecret("generic+"+server.URL+"/x", "")
-	var s Shoutrrr
-	ctx, cancel := context.WithCancel(t.Context())
-	first := make(chan error, 1)
-	go func() { first <- s.Send(ctx, to, Message{Title: "1"}) }()
-	<-asked
-	if err := s.Send(t.Context(), to, Message{Title: "2"}); err == nil || !strings.Contains(err.Error(), "before") {
-		t.Errorf("the second message: %v", err)
-	}
-	cancel()
-	if err := <-first; err == nil || errors.Is(err, context.Canceled) {
-		t.Errorf("the first message: %v", err)
-	}
-	close(let)
 }
 
 // Law: an event that comes again changes nothing; of what ended before the memory began

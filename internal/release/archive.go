@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -91,7 +92,7 @@ func (r *release) archive(b *program) error {
 	if err != nil {
 		return err
 	}
-	entries = append([]entry{{b.file(), b.bytes, 0o755}}, append(entries, examples...)...)
+	entries = slices.Concat(b.commands, entries, examples)
 	folder := r.name(b)
 	for i := range entries {
 		entries[i].name = folder + "/" + entries[i].name

@@ -45,8 +45,8 @@ func (r *release) image(programs []*program) error {
 			{"usr/share/doc/campaignd/THIRD-PARTY-LICENSES", b.notices, 0o644},
 			{"usr/share/doc/campaignd/campaignd.cdx.json", b.bill, 0o644},
 			{"lab/", nil, 0o700},
-			{"campaignd", b.bytes, 0o755},
 		}
+		entries = append(entries, b.commands...)
 		var layer bytes.Buffer
 		if err := writeTar(&layer, entries, r.at); err != nil {
 			return err

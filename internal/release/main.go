@@ -26,12 +26,12 @@ type platform struct{ OS, Arch string }
 
 func (p platform) String() string { return p.OS + "/" + p.Arch }
 
-// file is the program's name there.
-func (p platform) file() string {
+// file is the name of a command there.
+func (p platform) file(command string) string {
 	if p.OS == "windows" {
-		return "campaignd.exe"
+		return command + ".exe"
 	}
-	return "campaignd"
+	return command
 }
 
 func main() {
@@ -150,7 +150,9 @@ func (r *release) make(chosen []platform) error {
 				return fmt.Errorf("%s: %w", p, err)
 			}
 		}
-		fmt.Printf("%s: %.1f MB\n", p, float64(len(b.bytes))/1e6)
+		for _, c := range b.commands {
+			fmt.Printf("%s: %s, %.1f MB\n", p, c.name, float64(len(c.data))/1e6)
+		}
 	}
 	return r.image(onLinux)
 }

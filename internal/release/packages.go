@@ -49,11 +49,13 @@ func (r *release) packages(b *program) error {
 	sysusers := []byte("u campaignd - \"the campaigns of a lab\" /var/lib/campaignd\n")
 	tmpfiles := []byte("d /run/lock/campaignd 1777 root root -\n") // locks of devices, for all users
 	errs := []error{
-		add("/usr/bin/campaignd", entry{data: b.bytes, mode: 0o755}),
 		add("/usr/lib/systemd/system/campaignd.service", entry{data: serve, mode: 0o644}),
 		add("/usr/lib/systemd/system/campaignd-work.service", entry{data: work, mode: 0o644}),
 		add("/usr/lib/sysusers.d/campaignd.conf", entry{data: sysusers, mode: 0o644}),
 		add("/usr/lib/tmpfiles.d/campaignd.conf", entry{data: tmpfiles, mode: 0o644}),
+	}
+	for _, c := range b.commands {
+		errs = append(errs, add("/usr/bin/"+c.name, c))
 	}
 	for _, e := range append(texts, examples...) {
 		errs = append(errs, add("/usr/share/doc/campaignd/"+e.name, e))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"debug/buildinfo"
 	"encoding/base64"
 	"encoding/hex"
@@ -16,47 +17,64 @@ import (
 	"golang.org/x/mod/module"
 )
 
+// commands are what a release holds: campaignd, and beside it what it starts. Each is in the folder
+// of its module.
+var commands = []struct{ name, module, path string }{
+	{"campaignd", ".", "./cmd/campaignd"},
+	{"campaignd-forward", "cmd/campaignd-forward", "."},
+}
+
 // program is the program of a platform, with what goes along with it everywhere.
 type program struct {
 	platform
-	bytes   []byte
-	info    *debug.BuildInfo
-	notices []byte // the licenses of what is in it
-	bill    []byte // its bill of materials, as CycloneDX in JSON
+	commands []entry // executable files
+	info     *debug.BuildInfo
+	linked   []*debug.Module // into any of the commands, by path
+	notices  []byte          // the licenses of what is in it
+	bill     []byte          // its bill of materials, as CycloneDX in JSON
 }
 
 // build builds the program of a platform.
 func (r *release) build(p platform) (*program, error) {
-	to := filepath.Join(r.work, p.OS+"-"+p.Arch)
-	if err := r.compile(to, "-s -w", "GOOS="+p.OS, "GOARCH="+p.Arch); err != nil {
-		return nil, err
-	}
 	b := &program{platform: p}
+	for i, c := range commands {
+		to := filepath.Join(r.work, c.name+"-"+p.OS+"-"+p.Arch)
+		if err := r.compile(c.module, c.path, to, "-s -w", "GOOS="+p.OS, "GOARCH="+p.Arch); err != nil {
+			return nil, err
+		}
+		data, err := os.ReadFile(to)
+		if err != nil {
+			return nil, err
+		}
+		info, err := buildinfo.ReadFile(to)
+		if err != nil {
+			return nil, err
+		}
+		b.commands = append(b.commands, entry{p.file(c.name), data, 0o755})
+		if i == 0 {
+			b.info = info
+		}
+		b.linked = append(b.linked, linked(info)...)
+	}
+	slices.SortFunc(b.linked, func(a, b *debug.Module) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Version, b.Version))
+	})
+	b.linked = slices.CompactFunc(b.linked, func(a, b *debug.Module) bool {
+		return a.Path == b.Path && a.Version == b.Version
+	})
 	var err error
-	if b.bytes, err = os.ReadFile(to); err != nil {
-		return nil, err
-	}
-	if b.info, err = buildinfo.ReadFile(to); err != nil {
-		return nil, err
-	}
-	b.notices, err = r.notices(b.info)
+	b.notices, err = r.notices(b.linked)
 	return b, err
 }
 
-// linked are the modules in a program.
+// linked are the modules in a command that are not of this repository.
 func linked(info *debug.BuildInfo) []*debug.Module {
-	var deps []*debug.Module
-	for _, d := range info.Deps {
-		if d.Replace == nil { // else it is in this repository
-			deps = append(deps, d)
-		}
-	}
-	return deps
+	return slices.DeleteFunc(slices.Clone(info.Deps), func(d *debug.Module) bool { return d.Replace != nil })
 }
 
 // notices are the licenses of a program and of all that is linked into it: most of
 // them ask to be handed on with it.
-func (r *release) notices(info *debug.BuildInfo) ([]byte, error) {
+func (r *release) notices(linked []*debug.Module) ([]byte, error) {
 	cache, err := output(r.dir, "go", "env", "GOMODCACHE")
 	if err != nil {
 		return nil, err
@@ -67,7 +85,7 @@ func (r *release) notices(info *debug.BuildInfo) ([]byte, error) {
 	}
 	type part struct{ name, dir string }
 	parts := []part{{"campaignd", r.dir}, {"the Go runtime and standard library", goroot}}
-	for _, d := range linked(info) {
+	for _, d := range linked {
 		escaped, err := module.EscapePath(d.Path)
 		if err != nil {
 			return nil, err
@@ -125,7 +143,7 @@ func (r *release) bill(b *program) error {
 			{Name: "campaignd:platform", Value: b.String()}},
 	}
 	parts := []cdx.Component{*component(cdx.ComponentTypeLibrary, "std", b.info.GoVersion, "")}
-	for _, d := range linked(b.info) {
+	for _, d := range b.linked {
 		parts = append(parts, *component(cdx.ComponentTypeLibrary, d.Path, d.Version, d.Sum))
 	}
 	slices.SortFunc(parts, func(a, b cdx.Component) int { return strings.Compare(a.BOMRef, b.BOMRef) })

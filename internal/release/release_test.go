@@ -67,10 +67,12 @@ func made(t *testing.T, programs ...platform) *release {
 	}
 	var onLinux []*program
 	for _, on := range programs {
-		b := &program{platform: on, bytes: []byte("#!/bin/sh\necho ran \"$@\"\n"), notices: []byte("theirs"),
+		script := []byte("#!/bin/sh\necho ran \"$@\"\n")
+		b := &program{platform: on, commands: []entry{{on.file("campaignd"), script, 0o755}, {on.file("campaignd-forward"), script, 0o755}}, notices: []byte("theirs"),
 			info: &debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Path: "example.org/campaignd"},
 				Deps: []*debug.Module{{Path: "example.org/b", Version: "v1.0.0", Sum: "h1:AAAA"}, {Path: "example.org/a", Version: "v2.0.0+x"},
 					{Path: "example.org/ours", Replace: &debug.Module{}}}}}
+		b.linked = linked(b.info)
 		errs := []error{r.bill(b), r.archive(b), r.wheel(p, b)}
 		if on.OS == "linux" {
 			errs = append(errs, r.packages(b))
@@ -141,7 +143,7 @@ func TestRecord(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"campaignd/__init__.py", "campaignd/__main__.py", "campaignd/py.typed", "campaignd/sub/x.py",
-			prefix + ".data/scripts/" + script, prefix + ".data/data/share/campaignd/examples/a.yaml",
+			prefix + ".data/scripts/" + script, prefix + ".data/scripts/" + strings.Replace(script, "campaignd", "campaignd-forward", 1), prefix + ".data/data/share/campaignd/examples/a.yaml",
 			prefix + ".dist-info/METADATA", prefix + ".dist-info/WHEEL", prefix + ".dist-info/licenses/LICENSE"} {
 			if _, ok := held[name]; !ok {
 				t.Errorf("%s is not in the wheel", name)

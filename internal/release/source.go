@@ -69,7 +69,7 @@ func checkout(root, dir, tag string) (source, error) {
 // that release.
 func (s *source) ask(tag string) error {
 	host := filepath.Join(s.dir, "..", "host")
-	if err := s.compile(host, ""); err != nil {
+	if err := s.compile(".", "./cmd/campaignd", host, ""); err != nil {
 		return err
 	}
 	answer, err := output("", host, "version", "--json")
@@ -93,10 +93,10 @@ func (s *source) ask(tag string) error {
 	return nil
 }
 
-// compile builds the program, for this machine or for what the variables say.
-func (s *source) compile(to, flags string, variables ...string) error {
-	c := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags="+flags, "-o", to, "./cmd/campaignd")
-	c.Dir = s.dir
+// compile builds a command of a module, for this machine or for what the variables say.
+func (s *source) compile(module, path, to, flags string, variables ...string) error {
+	c := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags="+flags, "-o", to, path)
+	c.Dir = filepath.Join(s.dir, module)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=")
 	c.Env = append(c.Env, variables...)
 	c.Stdout, c.Stderr = os.Stderr, os.Stderr

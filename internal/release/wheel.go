@@ -94,7 +94,9 @@ func (r *release) wheel(p *pythonPackage, b *program) error {
 		return err
 	}
 	entries := slices.Clone(p.files)
-	entries = append(entries, entry{data + "scripts/" + b.file(), b.bytes, 0o755})
+	for _, c := range b.commands {
+		entries = append(entries, entry{data + "scripts/" + c.name, c.data, c.mode})
+	}
 	for _, e := range examples {
 		entries = append(entries, entry{data + "data/share/campaignd/" + e.name, e.data, e.mode})
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/pgtest"
+	"github.com/campaignd/campaignd/internal/relay"
+	"github.com/campaignd/campaignd/internal/relay/relaytest"
 )
 
 const (
@@ -36,6 +38,7 @@ var optional = []struct {
 	lab  string            // lab.yaml
 	env  map[string]string // DIR stands for the folder of the test
 	long bool              // the folder that is served has too long a name for sockets
+	sent bool              // campaignd-forward is needed
 	says string            // a regular expression: what stands in one line
 }{
 	{name: "passkeys at an address", lab: "url: https://192.168.1.20:8443",
@@ -56,11 +59,14 @@ var optional = []struct {
 		says: `people.ada.notify\[0\]: .*NO_SUCH_TOPIC`},
 	{name: "messages without a file", lab: "people: {ada: {notify: ['file:no-such-file']}}",
 		says: `people.ada.notify\[0\]: .*no-such-file`},
-	{name: "Kafka that is down", lab: "forward: {bus: {to: kafka://" + down + "}}",
+	{name: "Kafka that is down", sent: true, lab: "forward: {bus: {to: kafka://" + down + "}}",
 		says: `bus \(kafka://127.0.0.1:1\) does not take events of tiny.*connect`},
-	{name: "NATS that is down", lab: "forward: {bus: {to: nats://" + down + "}}",
+	{name: "NATS that is down", sent: true, lab: "forward: {bus: {to: nats://" + down + "}}",
 		says: `bus \(nats://127.0.0.1:1\) does not take events of tiny.*server`},
-	{name: "AMQP that is down", lab: "forward: {bus: {to: amqp://" + down + "}}",
+	{name: "brokers without campaignd-forward", lab: "forward: {bus: {to: kafka://" + down + "}}",
+		env:  map[string]string{relay.Variable: "DIR/campaignd-forward"},
+		says: `bus \(kafka://127.0.0.1:1\) does not take events of tiny.*campaignd-forward`},
+	{name: "AMQP that is down", sent: true, lab: "forward: {bus: {to: amqp://" + down + "}}",
 		says: `bus \(amqp://127.0.0.1:1\) does not take events of tiny.*connect`},
 	{name: "a web hook that is down", lab: "forward: {hook: {to: http://" + down + "/events}}",
 		says: `hook \(http://127.0.0.1:1\) does not take events of tiny.*connect`},
@@ -128,6 +134,9 @@ func said(t *testing.T, out *heard, pattern string) {
 func TestOptional(t *testing.T) {
 	for _, c := range optional {
 		t.Run(c.name, func(t *testing.T) {
+			if c.sent {
+				relaytest.Need(t)
+			}
 			dir := t.TempDir()
 			folder := filepath.Join(dir, "lab")
 			if c.long {

@@ -1,4 +1,4 @@
-package forward
+package main
 
 import (
 	"bufio"
@@ -20,6 +20,7 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/relay"
 )
 
 // Law: a message of AMQP has the identifier of the event, by which a consumer knows one that
@@ -122,7 +123,7 @@ func TestKafkaIsSentOnce(t *testing.T) {
 		})
 	}
 	answers(sarama.NewMockProduceResponse(t))
-	publisher, err := openKafka(&url.URL{Scheme: "kafka", Host: broker.Addr()}, new(wires))
+	publisher, err := openKafka(&url.URL{Scheme: "kafka", Host: broker.Addr()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func TestNATSWithoutStreams(t *testing.T) {
 		}
 	}()
 	at := &url.URL{Scheme: "nats", Host: listener.Addr().String()}
-	publisher, err := openNATS(at, "lab.events", new(wires))
+	publisher, err := openNATS(at, "lab.events")
 	if publisher != nil || !errors.Is(err, nats.ErrJetStreamNotEnabled) ||
 		!strings.Contains(err.Error(), "no stream takes the subject lab.events") {
 		t.Errorf("%v, %v", publisher, err)
@@ -187,5 +188,19 @@ func TestNATSWithoutStreams(t *testing.T) {
 	case <-left:
 	case <-time.After(10 * time.Second):
 		t.Error("its connection stays open")
+	}
+}
+
+// Law: an address that cannot be one, or that leads to nothing known, is refused in words that do not
+// hold it.
+func TestInvalidAddresses(t *testing.T) {
+	for address, want := range map[string]string{
+		"http://[::1secret": "invalid address",
+		"ftp://secret/x":    "events cannot be sent to ftp://",
+	} {
+		_, err := open(relay.Target{Address: address}, nil)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", address, err)
+		}
 	}
 }

@@ -1,18 +1,16 @@
-package forward
+package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill"
 	watermillamqp "github.com/ThreeDotsLabs/watermill-amqp/v3/pkg/amqp"
-	watermillhttp "github.com/ThreeDotsLabs/watermill-http/v2/pkg/http"
 	watermillkafka "github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
 	watermillnats "github.com/ThreeDotsLabs/watermill-nats/v2/pkg/nats"
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -20,91 +18,22 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/labfile"
+	"github.com/campaignd/campaignd/internal/relay"
 )
-
-// contentType is that of a CloudEvent in structured mode: one document with its
-// attributes and its data.
-const contentType = "application/cloudevents+json"
 
 // clientName is what brokers show of this program.
 const clientName = "campaignd"
 
-// opener returns what opens publishers to a target. The address is looked up
-// each time, so that a password that has changed in its file is noticed.
-func opener(to labfile.Forward) func(w *wires) (message.Publisher, error) {
-	var unbound atomic.Bool // an exchange of AMQP has no queue
-	return func(w *wires) (message.Publisher, error) {
-		address, err := to.To.Reveal()
-		if err != nil {
-			return nil, err
-		}
-		u, err := url.Parse(address)
-		if err != nil {
-			return nil, errors.New("the address is not one")
-		}
-		switch u.Scheme {
-		case "http", "https":
-			return openHTTP(u, to.Token)
-		case "kafka", "kafka+tls":
-			return openKafka(u, w)
-		case "nats", "tls":
-			return openNATS(u, to.Topic, w)
-		case "amqp", "amqps":
-			return openAMQP(address, to.Topic, &unbound, w)
-		}
-		return nil, fmt.Errorf("events cannot be sent to %s://", u.Scheme)
-	}
-}
+// campaignKey is where a message on its way to a publisher holds its campaign.
+const campaignKey = "campaign"
 
-// openHTTP returns a publisher to an HTTP address. Each event is a POST; an
-// answer other than 2xx is a refusal. Redirections are not followed: they would
-// carry the token elsewhere.
-func openHTTP(u *url.URL, token labfile.Token) (message.Publisher, error) {
-	secret, err := token.Reveal()
-	if err != nil {
-		return nil, err
-	}
-	return watermillhttp.NewPublisher(watermillhttp.PublisherConfig{
-		MarshalMessageFunc: func(_ string, msg *message.Message) (*http.Request, error) {
-			r, err := http.NewRequestWithContext(msg.Context(), http.MethodPost, u.String(),
-				bytes.NewReader(msg.Payload))
-			if err != nil {
-				return nil, err
-			}
-			r.Header.Set("Content-Type", contentType+"; charset=utf-8")
-			r.Header.Set("Idempotency-Key", msg.UUID)
-			if secret != "" {
-				r.Header.Set("Authorization", "Bearer "+secret)
-			}
-			return r, nil
-		},
-		Client: &http.Client{
-			Transport:     accepting{http.DefaultTransport},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-		DoNotLogResponseBodyOnServerError: true,
-	}, watermill.NopLogger{})
-}
-
-// accepting makes an error of every answer that is no acceptance: Watermill's
-// publisher takes 3xx for one.
-type accepting struct{ http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (t accepting) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := t.RoundTripper.RoundTrip(r)
-	if err == nil && answer.StatusCode/100 != 2 {
-		_ = answer.Body.Close()
-		return nil, fmt.Errorf("the answer is %s", answer.Status)
-	}
-	return answer, err
-}
+// dialWithin is how long a broker may take to accept a connection.
+const dialWithin = 10 * time.Second
 
 // openKafka returns a publisher to Kafka. The key of a message is its campaign,
 // so that the events of one are in one partition, in order; all replicas in
 // sync have a message before it counts.
-func openKafka(u *url.URL, w *wires) (message.Publisher, error) {
+func openKafka(u *url.URL) (message.Publisher, error) {
 	config := sarama.NewConfig()
 	config.ClientID = clientName
 	config.Version = sarama.V2_1_0_0
@@ -115,8 +44,7 @@ func openKafka(u *url.URL, w *wires) (message.Publisher, error) {
 	config.Producer.Retry.Max = 0 // the bus tries again, with the state of that shown
 	config.Producer.MaxMessageBytes = 2 * events.MaxDataSize
 	config.Net.MaxOpenRequests = 1
-	config.Net.Proxy.Enable = true
-	config.Net.Proxy.Dialer = w
+	config.Net.DialTimeout = dialWithin
 	config.Net.TLS.Enable = u.Scheme == "kafka+tls"
 	if password, ok := u.User.Password(); ok {
 		config.Net.SASL.Enable = true
@@ -144,7 +72,7 @@ func (kafkaMarshaler) Marshal(topic string, msg *message.Message) (*sarama.Produ
 		Key:   sarama.StringEncoder(msg.Metadata.Get(campaignKey)),
 		Value: sarama.ByteEncoder(msg.Payload),
 		Headers: []sarama.RecordHeader{
-			{Key: []byte("content-type"), Value: []byte(contentType + "; charset=UTF-8")},
+			{Key: []byte("content-type"), Value: []byte(relay.ContentType + "; charset=UTF-8")},
 			{Key: []byte("message-id"), Value: []byte(msg.UUID)},
 		},
 	}, nil
@@ -153,9 +81,8 @@ func (kafkaMarshaler) Marshal(topic string, msg *message.Message) (*sarama.Produ
 // openNATS returns a publisher to a stream of NATS JetStream: what the core of
 // NATS is sent is lost where nothing listens. Where no stream takes the
 // subject, one is made, on disk.
-func openNATS(u *url.URL, subject string, w *wires) (message.Publisher, error) {
-	conn, err := nats.Connect(u.String(), nats.Name(clientName), nats.SetCustomDialer(w),
-		nats.NoReconnect(), nats.Timeout(dialWithin))
+func openNATS(u *url.URL, subject string) (message.Publisher, error) {
+	conn, err := nats.Connect(u.String(), nats.Name(clientName), nats.NoReconnect(), nats.Timeout(dialWithin))
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +124,7 @@ type natsMarshaler struct{}
 // Marshal implements the marshaler of Watermill's publisher.
 func (natsMarshaler) Marshal(subject string, msg *message.Message) (*nats.Msg, error) {
 	header := nats.Header{}
-	header.Set("content-type", contentType+"; charset=UTF-8")
+	header.Set("content-type", relay.ContentType+"; charset=UTF-8")
 	header.Set(nats.MsgIdHdr, msg.UUID) // the stream keeps one of two that come soon after each other
 	return &nats.Msg{Subject: subject, Header: header, Data: msg.Payload}, nil
 }
@@ -208,12 +135,10 @@ func (natsMarshaler) Marshal(subject string, msg *message.Message) (*nats.Msg, e
 // messages have reached no queue, a queue is made. It learns of an exchange
 // without a queue from the message before, through unbound, which outlives the
 // connection.
-func openAMQP(
-	address, exchange string, unbound *atomic.Bool, w *wires,
-) (message.Publisher, error) {
+func openAMQP(address, exchange string, unbound *atomic.Bool) (message.Publisher, error) {
 	config := watermillamqp.NewDurablePubSubConfig(address, nil)
 	config.Connection.AmqpConfig = &amqp091.Config{
-		Dial:       w.Dial,
+		Dial:       amqp091.DefaultDial(dialWithin),
 		Heartbeat:  dialWithin,
 		Locale:     "en_US",
 		Properties: amqp091.Table{"connection_name": clientName},
@@ -244,7 +169,7 @@ func openAMQP(
 // headers.
 func amqpMessage(p amqp091.Publishing) amqp091.Publishing {
 	p.MessageId, _ = p.Headers[watermillamqp.DefaultMessageUUIDHeaderKey].(string)
-	p.ContentType = contentType
+	p.ContentType = relay.ContentType
 	p.ContentEncoding = "utf-8"
 	p.AppId = clientName
 	p.Headers = nil
