@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/relay"
 )
 
 // Folder is what was seen of a lab in a folder.
@@ -36,6 +37,8 @@ type Folder struct {
 	// NoOIDC is why people cannot log in with OpenID Connect, though lab.yaml says that they
 	// can.
 	NoOIDC error
+	// NoRelay is why nothing is sent to people and brokers, though lab.yaml says that it is.
+	NoRelay error
 	// Served is what the process that serves the folder has noted, empty where none has.
 	Served string
 }
@@ -50,7 +53,11 @@ func LookAtFolder(reg registry.Registry, path string) (*Folder, error) {
 	f := &Folder{Path: path, Mode: info.Mode().Perm(), Stores: make(map[string]error)}
 	f.Free, f.FreeErr = freeSpace(path)
 	f.Locks, f.Hidden = lock.Look()
-	_, f.LabFile = labfile.ReadFolder(reg, path)
+	named, err := labfile.ReadFolder(reg, path)
+	f.LabFile = err
+	if named != nil && named.Relays() {
+		_, f.NoRelay = relay.Find()
+	}
 	stores, err := filepath.Glob(filepath.Join(path, "*"+store.Ending))
 	if err != nil {
 		return nil, err
@@ -108,6 +115,12 @@ var folderRules = []rule[*Folder]{
 			return safe("logins with it are off here: " + f.NoOIDC.Error())
 		}
 		return safe("lab.yaml does not name it, or people can log in with it if the issuer answers")
+	}},
+	{"messages and brokers", func(f *Folder) Finding {
+		if f.NoRelay != nil {
+			return unsafe("nothing is sent to the people and brokers of lab.yaml", f.NoRelay.Error())
+		}
+		return safe("lab.yaml names none, or campaignd-forward is there to send to them")
 	}},
 	{"permissions", func(f *Folder) Finding {
 		switch {

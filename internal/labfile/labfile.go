@@ -213,6 +213,22 @@ func Parse(reg registry.Registry, path string, data []byte) (*File, error) {
 	return f, nil
 }
 
+// Relays reports whether people are sent messages, or events go to a broker: what campaignd-forward
+// does (package relay).
+func (f *File) Relays() bool {
+	for _, p := range f.People {
+		if len(p.Notify) > 0 {
+			return true
+		}
+	}
+	for _, to := range f.Forward {
+		if !strings.HasPrefix(to.To.String(), "http") {
+			return true
+		}
+	}
+	return false
+}
+
 // complete writes out the defaults.
 func (f *File) complete() {
 	f.URL = strings.TrimRight(f.URL, "/")

@@ -95,6 +95,9 @@ func Start() (*Process, error) {
 // Find returns the path of the program.
 func Find() (string, error) {
 	if named := os.Getenv(Variable); named != "" {
+		if _, err := os.Stat(named); err != nil {
+			return "", fmt.Errorf("%s names no program: %w", Variable, err)
+		}
 		return named, nil
 	}
 	name := Program

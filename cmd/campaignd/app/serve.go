@@ -27,6 +27,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/notify"
+	"github.com/campaignd/campaignd/internal/relay"
 	"github.com/campaignd/campaignd/internal/server"
 	"github.com/campaignd/campaignd/internal/server/gate"
 	"github.com/campaignd/campaignd/internal/telemetry"
@@ -224,6 +225,9 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	if off := accounts.CheckOIDC(logins.OIDC); off != nil {
 		a.printf("Logins with OpenID Connect are off: %v. To change that: mend it, and start the server again.\n", off)
 	}
+	if off := noRelay(named); off != nil {
+		a.printf("Messages and brokers are off: %v\n", off)
+	}
 	defer background(ctx, func(ctx context.Context) {
 		if err := people.Greet(ctx); err != nil && ctx.Err() == nil {
 			a.dated("logins with OpenID Connect fail now: %v. It is asked again at each login.", err)
@@ -238,6 +242,15 @@ func (a *app) serve(ctx context.Context, s serving) error {
 		a.remark("Interrupted. Everything so far is in the stores; the same command goes on.")
 		return nil
 	}
+	return err
+}
+
+// noRelay is why nothing is sent to people and brokers, nil where it can be, or nothing is to be.
+func noRelay(named *labfile.File) error {
+	if !named.Relays() {
+		return nil
+	}
+	_, err := relay.Find()
 	return err
 }
 
