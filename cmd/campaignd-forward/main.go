@@ -13,12 +13,14 @@ import (
 	"sync/atomic"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/nicholas-fedor/shoutrrr/pkg/util/jsonclient"
 
 	"github.com/campaignd/campaignd/internal/relay"
 )
 
 func main() {
 	signal.Ignore(os.Interrupt) // of the terminal; it ends when campaignd has closed its input
+	jsonclient.DefaultClient = admitting{jsonclient.DefaultClient}
 	var c connection
 	err := relay.Serve(os.Stdin, os.Stdout, c.do)
 	if c.publisher != nil {

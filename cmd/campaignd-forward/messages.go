@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/campaignd/campaignd/internal/relay"
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 	"github.com/nicholas-fedor/shoutrrr/pkg/util/jsonclient"
+
+	"github.com/campaignd/campaignd/internal/relay"
 )
 
 // titled are the services that show a title of their own; elsewhere it is the
@@ -22,7 +23,6 @@ var titled = []string{
 // send sends a message through the service of its address. The error may hold the address, and is
 // scrubbed by campaignd.
 func send(m relay.Message) error {
-	jsonclient.DefaultClient = admitting{jsonclient.DefaultClient}
 	service, err := locate(m.Address)
 	if err != nil {
 		return err
