@@ -1,0 +1,3 @@
+module github.com/campaignd/campaignd/internal/pages
+
+go 1.26.0
