@@ -77,7 +77,7 @@ func (c *Console) showAccount(w http.ResponseWriter, r *http.Request, secret str
 		return
 	}
 	s, status := c.after(w, r, "Your account", failure, "/account")
-	c.write(w, status, "account", accountPage{
+	c.write(w, status, drawAccount(accountPage{
 		shell:       s,
 		Account:     account,
 		Tokens:      directory.Tokens(who.Account),
@@ -87,7 +87,7 @@ func (c *Console) showAccount(w http.ResponseWriter, r *http.Request, secret str
 		Passkeys:    directory.HasPasskeys(),
 		Confirmed:   directory.Recent(who, accounts.JustNow) == nil,
 		Secret:      secret,
-	})
+	}))
 }
 
 func (c *Console) account(w http.ResponseWriter, r *http.Request) { c.showAccount(w, r, "", nil) }

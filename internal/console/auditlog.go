@@ -45,7 +45,7 @@ func (c *Console) showAuditLog(w http.ResponseWriter, r *http.Request, verified 
 	if len(entries) == entriesAPage {
 		page.Before = entries[len(entries)-1].Number
 	}
-	c.write(w, status, "trail", page)
+	c.write(w, status, drawTrail(page))
 }
 
 func (c *Console) auditLog(w http.ResponseWriter, r *http.Request) { c.showAuditLog(w, r, "", nil) }

@@ -413,7 +413,7 @@ func (c *Console) showBatch(
 			p.Ways = append(p.Ways, wayOf(remedy, of.Name()))
 		}
 	}
-	c.write(w, status, "batch", p)
+	c.write(w, status, drawBatch(p))
 }
 
 // says is what is wrong with a row, in a line.

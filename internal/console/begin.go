@@ -45,7 +45,7 @@ func (c *Console) seenBy(v Visitor) (names []string) {
 
 // beginning serves the page.
 func (c *Console) beginning(w http.ResponseWriter, r *http.Request) {
-	c.write(w, http.StatusOK, "begin", c.beginPageOf(r))
+	c.write(w, http.StatusOK, drawBegin(c.beginPageOf(r)))
 }
 
 func (c *Console) beginPageOf(r *http.Request) *beginPage {
@@ -78,7 +78,7 @@ func (c *Console) beginExample(w http.ResponseWriter, r *http.Request) {
 		forgetRequest(r, err)
 		p := c.beginPageOf(r)
 		p.refused(err, "", example.Name, r.PostForm)
-		c.write(w, statusOf(err), "begin", p)
+		c.write(w, statusOf(err), drawBegin(p))
 		return
 	}
 	redirect(w, r, address(begun), "begun") // where it does not run, its page says why

@@ -83,7 +83,7 @@ var roleWords = map[guess.Role]string{
 func (c *Console) table(w http.ResponseWriter, r *http.Request) {
 	p := &tablePage{shell: c.shellOf(r, "From a table")}
 	p.CanDefine = p.Visitor.may(Define, "") == nil
-	c.write(w, http.StatusOK, "table", p)
+	c.write(w, http.StatusOK, drawTable(p))
 }
 
 // looked shows what a table is guessed to be, or with do=write the campaign file that
@@ -115,7 +115,7 @@ func (c *Console) looked(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		p.Failure, p.Failed = failureOf(err, ""), "table"
-		c.write(w, statusOf(err), "table", p)
+		c.write(w, statusOf(err), drawTable(p))
 		return
 	}
 	typed := typedIn(r.PostForm)
@@ -125,7 +125,7 @@ func (c *Console) looked(w http.ResponseWriter, r *http.Request) {
 	p.Faults, p.Otherwise = p.Guess.Faults(), chosen.otherwise
 	writes := text(r, "do") == "write"
 	if writes && p.Faults == nil && p.Otherwise == nil {
-		c.write(w, http.StatusOK, "new", c.written(r, p, chosen, typed))
+		c.write(w, http.StatusOK, drawNew(c.written(r, p, chosen, typed)))
 		return
 	}
 	status := http.StatusOK
@@ -148,7 +148,7 @@ func (c *Console) looked(w http.ResponseWriter, r *http.Request) {
 			p.Keeps = append(p.Keeps, hiddenField{name, value})
 		}
 	}
-	c.write(w, status, "table", p)
+	c.write(w, status, drawTable(p))
 }
 
 // written is the page with the campaign file that follows from a table, with what was typed

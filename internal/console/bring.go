@@ -133,7 +133,7 @@ type broughtCell struct {
 func (c *Console) bring(w http.ResponseWriter, r *http.Request) {
 	if of := c.find(w, r, See); of != nil {
 		p := c.bringPageOf(r, of)
-		c.write(w, http.StatusOK, "bring", p)
+		c.write(w, http.StatusOK, drawBring(p))
 	}
 }
 
@@ -210,7 +210,7 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		p.Failure, p.Failed = failureOf(err, of.Name()), "bring"
-		c.write(w, statusOf(err), "bring", p)
+		c.write(w, statusOf(err), drawBring(p))
 		return
 	}
 	// A form that was sent before has done its work, whatever the table looks
@@ -224,7 +224,7 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 		}
 		if err != nil {
 			p.Failure, p.Failed = failureOf(err, of.Name()), "bring"
-			c.write(w, statusOf(err), "bring", p)
+			c.write(w, statusOf(err), drawBring(p))
 			return
 		}
 	}
@@ -239,7 +239,7 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 		if take {
 			status = http.StatusConflict
 		}
-		c.write(w, status, "bring", p)
+		c.write(w, status, drawBring(p))
 		return
 	}
 	// Preview told the fates apart, Read makes the request of the new rows.
@@ -255,7 +255,7 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		forgetRequest(r, err)
 		p.refused(err, of.Name(), "bring", r.PostForm)
-		c.write(w, statusOf(err), "bring", p)
+		c.write(w, statusOf(err), drawBring(p))
 		return
 	}
 	redirect(w, r, p.Path, "brought")

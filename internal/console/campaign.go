@@ -212,7 +212,7 @@ func (c *Console) showCampaign(
 		p.AsOf = p.Count
 		c.now(r, p, of, log)
 	}
-	c.write(w, status, "campaign", p)
+	c.write(w, status, drawCampaign(p))
 }
 
 // now fills in where the campaign stands. Bests and trust need models, which

@@ -300,7 +300,7 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 		stands := each.Standing().Campaign
 		p.Rows = append(p.Rows, listedOf(each, view.World(c.lab.Registry(), &stands), p.Visitor.may(Run, each.Name()) == nil))
 	}
-	c.write(w, http.StatusOK, "campaigns", p)
+	c.write(w, http.StatusOK, drawCampaigns(p))
 }
 
 // chosen returns the campaigns of the part that the page shows, in its order, and fills in

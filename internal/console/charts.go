@@ -41,6 +41,11 @@ func (p *chartsPage) Jumps() (links []jump) {
 // jump is a link to a part of a page, by the identifier of its element.
 type jump struct{ ID, Text string }
 
+// plotted is a chart that answers, as the page introduces it.
+type plotted struct{ Name, Title, Hint string }
+
+func plottedAs(name, title, hint string) plotted { return plotted{name, title, hint} }
+
 // explored are the groups of the report of which the page has charts that answer.
 func explored(g report.FigureGroup) bool {
 	return strings.HasSuffix(g.Title, " along each parameter") || slices.Contains([]string{
@@ -114,7 +119,7 @@ func (c *Console) charts(w http.ResponseWriter, r *http.Request) {
 		p.Groups = slices.DeleteFunc(slices.Clone(groups), explored)
 	}
 	p.in(of, pageCharts)
-	c.write(w, http.StatusOK, "charts", p)
+	c.write(w, http.StatusOK, drawCharts(p))
 }
 
 // drawn returns the figures of a campaign, drawn anew when the log has grown.

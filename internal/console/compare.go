@@ -315,7 +315,7 @@ func (c *Console) compare(w http.ResponseWriter, r *http.Request) {
 			status = statusOf(err)
 		}
 	}
-	c.write(w, status, "compare", p)
+	c.write(w, status, drawCompare(p))
 }
 
 // refuse says why there is no comparison. The name of a campaign keeps its letters, also at

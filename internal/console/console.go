@@ -136,7 +136,6 @@ func New(o Options) *Console {
 	if o.Undo == 0 {
 		o.Undo = undoFor
 	}
-	templates() // a broken one ends the program here
 	c := &Console{options: o, lab: o.Lab, gate: o.Gate, figures: newFigureCache(), whatIf: o.WhatIf}
 	if c.whatIf == nil {
 		c.whatIf = whatif.NewRuns(nil, o.Log)

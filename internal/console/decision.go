@@ -119,7 +119,7 @@ func (c *Console) showDecision(
 	if n < state.Decisions {
 		p.Next = p.Path + "/decisions/" + events.DecisionID(n+1)
 	}
-	c.write(w, status, "decision", p)
+	c.write(w, status, drawDecision(p))
 }
 
 // fill writes the recorded decision into the page: its candidates, tests,

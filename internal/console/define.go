@@ -101,7 +101,7 @@ func (c *Console) newCampaign(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	p.number()
-	c.write(w, http.StatusOK, "new", p)
+	c.write(w, http.StatusOK, drawNew(p))
 }
 
 // begin begins a campaign, or only checks its file. With measurements of
@@ -144,7 +144,7 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 		p.Meaning = campaignfile.Explain(r.Context(), c.lab.Registry(), file.Definition)
 		p.Remarks = c.remarks(r.Context(), p.Visitor, file)
 		p.number()
-		c.write(w, http.StatusOK, "new", p)
+		c.write(w, http.StatusOK, drawNew(p))
 		return
 	}
 	var begun *lab.Campaign
@@ -167,7 +167,7 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 			p.Failure.Ways = waysOfRows
 		}
 		p.number()
-		c.write(w, statusOf(err), "new", p)
+		c.write(w, statusOf(err), drawNew(p))
 		return
 	}
 	redirect(w, r, address(begun), "begun") // where it does not run, its page says why
@@ -256,7 +256,7 @@ func (c *Console) showDefinition(
 		p.refused(refusal, of.Name(), action, r.PostForm)
 		p.reword(r)
 	}
-	c.write(w, status, "definition", p)
+	c.write(w, status, drawDefinition(p))
 }
 
 // showChanges shows what a changed file would make of a campaign, and amends
@@ -275,7 +275,7 @@ func (c *Console) showChanges(w http.ResponseWriter, r *http.Request, of *lab.Ca
 		c.showDefinition(w, r, of, statusOf(err), err, "definition")
 		return
 	}
-	c.write(w, http.StatusOK, "definition", p)
+	c.write(w, http.StatusOK, drawDefinition(p))
 }
 
 // becomes says what a campaign of several quantities has found, and what it would

@@ -51,7 +51,7 @@ func (c *Console) docs(w http.ResponseWriter, r *http.Request) {
 			p.Others = append(p.Others, page)
 		}
 	}
-	c.write(w, http.StatusOK, "docs", p)
+	c.write(w, http.StatusOK, drawDocs(p))
 }
 
 // docsOf serves a page of the documentation.
@@ -63,5 +63,5 @@ func (c *Console) docsOf(w http.ResponseWriter, r *http.Request) {
 	}
 	// The text is the program's own, and holds no markup but that of its Markdown.
 	p := &docsPage{shell: c.shellOf(r, page.Title), Page: page, Text: template.HTML(page.HTML)}
-	c.write(w, http.StatusOK, "docs", p)
+	c.write(w, http.StatusOK, drawDocs(p))
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/markup"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/yamledit"
@@ -169,7 +171,11 @@ func (c *Console) check(r *http.Request, source []byte, answer *edited) {
 	case err != nil:
 		rows, table, err := c.takenAlong(r, visitor, file)
 		if table != nil {
-			answer.Along = c.part("new", "fates", table)
+			text, err := markup.Page{Name: "fates", Draw: func(w *bytes.Buffer) { htmlFates(w, table) }}.Bytes()
+			if err != nil {
+				c.options.Log("%v", err)
+			}
+			answer.Along = string(text)
 		}
 		if err != nil && (table == nil || table.Fates == nil) {
 			answer.refuse(err, "")

@@ -101,7 +101,7 @@ func (c *Console) showExperiment(
 		}
 	}
 	slices.Reverse(p.Lines)
-	c.write(w, status, "experiment", p)
+	c.write(w, status, drawExperiment(p))
 }
 
 // among says which experiments stand before and after it, in the order of requests.

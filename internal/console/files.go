@@ -212,7 +212,7 @@ func (c *Console) showFiles(
 	var first int
 	p.paged, first = pagedBy(filesPerPage, len(all), r, link)
 	p.Files = all[first:p.To]
-	c.write(w, status, "files", p)
+	c.write(w, status, drawFiles(p))
 }
 
 // file sends the bytes of a file. A page shows a picture by the same address.
@@ -383,11 +383,14 @@ func withdrawing(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
 	return engine.Request{Withdraw: &engine.Withdraw{File: text(r, "file"), Reason: text(r, "reason")}}, nil
 }
 
-// fileOnPage is what the template of a file's form needs.
+// fileOnPage is what the template of a file's form needs of its page.
 type fileOnPage struct {
-	Page any
-	File fileView
+	*shell
+	Path, FilesOf string
+	File          fileView
 }
+
+func fileOn(s *shell, path, of string, f fileView) fileOnPage { return fileOnPage{s, path, of, f} }
 
 // FilesOf is the experiment whose files the page shows; empty for the
 // campaign's.

@@ -65,7 +65,7 @@ func (c *Console) log(w http.ResponseWriter, r *http.Request) {
 	var first int
 	p.paged, first = pagedBy(linesPerPage, len(found), r, link)
 	p.Lines = found[first:p.To]
-	c.write(w, http.StatusOK, "log", p)
+	c.write(w, http.StatusOK, drawLog(p))
 }
 
 // SubjectPath is the page of what an event is about; empty if it has none.

@@ -57,14 +57,14 @@ type loginPage struct {
 // failed. The password is typed again: it is put into no page.
 func (c *Console) showLogin(w http.ResponseWriter, r *http.Request, next string, failure error) {
 	s, status := c.after(w, r, "Log in", failure, "")
-	c.write(w, status, "login", c.loginPage(s, next, r.PostFormValue("name")))
+	c.write(w, status, drawLogin(c.loginPage(s, next, r.PostFormValue("name"))))
 }
 
 // showConfirm shows the form on which a person shows again who they are. The
 // name is that of the session, and no other counts.
 func (c *Console) showConfirm(w http.ResponseWriter, r *http.Request, next string, failure error) {
 	s, status := c.after(w, r, "Confirm", failure, "")
-	c.write(w, status, "confirm", c.loginPage(s, next, gate.IdentityOf(r.Context()).Account))
+	c.write(w, status, drawConfirm(c.loginPage(s, next, gate.IdentityOf(r.Context()).Account)))
 }
 
 // loginPage is what both forms have.

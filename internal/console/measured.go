@@ -88,6 +88,10 @@ type quantityRow struct {
 	Known  bool
 }
 
+func row(prefix string, f quantityField, known bool) quantityRow {
+	return quantityRow{prefix, f, known}
+}
+
 // Typed reports whether a field that is hidden at first holds something, so
 // that it must be shown.
 func (m measuredFields) Typed() bool {

@@ -101,7 +101,7 @@ func (c *Console) showPeople(w http.ResponseWriter, r *http.Request, failure err
 	if c.options.Reached != nil {
 		page.Reached = c.options.Reached()
 	}
-	c.write(w, status, "people", page)
+	c.write(w, status, drawPeople(page))
 }
 
 func (c *Console) people(w http.ResponseWriter, r *http.Request) { c.showPeople(w, r, nil) }

@@ -180,7 +180,7 @@ func (c *Console) showQuestion(
 		}
 	}
 	p.Title = p.Heading
-	c.write(w, status, "question", p)
+	c.write(w, status, drawQuestion(p))
 }
 
 // fill takes what is shown from the core, whose campaign cannot record an event

@@ -128,7 +128,7 @@ func (c *Console) queue(w http.ResponseWriter, r *http.Request) {
 	}
 	p.ByHand = c.byHand(p.Visitor)
 	p.Last = c.lastAnswers(r.Context(), p.Visitor)
-	c.write(w, http.StatusOK, "queue", p)
+	c.write(w, http.StatusOK, drawQueue(p))
 }
 
 // pendingView is an answer that is not recorded yet, as pages show it.

@@ -152,10 +152,10 @@ func (c *Console) showRegion(
 	}
 	if err != nil {
 		p.Failure, p.Failed = failureOf(err, of.Name()), "region"
-		c.write(w, statusOf(err), "region", p)
+		c.write(w, statusOf(err), drawRegion(p))
 		return
 	}
-	c.write(w, http.StatusOK, "region", p)
+	c.write(w, http.StatusOK, drawRegion(p))
 }
 
 // look works out what a region concerns. It fails where the campaign would

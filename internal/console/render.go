@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -9,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -22,18 +20,18 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/exchange"
-	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/manual"
+	"github.com/campaignd/campaignd/internal/markup"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/yamltree"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-//go:embed templates/*.html
-var templateFiles embed.FS
+// Templates are compiled, so that what they name is looked up by the compiler.
+//
+//go:generate go run -C ../pages . ../console templates/*.html
 
 //go:embed static
 var staticFolder embed.FS
@@ -56,56 +54,10 @@ var edition = sync.OnceValue(func() string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 })
 
-// templates holds a template for each page, each with the layout. They are
-// parsed when a console is made, so that a broken one fails every test and no
-// visitor's request, and no command that shows no page waits for them. Each page is a
-// clone: two pages may define the same part.
-var templates = sync.OnceValue(func() map[string]*template.Template {
-	functions := template.FuncMap{
-		// Where a word is explained.
-		"explained": manual.Term,
-		"explainedKeys": func() (string, error) {
-			text, err := json.Marshal(manual.Keys())
-			return string(text), err
-		},
-		"edition": edition,
-		"when":    when,
-		"age":     age,
-		"path":    url.PathEscape,
-		"count":   format.Count,
-		// What view says of a campaign.
-		"backtest": func() string { return view.BacktestMeaning },
-		"bymodel":  view.ByModel,
-		"measured": view.Measured,
-		// What they say of several quantities; nothing of one.
-		"modelsays":    view.ModelSays,
-		"measuredsays": view.MeasuredSays,
-		"list":         func(items ...any) []any { return items },
-		"row": func(prefix string, f quantityField, known bool) quantityRow {
-			return quantityRow{prefix, f, known}
-		},
-		"fileof": func(page any, f fileView) fileOnPage { return fileOnPage{page, f} },
-		"field":  func(s *shell, action, name string) typed { return typed{s, action, name} },
-	}
-	base := template.Must(template.New("layout").Funcs(functions).ParseFS(templateFiles,
-		"templates/layout.html", "templates/parts.html"))
-	pages, err := fs.Glob(templateFiles, "templates/page-*.html")
-	if err != nil {
-		panic(err)
-	}
-	all := make(map[string]*template.Template)
-	for _, path := range pages {
-		name := strings.TrimSuffix(strings.TrimPrefix(path, "templates/page-"), ".html")
-		all[name] = template.Must(template.Must(base.Clone()).ParseFS(templateFiles, path))
-	}
-	return all
-})
-
-// typed finds what was typed into a field of a refused request. Templates pass
-// it to the parts that draw fields.
-type typed struct {
-	s            *shell
-	Action, Name string
+// explainedKeys is where keys of a campaign file are explained, for the script of the editor.
+func explainedKeys() (string, error) {
+	text, err := json.Marshal(manual.Keys())
+	return string(text), err
 }
 
 // when writes a time as an element that the script shows in the visitor's own
@@ -413,30 +365,20 @@ func wayOf(r problem.Remedy, campaign string) way {
 	return w
 }
 
-// write writes a page, whole or not at all: a template that fails leaves an
+// write writes a page, whole or not at all: a page that fails leaves an
 // error page, never half of another. What is written passes plaintext, since a
 // page holds texts of others.
-func (c *Console) write(w http.ResponseWriter, status int, name string, data any) {
-	var page bytes.Buffer
-	if err := templates()[name].ExecuteTemplate(&page, "layout", data); err != nil {
-		c.options.Log("the page %s: %v", name, err)
+func (c *Console) write(w http.ResponseWriter, status int, page markup.Page) {
+	text, err := page.Bytes()
+	if err != nil {
+		c.options.Log("%v", err)
 		http.Error(w, "Something went wrong here. What is recorded is safe. The server's log says where it was.",
 			http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = plaintext.NewWriter(w, true).Write(page.Bytes()) // the visitor may have gone
-}
-
-// part is a part of a page, for a script that puts it in the place of what is there.
-func (c *Console) part(page, name string, data any) string {
-	var text bytes.Buffer
-	if err := templates()[page].ExecuteTemplate(&text, name, data); err != nil {
-		c.options.Log("the part %s of the page %s: %v", name, page, err)
-		return ""
-	}
-	return text.String()
+	_, _ = plaintext.NewWriter(w, true).Write(text) // the visitor may have gone
 }
 
 // statusOf is the HTTP status of an error: by its code, and 422 for a campaign
@@ -450,11 +392,14 @@ func statusOf(err error) int {
 	return control.StatusOf(problem.CodeOf(err))
 }
 
+// failurePage is a page with nothing but why something did not work.
+type failurePage struct{ *shell }
+
 // fail shows an error as a page of its own.
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s := c.shellOf(r, "That did not work")
 	s.Failure = failureOf(err, r.PathValue("campaign"))
-	c.write(w, statusOf(err), "failure", s)
+	c.write(w, statusOf(err), drawFailure(failurePage{s}))
 }
 
 // notFound serves all addresses that no page has.

@@ -131,7 +131,7 @@ func (c *Console) showResults(
 			p.Ways = append(p.Ways, wayOf(remedy, of.Name()))
 		}
 	}
-	c.write(w, status, "results", p)
+	c.write(w, status, drawResults(p))
 }
 
 // lateOf are the fields for what an experiment is still to give, with what was

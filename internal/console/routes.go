@@ -49,7 +49,7 @@ func (c *Console) Fail(w http.ResponseWriter, r *http.Request, err error) {
 func (c *Console) Refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
 	s := c.shellOf(r, "That did not work")
 	s.Failure = failureOf(err, "")
-	c.write(w, status, "failure", s)
+	c.write(w, status, drawFailure(failurePage{s}))
 }
 
 // after begins a page that says why what was asked for before was refused, nil

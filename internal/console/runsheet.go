@@ -155,7 +155,7 @@ func (c *Console) runSheet(w http.ResponseWriter, r *http.Request) {
 	}
 	p.Query = template.URL(typed.query().Encode())
 	p.fill(c.homeOf(r))
-	c.write(w, status, "sheet", p)
+	c.write(w, status, drawSheet(p))
 }
 
 // laidOut names the experiments of a sheet, as its address does.

@@ -309,7 +309,7 @@ func (c *Console) whatIfPage(w http.ResponseWriter, r *http.Request) {
 	if run.Answer != nil {
 		p.fill(run.Answer)
 	}
-	c.write(w, http.StatusOK, "whatif", p)
+	c.write(w, http.StatusOK, drawWhatif(p))
 }
 
 // fill writes what came of a run into the page.

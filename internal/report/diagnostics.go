@@ -311,7 +311,7 @@ type sensitivity struct {
 	Share       string // as a share of its range
 	Effect      string // along the slice through the best composition
 	Reading     string
-	Bar         string // relative relevance, a percentage for the style sheet
+	Bar         template.CSS // relative relevance, a percentage for the style sheet
 }
 
 // sensitivities returns the parameters, the most relevant first: the shorter
@@ -339,7 +339,7 @@ func (h *history) sensitivities() []sensitivity {
 			Share:       format.Significant(p.Share, 2),
 			Reading:     p.Reading,
 			Effect:      mean + " ± " + sd,
-			Bar:         format.Fixed(100*learned[0].Share/p.Share, 1),
+			Bar:         template.CSS(format.Fixed(100*learned[0].Share/p.Share, 1)),
 			Lengthscale: "between categories",
 		}
 		if p.Lengthscale != nil {

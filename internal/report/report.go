@@ -38,14 +38,11 @@
 package report
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
-	"sync"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/plaintext"
@@ -83,18 +80,10 @@ type Input struct {
 	Shown view.Shown
 }
 
-//go:embed report.html
-var source string
+//go:generate go run -C ../pages . ../report report.html
 
 //go:embed style.css
 var style string
-
-// page is parsed once; html/template escapes every text according to its
-// context. A template that does not parse ends the program at its first report, and
-// every test of one with it.
-var page = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("report").Parse(source))
-})
 
 // Write writes the report. A campaign in any state has one. It fails with
 // engine.ErrNoCampaign where the log holds no such campaign, with the error of
@@ -128,13 +117,13 @@ func Write(ctx context.Context, w io.Writer, in Input) error {
 	if in.Folder != "" {
 		data.Backtest = view.Backtest(h.core, in.Registry.Foregone(h.def, in.Folder))
 	}
-	// The page is buffered, so that a template that fails leaves no half report
+	// The page is drawn whole first, so that one that fails leaves no half report
 	// in the file.
-	var b bytes.Buffer
-	if err := page().Execute(&b, data); err != nil {
+	text, err := drawReport(data).Bytes()
+	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	_, err = w.Write(b.Bytes())
+	_, err = w.Write(text)
 	return err
 }
 

@@ -10,7 +10,6 @@
 package page
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -34,15 +33,10 @@ type Input struct {
 	Date    time.Time
 }
 
-//go:embed page.html
-var source string
+//go:generate go run -C ../../pages . ../study/page page.html
 
 //go:embed page.css
 var style string
-
-// page is parsed once; html/template escapes every text according to its
-// context.
-var page = template.Must(template.New("study").Parse(source))
 
 // Write writes the page. On an error nothing has been written to w, unless it
 // is w's own. The page uses no clock and no randomness: equal inputs give equal
@@ -50,18 +44,16 @@ var page = template.Must(template.New("study").Parse(source))
 // half page behind.
 func Write(w io.Writer, in Input) error {
 	w = plaintext.NewWriter(w, true)
-	var b bytes.Buffer
-	if err := page.Execute(&b, in.page()); err != nil {
+	text, err := drawPage(in.page()).Bytes()
+	if err != nil {
 		return fmt.Errorf("the study's page: %w", err)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err = w.Write(text)
 	return err
 }
 
 // pageData is what page.html shows. All texts are finished; the template decides
-// only what to leave out. The names of the fields are the template's: one that
-// is renamed here fails only when a page is written, which the tests of this
-// package do.
+// only what to leave out.
 type pageData struct {
 	Style             template.CSS
 	Name, Description string
