@@ -7568,7 +7568,7 @@ func htmlTableContent(w *bytes.Buffer, dot *tablePage) {
 		markup.Escape(w, g1.Name)
 		w.WriteString(`" autocomplete="off" spellcheck="false"></div>
 <div class="field"><label for="budget">Further experiments <span class="hint">those of the table cost nothing</span></label><input id="budget" name="budget" value="`)
-		w.WriteString(strconv.Itoa(g1.Budget))
+		markup.Escape(w, g1.Budget)
 		w.WriteString(`" inputmode="numeric" autocomplete="off"></div></div>
 `)
 		if dot19 := g1.LeftText(); dot19 != "" {
