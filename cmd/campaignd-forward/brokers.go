@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/IBM/sarama"
@@ -131,11 +130,9 @@ func (natsMarshaler) Marshal(subject string, msg *message.Message) (*nats.Msg, e
 
 // openAMQP returns a publisher to an exchange of AMQP 0-9-1, which confirms
 // each message once it is on disk in every queue that takes it. Where there is
-// no such exchange, one is made that gives every queue all of them; where
-// messages have reached no queue, a queue is made. It learns of an exchange
-// without a queue from the message before, through unbound, which outlives the
-// connection.
-func openAMQP(address, exchange string, unbound *atomic.Bool) (message.Publisher, error) {
+// no such exchange, one is made that gives every queue all of them; where a
+// message has reached no queue, a queue is made.
+func openAMQP(address, exchange string) (message.Publisher, error) {
 	config := watermillamqp.NewDurablePubSubConfig(address, nil)
 	config.Connection.AmqpConfig = &amqp091.Config{
 		Dial:       amqp091.DefaultDial(dialWithin),
@@ -154,11 +151,11 @@ func openAMQP(address, exchange string, unbound *atomic.Bool) (message.Publisher
 	if err != nil {
 		return nil, err
 	}
-	if err = declare(conn.Connection(), exchange, unbound.Load()); err == nil {
+	if err = declare(conn.Connection(), exchange, false); err == nil {
 		var publisher *watermillamqp.Publisher
 		publisher, err = watermillamqp.NewPublisherWithConnection(config, watermill.NopLogger{}, conn)
 		if err == nil {
-			return &amqpPublisher{publisher, conn, returns, unbound}, nil
+			return &amqpPublisher{publisher, conn, returns}, nil
 		}
 	}
 	_ = conn.Close() // the error before it says more
@@ -222,22 +219,25 @@ type amqpPublisher struct {
 	*watermillamqp.Publisher
 	conn    *watermillamqp.ConnectionWrapper
 	returns *returned
-	unbound *atomic.Bool
 }
 
 // Publish implements message.Publisher. A message is returned before it is
-// confirmed.
+// confirmed, and is sent again once there is a queue for it.
 func (p *amqpPublisher) Publish(topic string, messages ...*message.Message) error {
-	if err := p.Publisher.Publish(topic, messages...); err != nil {
-		return err
+	for range 2 {
+		if err := p.Publisher.Publish(topic, messages...); err != nil {
+			return err
+		}
+		select {
+		case <-p.returns.messages:
+		default:
+			return nil
+		}
+		if err := declare(p.conn.Connection(), topic, true); err != nil {
+			return err
+		}
 	}
-	select {
-	case <-p.returns.messages:
-		p.unbound.Store(true)
-		return fmt.Errorf("no queue takes what is sent to the exchange %s", topic)
-	default:
-		return nil
-	}
+	return fmt.Errorf("no queue takes what is sent to the exchange %s", topic)
 }
 
 // Close implements message.Publisher.

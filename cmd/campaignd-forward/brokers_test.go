@@ -198,7 +198,7 @@ func TestInvalidAddresses(t *testing.T) {
 		"http://[::1secret": "invalid address",
 		"ftp://secret/x":    "events cannot be sent to ftp://",
 	} {
-		_, err := open(relay.Target{Address: address}, nil)
+		_, err := open(relay.Target{Address: address})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", address, err)
 		}

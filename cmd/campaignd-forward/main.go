@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
-	"sync/atomic"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/nicholas-fedor/shoutrrr/pkg/util/jsonclient"
@@ -36,14 +35,13 @@ func main() {
 type connection struct {
 	to        relay.Target
 	publisher message.Publisher
-	unbound   atomic.Bool // an exchange of AMQP has no queue
 }
 
 // do does what is asked. A message that its target has taken for good is done.
 func (c *connection) do(r relay.Request) error {
 	switch {
 	case r.Open != nil:
-		publisher, err := open(*r.Open, &c.unbound)
+		publisher, err := open(*r.Open)
 		if err == nil {
 			c.to, c.publisher = *r.Open, publisher
 		}
@@ -59,7 +57,7 @@ func (c *connection) do(r relay.Request) error {
 }
 
 // open opens a publisher to a target.
-func open(to relay.Target, unbound *atomic.Bool) (message.Publisher, error) {
+func open(to relay.Target) (message.Publisher, error) {
 	u, err := url.Parse(to.Address)
 	if err != nil {
 		return nil, errors.New("invalid address")
@@ -70,7 +68,7 @@ func open(to relay.Target, unbound *atomic.Bool) (message.Publisher, error) {
 	case "nats", "tls":
 		return openNATS(u, to.Topic)
 	case "amqp", "amqps":
-		return openAMQP(to.Address, to.Topic, unbound)
+		return openAMQP(to.Address, to.Topic)
 	}
 	return nil, fmt.Errorf("events cannot be sent to %s://", u.Scheme)
 }

@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// Program is the name of the program, and Variable names it where it is elsewhere than beside
-// campaignd or in PATH.
+// Program is the name of the program, and Variable names it where it is neither in the folder of
+// campaignd nor in PATH.
 const (
 	Program  = "campaignd-forward"
 	Variable = "CAMPAIGND_FORWARD"
@@ -105,14 +105,14 @@ func Find() (string, error) {
 		name += ".exe"
 	}
 	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), name)
-		if _, err := os.Stat(beside); err == nil {
-			return beside, nil
+		near := filepath.Join(filepath.Dir(self), name)
+		if _, err := os.Stat(near); err == nil {
+			return near, nil
 		}
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("%s, which sends to brokers and messengers, is neither beside campaignd nor in PATH: "+
+		return "", fmt.Errorf("%s, which sends to brokers and messengers, is neither in the folder of campaignd nor in PATH: "+
 			"install it from the same release, or set %s to its path", Program, Variable)
 	}
 	return path, nil

@@ -96,6 +96,7 @@ func TestAsk(t *testing.T) {
 // Law: where the program is missing, that is said with what to do.
 func TestMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
+	t.Setenv(relay.Variable, "")
 	if _, err := relay.Start(); err == nil || !strings.Contains(err.Error(), "install it from the same release") {
 		t.Errorf("nowhere: %v", err)
 	}
