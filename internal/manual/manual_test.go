@@ -92,7 +92,7 @@ func used(t *testing.T) (words []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`explained "([a-z]+)"`).FindAllStringSubmatch(string(text), -1) {
+		for _, m := range regexp.MustCompile(`manual\.Term "([a-z]+)"`).FindAllStringSubmatch(string(text), -1) {
 			words = append(words, m[1])
 		}
 	}
