@@ -222,7 +222,7 @@ func (f *File) Relays() bool {
 		}
 	}
 	for _, to := range f.Forward {
-		if !strings.HasPrefix(to.To.String(), "http") {
+		if scheme, _, known := strings.Cut(to.To.String(), "://"); known && !overHTTP(scheme) {
 			return true
 		}
 	}
