@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/nicholas-fedor/shoutrrr/pkg/util/jsonclient"
@@ -18,7 +19,8 @@ import (
 )
 
 func main() {
-	signal.Ignore(os.Interrupt) // of the terminal; it ends when campaignd has closed its input
+	// A terminal and systemd send them to campaignd's programs, too; this one ends with its input.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM)
 	jsonclient.DefaultClient = admitting{jsonclient.DefaultClient}
 	var c connection
 	err := relay.Serve(os.Stdin, os.Stdout, c.do)
