@@ -192,10 +192,16 @@ type lifetime struct {
 	all   []happening
 }
 
+// since is how far into the life a time is, to a tenth of a second: how many milliseconds a process
+// waits for one that died in the same moment is left to the scheduler.
+func (l *lifetime) since(at time.Time) time.Duration {
+	return at.Sub(l.began).Truncate(100 * time.Millisecond)
+}
+
 func (l *lifetime) says(h happening, format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h.after, h.text = time.Since(l.began), fmt.Sprintf(format, args...)
+	h.after, h.text = l.since(time.Now()), fmt.Sprintf(format, args...)
 	l.all = append(l.all, h)
 }
 
@@ -274,7 +280,7 @@ func (l *lifetime) status(name string, p *process) {
 		for i, target := range s.Targets {
 			text := fmt.Sprintf("%s: %s#%d waiting=%d", name, s.Person, i, target.Waiting)
 			if target.Error != "" {
-				text += fmt.Sprintf(" error=%q failed=%s again=%s", target.Error, target.Failed.Sub(l.began), target.Again.Sub(l.began))
+				text += fmt.Sprintf(" error=%q failed=%s again=%s", target.Error, l.since(target.Failed), l.since(target.Again))
 			}
 			l.says(happening{}, "%s delivered=%t", text, !target.Delivered.IsZero())
 		}
