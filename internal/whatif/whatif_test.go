@@ -20,7 +20,6 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/study/outcomes"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/whatif"
@@ -333,8 +332,15 @@ func TestTradeoffOfATable(t *testing.T) {
 	if def.Candidates, err = rows.(instruments.Candidates).Candidates(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	runner, err := outcomes.Run(t.Context(), def, rows, nil)
+	log := memlog.New()
+	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:study", time.Unix(0, 0), ""); err != nil {
+		t.Fatal(err)
+	}
+	runner, err := studytest.Runner(t.Context(), log, def, rows)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := runner.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	record, err := view.FoldRecord(t.Context(), builtin.Registry(), runner.Log, def.Name)

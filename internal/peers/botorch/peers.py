@@ -45,7 +45,7 @@ BATCHES = {"BoTorch qLogNEI, four": 4}  # on demand, by --arms
 
 
 class Starts:
-    """The program internal/study/starts, which knows the tasks and measures."""
+    """The program internal/studies/starts, which knows the tasks and measures."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -127,14 +127,14 @@ def main():
     args.add_argument("--out", help="the study's folder (default: as campaignd simulate has it)")
     args.add_argument("--tasks", help="these tasks alone, with commas between them")
     args.add_argument("--arms", default=";".join(ARMS), help="these arms alone, with semicolons between them")
-    args.add_argument("--starts", default="go run ./internal/study/starts", help="the command of the starts")
+    args.add_argument("--starts", default="go -C internal/studies run ./starts", help="the command of the starts")
     args = args.parse_args()
     arms = args.arms.split(";")
     if unknown := [arm for arm in arms if arm not in ARMS + list(BATCHES)]:
         sys.exit(f"peers.py: there is no arm {unknown[0]!r}; choose from {'; '.join(ARMS + list(BATCHES))}")
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    starts = Starts(args.starts.split() + [args.study, args.size, args.seeds])
+    starts = Starts(args.starts.split() + [os.path.abspath(args.study), args.size, args.seeds])
     folder = args.out or args.study.removesuffix(".yaml") + ("" if args.size == "-" else "." + args.size) + ".study"
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "peers.jsonl")

@@ -504,7 +504,7 @@ def summary(lines):
 
 
 def half_near_the_front(n, m):
-    """The points of BenchmarkTradeoff in internal/study/outcomes."""
+    """The points of BenchmarkTradeoff in internal/studies/outcomes."""
     points = []
     for i in range(n):
         x = [math.modf((i + 1) * math.sqrt(prime))[0] for prime in (2, 3, 5, 7, 11, 13)]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """BoTorch on the published tables with several quantities, whose rows are the only compositions.
 
-    go run ./internal/study/outcomes/fronts -problems -seeds 10 examples/studies/fronts/*.yaml |
+    go -C internal/studies run ./outcomes/fronts -problems -seeds 10 $PWD/examples/studies/fronts/*.yaml |
         OMP_NUM_THREADS=1 nice -n 19 python -W ignore internal/peers/outcomes/tables.py
 
 Appends a line for each campaign to tables.jsonl in this folder: which rows were measured, in order; interrupted, it goes

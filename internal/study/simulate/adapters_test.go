@@ -44,7 +44,7 @@ func storeTask(t *testing.T) (*Task, definition.Campaign) {
 func TestSurrogateIsAnInstrument(t *testing.T) {
 	task, def := storeTask(t)
 	instrumenttest.Run(t, instrumenttest.Env{
-		Open:       func(context.Context) (instruments.Instrument, error) { return task.instrument(def) },
+		Open:       func(context.Context) (instruments.Instrument, error) { return task.Instrument(def) },
 		Definition: def,
 		Points: []definition.Point{{"x1": definition.Number(1), "x2": definition.Number(2)},
 			{"x1": definition.Number(3), "x2": definition.Number(4)}},

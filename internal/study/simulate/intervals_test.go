@@ -11,8 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/space"
@@ -206,17 +208,26 @@ func TestIntervalsHold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			start := &Start{Task: task, Definition: def, study: s}
 			var filling, campaign []result
 			for i, p := range points {
-				said, err := start.Measure(t.Context(), p, i+1)
+				instrument, err := task.Instrument(def)
 				if err != nil {
 					t.Fatal(err)
 				}
-				filling = append(filling, result{p, *said.Measured})
+				id := events.ExperimentID(i + 1)
+				cmd := instruments.Command{ID: id, Campaign: def.Name, Experiment: id, Parameters: p, Replicate: 1}
+				if err := instrument.Start(t.Context(), cmd); err != nil {
+					t.Fatal(err)
+				}
+				outcome, err := instrument.Await(t.Context(), cmd)
+				if err != nil {
+					t.Fatal(err)
+				}
+				value, _ := computed.Value(&def, outcome.Measurement)
+				filling = append(filling, result{p, value.Value})
 			}
 			if whole != "" {
-				r, _, err := s.run(t.Context(), task, def, events.Build{})
+				r, _, err := s.RunCampaign(t.Context(), task, def, events.Build{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -155,7 +155,7 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // arm, and no one could tell which campaign it was.
 func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Result, error) {
 	t := s.Tasks[u.Task]
-	r, seconds, err := s.run(ctx, t, u.Definition, build)
+	r, seconds, err := s.RunCampaign(ctx, t, u.Definition, build)
 	if err != nil {
 		return nil, err
 	}
@@ -180,14 +180,14 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 	}, nil
 }
 
-// run runs a campaign on a task to its end, and returns its runner and how long
+// RunCampaign runs a campaign on a task to its end, and returns its runner and how long
 // each request took.
 //
 // It is the same engine and loop as for a real campaign, with three things in
 // place of the world: a clock that does not follow the machine's, an instrument
 // that is paced, so that results come one at a time, and experts who are
 // simulated.
-func (s *Study) run(
+func (s *Study) RunCampaign(
 	ctx context.Context, t *Task, def definition.Campaign, build events.Build,
 ) (*drive.Runner, []float64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -202,7 +202,7 @@ func (s *Study) run(
 		Eager:    true,
 	}
 	if def.Measures() { // else nothing is measured
-		instrument, err := t.instrument(def)
+		instrument, err := t.Instrument(def)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -25,36 +25,19 @@ experts:
   expert: [{simulated: {accuracy: 2}}]
 `
 
-// Law: every arm begins where the start says, with the same noise, and whoever repeats an arm's
-// experiments by a start has its results: their regret along the campaign is that of the arm.
-func TestPeersStartAlike(t *testing.T) {
+// Law: results that another program gives from the starts of a study are compared as those of an arm: the same results have
+// the same regret. Those from anywhere else are not.
+func TestPeersAreCompared(t *testing.T) {
 	s, folder := newStudy(t, noisy, simulate.Environment{}), t.TempDir()
 	runAll(t, s, folder, 2)
 	ran := s.Summarize(open(t, folder))
 
 	var peers []byte
 	for _, start := range s.Starts() {
-		initial, err := start.Initial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, task := range ran.Tasks {
 			for _, a := range task.Arms {
 				for _, r := range a.Results {
-					if task.Task.Name != start.Task.Name || r.Seed != start.Definition.Seed {
-						continue
-					}
-					for i, said := range initial {
-						if step := r.Trajectory[i]; *said.Measured != *step.Measured || said.True != step.True {
-							t.Errorf("%s, %s, seed %d: experiment %d measured %v, the start %v",
-								task.Task.Name, a.Arm.Name, r.Seed, i+1, *step.Measured, *said.Measured)
-						}
-						again, err := start.Measure(t.Context(), said.Point, i+1)
-						if err != nil || *again.Measured != *said.Measured || again.Regret != said.Regret {
-							t.Errorf("measured again: %+v (%v), was %+v", again, err, said)
-						}
-					}
-					if a.Arm.Name != "cobol/expert" {
+					if task.Task.Name != start.Task.Name || r.Seed != start.Definition.Seed || a.Arm.Name != "cobol/expert" {
 						continue
 					}
 					peer := *r

@@ -148,7 +148,7 @@ func (t *Task) standIn(past map[string][]answer, noises map[string]noise) {
 	if t.Kind == Function {
 		identity = "simulation"
 	}
-	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) {
+	t.Instrument = func(def definition.Campaign) (instruments.Instrument, error) {
 		sp, err := space.New(def)
 		return &surrogate{
 			def:      def,

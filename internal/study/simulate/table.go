@@ -85,7 +85,7 @@ func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Sett
 	}
 	t.About = fmt.Sprintf("The %d rows of %s answer, and nothing else can be measured. %s",
 		count, filepath.Base(cfg.File), t.Truth.words("the best row"))
-	t.instrument = func(def definition.Campaign) (instruments.Instrument,
+	t.Instrument = func(def definition.Campaign) (instruments.Instrument,
 		error) {
 		return table.New(cfg, def, "")
 	}

@@ -45,12 +45,14 @@ type Task struct {
 	// Doubt says why these results cannot be relied on; empty where they can.
 	Doubt string
 	Truth Truth
+	// Instrument opens what answers in a campaign on the task, with the noise that
+	// the campaign's seed gives it.
+	Instrument func(definition.Campaign) (instruments.Instrument, error)
 
 	source     *studyfile.Task
 	given      *yamltree.Node     // sections of a campaign file
 	candidates []definition.Point // nil: those of the definition
 	digest     string             // of what the answers come from
-	instrument func(definition.Campaign) (instruments.Instrument, error)
 	reviewers  func(definition.Campaign) (map[string]humans.Reviewer, error)
 }
 
@@ -246,7 +248,7 @@ func (t *Task) knownFunction(task tasks.Task) {
 	}
 	t.digest = "function " + task.Name
 	t.reviewers = study.Reviewers
-	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) {
+	t.Instrument = func(def definition.Campaign) (instruments.Instrument, error) {
 		return simulated.Driver.Open(context.Background(), def, instruments.Environment{})
 	}
 }

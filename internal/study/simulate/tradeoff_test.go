@@ -95,7 +95,7 @@ func TestFrontOfATable(t *testing.T) {
 		t.Fatalf("the greatest hypervolume is %+v, want %g, for certain", front, greatest)
 	}
 	for _, u := range s.Units {
-		r, _, err := s.run(t.Context(), s.Tasks[0], u.Definition, events.Build{})
+		r, _, err := s.RunCampaign(t.Context(), s.Tasks[0], u.Definition, events.Build{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ base: {initial: {experiments: 2}}
 		if truth.Best != c.best || truth.Worst != c.worst {
 			t.Errorf("%s: from %g to %g, want from %g to %g", c.objective, truth.Worst, truth.Best, c.worst, c.best)
 		}
-		hot, regret, err := truth.at(definition.Point{"x": definition.Number(5)})
+		hot, regret, err := truth.At(definition.Point{"x": definition.Number(5)})
 		if err != nil || hot != c.of(8, 1) || regret != c.best-c.worst {
 			t.Errorf("%s: what is too hot has %g and a regret of %g, %v", c.objective, hot, regret, err)
 		}

@@ -186,7 +186,7 @@ func (f *follower) recommend(ctx context.Context) error {
 	}
 	regret := math.NaN()
 	for i, p := range points {
-		_, each, err := f.truth.at(p)
+		_, each, err := f.truth.At(p)
 		if err != nil {
 			return err
 		}
@@ -327,7 +327,7 @@ func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 			step.Measured = &measured.Value
 			step.Source = source(x.Measurement.Identity)
 		}
-		value, regret, err := f.truth.at(point)
+		value, regret, err := f.truth.At(point)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -99,9 +99,9 @@ func (t Truth) counts(p definition.Point) (value float64, ok bool, err error) {
 	return value, ok, err
 }
 
-// at returns the value and the regret of a composition that is measured. One
+// At returns the value and the regret of a composition that is measured. One
 // that does not count has the regret of the worst.
-func (t Truth) at(p definition.Point) (value, regret float64, err error) {
+func (t Truth) At(p definition.Point) (value, regret float64, err error) {
 	value, ok, err := t.counts(p)
 	if math.IsNaN(value) {
 		value = t.Worst

@@ -32,7 +32,7 @@ instrument: {simulated: {task: electrolyte, noise: 0.14, noises: {viscosity: 0.0
 
 // TestEstimates measures what estimates of single quantities bring, as docs/results.md has it:
 //
-//	CAMPAIGND_STUDIES=estimates go test ./internal/study/outcomes -run Estimates -v -timeout 1h
+//	CAMPAIGND_STUDIES=estimates go -C internal/studies test ./outcomes -run Estimates -v -timeout 1h
 func TestEstimates(t *testing.T) {
 	seeds, experiments := 1, 6
 	if os.Getenv("CAMPAIGND_STUDIES") == "estimates" {

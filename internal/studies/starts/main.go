@@ -4,7 +4,7 @@
 // its initial design, and after an empty line measures what it is asked for on
 // standard input, a line for a line:
 //
-//	go run ./internal/study/starts examples/studies/worth-asking.yaml full 50001-50060
+//	go -C internal/studies run ./starts $PWD/examples/studies/worth-asking.yaml full 50001-50060
 //
 //	> {"start": "…", "point": {"x1": 0.25, …}, "experiment": 4}
 //	< {"measured": 1.5, "true": 1.4, "regret": 0.4}
@@ -21,17 +21,31 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 )
 
 // line is a campaign that another program may go on with.
 type line struct {
-	Start   string          `json:"start"`
-	Task    string          `json:"task"`
-	Seed    uint64          `json:"seed"`
-	Initial []simulate.Said `json:"initial"`
+	Start   string `json:"start"`
+	Task    string `json:"task"`
+	Seed    uint64 `json:"seed"`
+	Initial []said `json:"initial"`
+}
+
+// said is a composition and what the task answers there.
+type said struct {
+	Point definition.Point `json:"point,omitempty"`
+	// Measured is the result, noise included; nil where the experiment failed.
+	Measured *float64 `json:"measured"`
+	// True is the noiseless value, Regret how much worse it is than the
+	// optimum. A peer must not see them; they are for the comparison afterwards.
+	True   float64 `json:"true"`
+	Regret float64 `json:"regret"`
 }
 
 // main prints the first error and ends; there is no other exit status.
@@ -77,12 +91,12 @@ func run(ctx context.Context, args []string) error {
 	// order, and with several in turn.
 	starts := map[string]*simulate.Start{}
 	for _, start := range study.Starts() {
-		initial, err := start.Initial(ctx)
+		first, err := initial(ctx, study, start)
 		if err != nil {
 			return err
 		}
 		starts[start.Key] = start
-		l := line{Start: start.Key, Task: start.Task.Name, Seed: start.Definition.Seed, Initial: initial}
+		l := line{Start: start.Key, Task: start.Task.Name, Seed: start.Definition.Seed, Initial: first}
 		if err := say.Encode(l); err != nil {
 			return err
 		}
@@ -106,15 +120,79 @@ func run(ctx context.Context, args []string) error {
 		if start == nil {
 			return fmt.Errorf("there is no start %q", ask.Start)
 		}
-		said, err := start.Measure(ctx, ask.Point, ask.Experiment)
+		answer, err := measure(ctx, start, ask.Point, ask.Experiment)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(say.Encode(said), out.Flush()); err != nil {
+		if err := errors.Join(say.Encode(answer), out.Flush()); err != nil {
 			return err
 		}
 	}
 	return asked.Err()
+}
+
+// initial runs the initial design of a start, and returns what was measured. The
+// campaign is cut off by its budget, right where the policy would begin to choose.
+func initial(ctx context.Context, study *simulate.Study, s *simulate.Start) ([]said, error) {
+	def := s.Definition
+	def.Budget.Experiments, _ = simulate.Extent(def)
+	r, _, err := study.RunCampaign(ctx, s.Task, def, events.Build{})
+	if err != nil {
+		return nil, err
+	}
+	var all []said
+	state := r.Core().State()
+	for i := range state.Experiments {
+		x := &state.Experiments[i]
+		answer, err := known(s, x.Parameters)
+		if err != nil {
+			return nil, err
+		}
+		if measured, ok := state.Value(x); ok {
+			answer.Measured = &measured.Value
+		}
+		all = append(all, answer)
+	}
+	return all, nil
+}
+
+// measure returns what the n-th experiment of a start's campaign, counting from 1,
+// measures at p. The number decides the noise, so a peer has to count its
+// experiments behind the initial ones.
+func measure(ctx context.Context, s *simulate.Start, p definition.Point, n int) (said, error) {
+	answer, err := known(s, p)
+	if err != nil {
+		return answer, err
+	}
+	instrument, err := s.Task.Instrument(s.Definition)
+	if err != nil {
+		return answer, err
+	}
+	id := events.ExperimentID(n)
+	cmd := instruments.Command{
+		ID: fmt.Sprintf("%s/peer/%s", s.Definition.Name, id), Campaign: s.Definition.Name,
+		Experiment: id, Parameters: p, Replicate: 1,
+	}
+	if err := instrument.Start(ctx, cmd); err != nil {
+		return answer, err
+	}
+	outcome, err := instrument.Await(ctx, cmd)
+	if err != nil {
+		return answer, err
+	}
+	if m := outcome.Measurement; m != nil {
+		if value, ok := computed.Value(&s.Definition, m); ok {
+			answer.Measured = &value.Value
+		}
+	}
+	return answer, nil
+}
+
+// known is what is true of a composition.
+func known(s *simulate.Start, p definition.Point) (answer said, err error) {
+	answer.Point = p
+	answer.True, answer.Regret, err = s.Task.Truth.At(p)
+	return answer, err
 }
 
 // task says what a task is. It has what a foreign optimizer needs to set itself

@@ -1,7 +1,7 @@
 // Command fidelity compares campaigns that may measure cheaply with campaigns that measure
 // at the target alone, by the simple regret at the target for what has been spent:
 //
-//	GOMAXPROCS=1 go run ./internal/study/fidelity -seeds 12 -base 1 branin-fidelity hartmann6-fidelity
+//	GOMAXPROCS=1 go -C internal/studies run ./fidelity -seeds 12 -base 1 branin-fidelity hartmann6-fidelity
 //
 // An experiment at the fidelity s, from 0 to 1, costs base + s. Both arms seek by lognei,
 // with the same budget of cost, and begin with as many experiments. Numbers are the

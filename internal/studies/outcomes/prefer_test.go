@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/study/outcomes"
+	"github.com/campaignd/campaignd/internal/studies/outcomes"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/bope"
 	"github.com/campaignd/campaignd/policies/next"
@@ -15,7 +15,7 @@ import (
 
 // TestPreference measures the regret of utility that docs/results.md has:
 //
-//	CAMPAIGND_STUDIES=preference go test ./internal/study/outcomes -run Preference -v
+//	CAMPAIGND_STUDIES=preference go -C internal/studies test ./outcomes -run Preference -v
 func TestPreference(t *testing.T) {
 	seeds := 1
 	if os.Getenv("CAMPAIGND_STUDIES") == "preference" {

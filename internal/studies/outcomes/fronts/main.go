@@ -2,7 +2,7 @@
 // rows are the only compositions and answer, and says which part of the greatest
 // hypervolume each arm has found:
 //
-//	go run ./internal/study/outcomes/fronts -seeds 10 examples/studies/fronts/*.yaml
+//	go -C internal/studies run ./outcomes/fronts -seeds 10 $PWD/examples/studies/fronts/*.yaml
 //
 // The arms are lognehvi, sobol and random, and what others have recorded
 // (internal/peers/outcomes/tables.py), from the same initial rows, drawn at random;
@@ -29,7 +29,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/num/pareto"
-	"github.com/campaignd/campaignd/internal/study/outcomes"
+	"github.com/campaignd/campaignd/internal/studies/outcomes"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/space"
@@ -58,7 +58,7 @@ func main() {
 func run(ctx context.Context) error {
 	seeds := flag.Int("seeds", 10, "seeds of each table, from 1")
 	problems := flag.Bool("problems", false, "print the tables as JSON, and end")
-	peers := flag.String("peers", filepath.Join("internal", "peers", "outcomes", "tables.jsonl"), "what others have recorded")
+	peers := flag.String("peers", filepath.Join("..", "peers", "outcomes", "tables.jsonl"), "what others have recorded")
 	flag.Parse()
 	others, err := read(*peers)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Command ours runs campaigns of this program on the benchmark with several
 // outcomes, from the starts that others had, and compares them with theirs:
 //
-//	GOMAXPROCS=1 go run ./internal/study/outcomes/ours -seeds 6 branin-currin dtlz2-2
+//	GOMAXPROCS=1 go -C internal/studies run ./outcomes/ours -seeds 6 branin-currin dtlz2-2
 //
 // It prints a line for each campaign, and at the end the paired differences from
 // each other arm over the seeds that both have. -write appends the campaigns to a
@@ -18,7 +18,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/campaignd/campaignd/internal/study/outcomes"
+	"github.com/campaignd/campaignd/internal/studies/outcomes"
 )
 
 func main() {
@@ -30,7 +30,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	seeds := flag.Int("seeds", 6, "seeds of each task, from 1")
-	folder := flag.String("peers", filepath.Join("internal", "peers", "outcomes"), "where starts and the others' campaigns are")
+	folder := flag.String("peers", filepath.Join("..", "peers", "outcomes"), "where starts and the others' campaigns are")
 	write := flag.String("write", "", "a file to append the campaigns to")
 	flag.Parse()
 	starts, err := read(filepath.Join(*folder, "starts.jsonl"), outcomes.ReadStarts)
