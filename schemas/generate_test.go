@@ -41,7 +41,7 @@ func TestCurrent(t *testing.T) {
 			t.Errorf("%s is not what package events says: run go generate ./schemas", name)
 		}
 	}
-	for _, name := range Names() {
+	for _, name := range names() {
 		if want[name] == nil && !isOlderVersion(name) {
 			t.Errorf("%s belongs to no kind of event: remove it", name)
 		}

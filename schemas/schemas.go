@@ -24,7 +24,6 @@ package schemas
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 
 	"github.com/campaignd/campaignd/events"
 )
@@ -61,20 +60,7 @@ func EventFile(kind events.Kind, version int) string {
 	return fmt.Sprintf("%s.v%d.json", kind, version)
 }
 
-// Names returns the names of all schema files, sorted.
-func Names() []string {
-	entries, err := fs.ReadDir(files, ".")
-	if err != nil {
-		panic(err) // the files are part of the program
-	}
-	names := make([]string, len(entries))
-	for i, entry := range entries {
-		names[i] = entry.Name()
-	}
-	return names
-}
-
-// File returns the schema in a file of Names.
+// File returns the schema in a file: "view.json".
 func File(name string) (schema []byte, ok bool) {
 	schema, err := files.ReadFile(name)
 	return schema, err == nil

@@ -35,28 +35,15 @@ const (
 	mostBytes  = 1 << 20
 )
 
-// Copy copies all events of from, and all its values, to a store that is empty or
-// holds the first events of from, as one that an interrupted copy has left. What
-// is appended to from meanwhile is copied too.
+// copySound copies all events of a sound store, and all its values, to a store that
+// is empty or holds the first events of from, as one that an interrupted copy has
+// left. What is appended to from meanwhile is copied too.
 //
-// It fails with [events.ErrDamaged] where from is not sound, before anything is
-// written, and with [ErrDiffers] unless the root hashes are the same at the end.
-// What has been copied until an error stays, and the next copy goes on from it.
+// It fails with [ErrDiffers] unless the root hashes are the same at the end. What
+// has been copied until an error stays, and the next copy goes on from it.
 //
 // Offsets of consumers are not copied: a consumer of the copy begins anew, and is
 // given events again.
-func Copy(ctx context.Context, from, to events.Store) (Report, error) {
-	var report Report
-	err := sound(ctx, from)
-	if err == nil {
-		report, err = copySound(ctx, from, to)
-	}
-	if err != nil {
-		return report, fmt.Errorf("transfer: %w", err)
-	}
-	return report, nil
-}
-
 func copySound(ctx context.Context, from, to events.Store) (r Report, err error) {
 	head, err := to.Head(ctx)
 	if err != nil {

@@ -134,7 +134,7 @@ func TestGolden(t *testing.T) {
 		done(t, err)
 		kinds[taken.Kind] = string(taken.Data)
 	}
-	for _, info := range Kinds() {
+	for _, info := range vocabulary.Kinds() {
 		file := filepath.Join("testdata", "golden", fmt.Sprintf("%s.v%d.json", info.Kind, info.Version))
 		if _, err := os.Stat(file); err != nil && *rewrite {
 			done(t, os.WriteFile(file, []byte(kinds[info.Kind]+"\n"), 0o644))
@@ -146,8 +146,8 @@ func TestGolden(t *testing.T) {
 			t.Errorf("%s: written again it is\n%s\nand was\n%s", file, again, text)
 		}
 	}
-	if files := must(filepath.Glob(filepath.Join("testdata", "golden", "*")))(t); len(files) != len(Kinds()) {
-		t.Errorf("there are %d files of %d kinds: none is ever removed", len(files), len(Kinds()))
+	if files := must(filepath.Glob(filepath.Join("testdata", "golden", "*")))(t); len(files) != len(vocabulary.Kinds()) {
+		t.Errorf("there are %d files of %d kinds: none is ever removed", len(files), len(vocabulary.Kinds()))
 	}
 }
 

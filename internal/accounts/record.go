@@ -103,9 +103,6 @@ var vocabulary = func() *events.Vocabulary {
 	return events.NewVocabulary(rows...)
 }()
 
-// Kinds returns the kinds of event that the accounts record, in a fixed order.
-func Kinds() []events.KindInfo { return vocabulary.Kinds() }
-
 // unknownActor is the actor of what was done by it is not known whom. An event
 // must have an actor; an entry then shows none. No account may have the name.
 const unknownActor = "unknown"

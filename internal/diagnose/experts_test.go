@@ -46,10 +46,10 @@ func reviewed(t *testing.T, n int) *bench {
 	q := 0
 	for i, e := range b.def.Experts {
 		for _, p := range points {
-			reject, err := tasks.RejectProbability(task, p, accuracies[i])
+			rank, err := task.Rank(p)
 			b.check(err)
 			label := events.LabelAccept
-			if rng.Float64() < reject {
+			if rng.Float64() < 1/(1+math.Exp(-accuracies[i]*rank)) {
 				label = events.LabelReject
 			}
 			q++

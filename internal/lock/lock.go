@@ -140,20 +140,6 @@ func (e *LostError) Unwrap() error { return e.Err }
 // whom.
 var errHeld = errors.New("locked")
 
-// Take takes h.Device, or returns a [HeldError]; on a system without such locks
-// an error that wraps [errors.ErrUnsupported].
-func Take(dir string, h Holder) (*Lease, error) {
-	l, err := Enter(dir, h)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.Try(); err != nil {
-		l.Release()
-		return nil, err
-	}
-	return l, nil
-}
-
 // Enter takes a place among those who wait for h.Device: see [Lease.Try]. The
 // errors are those of the system, with a remedy.
 func Enter(dir string, h Holder) (*Lease, error) { return enter(dir, h.Device, h) }

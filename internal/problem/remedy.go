@@ -91,15 +91,6 @@ const (
 	Complete Action = "complete"
 )
 
-// Actions returns every action there is.
-func Actions() []Action {
-	return []Action{
-		Start, Run, Suggest, Resume, Resolve, Cancel, Correct, Answer, CorrectAnswer, Tell, Note, Amend, Allow,
-		Export, TakeOver, Review, Explain, Diagnose, Trail, LogIn, Confirm, AddAccount,
-		ChangeAccount, Grant, SetPassword, Unlock, Enable, Disable, Complete,
-	}
-}
-
 // Parts of a request, named as in its JSON.
 const (
 	WayReason  = "reason"  // why
@@ -114,11 +105,3 @@ const (
 	WayEndProgram = "end_program" // end the instrument's program
 	WayPower      = "power"       // the device was without power
 )
-
-// Ways returns the parts of requests that remedies name.
-func Ways() []string {
-	return []string{
-		WayReason, WayValue, WayActual, WayPoint, WayExclude, WayInclude, WayFurther, WayAnyway,
-		WayEndProgram, WayPower,
-	}
-}

@@ -181,18 +181,6 @@ func coordinates(
 	return x, nil
 }
 
-// RejectProbability is the synthetic expert of Xu et al. 2024, Example 2.2: the
-// probability S(aρ) of rejecting p, where S is the logistic function, ρ is
-// [Task.Rank] and a is the expert's accuracy (2 expert, 1 good, 0 guesses, −2
-// adversary). The error is that of [Task.Value].
-func RejectProbability(t Task, p definition.Point, a float64) (float64, error) {
-	rank, err := t.Rank(p)
-	if err != nil {
-		return math.NaN(), err
-	}
-	return 1 / (1 + math.Exp(-a*rank)), nil
-}
-
 // Names returns the names of all tasks, sorted.
 func Names() []string {
 	names := make([]string, 0, len(all))

@@ -164,13 +164,14 @@ func TestPinpoint(t *testing.T) {
 	left := func(p definition.Point) bool { x, _ := p["x1"].Float(); return x < 2.5 }
 	var inside, whole float64
 	for _, p := range uniform("branin")(100_000, 7) {
-		reject, err := tasks.RejectProbability(k, p, accuracy)
+		rank, err := k.Rank(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole += 1 - reject
+		accept := 1 - logistic(accuracy*rank)
+		whole += accept
 		if left(p) {
-			inside += 1 - reject
+			inside += accept
 		}
 	}
 	r := reviewer(t, "branin", 1, simulated.Settings{Accuracy: ptr(accuracy), UnsureRate: 0.25})

@@ -73,12 +73,12 @@ func TestEstimates(t *testing.T) {
 					}
 				}
 			}
-			want, err := tasks.RejectProbability(k, p, a)
+			rank, err := k.Rank(p)
 			if err != nil {
 				t.Fatal(err)
 			}
 			within(t, "unsure", unsure, 100*rounds, 0.25)
-			within(t, "worse", worse, 100*rounds-unsure, want)
+			within(t, "worse", worse, 100*rounds-unsure, logistic(a*rank))
 		}
 	}
 	random := uniform("branin")(100, 7)

@@ -86,13 +86,13 @@ func TestLabeler(t *testing.T) {
 					t.Errorf("a = %v at %v: %s %.3f, want %.3f ± %.3f", a, p, what, got, want, sd)
 				}
 			}
-			want, err := tasks.RejectProbability(k, p, a)
+			rank, err := k.Rank(p)
 			if err != nil {
 				t.Fatal(err)
 			}
 			sure := n - counts["unsure"]
 			within("unsure", float64(counts["unsure"])/n, 0.25, n)
-			within("rejected", float64(counts["reject"])/float64(sure), want, sure)
+			within("rejected", float64(counts["reject"])/float64(sure), logistic(a*rank), sure)
 		}
 	}
 }

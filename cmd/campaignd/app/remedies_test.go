@@ -1,13 +1,31 @@
 package app
 
 import (
+	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/problem"
 )
+
+// declared returns the values of the constants of remedies that are declared so.
+func declared(t *testing.T, so string) (values []string) {
+	t.Helper()
+	source, err := os.ReadFile("../../../internal/problem/remedy.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, match := range regexp.MustCompile(`(?m)^\t`+so+` = "(\w+)"`).FindAllSubmatch(source, -1) {
+		values = append(values, string(match[1]))
+	}
+	if len(values) == 0 {
+		t.Fatalf("no constant is declared by %s", so)
+	}
+	return values
+}
 
 // Law: every action is a command of ours, with the store that the person named, as a
 // shell takes it, and flags that the command has.
@@ -81,7 +99,8 @@ func TestRemediesAreCommands(t *testing.T) {
 		},
 	}
 	root := newRoot(&app{registry: Builtin()})
-	for _, action := range problem.Actions() {
+	for _, name := range declared(t, `\w+\s+Action`) {
+		action := problem.Action(name)
 		w := want[action]
 		w.remedy.Action = action
 		how := about.how(w.remedy)
@@ -105,7 +124,7 @@ func TestRemediesAreCommands(t *testing.T) {
 			}
 		}
 	}
-	for _, way := range problem.Ways() {
+	for _, way := range declared(t, `Way\w+\s*`) {
 		if parts[way] == "" {
 			t.Errorf("nobody knows how to type %q", way)
 		}
