@@ -1,5 +1,6 @@
-// Package humantest is the suite that every reviewer passes: in the terminal,
-// in a browser, or simulated. [Run] runs it in a Go test, [Examine] anywhere.
+// Package humantest is the suite that every reviewer passes who is given answers:
+// in the terminal, by a program, or simulated. That of the browser only waits.
+// [Run] runs it in a Go test, [Examine] anywhere.
 //
 // A reviewer with a person behind it needs one for the suite too: [Env.Person]
 // is a program that sees what is shown and answers. Without it the reviewer
