@@ -34,10 +34,9 @@
 // # Files
 //
 // console.go lists the routes, routes.go those that are there where people have
-// accounts: login.go, passkey.go, account.go, people.go and auditlog.go. mux.go
-// keeps the list for a test. render.go writes pages and failures, request.go
-// gives forms their identifiers, visitor.go is what the pages need to know of
-// the visitor.
+// accounts: login.go, passkey.go, account.go, people.go and auditlog.go. render.go
+// writes pages and failures, request.go gives forms their identifiers, visitor.go
+// is what the pages need to know of the visitor.
 //
 // queue.go is the list of questions, outcome.go what came of those that were
 // answered, question.go the review page, with candidate.go, shares.go and
@@ -124,7 +123,6 @@ type Console struct {
 	whatIf  *whatif.Runs
 	cancel  context.CancelFunc
 	ctx     context.Context // ends with Close
-	mux     Mux
 }
 
 // New returns the pages of a lab, which must be open. Answers that an earlier
@@ -159,77 +157,84 @@ func (c *Console) Close() {
 	c.hub.wait()
 }
 
-// Patterns returns what the pages are registered under, once there is a
-// Handler.
-func (c *Console) Patterns() []string { return c.mux.Patterns() }
-
-// Handler returns the pages, to be mounted at /. It is called once. Every page
-// of a campaign asks for its own permission ([Console.find]): there is no table
-// here as for the API's operations, so that a test holds each pattern against
-// the rights instead (see [Mux]).
+// Handler returns the pages, to be mounted at /.
 func (c *Console) Handler() http.Handler {
-	mux := &c.mux
-	mux.Handle("GET /static/", staticFiles())
-	mux.HandleFunc("GET /live", c.live)
-	mux.HandleFunc("GET /{$}", c.first)
-	mux.HandleFunc("GET /campaigns", c.campaigns)
-	mux.HandleFunc("GET /begin", c.beginning)
-	mux.HandleFunc("POST /begin", c.beginExample)
-	mux.HandleFunc("GET /docs", c.docs)
-	mux.HandleFunc("GET /docs/{page}", c.docsOf)
-	mux.HandleFunc("GET /begin/table", c.table)
-	mux.HandleFunc("POST /begin/table", c.looked)
-	mux.HandleFunc("GET /compare", c.compare)
-	mux.HandleFunc("GET /compare/data", c.compareData)
-	mux.HandleFunc("GET /new", c.newCampaign)
-	mux.HandleFunc("POST /new", c.begin)
-	mux.HandleFunc("POST /validate", c.validate)
-	mux.HandleFunc("POST /edit", c.edit)
-	mux.HandleFunc("GET /new/schema.json", c.schemaFile)
-
-	mux.HandleFunc("GET /questions", c.queue)
-	mux.HandleFunc("GET /questions/{campaign}/{question}", c.question)
-	mux.HandleFunc("POST /questions/{campaign}/{question}", c.answer)
-	mux.HandleFunc("POST /questions/{campaign}/{question}/undo", c.undo)
-	mux.HandleFunc("POST /questions/{campaign}/{question}/send", c.sendNow)
-	mux.HandleFunc("POST /questions/{campaign}/{question}/dismiss", c.dismiss)
-	mux.HandleFunc("GET /questions/{campaign}/{question}/feasible", c.feasible)
-
-	for path, show := range map[string]http.HandlerFunc{
-		"":                          c.campaign,
-		"/log":                      c.log,
-		"/charts":                   c.charts,
-		"/results":                  c.results,
-		"/bring":                    c.bring,
-		"/sheet":                    c.runSheet,
-		"/sheet.csv":                c.sheetTable,
-		"/batch":                    c.batch,
-		"/region":                   c.region,
-		"/definition":               c.definition,
-		"/export.csv":               c.exportTable,
-		"/export.jsonl":             c.exportLog,
-		"/decisions/{decision}":     c.decision,
-		"/proofs/{event}":           c.proof,
-		"/whatif/{run}":             c.whatIfPage,
-		"/experiments/{experiment}": c.experiment,
-		"/files":                    c.files,
-		"/files/{file}":             c.file,
-	} {
-		mux.HandleFunc("GET /campaigns/{campaign}"+path, show)
+	mux := http.NewServeMux()
+	for _, page := range c.Pages() {
+		mux.HandleFunc(page.Pattern, page.Handle)
 	}
-	mux.HandleFunc("POST /campaigns/{campaign}/bring", c.brought)
-	mux.HandleFunc("POST /campaigns/{campaign}/filing", c.fileCampaign)
-	mux.HandleFunc("POST /campaigns/{campaign}/batch", c.recordBatch)
-	mux.HandleFunc("POST /campaigns/{campaign}/batch/check", c.checkBatch)
-	mux.HandleFunc("POST /campaigns/{campaign}/region", c.excludeRegion)
-	mux.HandleFunc("POST /campaigns/{campaign}/decisions/{decision}/whatif", c.askWhatIf)
-	mux.HandleFunc("POST /campaigns/{campaign}/whatif/{run}/cancel", c.cancelWhatIf)
-	for _, a := range c.actions() {
-		mux.HandleFunc("POST /campaigns/{campaign}/"+a.path, c.act(a))
-	}
-	mux.HandleFunc("/", c.notFound)
 	// Forms carry no token against forgery: the browser says where a request
 	// comes from (Sec-Fetch-Site, Origin), and a form of another site is
 	// refused here.
 	return http.NewCrossOriginProtection().Handler(mux)
+}
+
+// Pages returns the routes of all pages but those of accounts. Every page of a
+// campaign asks for its own permission ([Console.find]): there is no table of
+// permissions as for the API's operations, so that a test holds each pattern
+// against the rights instead.
+func (c *Console) Pages() []Route {
+	pages := []Route{
+		{"GET /static/", staticFiles().ServeHTTP},
+		{"GET /live", c.live},
+		{"GET /{$}", c.first},
+		{"GET /campaigns", c.campaigns},
+		{"GET /begin", c.beginning},
+		{"POST /begin", c.beginExample},
+		{"GET /docs", c.docs},
+		{"GET /docs/{page}", c.docsOf},
+		{"GET /begin/table", c.table},
+		{"POST /begin/table", c.looked},
+		{"GET /compare", c.compare},
+		{"GET /compare/data", c.compareData},
+		{"GET /new", c.newCampaign},
+		{"POST /new", c.begin},
+		{"POST /validate", c.validate},
+		{"POST /edit", c.edit},
+		{"GET /new/schema.json", c.schemaFile},
+
+		{"GET /questions", c.queue},
+		{"GET /questions/{campaign}/{question}", c.question},
+		{"POST /questions/{campaign}/{question}", c.answer},
+		{"POST /questions/{campaign}/{question}/undo", c.undo},
+		{"POST /questions/{campaign}/{question}/send", c.sendNow},
+		{"POST /questions/{campaign}/{question}/dismiss", c.dismiss},
+		{"GET /questions/{campaign}/{question}/feasible", c.feasible},
+
+		{"POST /campaigns/{campaign}/bring", c.brought},
+		{"POST /campaigns/{campaign}/filing", c.fileCampaign},
+		{"POST /campaigns/{campaign}/batch", c.recordBatch},
+		{"POST /campaigns/{campaign}/batch/check", c.checkBatch},
+		{"POST /campaigns/{campaign}/region", c.excludeRegion},
+		{"POST /campaigns/{campaign}/decisions/{decision}/whatif", c.askWhatIf},
+		{"POST /campaigns/{campaign}/whatif/{run}/cancel", c.cancelWhatIf},
+
+		{"/", c.notFound},
+	}
+	for _, of := range []Route{
+		{"", c.campaign},
+		{"/log", c.log},
+		{"/charts", c.charts},
+		{"/results", c.results},
+		{"/bring", c.bring},
+		{"/sheet", c.runSheet},
+		{"/sheet.csv", c.sheetTable},
+		{"/batch", c.batch},
+		{"/region", c.region},
+		{"/definition", c.definition},
+		{"/export.csv", c.exportTable},
+		{"/export.jsonl", c.exportLog},
+		{"/decisions/{decision}", c.decision},
+		{"/proofs/{event}", c.proof},
+		{"/whatif/{run}", c.whatIfPage},
+		{"/experiments/{experiment}", c.experiment},
+		{"/files", c.files},
+		{"/files/{file}", c.file},
+	} {
+		pages = append(pages, Route{"GET /campaigns/{campaign}" + of.Pattern, of.Handle})
+	}
+	for _, a := range c.actions() {
+		pages = append(pages, Route{"POST /campaigns/{campaign}/" + a.path, c.act(a)})
+	}
+	return pages
 }

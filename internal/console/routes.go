@@ -9,17 +9,17 @@ import (
 	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
-// Route is a route of the pages by which people log in, show again who they are,
-// look after their account, and by which an admin looks after everyone's. Its
-// handler lets through who may use it.
+// Route is a pattern of [http.ServeMux] and what is served there.
 type Route struct {
 	Pattern string
 	Handle  http.HandlerFunc
 }
 
-// AccountRoutes returns those routes; none where there are no accounts. Who may
-// use one is part of it here, in one place for all: login for anyone, one's own
-// account for people in person, and the rest by permission.
+// AccountRoutes returns the routes of the pages by which people log in, show again
+// who they are, look after their account, and by which an admin looks after
+// everyone's; none where there are no accounts. Who may use one is part of it here,
+// in one place for all: login for anyone, one's own account for people in person,
+// and the rest by permission.
 func (c *Console) AccountRoutes() []Route {
 	if c.gate == nil || c.gate.Accounts() == nil {
 		return nil

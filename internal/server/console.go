@@ -78,20 +78,13 @@ func (s *Server) unsent() (lines []string) {
 	return lines
 }
 
-// mountConsole mounts the pages. The routes of accounts check for themselves who
-// asks, since people log in by some of them.
-func (s *Server) mountConsole() {
-	s.console = console.New(console.Options{
+// newConsole returns the pages.
+func (s *Server) newConsole() *console.Console {
+	return console.New(console.Options{
 		Lab: s.lab, Version: s.options.Version, Log: s.options.Log, Closing: s.closing,
 		Signer: s.api.Signer, WhatIf: s.whatIf, Gate: s.gate, Reached: s.options.Reached,
 		Unsent: s.unsent, URL: s.options.URL, Undo: s.options.Undo,
 	})
-	pages := s.visited(s.console.Handler().ServeHTTP)
-	s.mux.HandleFunc("GET /static/", pages) // how the page looks on which people log in
-	s.mux.HandleFunc("/", s.visited(s.gate.Known(pages, s.console.Fail)))
-	for _, route := range s.console.AccountRoutes() {
-		s.mux.HandleFunc(route.Pattern, s.visited(route.Handle))
-	}
 }
 
 // visited tells a page who asks for it.

@@ -24,3 +24,12 @@ func (s *Server) Narrow(underWay, streams, tokenStreams, allStreams int) {
 		UnderWay: underWay, Streams: streams, TokenStreams: tokenStreams, AllStreams: allStreams,
 	}
 }
+
+// Patterns returns what the server and its pages are registered under. The
+// operations of the API are in its own document.
+func (s *Server) Patterns() (patterns []string) {
+	for _, route := range append(s.routes(nil, nil), s.console.Pages()...) {
+		patterns = append(patterns, route.Pattern)
+	}
+	return patterns
+}

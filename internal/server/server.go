@@ -63,7 +63,7 @@ type Server struct {
 	options Options
 	lab     *lab.Lab
 	gate    *gate.Gate
-	mux     console.Mux
+	mux     http.ServeMux
 	api     *api.API
 	console *console.Console
 	whatIf  *whatif.Runs
@@ -81,16 +81,33 @@ func New(o Options) *Server {
 		closing: make(chan struct{}),
 	}
 	s.gate.Uploads = func(r *http.Request) bool { return api.Uploads(r) || console.Uploads(r) }
-	s.mux.HandleFunc("GET /healthz", s.health)
-	s.mux.HandleFunc("GET /livez", live)
-	s.mux.HandleFunc("GET /readyz", s.ready)
 	s.api = api.New(api.Options{
 		Lab: o.Lab, Gate: s.gate, Version: o.Version, Log: o.Log, Signer: o.Signer,
 		Confined: o.Confined, Forwards: o.Forwards, WhatIf: s.whatIf, Closing: s.closing,
 	})
-	s.mux.Handle(api.Base+"/", s.api.Handler())
-	s.mountConsole()
+	s.console = s.newConsole()
+	for _, route := range s.routes(s.api.Handler().ServeHTTP, s.console.Handler().ServeHTTP) {
+		s.mux.HandleFunc(route.Pattern, route.Handle)
+	}
 	return s
+}
+
+// routes are what is served, with the API and the pages somewhere in it. The routes
+// of accounts check for themselves who asks, since people log in by some of them.
+func (s *Server) routes(operations, pages http.HandlerFunc) []console.Route {
+	pages = s.visited(pages)
+	routes := []console.Route{
+		{Pattern: "GET /healthz", Handle: s.health},
+		{Pattern: "GET /livez", Handle: live},
+		{Pattern: "GET /readyz", Handle: s.ready},
+		{Pattern: api.Base + "/", Handle: operations},
+		{Pattern: "GET /static/", Handle: pages}, // how the page looks on which people log in
+		{Pattern: "/", Handle: s.visited(s.gate.Known(pages, s.console.Fail))},
+	}
+	for _, route := range s.console.AccountRoutes() {
+		routes = append(routes, console.Route{Pattern: route.Pattern, Handle: s.visited(route.Handle)})
+	}
+	return routes
 }
 
 // Handler returns everything that is served.
@@ -133,10 +150,6 @@ func campaignOf(path string) string {
 	}
 	return ""
 }
-
-// Patterns returns what the server and its pages are registered under. The
-// operations of the API are in its own document.
-func (s *Server) Patterns() []string { return append(s.mux.Patterns(), s.console.Patterns()...) }
 
 // Serve serves on a listener until the context is done. Requests under way
 // finish.
