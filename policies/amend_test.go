@@ -92,7 +92,7 @@ func request(t *testing.T, log events.Log, def definition.Campaign, r engine.Req
 // audited fails the test where an audit of the log finds anything.
 func audited(t *testing.T, log events.Log, def definition.Campaign) {
 	t.Helper()
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 || report.Decisions == 0 {
 		t.Errorf("audit: %+v, %v", report, err)
 	}

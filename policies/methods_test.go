@@ -134,7 +134,7 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 	if err != nil || summary.Stopped == "" || (summary.BestByModel == nil) != !m.policy.Measures() || !m.policy.Measures() && len(summary.Preferred) != experts {
 		t.Errorf("it ended as %+v, %v", summary, err)
 	}
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 || report.Decisions == 0 {
 		t.Errorf("audit: %+v, %v", report, err)
 	}

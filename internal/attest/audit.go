@@ -216,7 +216,7 @@ func NewAudit() *Audit {
 // found. A last event in the future is a note: clocks differ, and a log that was
 // dated ahead shows it here.
 func (r *Audit) campaign(ctx context.Context, log events.Store, name string, o Options) error {
-	report, err := decisions.AuditWith(ctx, o.Registry, log, name, o.Build, o.Programs)
+	report, err := decisions.Audit(ctx, o.Registry, log, name, o.Build, o.Programs)
 	if err != nil {
 		return err
 	}

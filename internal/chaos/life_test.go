@@ -313,7 +313,7 @@ func (l *Life) Judge(ctx context.Context) []string {
 	}
 	name := l.world.Definition.Name
 	for _, build := range l.builds() {
-		audit, err := decisions.Audit(ctx, builtin.Registry(), l.book, name, build)
+		audit, err := decisions.Audit(ctx, builtin.Registry(), l.book, name, build, nil)
 		if err != nil || len(audit.Mismatches) > 0 {
 			add("the audit by %q: %+v, %v", build.Version, audit.Mismatches, err)
 		}

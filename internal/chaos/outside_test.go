@@ -445,7 +445,7 @@ func TestOutsideIsNoBest(t *testing.T) {
 // audit holds the log to what this program makes of it, and returns what came of it.
 func (y *try) audit() decisions.Report {
 	y.t.Helper()
-	report, err := decisions.Audit(y.ctx, builtin.Registry(), y.log, "outside", events.Build{})
+	report, err := decisions.Audit(y.ctx, builtin.Registry(), y.log, "outside", events.Build{}, nil)
 	if err != nil {
 		y.t.Fatal(err)
 	}

@@ -139,7 +139,7 @@ func survives(t *testing.T, all []events.Event) (problem string) {
 		}
 	}()
 	step = "audit"
-	_, _ = decisions.Audit(ctx, reg, log, name, events.Build{Version: "another"})
+	_, _ = decisions.Audit(ctx, reg, log, name, events.Build{Version: "another"}, nil)
 	step = "report"
 	_ = report.Write(ctx, io.Discard, report.Input{Registry: reg, Log: log, Campaign: name})
 	step = "fold"

@@ -320,7 +320,7 @@ func (s *served) check(name string) {
 			s.t.Errorf("%s: event %s (%s) was acknowledged, and the store holds %+v", name, e.ID, e.Kind, held)
 		}
 	}
-	report, err := decisions.Audit(s.t.Context(), builtin.Registry(), log, name, events.Build{})
+	report, err := decisions.Audit(s.t.Context(), builtin.Registry(), log, name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		s.t.Errorf("%s: %v, %v", name, report.Mismatches, err)
 	}

@@ -315,7 +315,7 @@ func audited(t *testing.T, c *lab.Campaign) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, c.Name(), events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, c.Name(), events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %v, %v", report.Mismatches, err)
 	}

@@ -103,7 +103,7 @@ func TestByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := decisions.Audit(ctx, builtin.Registry(), log, "bench", events.Build{})
+	report, err := decisions.Audit(ctx, builtin.Registry(), log, "bench", events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %v, %v", report.Mismatches, err)
 	}

@@ -207,7 +207,7 @@ func TestSideBySide(t *testing.T) {
 		t.Errorf("after the end %+v are run", running)
 	}
 	for _, name := range []string{"left", "right"} {
-		report, err := decisions.Audit(t.Context(), f.registry, f.Log(), name, events.Build{})
+		report, err := decisions.Audit(t.Context(), f.registry, f.Log(), name, events.Build{}, nil)
 		if err != nil || len(report.Mismatches) > 0 {
 			t.Errorf("%s: %v, %v", name, report.Mismatches, err)
 		}

@@ -215,7 +215,7 @@ func (b *bench) check(experiments int, names ...string) {
 		if s := core.State(); !s.Status.Ended() || s.Count(campaign.Measured) != experiments {
 			b.t.Errorf("%s is %s, with %d measurements", name, s.Status, s.Count(campaign.Measured))
 		}
-		report, err := decisions.Audit(b.t.Context(), b.registry, b.Log(), name, events.Build{})
+		report, err := decisions.Audit(b.t.Context(), b.registry, b.Log(), name, events.Build{}, nil)
 		if err != nil || len(report.Mismatches) > 0 {
 			b.t.Errorf("%s: %v, %v", name, report.Mismatches, err)
 		}

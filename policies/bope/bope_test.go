@@ -58,7 +58,7 @@ func live(t testing.TB, seed uint64, experiments int, expert humansim.Settings, 
 			l.decisions = append(l.decisions, d)
 		}
 	}
-	l.report, err = decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, l.decisions[0].Build)
+	l.report, err = decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, l.decisions[0].Build, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ func told(t *testing.T, log events.Log, name string) (made []*events.DecisionMad
 
 func audited(t *testing.T, log events.Log, name string, proposals int) {
 	t.Helper()
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, name, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 || report.Reproduced != report.Decisions || report.Proposals != proposals {
 		t.Errorf("audit: %+v, %v", report, err)
 	}

@@ -62,7 +62,7 @@ func told(t *testing.T, rule definition.Choice, experiments int, value func(n in
 			rules, reasons = append(rules, d.Rule), append(reasons, d.Reason)
 		}
 	}
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 || report.Decisions == 0 {
 		t.Errorf("audit: %+v, %v", report, err)
 	}

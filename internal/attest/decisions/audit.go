@@ -136,21 +136,15 @@ const Tolerance = 1e-4
 // vouches. Contradictions in the history itself are mismatches too and end the
 // audit, since nothing after them means anything.
 //
+// Programs of the user's that say that they are deterministic answer again. A nil
+// programs starts none: the log may be anybody's, and names what is started.
+//
 // It writes nothing, and reads the log twice: which versions of methods decided
 // has to be known before the first event that one of them led to (see
 // [deciders]). A mismatch is part of the report and no error; errors are those
 // of the log and of the context, a kind that this program does not know, and
 // [engine.ErrNoCampaign].
 func Audit(
-	ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build,
-) (Report, error) {
-	return AuditWith(ctx, reg, log, name, build, nil)
-}
-
-// AuditWith is [Audit] that also has programs of the user's that say that they
-// are deterministic answer again. A nil programs starts none: the log may be
-// anybody's, and names what is started.
-func AuditWith(
 	ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build,
 	programs Programs,
 ) (Report, error) {

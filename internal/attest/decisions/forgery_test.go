@@ -89,7 +89,7 @@ func (h history) audit(t *testing.T, all []events.Event) (report decisions.Repor
 			return report, nil, false
 		}
 	}
-	report, err = decisions.Audit(t.Context(), builtin.Registry(), log, h.all[0].Campaign, h.build)
+	report, err = decisions.Audit(t.Context(), builtin.Registry(), log, h.all[0].Campaign, h.build, nil)
 	return report, err, true
 }
 

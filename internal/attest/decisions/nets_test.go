@@ -349,7 +349,7 @@ func TestProgramsAnswerAgain(t *testing.T) {
 			}
 			program := &again{answers: answers, change: c.change, err: c.err}
 			opened := 0
-			report, err := decisions.AuditWith(t.Context(), builtin.Registry(), log, c.all[0].Campaign, h.build,
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, c.all[0].Campaign, h.build,
 				func(def definition.Campaign) (methods.Method, error) {
 					opened++
 					if def.Name != c.all[0].Campaign {
@@ -392,7 +392,7 @@ func TestProgramsAnswerAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := &again{answers: answers, change: same}
-	if _, err := decisions.AuditWith(t.Context(), builtin.Registry(), log, unlike[0].Campaign, h.build,
+	if _, err := decisions.Audit(t.Context(), builtin.Registry(), log, unlike[0].Campaign, h.build,
 		func(definition.Campaign) (methods.Method, error) { return program, nil }); err != nil || len(program.asked) > 0 {
 		t.Errorf("%d times asked of what it was not shown: %v", len(program.asked), err)
 	}

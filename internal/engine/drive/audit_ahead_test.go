@@ -36,7 +36,7 @@ func TestAuditOnManyCores(t *testing.T) {
 			var want decisions.Report
 			for _, cores := range []int{1, 2, 5} {
 				runtime.GOMAXPROCS(cores)
-				report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, c.all), c.all[0].Campaign, events.Build{})
+				report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, c.all), c.all[0].Campaign, events.Build{}, nil)
 				if err != nil || len(report.Mismatches) > 0 != c.mismatches || report.Fits == 0 {
 					t.Fatalf("on %d cores: %+v %v", cores, report, err)
 				}
@@ -50,7 +50,7 @@ func TestAuditOnManyCores(t *testing.T) {
 			runtime.GOMAXPROCS(2)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			if _, err := decisions.Audit(ctx, builtin.Registry(), refill(t, c.all), c.all[0].Campaign, events.Build{}); !errors.Is(err, context.Canceled) {
+			if _, err := decisions.Audit(ctx, builtin.Registry(), refill(t, c.all), c.all[0].Campaign, events.Build{}, nil); !errors.Is(err, context.Canceled) {
 				t.Errorf("called off, it says %v", err)
 			}
 		})

@@ -25,7 +25,7 @@ import (
 // audit audits a forged history of the electrolyte campaign.
 func audit(t *testing.T, forged []events.Event) decisions.Report {
 	t.Helper()
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, forged), forged[0].Campaign, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, forged), forged[0].Campaign, events.Build{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

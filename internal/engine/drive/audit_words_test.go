@@ -140,7 +140,7 @@ func TestAuditIsCalledOff(t *testing.T) {
 			defer cancel(nil)
 			i := find(t, c.all, c.kind, c.text, -1)
 			log := leaving{refill(t, c.all[:i+1]), c.all[i].Sequence, func() { cancel(why) }}
-			report, err := decisions.Audit(ctx, builtin.Registry(), log, c.all[0].Campaign, events.Build{})
+			report, err := decisions.Audit(ctx, builtin.Registry(), log, c.all[0].Campaign, events.Build{}, nil)
 			if !errors.Is(err, why) {
 				t.Errorf("it ended with %v: %+v", err, report)
 			}
@@ -459,7 +459,7 @@ func TestAuditRemarks(t *testing.T) {
 			"the instrument says that it is simulated; before the program was started again it said real"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, c.all), def.Name, c.build)
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, c.all), def.Name, c.build, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,7 @@ func unsound(t *testing.T, log events.Log, core *engine.Core) string {
 	if a != b || err1 != nil || err2 != nil {
 		return fmt.Sprintf("live %s, replayed %s, %v %v", a, b, err1, err2)
 	}
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, core.State().Name, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, core.State().Name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 || report.Reproduced+report.OtherVersion != report.Decisions || report.FitsReproduced != report.Fits {
 		return fmt.Sprintf("audit: %+v %v", report, err)
 	}
@@ -256,7 +256,7 @@ func TestAuditOfWhatAFitWasMadeFrom(t *testing.T) {
 			}
 			copied := slices.Clone(all)
 			copied[i].Data = forged.Data
-			report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, copied), e.Campaign, events.Build{})
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, copied), e.Campaign, events.Build{}, nil)
 			if err != nil || len(report.Mismatches) != 1 {
 				t.Errorf("event %d, a fit made from %d, said to be from %d: %+v %v", e.Sequence, fitted.At, at, report.Mismatches, err)
 			}

@@ -333,7 +333,7 @@ func (a *attended) ask(t *testing.T, r engine.Request) error {
 // audited looks whether the log holds together.
 func audited(t *testing.T, log events.Log, name string) {
 	t.Helper()
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, name, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %+v, %v", report.Mismatches, err)
 	}

@@ -164,7 +164,7 @@ func TestAuditReproducesEverything(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log, _ := simulate(t, electrolyte(t, 3, 10, change))
-			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, "electrolyte", events.Build{})
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, "electrolyte", events.Build{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

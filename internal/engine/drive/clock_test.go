@@ -170,7 +170,7 @@ func TestQuestionsUnderTheClock(t *testing.T) {
 				w.set(c.then + 10*time.Minute)
 			}
 			r.happens(t, events.KindQuestionExpired)
-			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 			if err != nil || len(report.Mismatches) > 0 {
 				t.Errorf("the audit: %v, %v", report, err)
 			}
@@ -207,7 +207,7 @@ func TestTimeBudgetUnderTheClock(t *testing.T) {
 	if s := r.Core().State(); s.Status != campaign.Completed || s.Reason != events.CompletedTime {
 		t.Errorf("the campaign is %s: %s", s.Status, s.Reason)
 	}
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("the audit: %v, %v", report, err)
 	}

@@ -185,7 +185,7 @@ func coherent(t *testing.T, log events.Log, core *engine.Core) {
 	if again, _ := replayed.Digest(); live != again {
 		t.Error("live and replayed differ")
 	}
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, all[0].Campaign, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, all[0].Campaign, events.Build{}, nil)
 	// What a person ran on their own is never put off or called off: only these tests
 	// write so, for the sake of outcomes that people else do not give.
 	unlike := all[4].Kind == events.KindExperimentCancelled || all[4].Kind == events.KindExperimentDeferred

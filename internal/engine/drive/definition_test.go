@@ -118,7 +118,7 @@ func survives(t *testing.T, log *memlog.Log, name string) (problem string) {
 			problem = fmt.Sprintf("%s panics: %v\n%s", step, fault, debug.Stack())
 		}
 	}()
-	if _, err := decisions.Audit(t.Context(), builtin.Registry(), log, name, events.Build{}); err != nil {
+	if _, err := decisions.Audit(t.Context(), builtin.Registry(), log, name, events.Build{}, nil); err != nil {
 		return ""
 	}
 	step = "fold"

@@ -84,7 +84,7 @@ func TestEstimatesOfACampaign(t *testing.T) {
 					t.Errorf("%s is about %d compositions", q.ID, len(q.Options))
 				}
 			}
-			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 			if err != nil || len(report.Mismatches) > 0 || len(report.Remarks) > 0 {
 				t.Errorf("audit: %+v, %v", report, err)
 			}
@@ -122,7 +122,7 @@ func TestEstimatesAreAudited(t *testing.T) {
 		for _, e := range all {
 			forged = append(forged, forge(e))
 		}
-		report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, forged), all[0].Campaign, events.Build{})
+		report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, forged), all[0].Campaign, events.Build{}, nil)
 		if err == nil && len(report.Mismatches) == 0 {
 			t.Errorf("%s: the audit finds nothing", name)
 		}

@@ -81,7 +81,7 @@ func ExampleRunner() {
 	fmt.Println(summary.Experiments, "experiments; stopped:", summary.Stopped)
 	fmt.Printf("best: %.0f %s\n", summary.BestByModel.Mean, summary.BestByModel.Unit)
 
-	report, err := decisions.Audit(ctx, registry, log, def.Name, events.Build{})
+	report, err := decisions.Audit(ctx, registry, log, def.Name, events.Build{}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

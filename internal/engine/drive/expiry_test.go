@@ -101,7 +101,7 @@ func TestForgedExpiries(t *testing.T) {
 				t.Fatal(err)
 			}
 			all[i].Data = forged.Data
-			report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, all), all[i].Campaign, events.Build{})
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, all), all[i].Campaign, events.Build{}, nil)
 			if err != nil || (len(report.Mismatches) > 0) != c.found {
 				t.Errorf("%+v %v", report.Mismatches, err)
 			}

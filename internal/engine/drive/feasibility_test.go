@@ -36,7 +36,7 @@ func throughPauses(t *testing.T, def definition.Campaign) (*memlog.Log, *engine.
 		err = r.Run(ctx)
 		stop()
 		if err == nil {
-			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 			if err != nil || len(report.Mismatches) > 0 {
 				t.Fatalf("audit: %+v %v", report.Mismatches, err)
 			}

@@ -112,7 +112,7 @@ func TestExclusionsStick(t *testing.T) {
 			}
 		}
 		checkExclusions(rt, history(t, log))
-		report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+		report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 		if err != nil || len(report.Mismatches) > 0 {
 			rt.Fatalf("audit: %+v %v", report.Mismatches, err)
 		}

@@ -194,7 +194,7 @@ func auditAsMade(t *testing.T, log events.Log, honest []events.Event) (decisions
 		}
 		build = payload.(*events.ModelFitted).Build
 	}
-	return decisions.Audit(t.Context(), builtin.Registry(), log, honest[0].Campaign, build)
+	return decisions.Audit(t.Context(), builtin.Registry(), log, honest[0].Campaign, build, nil)
 }
 
 func shorten(text string) string {

@@ -87,7 +87,7 @@ func TestGoldenLogs(t *testing.T) {
 				t.Error(diff)
 			}
 			another := events.Build{Version: "another"}
-			report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign, another)
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign, another, nil)
 			if err != nil || len(report.Mismatches) > 0 {
 				t.Errorf("audit: %+v %v", report.Mismatches, err)
 			}

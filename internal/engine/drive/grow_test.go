@@ -127,7 +127,7 @@ instrument: manual
 					t.Errorf("none of the %d experiments after it tries the new %s", len(later), what)
 				}
 			}
-			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 			if err != nil || len(report.Mismatches) > 0 || report.Decisions < 16 {
 				t.Errorf("audit: %+v, %v", report, err)
 			}

@@ -381,7 +381,7 @@ func TestNothingSaidEndsTheRun(t *testing.T) {
 		if live != replayed || err1 != nil || err2 != nil {
 			rt.Fatalf("live %s, replayed %s, %v %v", live, replayed, err1, err2)
 		}
-		if report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}); err != nil || len(report.Mismatches) > 0 {
+		if report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil); err != nil || len(report.Mismatches) > 0 {
 			rt.Fatalf("audit: %+v %v", report.Mismatches, err)
 		}
 	})

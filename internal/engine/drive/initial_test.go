@@ -103,7 +103,7 @@ func TestInitialQuestionsTogether(t *testing.T) {
 				}
 			}
 		}
-		report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+		report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 		if err != nil || len(report.Mismatches) > 0 {
 			t.Errorf("audit: %v, %+v", err, report.Mismatches)
 		}

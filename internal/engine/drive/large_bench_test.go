@@ -114,7 +114,7 @@ func BenchmarkCampaign(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("experiments=%d/audit", n), func(b *testing.B) {
 			for b.Loop() {
-				report, err := decisions.Audit(b.Context(), builtin.Registry(), log, def.Name, events.Build{})
+				report, err := decisions.Audit(b.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 				if err != nil || report.Decisions != report.Reproduced || report.Decisions == 0 {
 					b.Fatal(report, err)
 				}

@@ -110,7 +110,7 @@ func TestLateAnswers(t *testing.T) {
 			if learnt < asked-1 {
 				t.Errorf("of %d answers the models learnt from %d", asked-1, learnt)
 			}
-			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 			if err != nil || len(report.Mismatches) > 0 {
 				t.Errorf("audit: %+v, %v", report, err)
 			}
@@ -258,7 +258,7 @@ func TestSuggestedQuestionsWait(t *testing.T) {
 				t.Errorf("within %v, on day %d q1 is %s", within, day, q.Status)
 			}
 		}
-		report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+		report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 		if err != nil || len(report.Mismatches) > 0 {
 			t.Errorf("audit: %+v, %v", report, err)
 		}

@@ -137,7 +137,7 @@ func leaseFor(t *testing.T, d instruments.Instrument) (l *leased, waiting <-chan
 // auditClean fails where an audit finds anything.
 func (l *leased) auditClean(t *testing.T) {
 	t.Helper()
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), l.log, l.Campaign, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), l.log, l.Campaign, events.Build{}, nil)
 	if err != nil || len(report.Mismatches)+len(report.Remarks) > 0 {
 		t.Errorf("audit: %v, %v, %v", report.Mismatches, report.Remarks, err)
 	}
@@ -332,7 +332,7 @@ func TestForgedLoss(t *testing.T) {
 		if _, err := log.Append(t.Context(), def.Name, last.Sequence, e); err != nil {
 			t.Fatal(err)
 		}
-		report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+		report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 		if err != nil || len(report.Mismatches) == 0 {
 			t.Errorf("%s: the audit found nothing, %v", name, err)
 		}

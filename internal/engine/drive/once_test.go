@@ -99,7 +99,7 @@ func TestDoubtsThatCannotBeRepeatedAreKept(t *testing.T) {
 	if model, err := core.Summarize(t.Context()); err != nil || model.BestByModel == nil {
 		t.Errorf("%+v %v", model, err)
 	}
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, s.Name, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, s.Name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %+v %v", report.Mismatches, err)
 	}
@@ -114,7 +114,7 @@ func TestDoubtsThatCannotBeRepeatedAreKept(t *testing.T) {
 			Campaign: e.Campaign, Sequence: e.Sequence + 1, ID: fmt.Sprint(e.Sequence + 1), Kind: events.KindNoteAdded,
 			Actor: "person:eve", Cause: e.ID, Time: e.Time, Data: []byte(`{"text":"nothing to see"}`), Version: 1,
 		}))
-		report, err := decisions.Audit(t.Context(), builtin.Registry(), forged, s.Name, events.Build{})
+		report, err := decisions.Audit(t.Context(), builtin.Registry(), forged, s.Name, events.Build{}, nil)
 		if err != nil || len(report.Mismatches) == 0 {
 			t.Errorf("a doubt that went away unnoticed: %+v %v", report.Mismatches, err)
 		}

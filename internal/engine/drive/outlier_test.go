@@ -65,7 +65,7 @@ func runsMaking(t *testing.T, seed uint64, action string, experiments int, wrong
 	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Fatalf("audit: %+v %v", report.Mismatches, err)
 	}
@@ -348,7 +348,7 @@ func TestDoubtOfAPersonsOwn(t *testing.T) {
 	if !again {
 		t.Fatal("it was not measured again")
 	}
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %+v, %v", report.Mismatches, err)
 	}

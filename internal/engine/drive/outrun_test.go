@@ -88,7 +88,7 @@ func TestAnswerOfAChannelBesideAnother(t *testing.T) {
 	if q := core.State().Question("q1"); q.Answer.Label != events.LabelAccept || q.AnsweredBy != "person:bob" {
 		t.Errorf("%v by %s counts", q.Answer, q.AnsweredBy)
 	}
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, r.Build)
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, r.Build, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %+v %v", report.Mismatches, err)
 	}

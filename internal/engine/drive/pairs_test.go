@@ -74,7 +74,7 @@ func compared(t *testing.T, def definition.Campaign) map[string][][]float64 {
 			t.Fatal(err)
 		}
 	}
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %+v, %v", report, err)
 	}

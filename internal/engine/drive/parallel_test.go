@@ -96,7 +96,7 @@ func TestParallel(t *testing.T) {
 		}
 		all := history(t, log)
 		checkParallel(rt, def, all, parallel, capacity)
-		report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+		report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 		if err != nil || len(report.Mismatches) > 0 {
 			rt.Fatalf("audit: %+v %v", report.Mismatches, err)
 		}

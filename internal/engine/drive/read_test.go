@@ -52,7 +52,7 @@ func TestReadIsWhatTheNextDecisionFits(t *testing.T) {
 		fitted.Fit.LogPosterior != read.Objective.Fit.LogPosterior {
 		t.Errorf("it is read as %+v, and fitted as %+v", read.Objective.Fit, fitted.Fit)
 	}
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, core.State().Name, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, core.State().Name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %+v, %v", report.Mismatches, err)
 	}

@@ -87,7 +87,7 @@ func TestRepeatedRequests(t *testing.T) {
 	if err := ended(); err != nil {
 		t.Fatal(err)
 	}
-	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, "electrolyte", events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, "electrolyte", events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("%v %v", report.Mismatches, err)
 	}

@@ -54,7 +54,7 @@ func TestReplayedLiveRestored(t *testing.T) {
 		all := history(t, log)
 		projectiontest.Run(t, func() []projections.Projection { return engine.NewCore(builtin.Registry()).Projections() }, all)
 		cloned(rt, all)
-		report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+		report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 		if err != nil || len(report.Mismatches) > 0 {
 			rt.Fatalf("audit of %d events: %+v %v", len(all), report.Mismatches, err)
 		}
