@@ -240,24 +240,8 @@ class Campaign(Reading, Steering):
                 answer = self.client._json("POST", self._path + "/results", None, body)
                 recorded = list(answer["recorded"])
             except Problem as problem:
-                if problem.status not in (404, 405) or problem.code == "no_campaign":
-                    raise frames.by_rows(problem, rows.told) from None
-                recorded = self._tell_each(rows.told)  # an earlier server takes one at a time
+                raise frames.by_rows(problem, rows.told) from None
         return Told(recorded, rows.known, rows.open)
-
-    def _tell_each(self, rows: Sequence[frames.Row]) -> list[JSON]:
-        """Tell one row after the other. Where one is refused, those before it are recorded, and the
-        same table can be told again once it is mended."""
-        recorded: list[JSON] = []
-        for row in rows:
-            try:
-                recorded += self._record("tell", **row.request)
-            except Problem as problem:
-                before = [e.get("subject", "") for e in recorded]
-                done = f"; {', '.join(before)} before it are recorded" if before else ""
-                problem.args = (f"{row.place}: {problem}{done}",)
-                raise
-        return recorded
 
     def answer(
         self,
