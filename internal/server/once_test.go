@@ -1,10 +1,7 @@
 package server_test
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -176,75 +173,6 @@ func TestSameAnswer(t *testing.T) {
 func (c *client) events() int {
 	_, _, text := c.do("GET", "/api/v1/campaigns/bench/events", "", "")
 	return strings.Count(string(text), `"actor":"person:`)
-}
-
-// Law: keys that a server of an earlier version kept hold for the 24 hours that were promised:
-// what was sent before the upgrade does not count again after it. Then they are removed.
-func TestEarlierKeys(t *testing.T) {
-	c, folder, restart := restartable(t)
-	c.begin(bench)
-	user := c.user()
-	sha := func(text string) string {
-		sum := sha256.Sum256([]byte(text))
-		return hex.EncodeToString(sum[:])
-	}
-	keep := func(key string, began time.Time, answer any) {
-		t.Helper()
-		request := "POST\n/campaigns/bench/note\napplication/json\n" + `{"text": "hello"}`
-		text, err := json.Marshal(map[string]any{"request": sha(request), "began": began, "answer": answer})
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(folder, ".campaignd", "idempotency", sha("person:"+user+"\x00"+user+"\x00\x00"+key))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600), os.Chtimes(path, began, began)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	answer := map[string]any{"status": 200, "header": http.Header{"X-Of": {"then"}}, "body": []byte("as then")}
-	now := time.Now()
-	keep("answered", now.Add(-time.Hour), answer)
-	keep("cut-off", now.Add(-time.Hour), nil)
-	keep("over", now.Add(-25*time.Hour), answer)
-	restart()
-	send := func(key, body string) (int, http.Header, string) {
-		status, header, text := c.do("POST", aNote, "application/json", body, "Idempotency-Key", key)
-		return status, header, string(text)
-	}
-	const body = `{"text": "hello"}`
-	if status, header, text := send("answered", body); status != 200 || text != "as then" || header.Get("X-Of") != "then" {
-		t.Errorf("%d %v %s", status, header, text)
-	}
-	if status, _, text := send("answered", `{"text": "another"}`); status != http.StatusUnprocessableEntity {
-		t.Errorf("another request: %d %s", status, text)
-	}
-	if status, _, text := send("cut-off", body); status != http.StatusConflict || !strings.Contains(text, `"code":"uncertain"`) {
-		t.Errorf("%d %s", status, text)
-	}
-	if n := c.notes(); n != 0 {
-		t.Errorf("%d notes", n)
-	}
-	if status, _, text := send("over", body); status != 200 || c.notes() != 1 {
-		t.Errorf("%d %s, %d notes", status, text, c.notes())
-	}
-	for _, key := range []string{"answered", "cut-off"} {
-		keep(key, now.Add(-25*time.Hour), answer)
-	}
-	restart()
-	if _, err := os.Stat(filepath.Join(folder, ".campaignd", "idempotency")); !os.IsNotExist(err) {
-		t.Errorf("they are still there: %v", err)
-	}
-}
-
-// user is the one under whose name requests to an open server are recorded.
-func (c *client) user() string {
-	c.t.Helper()
-	_, _, text := c.do("GET", "/api/v1/campaigns/bench/events", "", "")
-	_, after, ok := strings.Cut(string(text), `"actor":"person:`)
-	name, _, _ := strings.Cut(after, `"`)
-	if !ok {
-		c.t.Fatal("nobody has begun the campaign")
-	}
-	return name
 }
 
 // Law: a key is that of the account, whichever token its requests come with, and of no other

@@ -42,7 +42,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
 
@@ -110,8 +109,7 @@ type Options struct {
 // may be called by several goroutines.
 //
 // audits live as long as the process, or are on a board: an audit follows from the
-// store and can be asked for again, so that nothing of it is kept on the disk. earlier
-// answers repeats of requests that were sent before an upgrade.
+// store and can be asked for again, so that nothing of it is kept on the disk.
 type API struct {
 	*gate.Gate
 	options Options
@@ -120,7 +118,6 @@ type API struct {
 	closing <-chan struct{}
 	audits  audits
 	surveys surveys
-	earlier earlierKeys
 	huma    huma.API
 	// keyed has the patterns of the operations that take an Idempotency-Key. It
 	// is a second multiplexer because the key is read before the library has
@@ -169,7 +166,6 @@ func New(o Options) *API {
 		keyed:  http.NewServeMux(),
 		audits: audits{board: o.Lab.Board("audit/", "a"), changed: make(chan struct{})},
 	}
-	a.earlier = openEarlierKeys(filepath.Join(o.Lab.Private(), "idempotency"), o.Log)
 	schemas := newSchemas(nil)
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
