@@ -13,7 +13,6 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/accounts/earlier"
 	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -21,13 +20,6 @@ import (
 
 // Dir is the folder of the lab's log, in which a served folder's accounts are.
 func Dir(folder string) string { return lablog.Dir(folder) }
-
-// Exists reports whether there are accounts in a folder such as [Dir] gives, or
-// those of an earlier version, which [Open] takes over. Of a lab in a database
-// it is not asked: [Open] makes what is not there.
-func Exists(dir string) bool {
-	return lablog.Exists(dir) || earlier.Exist(earlierDir(dir))
-}
 
 // Options are the settings of a [Directory]. The zero value of each means its
 // default.
@@ -50,10 +42,6 @@ type Options struct {
 	Passkeys *Passkeys
 	// OIDC is the OpenID Connect issuer of the lab; nil: there is none.
 	OIDC *OIDC
-
-	// Log, if set, takes a line about what people should know of, such as that
-	// the accounts of an earlier version were taken over.
-	Log func(line string)
 
 	// What tests replace: the parameters of argon2id, and how the accounts open
 	// the lab's log.
@@ -135,36 +123,13 @@ func Open(dir string, o Options) (*Directory, error) {
 		}
 		return d, nil
 	}
-	old, err := readEarlier(dir)
-	if err != nil {
+	if d.lab, err = lablog.Open(dir, lablog.Options{Now: o.Now, Open: o.open}); err != nil {
 		return nil, err
 	}
-	if d.lab, err = lablog.Open(dir, lablog.Options{Now: o.Now, Open: o.open}); err == nil {
-		if err = d.read(old); err != nil {
-			err = errors.Join(err, d.lab.Close())
-		}
-	}
-	if old != nil {
-		err = errors.Join(err, old.Close())
-	}
-	if err != nil {
-		return nil, err
+	if err := d.load(d.limits); err != nil {
+		return nil, errors.Join(err, d.lab.Close())
 	}
 	return d, nil
-}
-
-// read makes the state, and takes over the accounts of an earlier version, nil
-// where there are none.
-func (d *Directory) read(old *earlier.Accounts) error {
-	if err := d.load(d.limits); err != nil {
-		return err
-	}
-	if old != nil {
-		if err := d.takeOver(old); err != nil {
-			return err
-		}
-	}
-	return d.note()
 }
 
 // load makes the state from the lab's log; where limits are given, the counts
@@ -442,9 +407,7 @@ func (d *Directory) append(
 	now := d.now()
 	batch := make([]events.Event, len(entries))
 	for i, e := range entries {
-		if e.Time.IsZero() { // it was not taken over
-			e.Time = now
-		}
+		e.Time = now
 		var err error
 		if batch[i], err = e.event(); err != nil {
 			return nil, err

@@ -56,7 +56,8 @@ type Facts struct {
 	// of several servers: see [Directory.bucket].
 	Bucket string `json:"bucket,omitempty"`
 	// Earlier says of an entry that it was taken over from an earlier audit
-	// log, and Taken is the state at its end.
+	// log, and Taken is the state at its end. Both are read, and not written any
+	// more.
 	Earlier *Earlier `json:"earlier,omitempty"`
 	Taken   *Taken   `json:"taken,omitempty"`
 }

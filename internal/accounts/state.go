@@ -14,7 +14,6 @@ type state struct {
 	sessions map[string]*session // by ID; also those that have run out since
 	tokens   map[string]*token   // by ID
 	first    *Entry              // how the first account was added
-	taken    bool                // that accounts of an earlier version were taken over
 
 	// released are the values that apply has left without an event that names
 	// them.
@@ -201,7 +200,6 @@ func (a *account) describe(d *Details) {
 // take adds what an earlier version kept. They become the state's own: nothing
 // else refers to them.
 func (s *state) take(taken *Taken) {
-	s.taken = true
 	for _, a := range taken.Accounts {
 		s.accounts[a.Name] = a
 	}

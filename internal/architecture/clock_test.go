@@ -112,7 +112,6 @@ func measures(parents []ast.Node) bool {
 var readers = map[string]string{
 	"adapters/instruments/table/table.go": "its hash is of the bytes; what is read of it is text",
 	"internal/study/simulate/table.go":    "its hash is of the bytes",
-	"internal/notify/memory.go":           "a program has written it",
 	"cmd/campaignd/app/attach.go":         "a file of any kind is kept as it is",
 	"cmd/campaignd/app/import.go":         "internal/exchange decodes tables",
 	"cmd/campaignd/app/checkpoint.go":     "as text, also from a pipe",

@@ -15,7 +15,6 @@ import (
 // and why.
 var knowPebble = map[string]string{
 	"internal/lab/full_test.go":          "its disk is full, on the file system under the store",
-	"internal/accounts/earlier":          "the accounts of earlier versions are in a database of their own",
 	"internal/accounts/disk_test.go":     "its disk is full, or stops, on the file system under the log",
 	"internal/guardfs":                   "it is the file system under a database",
 	"internal/faults":                    "it stops the servers under a store, and looks into their tables",

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -133,48 +132,6 @@ func TestHoldIsTakenOver(t *testing.T) {
 	}
 	if _, held = take("fourth"); held.Lost {
 		t.Error("the hold before was let go of, after another event")
-	}
-}
-
-// Law: the campaigns to go on with that an earlier version kept in a file are taken over
-// once, and what has ended since is not begun again by the file.
-func TestStartedIsTakenOver(t *testing.T) {
-	folder := t.TempDir()
-	path := filepath.Join(folder, Private, startedFile)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	earlier := []byte(`["a.campaign#one","a.campaign#two","/far/b#2.campaign#three"]` + "\n")
-	if err := os.WriteFile(path, earlier, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	streams := map[string][]string{"store/a.campaign": {"one", "two"}, "store//far/b#2.campaign": {"three"}}
-	for i := range 3 {
-		l, err := Open(t.Context(), Options{Folder: folder, Log: t.Logf})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for stream, names := range streams {
-			for _, name := range names {
-				on, err := l.custodian(stream).isStarted(name)
-				if want := i == 0 || name != "two"; err != nil || on != want {
-					t.Errorf("opened %d times: %s in %s is gone on with: %t, %v", i+1, name, stream, on, err)
-				}
-			}
-		}
-		if err := l.custodian("store/a.campaign").setStarted("two", false, ourselves); err != nil {
-			t.Fatal(err)
-		}
-		l.Close()
-	}
-	if kept, err := os.ReadFile(path + ".earlier"); err != nil || string(kept) != string(earlier) {
-		t.Errorf("what the file said is not kept: %q, %v", kept, err)
-	}
-	if err := os.WriteFile(path, []byte(`["a.campaign`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(t.Context(), Options{Folder: folder}); err == nil {
-		t.Error("a file that cannot be read is taken for an empty one")
 	}
 }
 

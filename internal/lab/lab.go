@@ -167,9 +167,11 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 	l.filings = &filings{own: l.own}
 	l.devices = devices.New(l.own, devices.Options{Review: l.review})
 	l.ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
-	if err := l.begun(ctx); err != nil {
-		l.Close()
-		return nil, err
+	if o.Database != "" {
+		if err := l.join(ctx); err != nil {
+			l.Close()
+			return nil, err
+		}
 	}
 	for _, path := range found {
 		l.add(path)
@@ -196,13 +198,8 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 	return l, nil
 }
 
-// begun takes over what an earlier version has left in the folder, or joins the
-// other processes of a lab in a database.
-func (l *Lab) begun(ctx context.Context) error {
-	if l.options.Database == "" {
-		return l.takeOverStarted()
-	}
-	var err error
+// join joins the other processes of a lab in a database.
+func (l *Lab) join(ctx context.Context) (err error) {
 	if l.cluster, err = openCluster(ctx, l); err != nil {
 		return err
 	}

@@ -84,7 +84,8 @@ type Log struct {
 
 // Open opens the log at an address such as [Address] gives, and begins it where
 // there is none. The error is [ErrInUse] where another process holds it, and has
-// the code [problem.Damaged] where something is missing that was acknowledged.
+// the code [problem.Damaged] where something is missing that was acknowledged, and
+// [problem.Unsupported] next to files that are not read any more: see [Unread].
 func Open(address string, o Options) (*Log, error) {
 	if o.Now == nil {
 		o.Now = clock.Now
@@ -93,6 +94,9 @@ func Open(address string, o Options) (*Log, error) {
 		o.Open = func(address string) (events.Store, error) {
 			return store.Open(address, store.Options{Shared: true})
 		}
+	}
+	if err := Unread(address); err != nil {
+		return nil, err
 	}
 	l := &Log{address: address, o: o}
 	if err := l.open(); err != nil {

@@ -383,8 +383,8 @@ func (p *Planner) begin(e events.Event, m *matter) {
 	}
 	instance := p.state.Streams[e.Campaign].Instance
 	m.Key = matterKey(e.Campaign, instance, fmt.Sprintf("%d/%s/%s", e.Sequence, m.Kind, m.Subject))
-	// What an earlier version had folded and did not list as a matter was over
-	// for it; what came later is as new as ever.
+	// What the memory from before the stream had folded and did not list as a
+	// matter was over for it; what came later is as new as ever.
 	before := p.state.Before[e.Campaign]
 	m.Done = before.Instance == instance && e.Sequence <= before.Sequence && !p.state.Known[m.Key]
 	m.Campaign = e.Campaign

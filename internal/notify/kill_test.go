@@ -296,9 +296,10 @@ func TestLogThatFails(t *testing.T) {
 	}
 }
 
-// Law: what an earlier version remembered in a file is taken over: from there on people get what
-// that version would have sent them (testdata/earlier/sent.txt is what it did), with the same
-// identifier where it died in the middle of sending, though the campaigns are folded anew.
+// Law: a memory from before the stream that the lab's log took over, once or again where a process
+// ended meanwhile, is read: from there on people get what the program that kept it would have sent
+// them (testdata/earlier/sent.txt is what it did), with the same identifier where it died in the
+// middle of sending, though the campaigns are folded anew.
 func TestEarlierMemory(t *testing.T) {
 	read := func(name string) string {
 		t.Helper()
@@ -317,33 +318,22 @@ func TestEarlierMemory(t *testing.T) {
 		w.happens(what)
 	}
 	w.now = w.clock("Mon-14:01")
-	o := newOwn()
-	path := filepath.Join(t.TempDir(), "state.json")
-	if err := os.WriteFile(path, []byte(read("state.json")), 0o600); err != nil {
+	var was earlier
+	if err := json.Unmarshal([]byte(read("state.json")), &was); err != nil {
 		t.Fatal(err)
 	}
-	for until := range 4 { // it is killed at first, before and after what it does is recorded
-		l := &life{until: until, end: func() {}}
-		if o.act = l.act; until == 3 {
-			o.act = nil
-		}
-		_, err := New(Options{
-			Lab: w.lab, Earlier: path, Now: func() time.Time { return w.now },
-			Own: func() (events.Store, error) { return o, nil },
-		})
-		if killed := until == 1 || until == 2; killed != errors.Is(err, errKilled) {
-			t.Fatal(until, err)
-		}
-		if until == 0 {
-			if err := os.WriteFile(path, []byte(read("state.json")), 0o600); err != nil {
-				t.Fatal(err)
-			}
+	o := newOwn()
+	for n := range events.Sequence(2) {
+		memory := newEvent(kindBegun, w.now, &begun{Earlier: &was})
+		if _, err := o.log.Append(t.Context(), Stream, n, memory); err != nil {
+			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]string{path + ".earlier": read("state.json"), path: earlierNote} {
-		if got, err := os.ReadFile(name); err != nil || string(got) != want {
-			t.Errorf("%s holds %q, %v", name, got, err)
-		}
+	if _, err := New(Options{Lab: w.lab, Own: func() (events.Store, error) { return o, nil }}); err != nil {
+		t.Fatal(err)
+	}
+	if kinds := o.kinds(t); len(kinds) != 2 {
+		t.Errorf("the stream is begun again: %v", kinds)
 	}
 	w.recorded = nil
 	for e, err := range o.log.Read(t.Context(), 0) {
@@ -368,7 +358,7 @@ func TestEarlierMemory(t *testing.T) {
 		}), "")
 	}
 	if got, want := plain(sent), plain(read("sent.txt")); got != want {
-		t.Errorf("sent is\n%s\nand an earlier version sent\n%s", got, want)
+		t.Errorf("sent is\n%s\nand what kept the memory sent\n%s", got, want)
 	}
 }
 

@@ -8,12 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/input"
-	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
 // snapshot is what a planner has folded, kept as a value of the lab's log. It is
@@ -122,10 +119,10 @@ func unpack(data []byte, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// begin records that the stream begins, or takes an earlier memory over.
-func (n *Notifier) begin(b begun) error {
-	e := newEvent(kindBegun, n.options.Now(), &b)
-	n.planner.Take(e, &b)
+// begin records that the stream begins.
+func (n *Notifier) begin() error {
+	e := newEvent(kindBegun, n.options.Now(), &begun{})
+	n.planner.Take(e, &begun{})
 	n.pending = append(n.pending, e)
 	if n.options.Shared {
 		return n.record()
@@ -168,45 +165,4 @@ func (n *Notifier) flush() error {
 	n.sequence += events.Sequence(len(pending))
 	n.changed = true
 	return nil
-}
-
-// maxEarlier is the greatest size of the file of an earlier version.
-const maxEarlier = 256 << 20
-
-// earlierNote is what that file says once it was taken over. It is no JSON.
-const earlierNote = "What people were sent is in the lab's log, in the folder ../lab.\n" +
-	"A campaignd from before it does not find it: use a newer one.\n"
-
-// takeOver makes an event of the file of an earlier version, if there is one,
-// and keeps the file under another name. A note in its place keeps a campaignd
-// of that time from sending everything anew without a word.
-//
-// The event comes first and the note last: a process that dies in between takes
-// the file over again at its next start, before which nothing was sent that the
-// second time could undo.
-func (n *Notifier) takeOver() error {
-	path := n.options.Earlier
-	text, err := input.Read(path, maxEarlier)
-	if path == "" || errors.Is(err, fs.ErrNotExist) || string(text) == earlierNote {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var was earlier
-	err = json.Unmarshal(text, &was)
-	if err == nil && (was.Version != 1 || was.Streams == nil || was.Channels == nil) {
-		err = errors.New("it is not what an earlier campaignd has written")
-	}
-	if err != nil {
-		return fmt.Errorf("%s is damaged: %w; remove it, and people are told again of what "+
-			"waits for them now", path, err)
-	}
-	if err = n.begin(begun{Earlier: &was}); err == nil {
-		err = wholefile.Replace(path+".earlier", text, 0o600)
-	}
-	if err == nil {
-		err = wholefile.Replace(path, []byte(earlierNote), 0o600)
-	}
-	return err
 }

@@ -24,9 +24,6 @@ type Options struct {
 	Shared bool
 	// Build is the program: no other one believes the snapshots that it keeps.
 	Build events.Build
-	// Earlier is the file in which an earlier version remembered what people
-	// were sent. It is taken over where it is there.
-	Earlier string
 	// Now is the clock. Default: [clock.Now].
 	Now func() time.Time
 	// Send sends messages. Default: through campaignd-forward (package relay).
@@ -79,18 +76,13 @@ func New(o Options) (*Notifier, error) {
 		o.Within = 15 * time.Second
 	}
 	n := &Notifier{options: o, claim: newClaim(), round: &round{over: make(chan struct{})}}
-	// An earlier memory, where there is one, begins the stream itself; a stream
-	// that has begun is not begun again.
 	err := n.restore(context.Background())
-	if err == nil {
-		err = n.takeOver()
-	}
 	switch {
 	case err != nil || n.sequence > 0:
 	case o.Shared:
 		err = n.beginShared(context.Background())
 	default:
-		err = n.begin(begun{})
+		err = n.begin()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("what people were sent: %w", err)

@@ -44,7 +44,6 @@ type bench struct {
 	log   []string
 	lab   *labfile.File
 	build string
-	path  string // of the file of an earlier version
 	end   func() // ends the notifier
 }
 
@@ -59,7 +58,6 @@ func benchOf(t testing.TB, lab string, send Sender) *bench {
 	}
 	b := &bench{
 		own: newOwn(), store: memlog.New(), now: monday, lab: file, build: "one",
-		path: filepath.Join(t.TempDir(), "state.json"),
 	}
 	b.open(t, send)
 	t.Cleanup(func() { b.end() })
@@ -74,7 +72,7 @@ func (b *bench) open(t testing.TB, send Sender) {
 	}
 	var err error
 	b.Notifier, err = New(Options{
-		Lab: b.lab, Send: send, Earlier: b.path, Build: events.Build{Revision: b.build},
+		Lab: b.lab, Send: send, Build: events.Build{Revision: b.build},
 		Own: func() (events.Store, error) { return b.own, nil },
 		Now: func() time.Time { return b.now },
 		Log: func(line string) {
@@ -293,24 +291,6 @@ func TestSlowServices(t *testing.T) {
 	b.Step(t.Context())
 	if again := <-s.begun; again != first {
 		t.Errorf("%q, then %q", first, again)
-	}
-}
-
-// Law: a memory that is damaged is not taken for an empty one, and what to do is said.
-func TestDamagedMemory(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.json")
-	o := newOwn()
-	for _, text := range []string{"", "{", "{}", `{"version": 99}`, `{"version": 99, "streams": {}, "channels": {}}`, `[]`} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, err := New(Options{Earlier: path, Own: func() (events.Store, error) { return o, nil }})
-		if err == nil || !strings.Contains(err.Error(), "remove it") {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-	if kinds := o.kinds(t); kinds != nil {
-		t.Errorf("what was refused has left %v", kinds)
 	}
 }
 

@@ -301,7 +301,7 @@ func (p *Planner) Take(e events.Event, payload events.Payload) {
 	}
 }
 
-// takeOver takes the memory of an earlier version in. Its keys had no instance
+// takeOver takes a memory from before the stream in. Its keys had no instance
 // in them; that of its campaign is put in, so that what was sent is found under
 // the key that the same event has now.
 func (p *Planner) takeOver(e *earlier) {

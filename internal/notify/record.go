@@ -13,8 +13,8 @@ const Stream = "notify"
 // The kinds of event of the stream. An address is not in them: it is a secret.
 const (
 	// kindBegun is the kind of the first event: of campaigns that ended before,
-	// no one is sent anything. It comes again where an earlier version's memory
-	// is taken over.
+	// no one is sent anything. It came again where a memory from before the
+	// stream was taken over.
 	kindBegun events.Kind = "messages.begun"
 	// kindAttempted says that a message is about to be sent.
 	kindAttempted events.Kind = "message.attempted"
@@ -25,7 +25,7 @@ const (
 	kindDropped events.Kind = "message.dropped"
 )
 
-// begun is the payload of kindBegun.
+// begun is the payload of kindBegun. Earlier is read, and not written any more.
 type begun struct {
 	Earlier *earlier `json:"earlier,omitempty"`
 }
@@ -48,8 +48,8 @@ type outcome struct {
 // Subject implements events.Payload: who it is sent to.
 func (o outcome) Subject() string { return o.Person }
 
-// earlier is what is taken over of the file in which an earlier version kept
-// what people were sent, in the form of that file.
+// earlier is what was taken over of the file in which what people were sent was
+// kept before the stream, in the form of that file.
 type earlier struct {
 	Version  int                      `json:"version"`
 	Began    time.Time                `json:"began"`

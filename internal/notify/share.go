@@ -214,7 +214,7 @@ func (n *Notifier) foldAnew(ctx context.Context) error {
 
 // beginShared is [Notifier.begin] where another notifier may begin the stream as well.
 func (n *Notifier) beginShared(ctx context.Context) error {
-	err := n.begin(begun{})
+	err := n.begin()
 	if late := new(events.ConflictError); !errors.As(err, &late) {
 		return err
 	}

@@ -41,8 +41,8 @@ type matter struct {
 	Closed time.Time `json:"closed,omitzero"`
 	Ending string    `json:"ending,omitempty"`
 	By     string    `json:"by,omitempty"`
-	// Done says that there was nothing more to say about it in the memory of an
-	// earlier version.
+	// Done says that there was nothing more to say about it in the memory from
+	// before the stream.
 	Done bool `json:"done,omitempty"`
 }
 
@@ -169,7 +169,7 @@ type state struct {
 	// Said is who was sent what, by matter and channel; of a matter that is not
 	// there its events are not folded yet, or there is no more to say.
 	Said map[string]map[string]telling `json:"said"`
-	// Before is how far an earlier version's memory went, by campaign, and Known
+	// Before is how far a memory from before the stream went, by campaign, and Known
 	// are the matters in it.
 	Before map[string]earlierStream `json:"before,omitempty"`
 	Known  map[string]bool          `json:"known,omitempty"`

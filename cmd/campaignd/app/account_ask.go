@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -30,14 +32,14 @@ func (a *app) askAccounts(ctx context.Context, dir string, r accounts.Request) (
 	none := problem.New(problem.NotFound, "there are no accounts in %s yet", dir).
 		With(problem.Remedy{Text: "make the first one, an admin's,", Action: problem.AddAccount})
 	// Only making the first account makes the folder's accounts.
-	if !shared && !accounts.Exists(dir) && r.Add == nil {
-		return accounts.Reply{}, none
+	if !shared && !lablog.Exists(dir) && r.Add == nil {
+		return accounts.Reply{}, cmp.Or(lablog.Unread(dir), error(none))
 	}
 	// Whether the files are free and whether their holder answers are two
 	// questions, between which a holder may end or begin. So both are asked in
 	// turn until one succeeds or the patience is used up.
 	for began := time.Now(); ; {
-		directory, err := accounts.Open(dir, accounts.Options{Log: func(line string) { a.remark("%s", line) }})
+		directory, err := accounts.Open(dir, accounts.Options{})
 		if err == nil && shared && directory.Empty() && r.Add == nil {
 			return accounts.Reply{}, errors.Join(none, directory.Close())
 		}

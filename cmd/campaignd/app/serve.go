@@ -330,7 +330,6 @@ func (a *app) openAccounts(
 			defaultAddress, err)
 	}
 	options := s.accountOptions(named)
-	options.Log = func(line string) { a.remark("%s", line) }
 	if people, err = accounts.Open(lablog.Address(s.lab()), options); err != nil {
 		return nil, nil, err
 	}
@@ -367,12 +366,11 @@ func (a *app) openLab(
 	ctx context.Context, s serving, named *labfile.File, people *accounts.Directory,
 ) (*openedLab, error) {
 	notifier, err := notify.New(notify.Options{
-		Lab:     named,
-		Own:     people.Lab().Store,
-		Shared:  people.Lab().Shared(),
-		Build:   thisBuild().Build,
-		Earlier: filepath.Join(s.folder, lab.Private, "notify", "state.json"),
-		Log:     func(line string) { a.dated("%s", line) },
+		Lab:    named,
+		Own:    people.Lab().Store,
+		Shared: people.Lab().Shared(),
+		Build:  thisBuild().Build,
+		Log:    func(line string) { a.dated("%s", line) },
 	})
 	if err != nil {
 		return nil, err
