@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/policies/turn"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // salted is what an experiment of the tests costs: 1 + 5 lipf6.
@@ -117,7 +117,7 @@ func unaidedSeed(def definition.Campaign, v policies.View) uint64 {
 // what the front covers.
 func volume(t *testing.T, v policies.View, d policies.Decision) float64 {
 	t.Helper()
-	p, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	if err != nil {
 		t.Fatal(err)
 	}

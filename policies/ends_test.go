@@ -18,8 +18,8 @@ import (
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/policytest"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // electrolyte is a campaign file on the electrolyte, with what else it says.
@@ -187,7 +187,7 @@ func hardlyGrows(t *testing.T, def definition.Campaign, window int, share float6
 	t.Helper()
 	tooFew := false
 	eachView(t, def, func(v policies.View, d policies.Decision) {
-		problem, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		problem, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
 		if err != nil {
 			t.Fatal(err)
 		}

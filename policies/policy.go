@@ -94,8 +94,8 @@ type View struct {
 	FeasibilityError error
 	// Version2 is set in the view that decisions of version 2 were made from: they
 	// name as closest to the constraints what keeps them most probably
-	// ([outcome.MostProbable]), and know a constant objective as its model does
-	// ([outcome.Problem.Spreads]).
+	// ([seek.MostProbable]), and know a constant objective as its model does
+	// ([seek.Problem.Spreads]).
 	Version2 bool
 	// Beliefs has one entry for each expert of the definition, in its order;
 	// nil before the expert's first fit, and where BeliefErrors says why there

@@ -20,8 +20,8 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // perPage is how many campaigns a page lists: each row may wait for models, and
@@ -449,7 +449,7 @@ func listedOf(c *lab.Campaign, world string, may bool) listed {
 }
 
 // coveredIn is how much a front has covered after each experiment, in percent of today.
-func coveredIn(t *outcome.Front) (percent []campaign.Judged) {
+func coveredIn(t *seek.Front) (percent []campaign.Judged) {
 	if !(t.Hypervolume > 0) {
 		return nil
 	}
@@ -460,7 +460,7 @@ func coveredIn(t *outcome.Front) (percent []campaign.Judged) {
 }
 
 // expectedIn is what is expected of a composition, in a line.
-func expectedIn(m *outcome.Member) string {
+func expectedIn(m *seek.Member) string {
 	var texts []string
 	for _, q := range believed(m) {
 		texts = append(texts, q.Name+" "+q.Text)

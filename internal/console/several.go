@@ -8,8 +8,8 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // frontPart is what a page shows of the front of a trade-off.
@@ -38,7 +38,7 @@ type frontRow struct {
 }
 
 // frontOf writes and draws a front for a page of the campaign; nil for none.
-func frontOf(def *definition.Campaign, f *outcome.Front, target figure.Page) *frontPart {
+func frontOf(def *definition.Campaign, f *seek.Front, target figure.Page) *frontPart {
 	if f == nil {
 		return nil
 	}
@@ -76,7 +76,7 @@ func frontOf(def *definition.Campaign, f *outcome.Front, target figure.Page) *fr
 }
 
 // believed are the quantities of a composition, as they are expected.
-func believed(m *outcome.Member) (rows []view.Row) {
+func believed(m *seek.Member) (rows []view.Row) {
 	for _, q := range m.Quantities {
 		text := format.Quantity(q.Mean, q.Unit)
 		if q.SD > 0 {
@@ -163,7 +163,7 @@ func countedOf(s *campaign.State, o definition.Objective) (values []float64) {
 
 // onFront says of an experiment how it stands in a trade-off: empty where it is not
 // on the front.
-func onFront(f *outcome.Front, id string) string {
+func onFront(f *seek.Front, id string) string {
 	m := f.Member(id)
 	switch {
 	case f.Compromise != nil && f.Compromise.Experiment == id:

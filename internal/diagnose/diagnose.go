@@ -19,8 +19,8 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Verdict is how far a model can be trusted. The levels of findings are
@@ -175,7 +175,7 @@ func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 // bestOf is the observation of the best composition by the models: of a trade-off
 // that in the first objective. Where there is no best it is the first.
 func bestOf(v policies.View) int {
-	best, err := outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	best, err := seek.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	if err != nil || best == nil { // a quantity has no model yet, or there is no best
 		i, _ := v.Objective.Best()
 		return max(i, 0)

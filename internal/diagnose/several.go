@@ -10,9 +10,9 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Quantity is a declared quantity besides what is sought, and how its model does.
@@ -118,7 +118,7 @@ func (d *Diagnosis) several(ctx context.Context, v policies.View) error {
 		}
 	}
 	d.Correlations = correlationsOf(v, all)
-	p, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	if err != nil || p == nil {
 		return nil // a model is missing: the findings say so
 	}
@@ -137,7 +137,7 @@ func (d *Diagnosis) several(ctx context.Context, v policies.View) error {
 
 // jointly adds to the correlations how much they change what is expected of both
 // quantities at once.
-func (d *Diagnosis) jointly(v policies.View, p *outcome.Problem) error {
+func (d *Diagnosis) jointly(v policies.View, p *seek.Problem) error {
 	if len(d.Correlations) == 0 {
 		return nil
 	}
@@ -194,7 +194,7 @@ func (c *Changed) size() float64 { return math.Abs(c.Correlated - c.Independent)
 
 // suggested is the experiment of the composition that a campaign would be asked for: the
 // compromise of a trade-off, otherwise the best by the models; "" for none.
-func suggested(v policies.View, p *outcome.Problem) (string, error) {
+func suggested(v policies.View, p *seek.Problem) (string, error) {
 	if p.Aims != nil {
 		s, err := p.Standing()
 		if err != nil {
@@ -202,7 +202,7 @@ func suggested(v policies.View, p *outcome.Problem) (string, error) {
 		}
 		return s.Compromise(0, nil), nil
 	}
-	best, err := outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	best, err := seek.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	if err != nil || best == nil {
 		return "", err
 	}
@@ -304,7 +304,7 @@ func together(def *definition.Campaign, a, b string) int {
 
 // calibrationOf compares left-out probabilities with what came; nil where nothing can
 // be compared.
-func calibrationOf(v policies.View, p *outcome.Problem, all []modelled) (*Calibration, error) {
+func calibrationOf(v policies.View, p *seek.Problem, all []modelled) (*Calibration, error) {
 	w, err := p.NewPredictor()
 	if err != nil {
 		return nil, err
@@ -359,7 +359,7 @@ func calibrationOf(v policies.View, p *outcome.Problem, all []modelled) (*Calibr
 
 // referenceOf compares the compromise with that for a farther reference; nil where all
 // worst values are given, and where there is no front.
-func referenceOf(p *outcome.Problem) (*Reference, error) {
+func referenceOf(p *seek.Problem) (*Reference, error) {
 	s, err := p.Standing()
 	if err != nil {
 		return nil, err

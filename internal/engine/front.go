@@ -6,14 +6,14 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/search"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
 // front is what is known of the front of a trade-off. It fails where a quantity that
 // is traded off has no model yet, and with the error of a cancelled context.
-func front(ctx context.Context, v policies.View) (*outcome.Front, error) {
-	p, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+func front(ctx context.Context, v policies.View) (*seek.Front, error) {
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +33,8 @@ func front(ctx context.Context, v policies.View) (*outcome.Front, error) {
 // of some fixed weights, from the front that was measured and from what the search
 // before found.
 func expectedFront(
-	ctx context.Context, v policies.View, p *outcome.Problem, s *outcome.Standing,
-) ([]outcome.Expected, error) {
+	ctx context.Context, v policies.View, p *seek.Problem, s *seek.Standing,
+) ([]seek.Expected, error) {
 	z, err := p.NewScalarizer(s)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func expectedFront(
 		return nil, err
 	}
 	var points []definition.Point
-	for _, weights := range outcome.Weights(len(p.Aims)) {
+	for _, weights := range seek.Weights(len(p.Aims)) {
 		r, err := search.MinimizeAtTarget(ctx, ways, v.Space, z.Of(weights), search.Effort{}, v.Campaign.Definition.Seed, starts, nil)
 		if err != nil {
 			return nil, err

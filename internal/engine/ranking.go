@@ -7,7 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/policies/seek"
 )
 
 // Liked is a measured composition in the order in which the expert is expected to
@@ -45,7 +45,7 @@ func (c *Core) ranking(ctx context.Context, v policies.View) ([]Liked, error) {
 	case known == nil || known.Outcomes == nil:
 		return nil, errUncompared
 	}
-	p, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	if err != nil {
 		return nil, err
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Best is the composition with the best measured value, noise included.
@@ -62,9 +62,9 @@ type ModelBest struct {
 // the model holds it against all the others. A trade-off has none of them, but a
 // front.
 type Bests struct {
-	BestMeasured *Best          `json:"best_measured"`
-	BestByModel  *ModelBest     `json:"best_by_model"`
-	Tradeoff     *outcome.Front `json:"tradeoff,omitempty"`
+	BestMeasured *Best       `json:"best_measured"`
+	BestByModel  *ModelBest  `json:"best_by_model"`
+	Tradeoff     *seek.Front `json:"tradeoff,omitempty"`
 	// Ranking is what was measured, in the order in which the expert is expected to
 	// prefer it, where that is sought.
 	Ranking []Liked `json:"ranking,omitempty"`
@@ -299,7 +299,7 @@ func (r *Reading) byModel(ctx context.Context, bests *Bests) error {
 
 // bestByModel is the best composition by the models.
 func bestByModel(v policies.View) (*ModelBest, error) {
-	found, err := outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	found, err := seek.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	if err != nil || found == nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/formula"
 	"github.com/campaignd/campaignd/internal/plot"
 	"github.com/campaignd/campaignd/internal/view"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/policies/seek"
 )
 
 // ratherFeasible is the probability below which a composition is drawn as
@@ -22,7 +22,7 @@ const ratherFeasible = 0.5
 
 // FrontFigures draws every two objectives of a trade-off against each other, for
 // any page. It computes nothing.
-func FrontFigures(def *definition.Campaign, f *outcome.Front, target figure.Page) (figures []Figure) {
+func FrontFigures(def *definition.Campaign, f *seek.Front, target figure.Page) (figures []Figure) {
 	write := format.CompositionsOf(def)
 	for i := range f.Objectives {
 		for j := i + 1; j < len(f.Objectives); j++ {
@@ -43,7 +43,7 @@ func FrontFigures(def *definition.Campaign, f *outcome.Front, target figure.Page
 func sentenceOf(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 // FrontCaption says what those figures show.
-func FrontCaption(f *outcome.Front) string {
+func FrontCaption(f *seek.Front) string {
 	caption := "Each mark is a composition that was measured, where the models expect it. " +
 		"The arrow in the corner points to what is better. Green: what no other composition beats in everything, " +
 		"with one standard deviation to each side"
@@ -58,7 +58,7 @@ func FrontCaption(f *outcome.Front) string {
 }
 
 // frontWords say what is on the front, for readers who do not see it.
-func frontWords(f *outcome.Front, i, j int) string {
+func frontWords(f *seek.Front, i, j int) string {
 	const most = 12
 	var texts []string
 	for k := range f.Members {
@@ -76,15 +76,15 @@ func frontWords(f *outcome.Front, i, j int) string {
 }
 
 // expectedText is what is expected of the k-th objective of a composition.
-func expectedText(m *outcome.Member, k int) string {
+func expectedText(m *seek.Member, k int) string {
 	q := m.Quantities[k]
 	return figure.Typeset(format.Quantity(q.Mean, q.Unit))
 }
 
 // pairOf are two objectives against each other, by their numbers.
-func pairOf(def *definition.Campaign, f *outcome.Front, write format.Compositions, x, y int) (p figure.Pair) {
+func pairOf(def *definition.Campaign, f *seek.Front, write format.Compositions, x, y int) (p figure.Pair) {
 	p.X, p.Y = aimOf(def, &f.Objectives[x]), aimOf(def, &f.Objectives[y])
-	add := func(m *outcome.Member, kind figure.Kind) {
+	add := func(m *seek.Member, kind figure.Kind) {
 		p.Tried = append(p.Tried, figure.Tried{
 			X: m.Quantities[x].Mean, Y: m.Quantities[y].Mean, SDX: m.Quantities[x].SD, SDY: m.Quantities[y].SD,
 			Kind: kind, ID: m.Experiment, Text: memberText(m, write),
@@ -107,7 +107,7 @@ func pairOf(def *definition.Campaign, f *outcome.Front, write format.Composition
 
 // kindOf is how a composition is drawn: one that is infeasible, one that holds a
 // part of the hypervolume alone, or otherwise.
-func kindOf(m *outcome.Member, otherwise figure.Kind) figure.Kind {
+func kindOf(m *seek.Member, otherwise figure.Kind) figure.Kind {
 	switch {
 	case m.Feasible != nil && m.Feasible.Probability < ratherFeasible:
 		return figure.Infeasible
@@ -129,7 +129,7 @@ func predicted(all []events.QuantityPrediction, name string) float64 {
 
 // aimOf is an objective as an axis, with the bounds that constraints set to it
 // alone.
-func aimOf(def *definition.Campaign, t *outcome.Traded) figure.Aim {
+func aimOf(def *definition.Campaign, t *seek.Traded) figure.Aim {
 	a := figure.Aim{Name: t.Quantity, Unit: t.Unit, Log: t.Log, Less: t.Goal == definition.Minimize}
 	for _, c := range def.ConstraintsOnOutcomes {
 		relation, err := formula.RelationOf(c.Require)
@@ -156,7 +156,7 @@ func aimOf(def *definition.Campaign, t *outcome.Traded) figure.Aim {
 }
 
 // memberText is the tooltip of a composition.
-func memberText(m *outcome.Member, write format.Compositions) string {
+func memberText(m *seek.Member, write format.Compositions) string {
 	text := m.Experiment
 	if m.OnFront > 0 {
 		text += ", on the front with probability " + format.Fixed(m.OnFront, 2)
@@ -184,7 +184,7 @@ const HypervolumeID = "hypervolume"
 // HypervolumeFigure draws how much the front has covered after each experiment, in
 // percent of what it covers today, for any page; ok is false where it covers
 // nothing. It computes nothing.
-func HypervolumeFigure(t *outcome.Front, target figure.Page) (f Figure, ok bool) {
+func HypervolumeFigure(t *seek.Front, target figure.Page) (f Figure, ok bool) {
 	if len(t.Curve) == 0 || !(t.Hypervolume > 0) {
 		return Figure{}, false
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/outcome"
@@ -435,7 +436,7 @@ func (h *history) follow(ctx context.Context, payload events.Payload, m *measure
 func (h *history) note(v policies.View, experiments int) {
 	var point progress
 	if v.Campaign.Definition.Single() {
-		best, err := outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		best, err := seek.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
 		if err != nil || best == nil {
 			return // a quantity has no model yet, or nothing was measured at the target
 		}

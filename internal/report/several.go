@@ -9,8 +9,8 @@ import (
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // middle is what the composition to go by is called.
@@ -97,7 +97,7 @@ func (h *history) layers() (all []layer, err error) {
 	if !h.def.Several() {
 		return nil, nil
 	}
-	problem, err := outcome.NewProblem(h.state, h.core.Space(), h.model, h.others)
+	problem, err := seek.NewProblem(h.state, h.core.Space(), h.model, h.others)
 	if err != nil {
 		return nil, nil // a quantity has no model yet; the page says so
 	}

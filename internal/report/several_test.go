@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/figure"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/policies/seek"
 )
 
 // thirds is a mixture of four components in which a yield is sought that has to be thin enough.
@@ -117,34 +117,34 @@ func TestBarycentric(t *testing.T) {
 }
 
 // someFront is a front of three objectives.
-func someFront() (*definition.Campaign, *outcome.Front) {
+func someFront() (*definition.Campaign, *seek.Front) {
 	def := &definition.Campaign{
 		Parameters: []definition.Parameter{{Name: "x", Min: new(0.0), Max: new(1.0)}},
 		ConstraintsOnOutcomes: []definition.OutcomeConstraint{
 			{Require: "b <= 6"}, {Require: "a + b <= 20"}, {Require: "2*b <= 14"},
 		},
 	}
-	member := func(id string, share float64, feasible float64, values ...float64) outcome.Member {
-		m := outcome.Member{Experiment: id, Share: share, OnFront: 0.9, Parameters: definition.Point{"x": definition.Number(0.5)},
+	member := func(id string, share float64, feasible float64, values ...float64) seek.Member {
+		m := seek.Member{Experiment: id, Share: share, OnFront: 0.9, Parameters: definition.Point{"x": definition.Number(0.5)},
 			Feasible: &events.Feasible{Probability: feasible}}
 		for k, v := range values {
-			m.Quantities = append(m.Quantities, outcome.Believed{Quantity: string(rune('a' + k)), Mean: v, SD: 0.1})
+			m.Quantities = append(m.Quantities, seek.Believed{Quantity: string(rune('a' + k)), Mean: v, SD: 0.1})
 		}
 		return m
 	}
-	f := &outcome.Front{
-		Objectives: []outcome.Traded{
+	f := &seek.Front{
+		Objectives: []seek.Traded{
 			{Quantity: "a", Unit: "g", Goal: definition.Maximize, Reference: 1, Given: true},
 			{Quantity: "b", Goal: definition.Minimize, Log: true, Reference: 6, Given: true},
 			{Quantity: "c", Goal: definition.Minimize},
 		},
-		Members:     []outcome.Member{member("e3", 0.4, 1, 9, 2, 3), member("e1", 0.1, 0.9, 7, 1, 4), member("e5", 0, 0.8, 6, 1, 3)},
-		Others:      []outcome.Member{member("e2", 0, 1, 2, 5, 6), member("e4", 0, 0.1, 10, 9, 9)},
-		Compromise:  &outcome.Compromise{Experiment: "e1"},
+		Members:     []seek.Member{member("e3", 0.4, 1, 9, 2, 3), member("e1", 0.1, 0.9, 7, 1, 4), member("e5", 0, 0.8, 6, 1, 3)},
+		Others:      []seek.Member{member("e2", 0, 1, 2, 5, 6), member("e4", 0, 0.1, 10, 9, 9)},
+		Compromise:  &seek.Compromise{Experiment: "e1"},
 		Hypervolume: 8,
-		Curve: []outcome.Covered{{Experiment: "e1", Hypervolume: 2, Lower: 0.8, Upper: 3.2},
+		Curve: []seek.Covered{{Experiment: "e1", Hypervolume: 2, Lower: 0.8, Upper: 3.2},
 			{Experiment: "e2", Hypervolume: 2, Lower: 0.8, Upper: 3.2}, {Experiment: "e5", Hypervolume: 8, Lower: 7, Upper: 9}},
-		Expected: []outcome.Expected{{Quantities: []events.QuantityPrediction{
+		Expected: []seek.Expected{{Quantities: []events.QuantityPrediction{
 			{Quantity: "a", Prediction: events.Prediction{Mean: 9.5}}, {Quantity: "b", Prediction: events.Prediction{Mean: 1.5}},
 			{Quantity: "c", Prediction: events.Prediction{Mean: 2}},
 		}}},
@@ -199,7 +199,7 @@ func TestHypervolumeFigure(t *testing.T) {
 			t.Errorf("it does not say %q", said)
 		}
 	}
-	if _, ok := HypervolumeFigure(&outcome.Front{Curve: f.Curve}, figure.Page{}); ok {
+	if _, ok := HypervolumeFigure(&seek.Front{Curve: f.Curve}, figure.Page{}); ok {
 		t.Error("a front that covers nothing has a course")
 	}
 }

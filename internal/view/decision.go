@@ -12,8 +12,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Decision is all that is recorded about a decision: what it weighed, what led
@@ -38,7 +38,7 @@ type Decision struct {
 	Answered *campaign.Question `json:"answered,omitempty"`
 	// Worth says for which quantity the chosen candidate is worth an experiment,
 	// where several are sought.
-	Worth *outcome.Worth `json:"worth,omitempty"`
+	Worth *seek.Worth `json:"worth,omitempty"`
 	// Quantities are the models of the quantities that it had, where several are
 	// declared.
 	Quantities []QuantityModel `json:"quantities,omitempty"`
@@ -161,7 +161,7 @@ func (r *Record) Decision(ctx context.Context, log events.Log, id string) (*Deci
 
 // worthOf is the worth of what a decision chose, by the models that it was made
 // from; nil where no model chose, or where a model cannot be used any more.
-func worthOf(ctx context.Context, before *engine.Core, made *events.DecisionMade) (*outcome.Worth, error) {
+func worthOf(ctx context.Context, before *engine.Core, made *events.DecisionMade) (*seek.Worth, error) {
 	at := slices.IndexFunc(made.Candidates, func(c events.Candidate) bool { return c.Name == made.Chosen })
 	if at < 0 || made.Candidates[at].Acquisition == nil || made.Candidates[at].Outcomes == nil {
 		return nil, nil
@@ -178,7 +178,7 @@ func worthOf(ctx context.Context, before *engine.Core, made *events.DecisionMade
 	if err != nil {
 		return nil, err
 	}
-	worth, err := outcome.WorthOf(before.State(), before.Space(), sought, others, x)
+	worth, err := seek.WorthOf(before.State(), before.Space(), sought, others, x)
 	if err != nil {
 		return nil, nil
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/policies/seek"
 )
 
 // severalQuantities are the rows of a decision's candidates where several
@@ -147,7 +147,7 @@ func (d *Decision) chosen() *events.Candidate {
 // WorthText says in a line why a candidate is worth an experiment: "worth it for its
 // viscosity (71 %); probably feasible (0.88)". Where one quantity is sought under
 // constraints it is their probability alone. It is empty where nothing is to say.
-func WorthText(w *outcome.Worth, c *events.Candidate) string {
+func WorthText(w *seek.Worth, c *events.Candidate) string {
 	var parts []string
 	if w != nil && shareText(w.Gain) != "" {
 		parts = append(parts, "worth it for its "+shareText(w.Gain))
@@ -165,9 +165,9 @@ func WorthText(w *outcome.Worth, c *events.Candidate) string {
 const smallShare = 0.1
 
 // shareText names the quantities with their shares, the greatest first.
-func shareText(shares []outcome.Share) string {
+func shareText(shares []seek.Share) string {
 	ordered := slices.Clone(shares)
-	slices.SortStableFunc(ordered, func(a, b outcome.Share) int {
+	slices.SortStableFunc(ordered, func(a, b seek.Share) int {
 		return map[bool]int{true: -1, false: 1}[a.Share > b.Share]
 	})
 	var parts []string

@@ -5,7 +5,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/policies/seek"
 )
 
 // FrontWords is what is said of the front of a trade-off besides its table.
@@ -22,7 +22,7 @@ type FrontWords struct {
 }
 
 // WordsOf returns what is said of a front.
-func WordsOf(f *outcome.Front) FrontWords {
+func WordsOf(f *seek.Front) FrontWords {
 	w := FrontWords{
 		OfInterest: ofInterest(f), Grown: grown(f.Curve), Constant: decidesNothing(f), Waiting: waiting(f.Waiting),
 	}

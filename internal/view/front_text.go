@@ -9,7 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/policies/seek"
 )
 
 // fewMembers is how many compositions of a front a summary lists: those that hold
@@ -61,7 +61,7 @@ func (c *Campaign) AroundFront() (rows []Row) {
 
 // Reaches says how far the suggestion of a front goes. The best values are those of the
 // front itself, so that of a front of one composition there is nothing to say but that.
-func Reaches(f *outcome.Front) string {
+func Reaches(f *seek.Front) string {
 	if len(f.Members) == 1 {
 		return "it is the only composition on the front"
 	}
@@ -92,7 +92,7 @@ func (c *Campaign) FrontInShort() []Row {
 }
 
 // frontRows are the table of the front, or why there is none.
-func (c *Campaign) frontRows(f *outcome.Front) []Row {
+func (c *Campaign) frontRows(f *seek.Front) []Row {
 	if len(f.Members) == 0 {
 		return []Row{{"front", "nothing that was measured is on it: " + noFront(f)}}
 	}
@@ -112,7 +112,7 @@ func (c *Campaign) frontRows(f *outcome.Front) []Row {
 }
 
 // noFront says why a front has no member.
-func noFront(f *outcome.Front) string {
+func noFront(f *seek.Front) string {
 	if allConstant(f) {
 		return "each objective is the same everywhere, so that nothing is traded off"
 	}
@@ -124,7 +124,7 @@ func noFront(f *outcome.Front) string {
 }
 
 // decidesNothing names the objectives that are the same everywhere; "" for none.
-func decidesNothing(f *outcome.Front) string {
+func decidesNothing(f *seek.Front) string {
 	var names []string
 	for _, o := range f.Objectives {
 		if o.Constant {
@@ -141,36 +141,36 @@ func decidesNothing(f *outcome.Front) string {
 }
 
 // allConstant reports whether no objective varies.
-func allConstant(f *outcome.Front) bool {
-	return !slices.ContainsFunc(f.Objectives, func(o outcome.Traded) bool { return !o.Constant })
+func allConstant(f *seek.Front) bool {
+	return !slices.ContainsFunc(f.Objectives, func(o seek.Traded) bool { return !o.Constant })
 }
 
 // mostOf are the members that are best in an objective, and those that hold the most
 // of a front, in their order.
-func mostOf(f *outcome.Front) []outcome.Member {
+func mostOf(f *seek.Front) []seek.Member {
 	if len(f.Members) <= fewMembers {
 		return f.Members
 	}
-	best := func(m outcome.Member) float64 {
-		if slices.ContainsFunc(f.Objectives, func(o outcome.Traded) bool { return o.Best == m.Experiment }) {
+	best := func(m seek.Member) float64 {
+		if slices.ContainsFunc(f.Objectives, func(o seek.Traded) bool { return o.Best == m.Experiment }) {
 			return 1
 		}
 		return 0
 	}
 	by := slices.Clone(f.Members)
-	slices.SortStableFunc(by, func(a, b outcome.Member) int {
+	slices.SortStableFunc(by, func(a, b seek.Member) int {
 		return cmp.Or(cmp.Compare(best(b), best(a)), cmp.Compare(b.Share, a.Share), cmp.Compare(b.OnFront, a.OnFront))
 	})
 	most := by[:fewMembers]
-	return slices.DeleteFunc(slices.Clone(f.Members), func(m outcome.Member) bool {
-		return !slices.ContainsFunc(most, func(o outcome.Member) bool { return o.Experiment == m.Experiment })
+	return slices.DeleteFunc(slices.Clone(f.Members), func(m seek.Member) bool {
+		return !slices.ContainsFunc(most, func(o seek.Member) bool { return o.Experiment == m.Experiment })
 	})
 }
 
 // FrontTable is a table of members, with a line of names first: what is believed of
 // each quantity, the probabilities, and the share of what the front covers that a
 // member alone holds.
-func FrontTable(f *outcome.Front, members []outcome.Member) [][]string {
+func FrontTable(f *seek.Front, members []seek.Member) [][]string {
 	head := []string{""}
 	constrained := false
 	for i, m := range members {
@@ -244,7 +244,7 @@ func Columns(table [][]string) []string {
 }
 
 // bestIn names what is best in each objective.
-func bestIn(f *outcome.Front) string {
+func bestIn(f *seek.Front) string {
 	var parts []string
 	for _, o := range f.Objectives {
 		if o.Best != "" {
@@ -256,7 +256,7 @@ func bestIn(f *outcome.Front) string {
 
 // ofInterest says from where on a value is of interest. Of a constant objective it
 // gives only a limit of the file.
-func ofInterest(f *outcome.Front) string {
+func ofInterest(f *seek.Front) string {
 	var parts []string
 	for _, o := range f.Objectives {
 		if o.Constant && !o.Given {
@@ -277,7 +277,7 @@ const lately = 5
 
 // grown says by how much the last experiments increased what the front covers; ""
 // where there are not twice as many.
-func grown(curve []outcome.Covered) string {
+func grown(curve []seek.Covered) string {
 	n := len(curve)
 	if n < 2*lately || curve[n-1].Hypervolume <= 0 {
 		return ""
@@ -288,7 +288,7 @@ func grown(curve []outcome.Covered) string {
 }
 
 // waiting says which constraints cannot be judged yet.
-func waiting(all []outcome.Waiting) (rows []Row) {
+func waiting(all []seek.Waiting) (rows []Row) {
 	for _, w := range all {
 		rows = append(rows, rowf("not judged", "%s: %s", w.Require, w.Because))
 	}

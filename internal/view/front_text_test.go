@@ -9,8 +9,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // texts are rows as a page has them.
@@ -31,18 +31,18 @@ func TestFrontInWords(t *testing.T) {
 		Objective:  definition.Objective{Name: "flow", Tradeoff: []definition.Aim{{Name: "flow"}, {Name: "price"}}},
 		Policy:     definition.Policy{Next: definition.NewChoice("lognehvi", nil)},
 	}
-	f := &outcome.Front{Objectives: []outcome.Traded{
+	f := &seek.Front{Objectives: []seek.Traded{
 		{Quantity: "flow", Unit: "L/h", Goal: definition.Maximize, Reference: 2, Given: true, Best: "e1"},
 		{Quantity: "price", Unit: "EUR", Goal: definition.Minimize, Reference: 9.1234, Best: "e14"},
 	}}
 	for i := range 14 {
-		f.Members = append(f.Members, outcome.Member{
+		f.Members = append(f.Members, seek.Member{
 			Experiment: fmt.Sprint("e", i+1), OnFront: 0.93, Share: 0.001 * float64(i),
 			Feasible:   &events.Feasible{Probability: 0.88},
-			Quantities: []outcome.Believed{{Quantity: "flow", Unit: "L/h", Mean: 4, SD: 0.5}, {Quantity: "price", Unit: "EUR", Mean: 7}},
+			Quantities: []seek.Believed{{Quantity: "flow", Unit: "L/h", Mean: 4, SD: 0.5}, {Quantity: "price", Unit: "EUR", Mean: 7}},
 		})
 	}
-	f.Compromise = &outcome.Compromise{Experiment: "e7", Satisfaction: 0.62, Parameters: definition.Point{"salt": definition.Number(1)}}
+	f.Compromise = &seek.Compromise{Experiment: "e7", Satisfaction: 0.62, Parameters: definition.Point{"salt": definition.Number(1)}}
 	c := view.Campaign{Definition: def, Summary: engine.Summary{Bests: engine.Bests{Tradeoff: f}}}
 	got := texts(c.Found())
 	for _, want := range []string{
@@ -61,7 +61,7 @@ func TestFrontInWords(t *testing.T) {
 	if strings.Contains(got, "e2 ") || strings.Contains(got, "e3 ") || strings.Contains(got, "optimal") {
 		t.Errorf("it says too much:\n%s", got)
 	}
-	f.Members, f.Compromise, f.Closest = nil, nil, &outcome.Closest{Experiment: "e12", Probability: 0.41}
+	f.Members, f.Compromise, f.Closest = nil, nil, &seek.Closest{Experiment: "e12", Probability: 0.41}
 	if got := texts(c.Found()); !strings.Contains(got, "nothing is rather feasible than not; e12 comes closest (0.41)") {
 		t.Errorf("nothing is feasible:\n%s", got)
 	}

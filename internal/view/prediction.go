@@ -15,9 +15,9 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
 	"github.com/campaignd/campaignd/projections/preference"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -72,8 +72,8 @@ func (e noModel) Is(target error) bool { return target == ErrNoModel }
 type Predictor struct {
 	core     *engine.Core
 	view     policies.View
-	informed *objective.Model   // nil where answers are no measurements
-	several  *outcome.Predictor // nil where one quantity is sought, and nothing is required
+	informed *objective.Model // nil where answers are no measurements
+	several  *seek.Predictor  // nil where one quantity is sought, and nothing is required
 }
 
 // NewPredictor returns one, or why there is none: an error of the models, or
@@ -120,11 +120,11 @@ func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 }
 
 // severalOf is what predicts several quantities together; nil where there is one.
-func severalOf(v policies.View) (*outcome.Predictor, error) {
+func severalOf(v policies.View) (*seek.Predictor, error) {
 	if v.Objective == nil {
 		return nil, nil
 	}
-	p, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	if err != nil || p == nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/policies/seek"
 )
 
 // Law: what is preferred says of each rank with which probability it comes before the
@@ -35,11 +35,11 @@ func TestPreferredInWords(t *testing.T) {
 // Law: of a front of one composition nothing is said of how far it goes, which would be
 // all of the way to itself.
 func TestOnlyOneOnFront(t *testing.T) {
-	f := &outcome.Front{Members: make([]outcome.Member, 1), Compromise: &outcome.Compromise{Experiment: "e5", Satisfaction: 1}}
+	f := &seek.Front{Members: make([]seek.Member, 1), Compromise: &seek.Compromise{Experiment: "e5", Satisfaction: 1}}
 	if got := view.Reaches(f); got != "it is the only composition on the front" {
 		t.Errorf("it says %q", got)
 	}
-	f.Members = make([]outcome.Member, 2)
+	f.Members = make([]seek.Member, 2)
 	if got := view.Reaches(f); !strings.Contains(got, "at least 100 % of the way") {
 		t.Errorf("of two it says %q", got)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // By what both courses are judged.
@@ -335,7 +335,7 @@ func (j *Judged) fronts(ctx context.Context, y yardstick, real, imagined []Exper
 
 // standing is where a trade-off stands by the models of a campaign; nil, with the
 // reason, where they do not say.
-func standing(ctx context.Context, core *engine.Core) (p *outcome.Problem, s *outcome.Standing, why string, err error) {
+func standing(ctx context.Context, core *engine.Core) (p *seek.Problem, s *seek.Standing, why string, err error) {
 	read, err := core.Read(ctx)
 	if err != nil {
 		return nil, nil, "", err
@@ -347,7 +347,7 @@ func standing(ctx context.Context, core *engine.Core) (p *outcome.Problem, s *ou
 	case v.Objective == nil:
 		return nil, nil, core.Counts().NoModel, nil
 	}
-	if p, err = outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes); err == nil {
+	if p, err = seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes); err == nil {
 		s, err = p.Standing()
 	}
 	if ctx.Err() != nil {
@@ -360,7 +360,7 @@ func standing(ctx context.Context, core *engine.Core) (p *outcome.Problem, s *ou
 }
 
 // front is what a front covers, and its compromise.
-func (c *Course) front(s *outcome.Standing, of []Experiment) {
+func (c *Course) front(s *seek.Standing, of []Experiment) {
 	c.Hypervolume = &s.Hypervolume
 	if i := placeOf(of, s.Compromise(0, nil)); i >= 0 {
 		found := of[i]

@@ -9,10 +9,10 @@ import (
 	"github.com/campaignd/campaignd/internal/num/bope"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/duel"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/policies/step"
 	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 const (
@@ -93,7 +93,7 @@ type option struct {
 // about: those measured, and those expected of compositions at random. In a first
 // sitting it is among those measured, where they are enough and have a pair left.
 func (b *sitting) pair(first bool) (shown []option, pair bope.Pair, ok bool, err error) {
-	for _, c := range outcome.CompleteOutcomes(b.View.Campaign) {
+	for _, c := range seek.CompleteOutcomes(b.View.Campaign) {
 		if y := b.known.Point(c.Quantities); y != nil {
 			shown = append(shown, option{c.Outcome, c.Parameters, y})
 		}

@@ -23,10 +23,10 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/policies/step"
 	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
 	"github.com/campaignd/campaignd/projections/preference"
 )
 
@@ -105,7 +105,7 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 	if err != nil || d.Made() {
 		return d, err
 	}
-	problem, err := outcome.NewProblem(s.View.Campaign, s.View.Space, s.Measured, s.View.Outcomes)
+	problem, err := seek.NewProblem(s.View.Campaign, s.View.Space, s.Measured, s.View.Outcomes)
 	if err != nil {
 		return d, err
 	}
@@ -142,11 +142,11 @@ func (p *policy) known(s *step.Step) (*preference.Outcomes, error) {
 	if m := s.View.Preferences[0]; m != nil {
 		return m.Outcomes, nil
 	}
-	all := outcome.CompleteOutcomes(s.View.Campaign)
+	all := seek.CompleteOutcomes(s.View.Campaign)
 	if !s.View.Version2 { // which compared nothing once a value was none
-		all = slices.DeleteFunc(all, func(c outcome.Complete) bool { return !c.Valued() })
+		all = slices.DeleteFunc(all, func(c seek.Complete) bool { return !c.Valued() })
 	}
-	standard := outcome.Standard(&p.def, all)
+	standard := seek.Standard(&p.def, all)
 	if standard == nil {
 		return nil, errIncomplete
 	}
@@ -157,9 +157,9 @@ func (p *policy) known(s *step.Step) (*preference.Outcomes, error) {
 type sitting struct {
 	*step.Step
 	policy      *policy
-	problem     *outcome.Problem
+	problem     *seek.Problem
 	known       *preference.Outcomes
-	preferences *outcome.Preferences
+	preferences *seek.Preferences
 }
 
 // because says by which rule a composition is measured, and why no one is asked

@@ -7,8 +7,8 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/bope"
 	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // improvement is −ln EIUU, and −ln of the probability that constraints on outcomes
@@ -29,7 +29,7 @@ func (improvement) Acquisition(*objective.Model, uint64) (next.Acquisition, erro
 }
 
 // Composes implements next.Composer.
-func (improvement) Composes(p *outcome.Problem, _ *objective.Model) bool { return p.Compared != nil }
+func (improvement) Composes(p *seek.Problem, _ *objective.Model) bool { return p.Compared != nil }
 
 // Compose implements next.Composer. What is under way counts as what is expected of
 // it: among the outcomes that are to be improved on, and in the models.
@@ -73,7 +73,7 @@ func (r improvement) Compose(s next.Several) (next.Composed, error) {
 
 // among are the measured outcomes that a new one is to be better than: those that
 // keep the constraints, or all where none does.
-func among(p *outcome.Preferences) (baseline [][]float64) {
+func among(p *seek.Preferences) (baseline [][]float64) {
 	for i, y := range p.Outcomes {
 		if p.Confident[i] {
 			baseline = append(baseline, y)

@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/bope"
 	"github.com/campaignd/campaignd/policies/next"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/policies/seek"
 )
 
 // Law: the slopes of the acquisition are those of central differences, of quantities that are measured, modelled by their
@@ -30,7 +30,7 @@ func TestSlopesOfTheImprovement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	if err != nil {
 		t.Fatal(err)
 	}

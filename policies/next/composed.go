@@ -9,19 +9,19 @@ import (
 	"github.com/campaignd/campaignd/internal/num/composite"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/qmc"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Several is what an acquisition of several quantities is made of.
 type Several struct {
 	// Problem is what is sought and required of them.
-	Problem *outcome.Problem
+	Problem *seek.Problem
 	// Objective is the model of the value that is sought. It expects what is under
 	// way; of a trade-off it is that of the first objective.
 	Objective *objective.Model
 	// Standing is where the trade-off stands; nil where there is none.
-	Standing *outcome.Standing
+	Standing *seek.Standing
 	// Awaited are measured points at which a quantity of the problem is still to
 	// arrive, other than the value that is sought: they count as under way, and
 	// each quantity is drawn there from what its own model knows.
@@ -52,14 +52,14 @@ type Composed struct {
 type Composer interface {
 	// Composes reports whether the rule works on the quantities, given the model of
 	// the value that is sought; otherwise it works on that alone.
-	Composes(p *outcome.Problem, m *objective.Model) bool
+	Composes(p *seek.Problem, m *objective.Model) bool
 	Compose(s Several) (Composed, error)
 }
 
 // Composes implements [Composer]. What experts answer enters the model of the
 // value that is sought: of a formula that model then decides, unless they move what
 // the quantities say.
-func (r logNEI) Composes(p *outcome.Problem, m *objective.Model) bool {
+func (r logNEI) Composes(p *seek.Problem, m *objective.Model) bool {
 	return !p.Computed() || r.quantities && (!m.Informed() || p.IsInformed())
 }
 
@@ -303,7 +303,7 @@ func (b *base) acquisition(draws *gp.Several, supposed [][][]float64, best []flo
 
 // function is an acquisition of several quantities. It is a workspace.
 type function struct {
-	problem    *outcome.Problem
+	problem    *seek.Problem
 	mixture    *composite.Mixture
 	predictors []*gp.ConditionedPredictor
 	least      []float64 // standard deviation of each quantity

@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // bench is what experiments with one parameter gave: three quantities with noise, one of which is missing once. The
@@ -74,9 +74,9 @@ func benchOf(t *testing.T, text string, noise float64, underWay ...float64) (pol
 }
 
 // composeOf is what the campaign's rule makes of the models.
-func composeOf(t *testing.T, v policies.View, m *objective.Model, seed uint64) (next.Composed, *outcome.Problem, *outcome.Standing) {
+func composeOf(t *testing.T, v policies.View, m *objective.Model, seed uint64) (next.Composed, *seek.Problem, *seek.Standing) {
 	t.Helper()
-	p, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	if err != nil {
 		t.Fatal(err)
 	}

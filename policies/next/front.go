@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/internal/num/pareto"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Effort of the noisy expected hypervolume improvement (docs/results.md). With four
@@ -35,7 +35,7 @@ func (logNEHVI) Acquisition(m *objective.Model, seed uint64) (Acquisition, error
 }
 
 // Composes implements [Composer].
-func (logNEHVI) Composes(p *outcome.Problem, _ *objective.Model) bool { return p.Aims != nil }
+func (logNEHVI) Composes(p *seek.Problem, _ *objective.Model) bool { return p.Aims != nil }
 
 // Compose implements [Composer].
 func (logNEHVI) Compose(s Several) (Composed, error) {
@@ -70,7 +70,7 @@ func (logNEHVI) Compose(s Several) (Composed, error) {
 }
 
 // negative is −log of an improvement.
-func negative(improvement *outcome.Improvement) Acquisition {
+func negative(improvement *seek.Improvement) Acquisition {
 	return func(x, grad []float64) float64 {
 		value := improvement.Log(x, grad)
 		for j := range grad {

@@ -9,8 +9,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // What an experiment costs is weighed against what is expected of it: to an
@@ -20,7 +20,7 @@ import (
 
 // weighing is what a step knows of costs.
 type weighing struct {
-	cost  *outcome.Cost
+	cost  *seek.Cost
 	spent *campaign.Cost
 	alpha float64
 	// limit is ln of what is left; infinite where there is no budget.
@@ -43,7 +43,7 @@ func (s *Step) openCost() error {
 	if s.Rule == nil || !next.Logarithm(s.Rule) {
 		return nil
 	}
-	cost, err := outcome.NewCost(s.View.Campaign, s.View.Space, s.Measured, s.View.Outcomes)
+	cost, err := seek.NewCost(s.View.Campaign, s.View.Space, s.Measured, s.View.Outcomes)
 	if err != nil || cost == nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/outcome"
 )
@@ -18,9 +19,9 @@ import (
 // several is what a step knows of a campaign that seeks or requires something of
 // several quantities.
 type several struct {
-	problem   *outcome.Problem
-	predictor *outcome.Predictor
-	standing  *outcome.Standing // of a trade-off
+	problem   *seek.Problem
+	predictor *seek.Predictor
+	standing  *seek.Standing // of a trade-off
 	// composed is the acquisition of the unaided candidate, once it was made.
 	composed *next.Composed
 }
@@ -31,7 +32,7 @@ func (s *Step) openSeveral() (err error) {
 	if !next.ByQuantities(s.Def) {
 		return nil
 	}
-	p, err := outcome.NewProblem(s.View.Campaign, s.View.Space, s.Measured, s.View.Outcomes)
+	p, err := seek.NewProblem(s.View.Campaign, s.View.Space, s.Measured, s.View.Outcomes)
 	if err != nil || p == nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (s *Step) acquisitionOf(m *objective.Model, others outcome.Models, tell boo
 // OutlookWith evaluates the problem by other models of the objective and of the other
 // quantities; nil where the campaign is decided by the model of one. tell is as in
 // [Step.AcquisitionWith].
-func (s *Step) OutlookWith(m *objective.Model, others outcome.Models, tell bool) (*outcome.Predictor, error) {
+func (s *Step) OutlookWith(m *objective.Model, others outcome.Models, tell bool) (*seek.Predictor, error) {
 	if s.several == nil {
 		return nil, nil
 	}
@@ -90,7 +91,7 @@ func (s *Step) OutlookWith(m *objective.Model, others outcome.Models, tell bool)
 
 // problemOf is the problem with another model of the objective, and of the other
 // quantities; with shorter lengthscales of all where the model has them.
-func (s *Step) problemOf(m *objective.Model, others outcome.Models, tell bool) (*outcome.Problem, error) {
+func (s *Step) problemOf(m *objective.Model, others outcome.Models, tell bool) (*seek.Problem, error) {
 	if m == s.rougher {
 		others = slices.Clone(others)
 		for i := range others {
@@ -104,7 +105,7 @@ func (s *Step) problemOf(m *objective.Model, others outcome.Models, tell bool) (
 		}
 	}
 	measured, _ := m.Expected()
-	p, err := outcome.NewProblem(s.View.Campaign, s.View.Space, measured, others)
+	p, err := seek.NewProblem(s.View.Campaign, s.View.Space, measured, others)
 	if p != nil {
 		p.Spreads = s.View.Version2
 	}
@@ -117,18 +118,18 @@ func (s *Step) problemOf(m *objective.Model, others outcome.Models, tell bool) (
 // best returns the best of what has been measured by the models that a campaign is
 // decided by; nil where there is none, where nothing that was measured is a result, and
 // of a trade-off.
-func best(def *definition.Campaign, v policies.View) (*outcome.Best, error) {
+func best(def *definition.Campaign, v policies.View) (*seek.Best, error) {
 	if next.ByQuantities(def) {
 		if v.Version2 {
-			return outcome.MostProbable(v.Campaign, v.Space, v.Objective, v.Outcomes)
+			return seek.MostProbable(v.Campaign, v.Space, v.Objective, v.Outcomes)
 		}
-		return outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		return seek.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	}
 	i, mean := v.Objective.Best()
 	if i < 0 {
 		return nil, nil
 	}
-	return &outcome.Best{Index: i, Value: events.Prediction{Mean: mean}, Confident: true}, nil
+	return &seek.Best{Index: i, Value: events.Prediction{Mean: mean}, Confident: true}, nil
 }
 
 // outlook adds to a candidate what is expected of several quantities.

@@ -10,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Stop completes the campaign where its budget is spent or one of its stopping
@@ -48,7 +48,7 @@ func reached(def *definition.Campaign, v policies.View) string {
 		}
 	}
 	if def.Stop.Reach != nil {
-		r, err := outcome.ReachedBy(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		r, err := seek.ReachedBy(v.Campaign, v.Space, v.Objective, v.Outcomes)
 		if err == nil && r != nil {
 			return fmt.Sprintf("The target is reached: %s keeps %s with probability %.2f.",
 				r.Experiment, strings.Join(def.Stop.Reach, " and "), r.Probability)
@@ -90,7 +90,7 @@ func recentGrowth(v policies.View, window int) (share float64, ok bool) {
 	if v.Objective == nil {
 		return 0, false
 	}
-	p, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	if err != nil || p == nil || p.Aims == nil {
 		return 0, false
 	}

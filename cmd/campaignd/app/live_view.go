@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/policies/seek"
 )
 
 // Styles. Bubble Tea leaves colors out where the terminal has none, or NO_COLOR
@@ -215,7 +215,7 @@ func (p *panel) timeBudget() string {
 }
 
 // covered are the hypervolumes after each experiment, as they were last worked out.
-func covered(f *outcome.Front) (volumes []float64) {
+func covered(f *seek.Front) (volumes []float64) {
 	if f != nil {
 		for _, c := range f.Curve {
 			volumes = append(volumes, c.Hypervolume)

@@ -17,8 +17,8 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Law: what an experiment gave before it failed is learned by the models of these quantities, its
@@ -190,7 +190,7 @@ func TestTradeoffOfWhatFailed(t *testing.T) {
 	if n := s.Count(campaign.Failed); n != 4 || view.Objective.Fit.Observations != 12 {
 		t.Errorf("%d experiments failed and the model learns from %d; 4 and 12 are right", n, view.Objective.Fit.Observations)
 	}
-	p, err := outcome.NewProblem(s, view.Space, view.Objective, view.Outcomes)
+	p, err := seek.NewProblem(s, view.Space, view.Objective, view.Outcomes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // Trajectory is how a campaign went: a step for each experiment, in the order
@@ -273,7 +273,7 @@ func (f *follower) namedOfSeveral(ctx context.Context) ([]definition.Point, erro
 	if err != nil {
 		return nil, err
 	}
-	best, err := outcome.BestOf(view.Campaign, view.Space, view.Objective, view.Outcomes)
+	best, err := seek.BestOf(view.Campaign, view.Space, view.Objective, view.Outcomes)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package outcome
+package seek
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/ehvi"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -28,7 +29,7 @@ type Worth struct {
 // WorthOf returns the worth of a point of the unit cube; nil where one quantity is
 // sought, and where nothing is uncertain.
 func WorthOf(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others Models, x []float64,
+	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models, x []float64,
 ) (*Worth, error) {
 	if sought == nil {
 		return nil, nil

@@ -1,4 +1,4 @@
-package outcome_test
+package seek_test
 
 import (
 	"cmp"
@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/pareto"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/outcome"
 )
@@ -56,14 +57,14 @@ func taste(heat, sugar float64, rng *rand.Rand) (crust, minutes float64) {
 
 // baked is a campaign of that kind after n experiments, spread over the space, as
 // it is read: with all of its models.
-func baked(t testing.TB, file string, n int) (*engine.Core, *outcome.Problem) {
+func baked(t testing.TB, file string, n int) (*engine.Core, *seek.Problem) {
 	t.Helper()
 	core := afterwards(t, file, n)
 	return core, modelled(t, core)
 }
 
 // modelled is the problem of a campaign with all of its models.
-func modelled(t testing.TB, core *engine.Core) *outcome.Problem {
+func modelled(t testing.TB, core *engine.Core) *seek.Problem {
 	t.Helper()
 	models := core.Clone()
 	for _, name := range []string{"", "minutes"} {
@@ -91,7 +92,7 @@ func modelled(t testing.TB, core *engine.Core) *outcome.Problem {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := outcome.NewProblem(core.State(), core.Space(), sought, others)
+	p, err := seek.NewProblem(core.State(), core.Space(), sought, others)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func begun(t testing.TB, file string) (*memlog.Log, *engine.Core) {
 func bounded(by string) string { return strings.ReplaceAll(tradeoff, "BOUND", by) }
 
 // front is what is known of the front, and where the trade-off stands.
-func front(t testing.TB, core *engine.Core, p *outcome.Problem) (*outcome.Front, *outcome.Standing) {
+func front(t testing.TB, core *engine.Core, p *seek.Problem) (*seek.Front, *seek.Standing) {
 	t.Helper()
 	s, err := p.Standing()
 	if err != nil {
@@ -214,7 +215,7 @@ func TestOnTheFront(t *testing.T) {
 	if between < 3 || len(f.Members)+len(f.Others) != 24 {
 		t.Errorf("of %d and %d compositions %d are uncertain: the test shows little", len(f.Members), len(f.Others), between)
 	}
-	if !slices.IsSortedFunc(f.Members, func(a, b outcome.Member) int { return cmp.Compare(b.Quantities[0].Mean, a.Quantities[0].Mean) }) {
+	if !slices.IsSortedFunc(f.Members, func(a, b seek.Member) int { return cmp.Compare(b.Quantities[0].Mean, a.Quantities[0].Mean) }) {
 		t.Error("the members are not in the order of the first objective")
 	}
 	for _, m := range f.Others {
@@ -333,7 +334,7 @@ func TestCurveAndCompromise(t *testing.T) {
 	if last := f.Curve[19]; math.Abs(last.Hypervolume-s.Hypervolume) > 1e-12 || last.Lower > s.Hypervolume || last.Upper < s.Hypervolume {
 		t.Errorf("the curve ends at %+v, the trade-off stands at %v", last, s.Hypervolume)
 	}
-	least := func(m outcome.Member) float64 {
+	least := func(m seek.Member) float64 {
 		satisfaction := math.Inf(1)
 		for k, o := range f.Objectives {
 			best := f.Member(o.Best).Quantities[k].Mean
@@ -419,7 +420,7 @@ func TestScalarizerSlopes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range outcome.Weights(3) {
+	for _, w := range seek.Weights(3) {
 		f, grad := z.Of(w), make([]float64, 2)
 		for _, x := range [][]float64{{0.2, 0.3}, {0.7, 0.9}, {0.95, 0.1}} {
 			at := f(x, grad)
@@ -444,7 +445,7 @@ func TestScalarizerSlopes(t *testing.T) {
 func TestWeights(t *testing.T) {
 	for m, want := range map[int]int{2: 32, 3: 36, 4: 35} {
 		seen := map[string]bool{}
-		for i, w := range outcome.Weights(m) {
+		for i, w := range seek.Weights(m) {
 			sum := 0.0
 			for _, v := range w {
 				sum += v
@@ -493,7 +494,7 @@ func TestWorth(t *testing.T) {
 	}
 	before := pareto.Hypervolume(points, s.Reference)
 	for _, x := range [][]float64{{0.9, 0.9}, {0.1, 0.8}} {
-		w, err := outcome.WorthOf(core.State(), core.Space(), p.Models[0], models, x)
+		w, err := seek.WorthOf(core.State(), core.Space(), p.Models[0], models, x)
 		if err != nil || w == nil || len(w.Gain) != 3 {
 			t.Fatalf("%+v, %v", w, err)
 		}

@@ -1,9 +1,10 @@
-package outcome
+package seek
 
 import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -30,7 +31,7 @@ type Best struct {
 // is no model, where nothing that was measured is a result, of a trade-off, which has
 // no best, and where an expert's preferences decide: see [Problem.Preferred].
 func BestOf(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others Models,
+	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models,
 ) (*Best, error) {
 	return bestOf(s, sp, sought, others, closeness.closer)
 }
@@ -39,13 +40,13 @@ func BestOf(
 // probably keeps the constraints, whatever that probability is: as decisions of
 // version 2 name it.
 func MostProbable(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others Models,
+	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models,
 ) (*Best, error) {
 	return bestOf(s, sp, sought, others, func(a, b closeness) bool { return a.against < b.against })
 }
 
 func bestOf(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others Models, closer func(a, b closeness) bool,
+	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models, closer func(a, b closeness) bool,
 ) (*Best, error) {
 	if sought == nil || !s.Definition.Single() {
 		return nil, nil

@@ -1,4 +1,4 @@
-package outcome
+package seek
 
 // AllDrawn is the share of draws in which each composition is on the front, of all of them
 // together, and how much of them [Problem.Front] draws.

@@ -1,10 +1,11 @@
-package outcome_test
+package seek_test
 
 import (
 	"math"
 	"strings"
 	"testing"
 
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/outcome"
 )
 
@@ -21,7 +22,7 @@ func TestLogarithmOfTheCost(t *testing.T) {
 	} {
 		core, p := baked(t, strings.Replace(bounded("minutes <= 60"), "\nbudget:", "\ncost: "+of+"\nbudget:", 1), 25)
 		minutes := p.Models[1]
-		c, err := outcome.NewCost(core.State(), core.Space(), p.Models[0], outcome.Models{{Quantity: "minutes", Model: minutes}})
+		c, err := seek.NewCost(core.State(), core.Space(), p.Models[0], outcome.Models{{Quantity: "minutes", Model: minutes}})
 		if err != nil || c == nil || c.Measured() != (value == nil) {
 			t.Fatalf("%s: %v, %v", of, c, err)
 		}
@@ -52,7 +53,7 @@ func TestLogarithmOfTheCost(t *testing.T) {
 		}
 	}
 	core, p := baked(t, bounded("minutes <= 60"), 5)
-	if c, err := outcome.NewCost(core.State(), core.Space(), p.Models[0], nil); c != nil || err != nil {
+	if c, err := seek.NewCost(core.State(), core.Space(), p.Models[0], nil); c != nil || err != nil {
 		t.Errorf("without a cost: %v, %v", c, err)
 	}
 }

@@ -1,4 +1,4 @@
-package outcome_test
+package seek_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/policies/seek"
 )
 
 // lab is a campaign with one parameter and a category, of which the models say nothing.
@@ -63,9 +63,9 @@ func view(t *testing.T, text string, noise float64, without ...string) policies.
 	return v
 }
 
-func problem(t *testing.T, v policies.View) *outcome.Problem {
+func problem(t *testing.T, v policies.View) *seek.Problem {
 	t.Helper()
-	p, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestBestOf(t *testing.T) {
 		{"objective: {tradeoff: [{maximize: a}, {minimize: b}]}", -1, 0, false},
 	} {
 		v := view(t, c.text, 1e-5)
-		best, err := outcome.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		best, err := seek.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
 		switch {
 		case err != nil:
 			t.Fatal(c.text, err)
@@ -234,7 +234,7 @@ func TestWaiting(t *testing.T) {
 		}
 	}
 	v := view(t, "objective: {maximize: a*v}", 1e-6, "v")
-	if _, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes); err == nil || !strings.Contains(err.Error(), "no model of v") {
+	if _, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes); err == nil || !strings.Contains(err.Error(), "no model of v") {
 		t.Errorf("what is sought has no model: %v", err)
 	}
 	// 1.5 times what e2 gave: 3.

@@ -1,4 +1,8 @@
-package outcome
+// Package seek is the objective of a set of quantities, and what is required of them, as
+// functions of their models: one quantity, a formula or a desirability of several, a front, or
+// what an expert prefers. Acquisitions, draws and hypervolumes of them are here; which of those
+// chooses an experiment is the matter of packages next and bope.
+package seek
 
 import (
 	"fmt"
@@ -12,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/jet"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -68,7 +73,7 @@ type Aim struct {
 // on a quantity without a model waits for one. It fails where the definition
 // cannot be read, and where a quantity that is sought has no model.
 func NewProblem(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others Models,
+	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models,
 ) (*Problem, error) {
 	def := s.Definition
 	o := def.Sought()
@@ -81,7 +86,7 @@ func NewProblem(
 // newProblem is the problem of an objective, of none where that is zero, under
 // constraints.
 func newProblem(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others Models,
+	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models,
 	o definition.Objective, constraints []definition.OutcomeConstraint,
 ) (*Problem, error) {
 	p := &Problem{def: s.Definition, space: sp, constraints: constraints}
@@ -98,7 +103,7 @@ type builder struct {
 	*Problem
 	state      *campaign.State
 	sought     *objective.Model
-	others     Models
+	others     outcome.Models
 	references []string // names after "reference."
 	inline     map[string]*formula.Formula
 }
@@ -120,12 +125,16 @@ func (b *builder) build(o definition.Objective) error {
 			return fmt.Errorf("the quantity %s: %w", q.Name, err)
 		}
 	}
-	objective, required, err := b.formulas(o)
+	goal, err := b.goalOf(o)
 	if err != nil {
 		return err
 	}
-	b.choose(o, objective, required)
-	return b.bind(o, objective, required)
+	required, err := b.formulas()
+	if err != nil {
+		return err
+	}
+	b.choose(goal, required)
+	return b.bind(goal, required)
 }
 
 // atReference maps the names of a formula to those at the reference composition.
@@ -139,18 +148,8 @@ func (b *builder) atReference(f *formula.Formula) map[string]*formula.Formula {
 	return of
 }
 
-// formulas reads what is sought, nil where it is no formula, and what is
-// required, with what follows from the parameters in its place.
-func (b *builder) formulas(o definition.Objective) (sought *formula.Formula, required []*formula.Formula, err error) {
-	if o.Formula != "" {
-		f, err := formula.Of(o.Formula)
-		if err == nil {
-			sought, err = f.Inline(b.inline)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("the objective: %w", err)
-		}
-	}
+// formulas reads the constraints, with what follows from the parameters in its place.
+func (b *builder) formulas() (required []*formula.Formula, err error) {
 	required = make([]*formula.Formula, len(b.constraints))
 	for i, c := range b.constraints {
 		r, err := formula.RelationOf(c.Require)
@@ -158,10 +157,10 @@ func (b *builder) formulas(o definition.Objective) (sought *formula.Formula, req
 			required[i], err = r.Excess().Inline(b.inline)
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("the constraint %s: %w", c.Require, err)
+			return nil, fmt.Errorf("the constraint %s: %w", c.Require, err)
 		}
 	}
-	return sought, required, nil
+	return required, nil
 }
 
 // model is that of a quantity, nil where there is none.
@@ -174,22 +173,9 @@ func (b *builder) model(name string) *objective.Model {
 
 // choose sets the quantities of the problem: those that something which can be
 // judged depends on.
-func (b *builder) choose(o definition.Objective, sought *formula.Formula, required []*formula.Formula) {
+func (b *builder) choose(sought goal, required []*formula.Formula) {
 	needed := make(map[string]bool)
-	switch {
-	case sought != nil:
-		b.need(needed, sought.Names())
-	case len(o.Desirability) > 0:
-		b.need(needed, computed.Names(o))
-	case o.Tradeoff != nil:
-		for _, a := range o.Tradeoff {
-			b.need(needed, []string{a.Name})
-		}
-	case o.Preference != nil:
-		b.need(needed, o.Preference.Over)
-	case o.Name != "":
-		b.need(needed, []string{o.Name})
-	}
+	b.need(needed, sought.names())
 	for i, f := range required {
 		if because := b.lacks(f.Names()); because != "" {
 			b.Waiting = append(b.Waiting, Waiting{b.constraints[i].Require, because})
@@ -272,7 +258,7 @@ func (b *builder) atReferenceValue(name string) (float64, error) {
 }
 
 // bind makes functions of the arguments of all that is sought and required.
-func (b *builder) bind(o definition.Objective, sought *formula.Formula, required []*formula.Formula) error {
+func (b *builder) bind(sought goal, required []*formula.Formula) error {
 	arguments := slices.Concat(b.Quantities, b.axes.names())
 	for _, name := range b.references {
 		value, err := b.atReferenceValue(name)
@@ -305,39 +291,7 @@ func (b *builder) bind(o definition.Objective, sought *formula.Formula, required
 		}
 		p.Constraints = append(p.Constraints, f)
 	}
-	switch {
-	case sought != nil:
-		f, err := sought.Bind(arguments)
-		if err != nil {
-			return fmt.Errorf("the objective: %w", err)
-		}
-		p.Objective = f
-	case len(o.Desirability) > 0:
-		d, names, err := computed.Desirability(o.Desirability)
-		if err != nil {
-			return fmt.Errorf("the objective: %w", err)
-		}
-		return b.desire(d, names, arguments)
-	case o.Tradeoff != nil:
-		for _, a := range o.Tradeoff {
-			aim, err := b.aim(a, arguments)
-			if err != nil {
-				return err
-			}
-			b.Aims = append(b.Aims, aim)
-		}
-	case o.Preference != nil:
-		for _, name := range o.Preference.Over {
-			aim, err := b.aim(definition.Aim{Name: name}, arguments)
-			if err != nil {
-				return err
-			}
-			b.Compared = append(b.Compared, aim)
-		}
-	case o.Name != "":
-		p.Objective = composite.Alone(slices.Index(arguments, o.Name))
-	}
-	return nil
+	return sought.bind(b, arguments)
 }
 
 // tolerant is a constraint that may be off by as much as rounding does.
@@ -378,21 +332,6 @@ func (b *builder) limit(constraint int) (limit *composite.Limit, ok bool) {
 		limit.At, limit.Least = bound.Lower, true
 	}
 	return limit, true
-}
-
-// aim finds where the values of a quantity come from.
-func (b *builder) aim(a definition.Aim, arguments []string) (Aim, error) {
-	aim := Aim{
-		Objective: b.def.ObjectiveOf(a), Worst: a.Worst, Model: slices.Index(b.Quantities, a.Name),
-	}
-	if f := b.inline[a.Name]; f != nil {
-		bound, err := f.Bind(arguments)
-		if err != nil {
-			return aim, fmt.Errorf("the quantity %s: %w", a.Name, err)
-		}
-		aim.function = bound
-	}
-	return aim, nil
 }
 
 // Functions are what is sought and required; nothing is sought where there is a

@@ -1,4 +1,4 @@
-package outcome
+package seek
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/composite"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -38,7 +39,7 @@ type Cost struct {
 
 // NewCost returns the cost of a campaign's experiments; nil where nothing is said of
 // it, and while it has no model.
-func NewCost(s *campaign.State, sp *space.Space, sought *objective.Model, others Models) (*Cost, error) {
+func NewCost(s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models) (*Cost, error) {
 	spent := s.Cost()
 	if spent == nil {
 		return nil, nil

@@ -1,4 +1,4 @@
-package outcome
+package seek
 
 import (
 	"cmp"
@@ -173,7 +173,7 @@ func (p *Problem) Front(state *campaign.State, s *Standing) (*Front, error) {
 // Given reports whether the worst value of an objective that is of interest is given
 // by the definition: as such, or as a bound on it in its own direction.
 func (p *Problem) Given(a Aim) bool {
-	_, bounded := p.ownBound(a)
+	_, bounded := p.strictest(a, true)
 	return a.Worst != nil || bounded
 }
 

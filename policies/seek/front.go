@@ -1,4 +1,4 @@
-package outcome
+package seek
 
 import (
 	"errors"
@@ -131,7 +131,7 @@ func (p *Problem) Standing() (*Standing, error) {
 func (p *Problem) belowCaps(reference []float64, measured [][]float64) {
 	least := p.least()
 	for k, a := range p.Aims {
-		bound, ok := p.capBound(a)
+		bound, ok := p.strictest(a, false)
 		if !ok {
 			continue
 		}
@@ -174,7 +174,7 @@ func (p *Problem) worst() []float64 {
 		if a.Worst != nil {
 			worst[k] = a.score(*a.Worst, log)
 		}
-		if bound, ok := p.ownBound(a); ok {
+		if bound, ok := p.strictest(a, true); ok {
 			worst[k] = max(a.score(bound, log), orLeast(worst[k]))
 		}
 	}
@@ -318,42 +318,23 @@ func (p *Problem) bound(constraint int) (aim int, bound formula.Range, ok bool) 
 	return aim, bound, ok && aim >= 0
 }
 
-// ownBound is the strictest bound on an objective in its own direction, in the
-// user's unit.
-func (p *Problem) ownBound(of Aim) (value float64, ok bool) {
-	return p.strictest(of, func(bound formula.Range) float64 {
-		if of.Goal == definition.Minimize {
-			return bound.Upper
-		}
-		return bound.Lower
-	}, of.Better)
-}
-
-// capBound is the strictest bound on an objective against its direction.
-func (p *Problem) capBound(of Aim) (value float64, ok bool) {
-	return p.strictest(of, func(bound formula.Range) float64 {
-		if of.Goal == definition.Minimize {
-			return bound.Lower
-		}
-		return bound.Upper
-	}, func(a, b float64) bool { return of.Better(b, a) })
-}
-
-// strictest is the strictest of the ends of the bounds on an objective. What is
-// modelled by its logarithm is never 0 or less, and has no bound there.
-func (p *Problem) strictest(
-	of Aim, end func(formula.Range) float64, stricter func(a, b float64) bool,
-) (value float64, ok bool) {
+// strictest is the strictest bound on an objective, in the user's unit: in its own
+// direction, or against it. What is modelled by its logarithm is never 0 or less, and
+// has no bound there.
+func (p *Problem) strictest(of Aim, own bool) (value float64, ok bool) {
 	for _, c := range p.required {
 		aim, bound, on := p.bound(c)
 		if !on || p.Aims[aim].Name != of.Name {
 			continue
 		}
-		at := end(bound)
+		at := bound.Lower
+		if own == (of.Goal == definition.Minimize) {
+			at = bound.Upper
+		}
 		if !finite(at) || p.Models[of.Model].Scale().Log && at <= 0 {
 			continue
 		}
-		if !ok || stricter(at, value) {
+		if !ok || own && of.Better(at, value) || !own && of.Better(value, at) {
 			value, ok = at, true
 		}
 	}
@@ -384,7 +365,7 @@ func (p *Problem) objective(k int, a Aim, s *Standing) ehvi.Objective {
 		Minimized: (a.Goal == definition.Minimize) == (scale.Spread > 0),
 		Reference: standardized(reference),
 	}
-	if bound, ok := p.capBound(a); ok {
+	if bound, ok := p.strictest(a, false); ok {
 		o.Bounded, o.Bound = true, m.Standardized(bound)
 	}
 	return o

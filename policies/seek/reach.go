@@ -1,9 +1,10 @@
-package outcome
+package seek
 
 import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -19,7 +20,7 @@ type Reached struct {
 // of its other quantities: nil where none does with [definition.DefaultConfidence]
 // that also keeps the constraints with theirs, and while a bound cannot be judged.
 func ReachedBy(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others Models,
+	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models,
 ) (*Reached, error) {
 	bounds := make([]definition.OutcomeConstraint, len(s.Definition.Stop.Reach))
 	for i, text := range s.Definition.Stop.Reach {
@@ -46,7 +47,7 @@ func ReachedBy(
 
 // keeper judges constraints alone: nothing is sought.
 func keeper(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others Models,
+	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models,
 	constraints []definition.OutcomeConstraint,
 ) (*Problem, *Predictor, error) {
 	p, err := newProblem(s, sp, sought, others, definition.Objective{}, constraints)

@@ -1,4 +1,4 @@
-package outcome_test
+package seek_test
 
 import (
 	"math"
@@ -10,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
 )
 
 // summed seeks the sum of two quantities whose models, and the one of the sum, have the same hyperparameters.
@@ -43,9 +43,9 @@ func summed(t *testing.T, of string) (policies.View, *objective.Model) {
 	return v, v.Objective.Given(learned.Objective)
 }
 
-func informedOf(t *testing.T, v policies.View, m *objective.Model) *outcome.Problem {
+func informedOf(t *testing.T, v policies.View, m *objective.Model) *seek.Problem {
 	t.Helper()
-	p, err := outcome.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
 	if err != nil {
 		t.Fatal(err)
 	}
