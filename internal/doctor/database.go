@@ -19,6 +19,7 @@ import (
 
 // Database is what was seen of a lab in a database.
 type Database struct {
+	Services
 	*store.Inspection
 	// Single is set where the address says that there is no standby.
 	Single bool
@@ -44,13 +45,13 @@ type Process struct {
 }
 
 // LookAtDatabase gathers what is seen of a lab in a database, for at most some twenty
-// seconds. Instruments are those of the lab file, nil where there is none.
-func LookAtDatabase(ctx context.Context, address string, instruments []string) (*Database, error) {
+// seconds. The lab file gives the instruments, nil where there is none, and the services.
+func LookAtDatabase(ctx context.Context, address string, instruments []string, services Services) (*Database, error) {
 	i, err := store.Inspect(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	d := &Database{Inspection: i, KnownSchema: store.KnownSchema(), Instruments: instruments}
+	d := &Database{Services: services, Inspection: i, KnownSchema: store.KnownSchema(), Instruments: instruments}
 	d.Locks, d.Hidden = lock.Look()
 	d.Single = strings.Contains(address, "single=yes")
 	if d.Connections, err = store.MostConnections(address); err != nil {
@@ -96,7 +97,9 @@ func waiting(ctx context.Context, address string, d *Database) (found []string, 
 }
 
 // Findings are what the facts come to.
-func (d *Database) Findings() []Finding { return judge(databaseRules, d) }
+func (d *Database) Findings() []Finding {
+	return slices.Concat(judge(databaseRules, d), judge(serviceRules, d.Services))
+}
 
 const (
 	// clockTolerance is a difference of clocks that people who read times can bear.

@@ -11,7 +11,7 @@ import (
 // Law: a real server is seen as it is, and looking changes nothing: no table is made.
 func TestLookAtARealServer(t *testing.T) {
 	address := pgtest.URL(t)
-	d, err := LookAtDatabase(t.Context(), address, nil)
+	d, err := LookAtDatabase(t.Context(), address, nil, Services{})
 	if err != nil {
 		t.Fatal(err)
 	}

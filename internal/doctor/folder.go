@@ -6,58 +6,43 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/lock"
-	"github.com/campaignd/campaignd/internal/registry"
-	"github.com/campaignd/campaignd/internal/relay"
 )
 
 // Folder is what was seen of a lab in a folder.
 type Folder struct {
+	Services
 	Path string
 	Mode fs.FileMode
 	// Free is the room on its disk in bytes; FreeErr says why that is not known.
 	Free    uint64
 	FreeErr error
-	// LabFile is the fault of lab.yaml, nil where it is sound or there is none.
-	LabFile error
 	// Stores are those of the folder, the lab's log among them, each with why it cannot be
 	// read, nil where it can.
 	Stores map[string]error
 	// Locks is the folder of this machine's locks of devices, and Hidden why other programs of the
 	// machine may not see it.
 	Locks, Hidden string
-	// NoPasskeys is why people cannot log in with passkeys, nil where they can.
-	NoPasskeys error
-	// NoOIDC is why people cannot log in with OpenID Connect, though lab.yaml says that they
-	// can.
-	NoOIDC error
-	// NoRelay is why nothing is sent to people and brokers, though lab.yaml says that it is.
-	NoRelay error
 	// Served is what the process that serves the folder has noted, empty where none has.
 	Served string
 }
 
-// LookAtFolder gathers what is seen of a folder. The error is for one that cannot be
-// read.
-func LookAtFolder(reg registry.Registry, path string) (*Folder, error) {
+// LookAtFolder gathers what is seen of a folder, whose lab file gives the services. The error is
+// for a folder that cannot be read.
+func LookAtFolder(path string, services Services) (*Folder, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	f := &Folder{Path: path, Mode: info.Mode().Perm(), Stores: make(map[string]error)}
+	f := &Folder{Services: services, Path: path, Mode: info.Mode().Perm(), Stores: make(map[string]error)}
 	f.Free, f.FreeErr = freeSpace(path)
 	f.Locks, f.Hidden = lock.Look()
-	named, err := labfile.ReadFolder(reg, path)
-	f.LabFile = err
-	if named != nil && named.Relays() {
-		_, f.NoRelay = relay.Find()
-	}
 	stores, err := filepath.Glob(filepath.Join(path, "*"+store.Ending))
 	if err != nil {
 		return nil, err
@@ -81,12 +66,14 @@ func LookAtFolder(reg registry.Registry, path string) (*Folder, error) {
 }
 
 // Findings are what the facts come to.
-func (f *Folder) Findings() []Finding { return judge(folderRules, f) }
+func (f *Folder) Findings() []Finding {
+	return slices.Concat(judge(storeRules, f), judge(serviceRules, f.Services), judge(folderRules, f))
+}
 
 // leastSpace is as much as a folder of many campaigns takes in some months.
 const leastSpace = 1 << 30
 
-var folderRules = []rule[*Folder]{
+var storeRules = []rule[*Folder]{
 	{"stores", func(f *Folder) Finding {
 		for at, err := range f.Stores {
 			switch {
@@ -98,30 +85,9 @@ var folderRules = []rule[*Folder]{
 		}
 		return safe(format.Count(len(f.Stores), "store") + " that can be opened; what is in them an audit checks")
 	}},
-	{"lab.yaml", func(f *Folder) Finding {
-		if f.LabFile != nil {
-			return unsafe(f.LabFile.Error(), "mend it: a server does not start with it")
-		}
-		return safe("it is sound, or there is none")
-	}},
-	{"passkeys", func(f *Folder) Finding {
-		if f.NoPasskeys != nil {
-			return safe("they are off, and people log in with passwords: " + f.NoPasskeys.Error())
-		}
-		return safe("people can log in with them")
-	}},
-	{"OpenID Connect", func(f *Folder) Finding {
-		if f.NoOIDC != nil {
-			return safe("logins with it are off here: " + f.NoOIDC.Error())
-		}
-		return safe("lab.yaml does not name it, or people can log in with it if the issuer answers")
-	}},
-	{"messages and brokers", func(f *Folder) Finding {
-		if f.NoRelay != nil {
-			return unsafe("nothing is sent to the people and brokers of lab.yaml", f.NoRelay.Error())
-		}
-		return safe("lab.yaml names none, or campaignd-forward is there to send to them")
-	}},
+}
+
+var folderRules = []rule[*Folder]{
 	{"permissions", func(f *Folder) Finding {
 		switch {
 		case f.Mode&0o022 != 0:

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/labfile"
 )
 
 // verdictsOf are the verdicts of findings, by their subjects.
@@ -38,15 +39,19 @@ func TestUnsafeFolders(t *testing.T) {
 		subject string
 		want    Verdict
 	}{
-		"damaged":         {func(f *Folder) { f.Stores["b"] = events.ErrDamaged }, "stores", Unsafe},
-		"newer":           {func(f *Folder) { f.Stores["b"] = events.ErrNewerFormat }, "stores", Unsafe},
-		"lab file":        {func(f *Folder) { f.LabFile = errors.New("line 3") }, "lab.yaml", Unsafe},
-		"others write":    {func(f *Folder) { f.Mode = 0o770 }, "permissions", Unsafe},
-		"others read":     {func(f *Folder) { f.Mode = 0o755 }, "permissions", Unsafe},
-		"full":            {func(f *Folder) { f.Free = 1 << 20 }, "free space", Unsafe},
-		"room is unknown": {func(f *Folder) { f.FreeErr = errors.New("no") }, "free space", Unknown},
-		"one machine":     {func(*Folder) {}, "loss of the machine", Unknown},
-		"served":          {func(f *Folder) { f.Served = "{}" }, "server", Safe},
+		"damaged":           {func(f *Folder) { f.Stores["b"] = events.ErrDamaged }, "stores", Unsafe},
+		"newer":             {func(f *Folder) { f.Stores["b"] = events.ErrNewerFormat }, "stores", Unsafe},
+		"lab file":          {func(f *Folder) { f.LabFile = errors.New("line 3") }, "lab.yaml", Unsafe},
+		"keys are unseen":   {func(f *Folder) { f.LabFile = errors.New("line 3") }, "passkeys", Unknown},
+		"logins are unseen": {func(f *Folder) { f.LabFile = errors.New("line 3") }, "OpenID Connect", Unknown},
+		"sends are unseen":  {func(f *Folder) { f.LabFile = errors.New("line 3") }, "messages and brokers", Unknown},
+		"nothing is sent":   {func(f *Folder) { f.NoRelay = errors.New("no program") }, "messages and brokers", Unsafe},
+		"others write":      {func(f *Folder) { f.Mode = 0o770 }, "permissions", Unsafe},
+		"others read":       {func(f *Folder) { f.Mode = 0o755 }, "permissions", Unsafe},
+		"full":              {func(f *Folder) { f.Free = 1 << 20 }, "free space", Unsafe},
+		"room is unknown":   {func(f *Folder) { f.FreeErr = errors.New("no") }, "free space", Unknown},
+		"one machine":       {func(*Folder) {}, "loss of the machine", Unknown},
+		"served":            {func(f *Folder) { f.Served = "{}" }, "server", Safe},
 	} {
 		f := well()
 		c.change(f)
@@ -97,7 +102,8 @@ func TestLookAtARealFolder(t *testing.T) {
 			return all
 		}
 		before := strings.Join(list(), "\n")
-		f, err := LookAtFolder(builtin.Registry(), folder)
+		_, fault := labfile.ReadFolder(builtin.Registry(), folder)
+		f, err := LookAtFolder(folder, Services{LabFile: fault})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +131,7 @@ func TestLookAtARealFolder(t *testing.T) {
 			t.Errorf("%s is %q: %+v", subject, verdicts[subject], found)
 		}
 	}
-	if _, err := LookAtFolder(builtin.Registry(), filepath.Join(folder, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := LookAtFolder(filepath.Join(folder, "nowhere"), Services{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 }

@@ -20,10 +20,7 @@ func Parse(text string) (*Formula, error) {
 		return nil, &Fault{root.column, "a comparison is no number",
 			"a formula may choose by one, a < b ? x : y; a comparison alone is a constraint"}
 	}
-	if err := shallow(root, 1); err != nil {
-		return nil, err
-	}
-	return newFormula(root, r.names, r.columns)
+	return part(r, root)
 }
 
 // compared is the operation of a comparison while a text is read. It is a part of a choice or of
@@ -97,19 +94,6 @@ func tooDeep(column int) error {
 func tooLong(length int) error {
 	return &Fault{Column: 1, Message: fmt.Sprintf("the formula has %d characters", length),
 		Remedy: fmt.Sprintf("at most %d are possible; write a part of it as a quantity of its own", MaxLength)}
-}
-
-// shallow refuses an expression that lies in so many others and is too deep.
-func shallow(n *node, depth int) error {
-	if depth > MaxDepth {
-		return tooDeep(n.column)
-	}
-	for _, a := range n.args {
-		if err := shallow(a, depth+1); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // characters refuses the first character that no formula has.

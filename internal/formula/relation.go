@@ -24,9 +24,6 @@ func ParseRelation(text string) (*Relation, error) {
 		return nil, &Fault{root.column, "what is measured cannot tell " + sign + " from " + sign + "=", remedy}
 	}
 	root.op = subtract
-	if err := shallow(root, 1); err != nil {
-		return nil, err
-	}
 	out := &Relation{most: root.compare == "<="}
 	for i, side := range []**Formula{&out.left, &out.right} {
 		if *side, err = part(r, root.args[i]); err != nil {

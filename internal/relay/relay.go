@@ -92,6 +92,15 @@ func Start() (*Process, error) {
 	return p, nil
 }
 
+// Missing is why the program cannot be run where something is to be sent.
+func Missing(needed bool) error {
+	if !needed {
+		return nil
+	}
+	_, err := Find()
+	return err
+}
+
 // Find returns the path of the program.
 func Find() (string, error) {
 	if named := os.Getenv(Variable); named != "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/doctor"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/labfile"
+	"github.com/campaignd/campaignd/internal/relay"
 )
 
 // doctorCommand is `campaignd doctor`.
@@ -67,41 +68,37 @@ func (a *app) doctor(ctx context.Context, folder, database string) error {
 }
 
 func (a *app) look(ctx context.Context, folder, database string) ([]doctor.Finding, error) {
+	named, fault := labfile.ReadFolder(a.registry, folder)
+	services := doctor.Services{LabFile: fault}
+	var instruments []string
+	if fault == nil {
+		if named != nil {
+			instruments = slices.Sorted(maps.Keys(named.Instruments))
+		} else {
+			named = new(labfile.File)
+		}
+		services = serving{folder: folder, address: defaultAddress}.services(named)
+	}
 	if !store.InDatabase(database) {
-		f, err := doctor.LookAtFolder(a.registry, folder)
+		f, err := doctor.LookAtFolder(folder, services)
 		if err != nil {
 			return nil, inputError{err}
 		}
-		if f.LabFile == nil {
-			f.NoPasskeys, f.NoOIDC, err = a.noLogins(folder)
-		}
-		return f.Findings(), err
+		return f.Findings(), nil
 	}
-	named, err := labfile.ReadFolder(a.registry, folder)
-	if err != nil {
-		return nil, inputError{err}
-	}
-	var instruments []string
-	if named != nil {
-		instruments = slices.Sorted(maps.Keys(named.Instruments))
-	}
-	d, err := doctor.LookAtDatabase(ctx, database, instruments)
+	d, err := doctor.LookAtDatabase(ctx, database, instruments, services)
 	if err != nil {
 		return nil, storeError{err}
 	}
 	return d.Findings(), nil
 }
 
-// noLogins is why people cannot log in with passkeys, and with OpenID Connect, where a folder is
-// served from here.
-func (a *app) noLogins(folder string) (passkeys, oidc, err error) {
-	named, err := labfile.ReadFolder(a.registry, folder)
-	if err != nil {
-		return nil, nil, inputError{err}
+// services are those of a lab file that are off where it is served so, each with the reason.
+func (s serving) services(named *labfile.File) doctor.Services {
+	o := s.accountOptions(named)
+	return doctor.Services{
+		NoPasskeys: accounts.CheckPasskeys(o.Passkeys),
+		NoOIDC:     accounts.CheckOIDC(o.OIDC),
+		NoRelay:    relay.Missing(named.Relays()),
 	}
-	if named == nil {
-		named = new(labfile.File)
-	}
-	o := serving{folder: folder, address: defaultAddress}.accountOptions(named)
-	return accounts.CheckPasskeys(o.Passkeys), accounts.CheckOIDC(o.OIDC), nil
 }

@@ -27,7 +27,6 @@ import (
 	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/notify"
-	"github.com/campaignd/campaignd/internal/relay"
 	"github.com/campaignd/campaignd/internal/server"
 	"github.com/campaignd/campaignd/internal/server/gate"
 	"github.com/campaignd/campaignd/internal/telemetry"
@@ -218,15 +217,15 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	if !s.drives.none {
 		a.sayLocks(s.drives.database != "")
 	}
-	logins := s.accountOptions(named)
-	if off := accounts.CheckPasskeys(logins.Passkeys); off != nil {
-		a.printf("Passkeys are off: %v. %s\n", off, passkeysRemedy)
+	off := s.services(named)
+	if off.NoPasskeys != nil {
+		a.printf("Passkeys are off: %v. %s\n", off.NoPasskeys, passkeysRemedy)
 	}
-	if off := accounts.CheckOIDC(logins.OIDC); off != nil {
-		a.printf("Logins with OpenID Connect are off: %v. To change that: mend it, and start the server again.\n", off)
+	if off.NoOIDC != nil {
+		a.printf("Logins with OpenID Connect are off: %v. To change that: mend it, and start the server again.\n", off.NoOIDC)
 	}
-	if off := noRelay(named); off != nil {
-		a.printf("Messages and brokers are off: %v\n", off)
+	if off.NoRelay != nil {
+		a.printf("Messages and brokers are off: %v\n", off.NoRelay)
 	}
 	defer background(ctx, func(ctx context.Context) {
 		if err := people.Greet(ctx); err != nil && ctx.Err() == nil {
@@ -242,15 +241,6 @@ func (a *app) serve(ctx context.Context, s serving) error {
 		a.remark("Interrupted. Everything so far is in the stores; the same command goes on.")
 		return nil
 	}
-	return err
-}
-
-// noRelay is why nothing is sent to people and brokers, nil where it can be, or nothing is to be.
-func noRelay(named *labfile.File) error {
-	if !named.Relays() {
-		return nil
-	}
-	_, err := relay.Find()
 	return err
 }
 
