@@ -23,7 +23,6 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/server"
 	"github.com/campaignd/campaignd/internal/server/gate"
@@ -299,8 +298,6 @@ func TestFilesOfARemoteStore(t *testing.T) {
 
 // Law: an upload whose sender loses access while the bytes are on their way attaches nothing.
 func TestUploadEndsWithAccess(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
 	folder := t.TempDir()
 	book, err := accounts.Open(accounts.Dir(folder), accounts.Options{})
 	if err != nil {

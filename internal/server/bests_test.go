@@ -15,7 +15,6 @@ import (
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
 	"github.com/campaignd/campaignd/internal/view"
 )
@@ -36,8 +35,6 @@ policy: lognei
 // has made no decision and has no recorded fit, after an amendment, which no recorded fit outlives, and while the
 // campaign is run. Whoever looks records nothing.
 func TestTwoBests(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
 	l, err := lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: builtin.Registry(), Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)

@@ -78,6 +78,7 @@ func (h *hand) ready(n int) {
 // with three clicks; typed, each takes its digits and Enter. What is faulty is not recorded, stays, and
 // says why; what is typed outlives a reload and is forgotten once it is recorded.
 func TestManyResultsAtOnce(t *testing.T) {
+	t.Parallel()
 	h := &hand{visitor: lives(t)}
 	h.define("plated", plated)
 	h.open("/campaigns")
@@ -159,6 +160,7 @@ func TestManyResultsAtOnce(t *testing.T) {
 // Law: what is pasted goes where it belongs: lines that name experiments to those, the reading of a whole
 // plate to its wells, a block across the quantities; what has no place is said; a paste can be taken back.
 func TestPastingGoesWhereItBelongs(t *testing.T) {
+	t.Parallel()
 	h := &hand{visitor: lives(t)}
 	h.define("plated", plated)
 	value := func(row string) string {

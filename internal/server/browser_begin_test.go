@@ -20,6 +20,7 @@ const old = "Nr;Solvent;salt (mol/kg);EC (%);DMC (%);;conductivity (mS/cm);visco
 // no page on the way has a barrier that axe knows. The documentation is there, is found, and
 // asks for nothing outside.
 func TestBrowserBegins(t *testing.T) {
+	t.Parallel()
 	v := browse(t, house(t).url)
 	v.open("/login")
 	v.logIn("ada")

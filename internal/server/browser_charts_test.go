@@ -93,6 +93,7 @@ func (v *visitor) charts(name string) {
 // in pairs; a chart is saved as it stands, with all that its stylesheet says. Nothing of it breaks the pages' policy, no letter is smaller than 11 pixels on a phone, and
 // axe knows no barrier.
 func TestCharts(t *testing.T) {
+	t.Parallel()
 	v := browse(t, house(t).url)
 	complaints := v.complaints()
 	v.open("/campaigns")

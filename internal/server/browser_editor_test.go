@@ -53,6 +53,7 @@ func opened(t *testing.T) *visitor {
 // has it; a value that is changed in the form and changed back leaves the file as it was, to
 // the letter.
 func TestEditorShowsEveryExample(t *testing.T) {
+	t.Parallel()
 	v := opened(t)
 	files, err := filepath.Glob("../../examples/*.yaml")
 	if err != nil {
@@ -99,6 +100,7 @@ func TestEditorShowsEveryExample(t *testing.T) {
 // keys, each choice all of its ways, to the bottom. A fault is said at its field. No barrier
 // that axe knows stands in the way.
 func TestEditorKnowsTheSchema(t *testing.T) {
+	t.Parallel()
 	v := opened(t)
 	const source = "name: a\nparameters: [{name: x, min: 0, max: 1}]\nobjective: {maximize: y}\nbudget: {experiments: 5}\ninstrument: manual\n"
 	text, _ := json.Marshal(source)

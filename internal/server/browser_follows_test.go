@@ -10,6 +10,7 @@ import (
 // Law: the page that a person opens by beginning a campaign follows it to its end, untouched: the
 // counts in its bar, the slider of the past, what it says has happened, and what can be done.
 func TestAnOpenPageFollows(t *testing.T) {
+	t.Parallel()
 	v := lives(t)
 	v.open("/begin")
 	v.press(`button[value=electrolyte]`)
@@ -32,6 +33,7 @@ func TestAnOpenPageFollows(t *testing.T) {
 // Law: in a browser a table whose cell is mended keeps its choices, the preview says what happens
 // first, rows that cannot be taken are named before the campaign begins, and it begins as chosen.
 func TestATableIsMendedInABrowser(t *testing.T) {
+	t.Parallel()
 	v := lives(t)
 	v.open("/begin/table")
 	v.do("paste a table", chromedp.SetValue(css("#table"), "temp;time;yield;cost\n20;2;30;5\n35;3;50;4\n40;1;20;9\n55;2;35;7\n60;3;>90;6\n"))

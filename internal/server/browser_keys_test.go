@@ -11,6 +11,7 @@ import (
 // campaign from anywhere; none of them is heard where somebody is typing. A key that is pressed before
 // the script has come is not lost.
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	v := lives(t)
 	v.define("labels", labels)
 	press := func(keys ...string) {

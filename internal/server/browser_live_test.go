@@ -42,6 +42,7 @@ func lives(t *testing.T) *visitor {
 // Law: the page that says that nobody is asked shows the next question once there is one, by
 // itself, with one campaign and with several.
 func TestTheNextQuestionComesByItself(t *testing.T) {
+	t.Parallel()
 	v := lives(t)
 	v.define("named", named)
 	v.open("/questions?next")
@@ -62,6 +63,7 @@ func TestTheNextQuestionComesByItself(t *testing.T) {
 // Law: a page that has nothing to do shows what there is to do once there is something, by
 // itself; what somebody has typed is not taken from them.
 func TestWhatIsToBeDoneComesByItself(t *testing.T) {
+	t.Parallel()
 	v := lives(t)
 	v.define("by-hand", byHand)
 	v.measures("by-hand")
@@ -82,6 +84,7 @@ func TestWhatIsToBeDoneComesByItself(t *testing.T) {
 // Law: who follows a link gets there, also where the answer is slow and the page has something new
 // to show meanwhile.
 func TestALinkIsFollowed(t *testing.T) {
+	t.Parallel()
 	v := lives(t)
 	v.define("by-hand", byHand)
 	v.open("/campaigns/by-hand/results")
@@ -103,6 +106,7 @@ func TestALinkIsFollowed(t *testing.T) {
 // campaign asks, question after question; types a result with a decimal comma, and with it what
 // else was measured; and is asked the next question, whose scale has its ends where it ends.
 func TestTheFirstHour(t *testing.T) {
+	t.Parallel()
 	v := lives(t)
 	v.define("labels", labels)
 	v.open("/questions?next")

@@ -182,6 +182,7 @@ func (v *visitor) leaves() {
 // with the roles that its claim gives, and out again after logging out; with any other token, or later than
 // ten minutes after, nobody is. Whom the issuer gives no role any more is out.
 func TestIssuerInABrowser(t *testing.T) {
+	t.Parallel()
 	clock := &hands{now: time.Now()}
 	u := newUniversity(t, clock)
 	e := newEntrance(t, func(home string, o *accounts.Options) {
@@ -276,6 +277,7 @@ var addCredential = cdp.Command[map[string]any, cdp.Empty]{Method: webauthn.Comm
 // and nowhere else; a copy whose counter has fallen behind does not, nor an answer to a login that was begun
 // more than ten minutes ago.
 func TestPasskeysInABrowser(t *testing.T) {
+	t.Parallel()
 	e := newEntrance(t, func(home string, o *accounts.Options) {
 		o.Passkeys = &accounts.Passkeys{ID: "localhost", Origins: []string{home}}
 	})

@@ -10,6 +10,7 @@ import (
 // was chosen stands in one line of its table, and whole after a click; what can be done with
 // the campaign is one click away, at the top, and closes by a key.
 func TestCampaignPageIsShort(t *testing.T) {
+	t.Parallel()
 	v := opened(t)
 	v.define("long", `name: long
 description: Two hundred and fifty experiments.

@@ -14,6 +14,7 @@ import (
 // stays, says that it is the proxy and how it is set, and keeps what was typed; what the proxy passes
 // on arrives as without one, also where it is sent by the page itself.
 func TestBrowserProxyRefusesFiles(t *testing.T) {
+	t.Parallel()
 	v := browse(t, "http://"+nginx(t, house(t).url).at)
 	v.open("/login")
 	v.logIn("ada")

@@ -71,6 +71,7 @@ func (v *visitor) suggested() string {
 // another composition is suggested; none of the pages has a barrier that axe knows, or is wider
 // than the phone.
 func TestFrontOnAPhone(t *testing.T) {
+	t.Parallel()
 	v := lives(t)
 	v.do("a phone", chromedp.EmulateViewport(390, 844))
 	v.define("traded", traded)

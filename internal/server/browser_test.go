@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -75,8 +76,8 @@ type visitor struct {
 // step is something that a person does.
 type step = chromedp.Action[chromedp.Void]
 
-// patience is how long a page may take.
-const patience = 30 * time.Second
+// patience is how long a page may take, where many packages are tested at a time.
+const patience = 2 * time.Minute
 
 // do does steps, and fails the test with what the page says where one does not work.
 func (v *visitor) do(what string, steps ...step) {
@@ -320,7 +321,33 @@ func (v *visitor) axeOn(what string) {
 	}
 }
 
-// browse starts a browser, or skips the test where there is none.
+// chromium is the browser of all visitors, each with cookies of their own: to begin one takes longer
+// than many a test.
+var chromium shared
+
+type shared struct {
+	once sync.Once
+	ctx  context.Context
+	err  error
+}
+
+func (s *shared) begun() (context.Context, error) {
+	s.once.Do(func() {
+		allocator, _ := chromedp.NewExecAllocator(context.Background(),
+			append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox)...)
+		s.ctx, _ = chromedp.NewContext(allocator)
+		s.err = chromedp.Do(s.ctx)
+	})
+	return s.ctx, s.err
+}
+
+func (s *shared) end() {
+	if s.ctx != nil {
+		_ = chromedp.Cancel(s.ctx)
+	}
+}
+
+// browse is a visit in a browser; it skips the test where there is none.
 func browse(t *testing.T, home string) *visitor {
 	t.Helper()
 	if testing.Short() {
@@ -343,9 +370,11 @@ func browse(t *testing.T, home string) *visitor {
 	} else {
 		t.Logf("%s names no axe.min.js: barriers are not looked for", axeVariable)
 	}
-	allocator, stop := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox)...)
-	t.Cleanup(stop)
-	ctx, end := chromedp.NewContext(allocator)
+	browser, err := chromium.begun()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(end)
 	v.ctx = ctx
 	if err := chromedp.Do(ctx); err != nil {
@@ -426,6 +455,7 @@ func (v *visitor) brings() {
 // restart of the server; what they answer can be taken back and corrected; an unknown outcome
 // is settled; charts change while they look; no page has a barrier that axe knows.
 func TestBrowser(t *testing.T) {
+	t.Parallel()
 	h := house(t)
 	v := browse(t, h.url)
 

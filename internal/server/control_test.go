@@ -13,7 +13,6 @@ import (
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/server"
 )
@@ -21,8 +20,6 @@ import (
 // Law: the protocol of a store, offered for a campaign, shows that campaign and changes that
 // campaign, and no other of the same store.
 func TestControlOfOneCampaign(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
 	folder := t.TempDir()
 	l, err := lab.Open(t.Context(), lab.Options{
 		Folder: folder, Stores: []string{filepath.Join(folder, "both.campaign")}, Registry: builtin.Registry(), Log: t.Logf,
@@ -77,8 +74,6 @@ func TestControlOfOneCampaign(t *testing.T) {
 // Law: what an amendment that comes by the protocol changes is what the campaign file beside it
 // says, and what the log says of it is what it changes, whatever the program that sends it says.
 func TestForgedAmendment(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
 	l, err := lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: builtin.Registry(), Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,6 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
 )
 
@@ -565,8 +564,6 @@ func (r *trier) means(f field, v any, known map[string]bool, recorded []any, say
 // tries serves a lab with an instrument that forgets what it was given.
 func tries(t *testing.T) *trier {
 	t.Helper()
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
 	var opened atomic.Int64
 	reg := builtin.Registry()
 	reg.Instruments = append(reg.Instruments, instruments.Driver{

@@ -18,7 +18,6 @@ import (
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
 	"github.com/campaignd/campaignd/internal/server/gate"
 )
@@ -67,8 +66,6 @@ func newIssuer(t *testing.T) *issuer {
 // Law: who comes back from the issuer is logged in and where they wanted to go, on this server
 // and nowhere else; who confirms with it is who is logged in, and nobody else.
 func TestIssuer(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
 	i := newIssuer(t)
 	var handler http.Handler
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))

@@ -20,7 +20,6 @@ import (
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
 	"github.com/campaignd/campaignd/internal/server/gate"
 )
@@ -47,8 +46,6 @@ func (h *heard) String() string {
 // not into another answer or its headers, the server's log, the audit trail or a file, whatever
 // became of the request that held it.
 func TestNothingLeaks(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
 	folder := t.TempDir()
 	said := new(heard)
 	log.SetOutput(said)

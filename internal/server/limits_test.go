@@ -24,7 +24,6 @@ import (
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
 	"github.com/campaignd/campaignd/internal/server/gate"
 )
@@ -90,8 +89,6 @@ func (n *narrow) left(c net.Conn) bool {
 // impatient is a server with an admin that waits so long for what is sent, and for what it sends to be taken.
 func impatient(t *testing.T, within time.Duration) (c *client, n *narrow, token, cookie string) {
 	t.Helper()
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
 	folder := t.TempDir()
 	book, err := accounts.Open(accounts.Dir(folder), accounts.Options{})
 	if err != nil {
@@ -464,8 +461,6 @@ func TestPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
 	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)

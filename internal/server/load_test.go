@@ -25,7 +25,6 @@ import (
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
 	"github.com/campaignd/campaignd/internal/server/gate"
 )
@@ -103,8 +102,6 @@ const perPerson = 10
 
 func startLoad(t testing.TB, campaigns, consoles int) *loaded {
 	t.Helper()
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
 	g := &loaded{
 		t: t, folder: t.TempDir(), ready: make(chan asked, 10_000), people: (consoles + perPerson - 1) / perPerson,
 		client: &http.Client{

@@ -17,15 +17,12 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
 )
 
 // restartable serves a folder, again and again.
 func restartable(t *testing.T) (c *client, folder string, restart func()) {
 	t.Helper()
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
 	folder = t.TempDir()
 	c = &client{t: t}
 	stop := func() {}
@@ -228,8 +225,6 @@ func TestKeysOfOthers(t *testing.T) {
 // Law: a server that is confined begins no campaign that names a program or a file, by any
 // way; and others it does.
 func TestConfined(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
 	l, err := lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: builtin.Registry(), Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,6 @@ import (
 // failed and when it is tried again, and what is due. What a service answered is text.
 func TestReached(t *testing.T) {
 	folder := t.TempDir()
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	book, err := accounts.Open(accounts.Dir(folder), accounts.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +66,6 @@ func TestReached(t *testing.T) {
 // Law: why a system does not take the lab's events, and how far it is behind, is in the API
 // and in the list of campaigns.
 func TestForwardsAreShown(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	l, err := lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: builtin.Registry(), Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,23 @@ import (
 	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
+// TestMain keeps the notes and the locks of this machine apart from those of these tests.
+func TestMain(m *testing.M) {
+	own, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range []string{"XDG_STATE_HOME", lock.Variable} {
+		if err := os.Setenv(name, own); err != nil {
+			panic(err)
+		}
+	}
+	code := m.Run()
+	chromium.end()
+	_ = os.RemoveAll(own)
+	os.Exit(code)
+}
+
 // farmVariable, set to anything, has the tests of this package serve their labs by a farm: two
 // servers of a lab in a database. Without, one server serves a folder.
 const farmVariable = "CAMPAIGND_FARM"
@@ -75,8 +92,6 @@ func newSite(t *testing.T) *site {
 // newSiteOf is newSite with so many servers: one serves a folder, more of them a database.
 func newSiteOf(t *testing.T, servers int) *site {
 	t.Helper()
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
 	s := &site{t: t, registry: builtin.Registry(), front: listen(t, "127.0.0.1:0")}
 	s.url = "http://" + s.front.Addr().String()
 	t.Cleanup(s.end)

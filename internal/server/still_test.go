@@ -12,7 +12,6 @@ import (
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
 	"github.com/campaignd/campaignd/internal/server/gate"
 )
@@ -20,8 +19,6 @@ import (
 // Law: whoever listens to a campaign is told nothing more of it from the moment on at which they
 // may not see it any more. The stream ends, but for a page of somebody who is still logged in.
 func TestStreamsEndWithAccess(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(lock.Variable, t.TempDir())
 	folder := t.TempDir()
 	book, err := accounts.Open(accounts.Dir(folder), accounts.Options{})
 	if err != nil {
