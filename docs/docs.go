@@ -5,5 +5,5 @@ import "embed"
 
 // Files are the pages.
 //
-//go:embed *.md
+//go:embed *.md decisions/*.md
 var Files embed.FS

@@ -111,7 +111,7 @@ func checkAnySequence(s *subject) error {
 
 // checkAtomic reads the whole log over and over while batches are appended, and
 // once more after the last: half a batch would be seen at some moment. A
-// decision and what it leads to are one batch (docs/architecture.md): who reads
+// decision and what it leads to are one batch (docs/engine.md): who reads
 // half of it would act on half a decision. A log that writes a batch event by
 // event, or announces it before its last event, is caught. Batches of several
 // writers in one campaign show in addition whether they are mixed.

@@ -96,7 +96,7 @@ func checkValues(s *subject) error {
 
 // checkValuesRefused puts a change that is not allowed behind one that is: a
 // store that writes as it goes is caught. What is just allowed is kept. Values
-// hold what must be forgettable (docs/architecture.md): half of a change that
+// hold what must be forgettable (docs/decisions/22-events-and-values.md): half of a change that
 // is left would be a name without its address, or the other way round.
 func checkValuesRefused(s *subject) error {
 	ctx, cancel := s.context()

@@ -113,7 +113,7 @@ func TestImportsPointOneWay(t *testing.T) {
 			return folder == r.folder || strings.HasPrefix(folder, r.folder+"/")
 		})
 		if rule < 0 {
-			t.Errorf("%s is in no layer: add it to the table and to docs/architecture.md", folder)
+			t.Errorf("%s is in no layer: add it to the table and to docs/packages.md", folder)
 			continue
 		}
 		for _, imported := range imports {
@@ -134,17 +134,17 @@ func covers(allowed, imported string) bool {
 	return allowed == "" || imported == allowed || strings.HasPrefix(imported, allowed+"/")
 }
 
-// Law: docs/architecture.md names every package, or the folder of its kind: `policies/*`
+// Law: docs/packages.md names every package, or the folder of its kind: `policies/*`
 // stands for a package for each family.
 func TestMapIsComplete(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "packages.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for folder := range packages(t) {
 		kind := path.Dir(folder) + "/*"
 		if !strings.Contains(string(text), "`"+folder+"`") && !strings.Contains(string(text), "`"+kind+"`") {
-			t.Errorf("docs/architecture.md does not name `%s`", folder)
+			t.Errorf("docs/packages.md does not name `%s`", folder)
 		}
 	}
 }

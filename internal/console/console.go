@@ -182,7 +182,7 @@ func (c *Console) Pages() []Route {
 		{"GET /begin", c.beginning},
 		{"POST /begin", c.beginExample},
 		{"GET /docs", c.docs},
-		{"GET /docs/{page}", c.docsOf},
+		{"GET /docs/{page...}", c.docsOf},
 		{"GET /begin/table", c.table},
 		{"POST /begin/table", c.looked},
 		{"GET /compare", c.compare},

@@ -45,9 +45,10 @@ func (c *Console) docs(w http.ResponseWriter, r *http.Request) {
 	p.Query = strings.TrimSpace(r.URL.Query().Get("q"))
 	p.Hits = manual.Search(p.Query)
 	for _, page := range manual.Pages() {
-		if page.ForPeople() {
+		switch {
+		case page.ForPeople():
 			p.Pages = append(p.Pages, page)
-		} else {
+		case !page.Inner():
 			p.Others = append(p.Others, page)
 		}
 	}

@@ -60,9 +60,13 @@ var order = []string{
 // Pages returns all pages. They are made once, when they are first asked for.
 var Pages = sync.OnceValue(func() []Page {
 	sources := map[string][]byte{}
-	names, err := fs.Glob(docs.Files, "*.md")
-	if err != nil {
-		panic(err) // the pattern is sound
+	var names []string
+	for _, pattern := range []string{"*.md", "*/*.md"} {
+		found, err := fs.Glob(docs.Files, pattern)
+		if err != nil {
+			panic(err) // the pattern is sound
+		}
+		names = append(names, found...)
 	}
 	for _, name := range names {
 		source, err := docs.Files.ReadFile(name)
@@ -89,6 +93,9 @@ var Pages = sync.OnceValue(func() []Page {
 // ForPeople reports whether the page is for those who use the program; the others are for
 // those who change it.
 func (p *Page) ForPeople() bool { return p.forPeople }
+
+// Inner reports whether the page is found by way of another, and not in the list of pages.
+func (p *Page) Inner() bool { return strings.Contains(p.Name, "/") }
 
 // Find returns the page of a name; nil where there is none.
 func Find(name string) *Page {
@@ -122,7 +129,7 @@ func pageOf(name string, source []byte, pages map[string][]byte) Page {
 		}
 		switch n := n.(type) {
 		case *ast.Link:
-			if to, ok := leads(string(n.Destination), pages); ok {
+			if to, ok := leads(string(n.Destination), path.Dir(name), pages); ok {
 				n.Destination = []byte(to)
 			} else {
 				leave = append(leave, n)
@@ -169,14 +176,14 @@ var scrolling = strings.NewReplacer(
 	"<th></th>", "<td></td>",
 )
 
-// leads says where a link of a page leads in the program: to a page of the documentation,
+// leads says where a link of a page in a folder leads in the program: to a page of the documentation,
 // within the page, or to an address elsewhere; false for a file that is not shown.
-func leads(to string, pages map[string][]byte) (string, bool) {
+func leads(to, folder string, pages map[string][]byte) (string, bool) {
 	if strings.HasPrefix(to, "#") || strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
 		return to, true
 	}
 	file, anchor, found := strings.Cut(to, "#")
-	name, isPage := strings.CutSuffix(path.Clean(file), ".md")
+	name, isPage := strings.CutSuffix(path.Join(folder, file), ".md")
 	if !isPage || pages[name] == nil {
 		return "", false
 	}

@@ -80,7 +80,7 @@ var matrix = []struct {
 	{"GET /campaigns", "", "", 200, loggedIn},
 	{"GET /questions", "", "", 200, loggedIn},
 	{"GET /docs", "", "", 200, loggedIn},
-	{"GET /docs/{page}", "/docs/methods", "", 200, loggedIn},
+	{"GET /docs/{page...}", "/docs/methods", "", 200, loggedIn},
 	{"GET /begin", "", "", 200, loggedIn},
 	{"POST /begin", "", "example=none", 400, whoDefine},
 	{"GET /begin/table", "", "", 200, loggedIn},

@@ -58,7 +58,7 @@ func judged(s *step.Step, d policies.Decision, unaided search.Result) (policies.
 // they may not, whether the unaided candidate is put to them so that they can
 // show what they know. It is the gate of experts who earn trust (see
 // [handover.Schedule]). The schedule bounds what an expert can cost, whatever
-// the evidence says (docs/architecture.md, Trust is earned); both tests are
+// the evidence says (docs/decisions/18-trust.md); both tests are
 // recorded, so that an audit shows why no one was asked.
 func (p *policy) assess(
 	s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result,

@@ -20,7 +20,7 @@ import (
 // next run of campaignd knows of a program that outlived the previous one. Such
 // a program is reported, never killed: it may be moving a pump. Outside the
 // log, since it says nothing of the campaign: lost, it costs a warning
-// (docs/architecture.md, What is kept outside the logs).
+// (docs/decisions/28-outside-the-logs.md).
 type instance struct {
 	PID int `json:"pid"`
 	// Host is its machine, where several may read the record; else empty.

@@ -1,0 +1,50 @@
+package doctor
+
+// Services are what a lab file asks for, and what there is of it where it is served from here.
+type Services struct {
+	// LabFile is the fault of lab.yaml, nil where it is sound or there is none. The others are not
+	// known with it.
+	LabFile error
+	// NoPasskeys and NoOIDC are why people cannot log in with passkeys, and with OpenID Connect
+	// though lab.yaml names it; nil where they can.
+	NoPasskeys, NoOIDC error
+	// NoRelay is why nothing is sent to people and brokers, though lab.yaml names some.
+	NoRelay error
+}
+
+// known is what a rule finds where the lab file can be read: nothing else is safe with it.
+func known(judge func(Services) Finding) func(Services) Finding {
+	return func(s Services) Finding {
+		if s.LabFile != nil {
+			return unknown("lab.yaml says it, and cannot be read", "mend lab.yaml first")
+		}
+		return judge(s)
+	}
+}
+
+var serviceRules = []rule[Services]{
+	{"lab.yaml", func(s Services) Finding {
+		if s.LabFile != nil {
+			return unsafe(s.LabFile.Error(), "mend it: a server does not start with it")
+		}
+		return safe("it is sound, or there is none")
+	}},
+	{"passkeys", known(func(s Services) Finding {
+		if s.NoPasskeys != nil {
+			return safe("they are off, and people log in with passwords: " + s.NoPasskeys.Error())
+		}
+		return safe("people can log in with them")
+	})},
+	{"OpenID Connect", known(func(s Services) Finding {
+		if s.NoOIDC != nil {
+			return safe("logins with it are off here: " + s.NoOIDC.Error())
+		}
+		return safe("lab.yaml does not name it, or people can log in with it if the issuer answers")
+	})},
+	{"messages and brokers", known(func(s Services) Finding {
+		if s.NoRelay != nil {
+			return unsafe("nothing is sent to the people and brokers of lab.yaml", s.NoRelay.Error())
+		}
+		return safe("lab.yaml names none, or campaignd-forward is there to send to them")
+	})},
+}
