@@ -132,7 +132,7 @@ func (a *app) printMethod(m view.Method) error {
 	return nil
 }
 
-// methodsMarkdown writes the table of the methods in README.md; a test holds
+// methodsMarkdown writes the table of the methods in docs/tour.md; a test holds
 // the two together. An empty cell is a dash.
 func methodsMarkdown(w io.Writer, all []view.Method) error {
 	var b strings.Builder

@@ -44,15 +44,15 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// The table of methods in README.md is what the program knows of.
-func TestREADMEListsTheMethods(t *testing.T) {
-	readme, err := os.ReadFile("../../../README.md")
+// The table of methods in docs/tour.md is what the program knows of.
+func TestTourListsTheMethods(t *testing.T) {
+	tour, err := os.ReadFile("../../../docs/tour.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	table, _, _ := program(t, "methods", "--markdown")
-	if !strings.Contains(string(readme), "<!-- campaignd methods --markdown -->\n"+table+"<!-- end -->") {
-		t.Errorf("README.md does not hold the table that `campaignd methods --markdown` prints:\n%s", table)
+	if !strings.Contains(string(tour), "<!-- campaignd methods --markdown -->\n"+table+"<!-- end -->") {
+		t.Errorf("docs/tour.md does not hold the table that `campaignd methods --markdown` prints:\n%s", table)
 	}
 }
 
