@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
@@ -14,17 +16,16 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// accountCommand is `campaignd account`. Each of its commands is one
-// accounts.Request. It is sent to the process that holds the accounts, usually
-// a server, or carried out on the files where no process does.
+// Each command of accountCommand is one accounts.Request. It is sent to the
+// process that holds the accounts, usually a server, or carried out on the files
+// where no process does.
 //
-// It exists so that a lab can be set up, and a lost password mended, without a
+// They exist so that a lab can be set up, and a lost password mended, without a
 // browser: who can write the files may do all of it, so no login is asked for.
-func (a *app) accountCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "account",
-		Short: "Who may do what in a folder that is served: accounts, roles, tokens, the audit log",
-		Long: `Accounts belong to a folder, the one that campaignd serve opens, and are kept in its
+var accountCommand = command{
+	use:   "account",
+	short: "Who may do what in a folder that is served: accounts, roles, tokens, the audit log",
+	long: `Accounts belong to a folder, the one that campaignd serve opens, and are kept in its
 lab's log, .campaignd/lab. Everyone who may write there may do all of this. While a
 server runs, these commands go through it, and take effect at once.
 
@@ -34,152 +35,157 @@ a second.
 
 Roles, each for the whole lab or with --campaign for one campaign:
 ` + rolesHelp(),
-		Example: `  campaignd account add ada --role admin
+	example: `  campaignd account add ada --role admin
   campaignd account add bob --role expert --campaign lfp --email bob@lab.example.org
   campaignd account list
   campaignd account list --folder postgres://campaignd@db.example.org/lab`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return badInput("there is no command %q; see campaignd account --help", args[0])
-			}
-			return cmd.Help()
-		},
-	}
-	var folder string
-	cmd.PersistentFlags().StringVar(&folder, "folder", ".", "the `directory`, or the database, that is served")
-	// The folder is known only once the flags are parsed, so the commands are
-	// given a function.
-	ask := func(cmd *cobra.Command, r accounts.Request) (accounts.Reply, error) {
-		place := folder
-		if !cmd.Flags().Changed("folder") && store.InDatabase(a.store) {
-			place = a.store
+	args: cobra.ArbitraryArgs,
+	persistent: func(flags *pflag.FlagSet) {
+		flags.String("folder", ".", "the `directory`, or the database, that is served")
+	},
+	run: func(c *call, args []string) error {
+		if len(args) > 0 {
+			return badInput("there is no command %q; see campaignd account --help", args[0])
 		}
-		if store.InDatabase(place) { // which may be named by a store in it
-			database, _, err := store.Split(place)
-			if err != nil {
-				return accounts.Reply{}, inputError{err}
-			}
-			place = database
-		}
-		return a.askAccounts(cmd.Context(), lablog.Address(place), r)
+		return c.cmd.Help()
+	},
+	commands: []command{
+		accountAdd, accountList, accountChange, accountGrant, accountRevoke, accountPassword,
+		accountDisable, accountRemove, accountEnable, accountUnlock, accountToken, accountSessions,
+		accountPasskey, accountTrail,
+	},
+}
+
+// accounts makes a request about the accounts of the folder, or of the database,
+// that the command line names.
+func (c *call) accounts(r accounts.Request) (accounts.Reply, error) {
+	folder := c.cmd.Flag("folder")
+	place := folder.Value.String()
+	if !folder.Changed && store.InDatabase(c.store) {
+		place = c.store
 	}
-	cmd.AddCommand(
-		a.accountAdd(ask), a.accountList(ask), a.accountChange(ask),
-		a.accountGrant(ask), a.accountRevoke(ask),
-		a.accountPassword(ask), a.accountDisable(ask), a.accountRemove(), a.accountEnable(ask),
-		a.accountUnlock(ask),
-		a.accountToken(ask), a.accountSessions(ask), a.accountPasskey(ask), a.accountTrail(ask),
-	)
-	// newRoot does this for two levels of commands; `account token create` is on
-	// the third.
-	for _, sub := range cmd.Commands() {
-		for _, deeper := range sub.Commands() {
-			deeper.Args = inputArgs(deeper.Args)
+	if store.InDatabase(place) { // which may be named by a store in it
+		database, _, err := store.Split(place)
+		if err != nil {
+			return accounts.Reply{}, inputError{err}
 		}
+		place = database
 	}
-	return cmd
+	return askAccounts(c.ctx, lablog.Address(place), r)
 }
 
 // rolesHelp lists the permissions of each role. It is made from the table of
 // roles, so that the help cannot contradict what is enforced.
 func rolesHelp() string {
-	var text strings.Builder
+	var lines []string
 	for _, r := range accounts.Roles() {
-		words := make([]string, 0)
-		for _, p := range r.Permissions() {
-			words = append(words, string(p))
-		}
-		fmt.Fprintf(&text, "  %-11s %s\n", r, strings.Join(words, ", "))
+		lines = append(lines, fmt.Sprintf("  %-11s %s", r, joinedBy(r.Permissions())))
 	}
-	return strings.TrimSuffix(text.String(), "\n")
+	return strings.Join(lines, "\n")
+}
+
+// joinedBy writes words with commas between.
+func joinedBy[T ~string](words []T) string {
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = string(word)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // who is the placeholder of an account's name in usages.
 const who = "NAME"
 
-// accountAdd is `campaignd account add`. The account and its grants are one
-// request: an account that exists and has no role yet is never seen.
-func (a *app) accountAdd(ask asker) *cobra.Command {
-	var n accounts.NewAccount
-	var roles []string
-	var stdin, none bool
-	cmd := &cobra.Command{
-		Use:   "add " + who,
-		Short: "Make an account; the first one must be an admin's",
-		Long: `Make an account. The name is what the person logs in with and is recorded under for
+// changing carries out a command that changes an account, and prints the account.
+func changing(request func(c *call, args []string) (accounts.Request, error)) runner {
+	return func(c *call, args []string) error {
+		r, err := request(c, args)
+		if err != nil {
+			return err
+		}
+		reply, err := c.accounts(r)
+		if err != nil {
+			return err
+		}
+		return c.present(reply.Account, func() {
+			c.printf("%s: %s\n", reply.Account.Name, accountInWords(*reply.Account))
+			// Set where this was the first account of the folder: someone else may
+			// have made it a moment ago, so its origin is printed.
+			if reply.First != nil {
+				c.printf("the first admin here is %s\n", reply.First.Origin())
+			}
+		})
+	}
+}
+
+// naming is changing for a request that says no more than the account's name.
+func naming(request func(name string) accounts.Request) runner {
+	return changing(func(_ *call, args []string) (accounts.Request, error) { return request(args[0]), nil })
+}
+
+// listing carries out a command that prints a table, under a key with --json.
+func listing[T any](
+	key string, request func(args []string) accounts.Request, of func(accounts.Reply) []T, row func(T) []string,
+) runner {
+	return func(c *call, args []string) error {
+		r, err := c.accounts(request(args))
+		if err != nil {
+			return err
+		}
+		// The copy is not nil: an empty list is [] in JSON, not null.
+		if c.json {
+			return c.printJSON(map[string]any{key: append([]T{}, of(r)...)})
+		}
+		w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+		for _, x := range of(r) {
+			cells := row(x)
+			tabulate(w, strings.Repeat("%s\t", len(cells)-1)+"%s\n", texts(cells)...)
+		}
+		return w.Flush()
+	}
+}
+
+// accountAdd makes the account and its grants in one request: an account that
+// exists and has no role yet is never seen.
+var accountAdd = command{
+	use:   "add " + who,
+	short: "Make an account; the first one must be an admin's",
+	long: `Make an account. The name is what the person logs in with and is recorded under for
 ever, as person:NAME. The password is asked for twice, or read from standard input;
 without one they log in with OpenID Connect.`,
-		Example: `  campaignd account add ada --role admin
+	example: `  campaignd account add ada --role admin
   campaignd account add bob --role expert --role viewer --email bob@lab.example.org --no-password
   pwgen 20 1 | campaignd account add eve --role scientist --campaign lfp --password-stdin`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	args:  cobra.ExactArgs(1),
+	oneOf: []string{"password-stdin", "no-password"},
+	new: func(flags *pflag.FlagSet) runner {
+		var n accounts.NewAccount
+		var roles []string
+		var stdin, none bool
+		flags.StringArrayVar(&roles, "role", nil, "what they are: a `ROLE`; may be given several times")
+		flags.StringVar(&n.DisplayName, "display-name", "", "how they are called, in `words`")
+		flags.StringVar(&n.Email, "email", "", "their `address`")
+		flags.StringArrayVar(&n.AnswersAs, "answers-as", nil,
+			"an `expert` of campaigns who is this person under another name; may be given several times")
+		flags.BoolVar(&stdin, "password-stdin", false, "read the password from standard input")
+		flags.BoolVar(&none, "no-password", false, "no password: they log in with OpenID Connect")
+		return changing(func(c *call, args []string) (_ accounts.Request, err error) {
 			n.Name = args[0]
 			for _, role := range roles {
-				n.Grants = append(n.Grants, accounts.Grant{Role: accounts.Role(role), Campaign: a.campaign})
+				n.Grants = append(n.Grants, accounts.Grant{Role: accounts.Role(role), Campaign: c.campaign})
 			}
 			// An account without a role could do nothing.
 			if len(roles) == 0 {
-				return badInput("--role is required: one of %s", roleNames())
+				return accounts.Request{}, badInput("--role is required: one of %s", joinedBy(accounts.Roles()))
 			}
 			// The password is asked for last, so that a slip in the flags costs
 			// no typing of it.
 			if !none {
-				password, err := a.newPassword(cmd.Context(), stdin)
-				if err != nil {
-					return err
-				}
-				n.Password = password
+				n.Password, err = c.newPassword(c.ctx, stdin)
 			}
-			reply, err := ask(cmd, accounts.Request{Add: &n})
-			// reply.First is set where this was the first account of the
-			// folder: someone else may have made it a moment ago, so its origin
-			// is printed.
-			if err := a.aboutAccount(reply, err); err != nil || a.json || reply.First == nil {
-				return err
-			}
-			a.printf("the first admin here is %s\n", reply.First.Origin())
-			return nil
-		},
-	}
-	flags := cmd.Flags()
-	flags.StringArrayVar(&roles, "role", nil, "what they are: a `ROLE`; may be given several times")
-	flags.StringVar(&n.DisplayName, "display-name", "", "how they are called, in `words`")
-	flags.StringVar(&n.Email, "email", "", "their `address`")
-	flags.StringArrayVar(
-		&n.AnswersAs,
-		"answers-as",
-		nil,
-		"an `expert` of campaigns who is this person under another name; may be given several times",
-	)
-	flags.BoolVar(&stdin, "password-stdin", false, "read the password from standard input")
-	flags.BoolVar(&none, "no-password", false, "no password: they log in with OpenID Connect")
-	cmd.MarkFlagsMutuallyExclusive("password-stdin", "no-password")
-	return cmd
-}
-
-// roleNames lists the roles for messages. They come from the table of roles, as
-// the help does.
-func roleNames() string {
-	var names []string
-	for _, r := range accounts.Roles() {
-		names = append(names, string(r))
-	}
-	return strings.Join(names, ", ")
-}
-
-// aboutAccount prints an account after a change. It takes the results of an
-// asker, so that it can be wrapped around one.
-func (a *app) aboutAccount(r accounts.Reply, err error) error {
-	if err != nil {
-		return err
-	}
-	if a.json {
-		return a.printJSON(r.Account)
-	}
-	a.printf("%s: %s\n", r.Account.Name, accountInWords(*r.Account))
-	return nil
+			return accounts.Request{Add: &n}, err
+		})
+	},
 }
 
 // accountInWords is an account's grants, the experts it answers as, and whether
@@ -202,153 +208,313 @@ func accountInWords(x accounts.Account) string {
 	return strings.Join(words, ", ")
 }
 
-// accountList is `campaignd account list`: names, roles, and how each can log
-// in.
-func (a *app) accountList(ask asker) *cobra.Command {
-	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the accounts",
-		Example: `  campaignd account list --json`,
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := ask(cmd, accounts.Request{Accounts: true})
-			if err != nil {
-				return err
-			}
-			if a.json {
-				// The copy is not nil: an empty list is [] in JSON, not null.
-				return a.printJSON(map[string]any{"accounts": append([]accounts.Account{}, r.Accounts...)})
-			}
-			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-			for _, x := range r.Accounts {
-				means := []string{}
-				if !x.PasswordSet.IsZero() {
-					means = append(means, "password")
-				}
-				if len(x.Passkeys) > 0 {
-					means = append(means, "passkey")
-				}
-				if len(x.Links) > 0 {
-					means = append(means, "OpenID Connect")
-				}
-				if len(means) == 0 {
-					means = append(means, "cannot log in yet")
-				}
-				tabulate(w, "%s\t%s\t%s\t%s\n", x.Name, x.DisplayName, accountInWords(x),
-					strings.Join(means, ", "))
-			}
-			return w.Flush()
-		},
-	}
+var accountList = command{
+	use:     "list",
+	short:   "List the accounts",
+	example: `  campaignd account list --json`,
+	args:    cobra.NoArgs,
+	run: listing("accounts", func([]string) accounts.Request { return accounts.Request{Accounts: true} },
+		func(r accounts.Reply) []accounts.Account { return r.Accounts }, accountRow),
 }
 
-// accountChange is `campaignd account change`. The name cannot be changed: it
-// stands in logs.
-func (a *app) accountChange(ask asker) *cobra.Command {
-	var display, email string
-	var answersAs []string
-	cmd := &cobra.Command{
-		Use:     "change " + who,
-		Short:   "Change the display name, the e-mail address or the experts whom a person answers as",
-		Example: `  campaignd account change bob --answers-as robert --email bob@lab.example.org`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+// accountRow is an account in the list, with how its person can log in.
+func accountRow(x accounts.Account) []string {
+	var means []string
+	if !x.PasswordSet.IsZero() {
+		means = append(means, "password")
+	}
+	if len(x.Passkeys) > 0 {
+		means = append(means, "passkey")
+	}
+	if len(x.Links) > 0 {
+		means = append(means, "OpenID Connect")
+	}
+	if means == nil {
+		means = append(means, "cannot log in yet")
+	}
+	return []string{x.Name, x.DisplayName, accountInWords(x), strings.Join(means, ", ")}
+}
+
+// accountChange leaves the name as it is: it stands in logs.
+var accountChange = command{
+	use:     "change " + who,
+	short:   "Change the display name, the e-mail address or the experts whom a person answers as",
+	example: `  campaignd account change bob --answers-as robert --email bob@lab.example.org`,
+	args:    cobra.ExactArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		display := flags.String("display-name", "", "how they are called, in `words`")
+		email := flags.String("email", "", "their `address`")
+		answersAs := flags.StringArray("answers-as", nil,
+			"all the `expert`s they answer as besides their own name; \"\" for none")
+		return changing(func(_ *call, args []string) (accounts.Request, error) {
 			r := accounts.ChangeRequest{Name: args[0]}
-			flags := cmd.Flags()
 			// Pointers tell a text that is made empty from one that stays as it
 			// is.
 			if flags.Changed("display-name") {
-				r.Changes.DisplayName = &display
+				r.Changes.DisplayName = display
 			}
 			if flags.Changed("email") {
-				r.Changes.Email = &email
+				r.Changes.Email = email
 			}
 			if flags.Changed("answers-as") {
 				// --answers-as "" is how the list is emptied.
-				experts := slices.DeleteFunc(answersAs, func(x string) bool { return x == "" })
+				experts := slices.DeleteFunc(*answersAs, func(x string) bool { return x == "" })
 				r.Changes.AnswersAs = &experts
 			}
 			if r.Changes == (accounts.Changes{}) {
-				return badInput("say what is different with --display-name, --email or --answers-as")
+				return accounts.Request{}, badInput("say what is different with --display-name, --email or --answers-as")
 			}
-			return a.aboutAccount(ask(cmd, accounts.Request{Change: &r}))
-		},
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&display, "display-name", "", "how they are called, in `words`")
-	flags.StringVar(&email, "email", "", "their `address`")
-	flags.StringArrayVar(
-		&answersAs,
-		"answers-as",
-		nil,
-		"all the `expert`s they answer as besides their own name; \"\" for none",
-	)
-	return cmd
+			return accounts.Request{Change: &r}, nil
+		})
+	},
 }
 
-// accountDisable is `campaignd account disable`. Sessions and tokens end with
-// it, so a person who is logged in is out with their next request.
-func (a *app) accountDisable(ask asker) *cobra.Command {
-	return &cobra.Command{
-		Use:   "disable " + who,
-		Short: "Keep a person out: their sessions and tokens end, and they cannot log in",
-		Long: `Keep a person out. Accounts are disabled, never removed: a name that stands in logs must
+// granting is a role for an account, in the campaign of --campaign or in the
+// whole lab. Which roles there are the accounts know, and refuse others with a
+// list.
+func granting(request func(*accounts.GrantRequest) accounts.Request) runner {
+	return changing(func(c *call, args []string) (accounts.Request, error) {
+		grant := accounts.Grant{Role: accounts.Role(args[1]), Campaign: c.campaign}
+		return request(&accounts.GrantRequest{Name: args[0], Grant: grant}), nil
+	})
+}
+
+var accountGrant = command{
+	use:   "grant " + who + " ROLE",
+	short: "Give a person a role in the whole lab, or in one campaign",
+	example: `  campaignd account grant bob scientist --campaign lfp
+  campaignd account grant eve auditor`,
+	args: cobra.ExactArgs(2),
+	run:  granting(func(g *accounts.GrantRequest) accounts.Request { return accounts.Request{Grant: g} }),
+}
+
+// accountRevoke takes back exactly the grant that was given: one in a campaign
+// leaves one in the whole lab.
+var accountRevoke = command{
+	use:     "revoke " + who + " ROLE",
+	short:   "Take a role from a person, at once",
+	example: `  campaignd account revoke bob scientist --campaign lfp`,
+	args:    cobra.ExactArgs(2),
+	run:     granting(func(g *accounts.GrantRequest) accounts.Request { return accounts.Request{Revoke: g} }),
+}
+
+// accountPassword takes no password as an argument: other users of the machine
+// can read those.
+var accountPassword = command{
+	use:     "password " + who,
+	short:   "Set a person's password; their sessions end",
+	example: `  campaignd account password bob`,
+	args:    cobra.ExactArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		stdin := flags.Bool("password-stdin", false, "read the password from standard input")
+		return changing(func(c *call, args []string) (accounts.Request, error) {
+			password, err := c.newPassword(c.ctx, *stdin)
+			return accounts.Request{SetPassword: &accounts.PasswordRequest{Name: args[0], Password: password}}, err
+		})
+	},
+}
+
+var accountDisable = command{
+	use:   "disable " + who,
+	short: "Keep a person out: their sessions and tokens end, and they cannot log in",
+	long: `Keep a person out. Accounts are disabled, never removed: a name that stands in logs must
 not be given to another person.`,
-		Example: `  campaignd account disable bob`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.aboutAccount(ask(cmd, accounts.Request{Disable: args[0]}))
-		},
-	}
+	example: `  campaignd account disable bob`,
+	args:    cobra.ExactArgs(1),
+	run:     naming(func(name string) accounts.Request { return accounts.Request{Disable: name} }),
 }
 
 // accountRemove makes no change: it says why, and what is done instead. It is
 // there because people look for it.
-func (a *app) accountRemove() *cobra.Command {
-	return &cobra.Command{
-		Use:     "remove " + who,
-		Short:   "Accounts are disabled, never removed (says what to do instead)",
-		Example: `  campaignd account disable bob`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return problem.New(problem.NotPossible,
-				"accounts are never removed: %s stands in logs, and must not be given to another person", args[0]).
-				With(problem.Remedy{Text: "keep them out", Action: problem.Disable, Subject: args[0]})
-		},
-	}
+var accountRemove = command{
+	use:     "remove " + who,
+	short:   "Accounts are disabled, never removed (says what to do instead)",
+	example: `  campaignd account disable bob`,
+	args:    cobra.ExactArgs(1),
+	run: func(_ *call, args []string) error {
+		return problem.New(problem.NotPossible,
+			"accounts are never removed: %s stands in logs, and must not be given to another person", args[0]).
+			With(problem.Remedy{Text: "keep them out", Action: problem.Disable, Subject: args[0]})
+	},
 }
 
-// accountEnable is `campaignd account enable`.
-func (a *app) accountEnable(ask asker) *cobra.Command {
-	return &cobra.Command{
-		Use:     "enable " + who,
-		Short:   "Let a disabled person in again; tokens stay revoked",
-		Example: `  campaignd account enable bob`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.aboutAccount(ask(cmd, accounts.Request{Enable: args[0]}))
-		},
-	}
+var accountEnable = command{
+	use:     "enable " + who,
+	short:   "Let a disabled person in again; tokens stay revoked",
+	example: `  campaignd account enable bob`,
+	args:    cobra.ExactArgs(1),
+	run:     naming(func(name string) accounts.Request { return accounts.Request{Enable: name} }),
 }
 
-// accountUnlock is `campaignd account unlock`. Failed attempts slow down further
-// ones, of an account and of an address; without a name all are forgotten.
-func (a *app) accountUnlock(ask asker) *cobra.Command {
-	return &cobra.Command{
-		Use:     "unlock [" + who + "]",
-		Short:   "Forget the failed attempts to log in, of one account or of all",
-		Example: `  campaignd account unlock bob`,
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name := strings.Join(args, "")
-			if _, err := ask(cmd, accounts.Request{Unlock: &name}); err != nil {
+// accountUnlock forgets what slows down further attempts, of an account and of
+// an address; without a name all of it.
+var accountUnlock = command{
+	use:     "unlock [" + who + "]",
+	short:   "Forget the failed attempts to log in, of one account or of all",
+	example: `  campaignd account unlock bob`,
+	args:    cobra.MaximumNArgs(1),
+	run: func(c *call, args []string) error {
+		name := strings.Join(args, "")
+		if _, err := c.accounts(accounts.Request{Unlock: &name}); err != nil {
+			return err
+		}
+		return c.present(map[string]any{"unlocked": name}, func() { c.printf("The failed attempts are forgotten.\n") })
+	},
+}
+
+var accountToken = command{
+	use:      "token",
+	short:    "API tokens: make, list, revoke",
+	example:  `  campaignd account token create ada --name notebook --scope see --scope run`,
+	args:     cobra.NoArgs,
+	run:      help,
+	commands: []command{tokenCreate, tokenList, tokenRevoke},
+}
+
+// tokenCreate prints the secret alone to standard output, so that it can be
+// piped into a file; what it is good for is a remark. Whether the account may
+// give these scopes is checked where the accounts are held.
+var tokenCreate = command{
+	use:   "create " + who,
+	short: "Make an API token, and print it: it is shown this once",
+	long: `Make an API token of an account. It may do what its scopes say, and never more than the
+account itself. With --campaign it is for that campaign alone.`,
+	example: `  campaignd account token create ada --name "notebook of ada" --scope see --scope run --campaign lfp --days 30`,
+	args:    cobra.ExactArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var n accounts.NewToken
+		flags.StringVar(&n.Name, "name", "", "what it is for, in `words`")
+		scopes := flags.StringArray("scope", nil,
+			"what it may: a `PERMISSION` as in `campaignd account --help`; may be given several times")
+		days := flags.Int("days", 0, "how many `days` it is valid (default 90, at most 366)")
+		return func(c *call, args []string) error {
+			for _, s := range *scopes {
+				n.Scopes = append(n.Scopes, accounts.Permission(s))
+			}
+			if c.campaign != "" {
+				n.Campaigns = []string{c.campaign}
+			}
+			if *days < 0 {
+				return badInput("--days %d: a number of days is above 0", *days)
+			}
+			n.Lifetime = time.Duration(*days) * 24 * time.Hour
+			r, err := c.accounts(accounts.Request{CreateToken: &accounts.TokenRequest{Name: args[0], Token: n}})
+			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(map[string]any{"unlocked": name})
-			}
-			a.printf("The failed attempts are forgotten.\n")
-			return nil
-		},
+			// Only here does a secret leave its type, which prints and marshals
+			// as nothing.
+			return c.present(struct {
+				*accounts.Token
+				Secret string `json:"secret"`
+			}{r.Token, r.Secret.Reveal()}, func() {
+				c.printf("%s\n", r.Secret.Reveal())
+				c.remark("This is token %s of %s, until %s. It is not shown again.",
+					r.Token.ID, r.Token.Account, moment(r.Token.Expires))
+			})
+		}
+	},
+}
+
+// moment is a time as people of the place write it.
+func moment(t time.Time) string { return t.Local().Format(time.DateTime) }
+
+// tokenList has no secrets: only their hashes are kept. Tokens that were revoked
+// are listed too: a name in the audit log can then still be looked up.
+var tokenList = command{
+	use:     "list " + who,
+	short:   "List an account's API tokens",
+	example: `  campaignd account token list ada`,
+	args:    cobra.ExactArgs(1),
+	run: listing("tokens", func(args []string) accounts.Request { return accounts.Request{Tokens: args[0]} },
+		func(r accounts.Reply) []accounts.Token { return r.Tokens }, tokenRow),
+}
+
+// tokenRow is a token in the list. Its account may do less than the scopes by
+// now; a token never does more than its account.
+func tokenRow(t accounts.Token) []string {
+	until, used := "until "+moment(t.Expires), "never used"
+	if !t.Revoked.IsZero() {
+		until = "revoked " + moment(t.Revoked)
 	}
+	if !t.Used.IsZero() {
+		used = "used " + moment(t.Used)
+	}
+	may := joinedBy(t.Scopes)
+	if len(t.Campaigns) > 0 {
+		may += " in " + strings.Join(t.Campaigns, ", ")
+	}
+	return []string{t.ID, t.Name, may, until, used}
+}
+
+// tokenRevoke takes the identifier, which is not secret. A leaked token can so
+// be ended by who has only the list of them.
+var tokenRevoke = command{
+	use:     "revoke ID",
+	short:   "End an API token",
+	example: `  campaignd account token revoke 3f2a9c01d4e5b677`,
+	args:    cobra.ExactArgs(1),
+	run: func(c *call, args []string) error {
+		r, err := c.accounts(accounts.Request{RevokeToken: args[0]})
+		if err != nil {
+			return err
+		}
+		return c.present(r.Token, func() {
+			c.printf("Token %s of %s, %q, is revoked.\n", r.Token.ID, r.Token.Account, r.Token.Name)
+		})
+	},
+}
+
+// accountSessions ends sessions all together: an admin knows whom to log out,
+// and not which of their browsers.
+var accountSessions = command{
+	use:     "sessions",
+	short:   "Where a person is logged in: list, end",
+	example: `  campaignd account sessions list bob`,
+	args:    cobra.NoArgs,
+	run:     help,
+	commands: []command{{
+		use:     "list " + who,
+		short:   "List an account's sessions",
+		example: `  campaignd account sessions list bob --json`,
+		args:    cobra.ExactArgs(1),
+		run: listing("sessions", func(args []string) accounts.Request { return accounts.Request{Sessions: args[0]} },
+			func(r accounts.Reply) []accounts.Session { return r.Sessions },
+			func(s accounts.Session) []string {
+				return []string{s.ID, "since " + moment(s.Created), "seen " + moment(s.Seen), string(s.Method), s.From}
+			}),
+	}, {
+		use:     "revoke " + who,
+		short:   "End all sessions of an account",
+		example: `  campaignd account sessions revoke bob`,
+		args:    cobra.ExactArgs(1),
+		run: func(c *call, args []string) error {
+			r, err := c.accounts(accounts.Request{EndSessions: args[0]})
+			if err != nil {
+				return err
+			}
+			return c.present(map[string]any{"ended": r.Ended}, func() {
+				c.printf("%d sessions of %s are ended.\n", r.Ended, args[0])
+			})
+		},
+	}},
+}
+
+// accountPasskey only removes: passkeys are made in the browser, which holds the
+// other half. Their identifiers are in `account list --json`.
+var accountPasskey = command{
+	use:     "passkey",
+	short:   "Passkeys, which people add in the browser: remove one that was lost",
+	example: `  campaignd account list --json`,
+	args:    cobra.NoArgs,
+	run:     help,
+	commands: []command{{
+		use:     "remove " + who + " ID",
+		short:   "Remove a passkey",
+		example: `  campaignd account passkey remove bob 9b1f00aa12cd34ef`,
+		args:    cobra.ExactArgs(2),
+		run: changing(func(_ *call, args []string) (accounts.Request, error) {
+			return accounts.Request{RemovePasskey: &accounts.PasskeyRequest{Name: args[0], ID: args[1]}}, nil
+		}),
+	}},
 }

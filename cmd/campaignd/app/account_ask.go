@@ -6,19 +6,12 @@ import (
 	"errors"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/problem"
 )
-
-// asker makes a request about the accounts of the folder that the command line
-// names. The flag is read at the time of the call. All account commands take
-// one, and none of them knows whether a server runs.
-type asker func(cmd *cobra.Command, r accounts.Request) (accounts.Reply, error)
 
 // askAccounts makes a request to the process that holds the accounts, or
 // carries it out on the files themselves. In the second case it acts as the
@@ -27,7 +20,7 @@ type asker func(cmd *cobra.Command, r accounts.Request) (accounts.Reply, error)
 //
 // An error is the accounts' own, with its remedies; badStore is left for a
 // holder that does not answer.
-func (a *app) askAccounts(ctx context.Context, dir string, r accounts.Request) (accounts.Reply, error) {
+func askAccounts(ctx context.Context, dir string, r accounts.Request) (accounts.Reply, error) {
 	shared := store.InDatabase(dir)
 	none := problem.New(problem.NotFound, "there are no accounts in %s yet", dir).
 		With(problem.Remedy{Text: "make the first one, an admin's,", Action: problem.AddAccount})

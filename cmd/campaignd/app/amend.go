@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/campaignfile"
@@ -23,12 +24,10 @@ var errSame = errors.New("nothing differs")
 //
 // Nothing to change is no failure, so that a script may amend with the same
 // file again.
-func (a *app) amendCommand() *cobra.Command {
-	var reason string
-	cmd := &cobra.Command{
-		Use:   "amend FILE",
-		Short: "Make the allowed changes of the file those of the campaign",
-		Long: `Make what FILE says different from the store hold from now on, as an event:
+var amendCommand = command{
+	use:   "amend FILE",
+	short: "Make the allowed changes of the file those of the campaign",
+	long: `Make what FILE says different from the store hold from now on, as an event:
 budget, stopping rule, policy and model, bounds, further categories and values of
 a parameter, further excluded regions, times; of a campaign with several quantities
 what is sought (objective), the quantities but for their names and units, and the
@@ -38,10 +37,13 @@ What was measured is read again: where several quantities are measured, the best
 the front before and now is printed, how many experiments keep the constraints, and
 which values count no more. A campaign that completed goes on after its budget is
 raised: run it again. One that a person stopped stays as it is.`,
-		Example: `  campaignd amend electrolyte.yaml --reason "ten more experiments were granted"`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.target(args[0])
+	example: `  campaignd amend electrolyte.yaml --reason "ten more experiments were granted"`,
+	args:    cobra.ExactArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var reason string
+		flags.StringVar(&reason, "reason", "", "why, for the record")
+		return func(c *call, args []string) error {
+			t, err := c.target(args[0])
 			if err != nil {
 				return err
 			}
@@ -51,14 +53,14 @@ raised: run it again. One that a person stopped stays as it is.`,
 			// Set by the builder of the request below, and used for the remark
 			// at the end.
 			spent, budget := 0, 0
-			err = a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
+			err = c.requestWith(c.ctx, t, func(state *campaign.State) (engine.Request, error) {
 				// Against the state of this moment: another amendment may have
 				// come in since the file was read.
-				def, err := a.wantedDefinition(cmd.Context(), t, state)
+				def, err := c.wantedDefinition(c.ctx, t, state)
 				if err != nil {
 					return engine.Request{}, err
 				}
-				changes, err := campaignfile.Amend(a.registry, *state.Definition, def)
+				changes, err := campaignfile.Amend(c.registry, *state.Definition, def)
 				if err != nil {
 					return engine.Request{}, inputError{err}
 				}
@@ -76,16 +78,16 @@ raised: run it again. One that a person stopped stays as it is.`,
 				}, nil
 			})
 			if errors.Is(err, errSame) {
-				if a.json {
-					return a.printJSON(recorded{})
+				if c.json {
+					return c.printJSON(recorded{})
 				}
-				a.printf("%s says what the campaign in %s says already; nothing was changed.\n",
-					t.path, a.where(t))
+				c.printf("%s says what the campaign in %s says already; nothing was changed.\n",
+					t.path, c.where(t))
 				return nil
 			}
 			// An amended campaign whose budget is spent looks as if it went on.
-			if err == nil && budget > 0 && spent >= budget && !a.json {
-				a.printf(
+			if err == nil && budget > 0 && spent >= budget && !c.json {
+				c.printf(
 					"%s were run already, of the %d it may have now: nothing more is measured, and the next `campaignd run %s` completes it.\n",
 					format.Count(spent, "experiment"),
 					budget,
@@ -93,8 +95,6 @@ raised: run it again. One that a person stopped stays as it is.`,
 				)
 			}
 			return err
-		},
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
-	return cmd
+		}
+	},
 }

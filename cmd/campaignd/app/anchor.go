@@ -1,7 +1,10 @@
 package app
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -13,65 +16,44 @@ import (
 //
 // Whether the campaign's rules read anchors at all the engine says; here only
 // the words of the command line are checked.
-func (a *app) anchorCommand() *cobra.Command {
-	var expert, reason string
-	var at []string
-	var instead bool
-	cmd := &cobra.Command{
-		Use:   "anchor [TARGET] --at COMPOSITION",
-		Short: "Name compositions at which an expert trusts their own judgment",
-		Long: `Name compositions at which an expert trusts their own judgment. Comparisons near
+var anchorCommand = command{
+	use:   "anchor [TARGET] --at COMPOSITION",
+	short: "Name compositions at which an expert trusts their own judgment",
+	long: `Name compositions at which an expert trusts their own judgment. Comparisons near
 them count for more, and risk-averse rules (raeubo, rahbo, anpei) prefer to ask
 there. Anchors that are known beforehand belong in the campaign file. --instead
 takes back what was named with this command before.`,
-		Example: `  campaignd anchor --at lipf6=1.1,ec=0.35,dmc=1 --at lipf6=0.9,ec=0.4,dmc=0.8
+	example: `  campaignd anchor --at lipf6=1.1,ec=0.35,dmc=1 --at lipf6=0.9,ec=0.4,dmc=0.8
   campaignd anchor taste.campaign --expert ada --at lipf6=1.1,ec=0.35,dmc=1`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.optionalTarget(args)
-			if err != nil {
-				return err
+	args: cobra.MaximumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		// Not nil: an empty list with --instead takes back what was named before.
+		r := engine.Anchors{Points: []definition.Point{}}
+		var at []string
+		flags.StringArrayVar(&at, "at", nil,
+			"a `composition`: lipf6=1.1,ec=0.35,dmc=1; may be given several times")
+		flags.BoolVar(&r.Instead, "instead", false,
+			"instead of those named with this command before; without --at they are only taken back")
+		flags.StringVar(&r.Reason, "reason", "", forTheRecord)
+		flags.StringVar(&r.Expert, "expert", "", "whose judgment it is; not needed where there is one expert")
+		return askingOf(0, func(s *campaign.State, _ []string) (engine.Request, error) {
+			experts := s.Definition.Experts
+			switch {
+			case len(experts) == 0:
+				return engine.Request{}, badInput("this campaign has no experts: an anchor belongs to one")
+			case r.Expert == "" && len(experts) > 1:
+				return engine.Request{}, badInput("the campaign has %s: say whose judgment it is, with --expert",
+					format.Count(len(experts), "expert"))
 			}
-			return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
-				def := state.Definition
-				switch {
-				case len(def.Experts) == 0:
-					return engine.Request{}, badInput(
-						"this campaign has no experts: an anchor belongs to one",
-					)
-				case expert != "":
-				case len(def.Experts) == 1:
-					expert = def.Experts[0].Name
-				default:
-					return engine.Request{}, badInput(
-						"the campaign has %s: say whose judgment it is, with --expert",
-						format.Count(len(def.Experts), "expert"),
-					)
+			r.Expert = cmp.Or(r.Expert, experts[0].Name)
+			for _, text := range at {
+				point, err := parsePoint(s.Definition, "--at", text, true)
+				if err != nil {
+					return engine.Request{}, err
 				}
-				// Not nil: an empty list with --instead takes back what was
-				// named before.
-				r := &engine.Anchors{
-					Expert:  expert,
-					Points:  []definition.Point{},
-					Instead: instead,
-					Reason:  reason,
-				}
-				for _, text := range at {
-					point, err := parsePoint(def, "--at", text, true)
-					if err != nil {
-						return engine.Request{}, err
-					}
-					r.Points = append(r.Points, point)
-				}
-				return engine.Request{Anchors: r}, nil
-			})
-		},
-	}
-	cmd.Flags().StringArrayVar(&at, "at", nil,
-		"a `composition`: lipf6=1.1,ec=0.35,dmc=1; may be given several times")
-	cmd.Flags().BoolVar(&instead, "instead", false,
-		"instead of those named with this command before; without --at they are only taken back")
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
-	cmd.Flags().StringVar(&expert, "expert", "", "whose judgment it is; not needed where there is one expert")
-	return cmd
+				r.Points = append(r.Points, point)
+			}
+			return engine.Request{Anchors: &r}, nil
+		})
+	},
 }

@@ -33,12 +33,10 @@ func (f *attachedFile) add(flags *pflag.FlagSet) {
 }
 
 // attachCommand is `campaignd attach`.
-func (a *app) attachCommand() *cobra.Command {
-	var f attachedFile
-	cmd := &cobra.Command{
-		Use:   "attach [TARGET] [EXPERIMENT] FILE|URI",
-		Short: "Attach a file to an experiment, or to the campaign",
-		Long: `Keep a file with the campaign, and record that it belongs to an experiment or, where
+var attachCommand = command{
+	use:   "attach [TARGET] [EXPERIMENT] FILE|URI",
+	short: "Attach a file to an experiment, or to the campaign",
+	long: `Keep a file with the campaign, and record that it belongs to an experiment or, where
 none is named, to the campaign. Its bytes are copied next to the log, of which the
 event holds their hash and size: ` + "`campaignd audit --files`" + ` finds a file that is
 missing or was altered. One file has at most 50 MiB.
@@ -48,19 +46,22 @@ is attached by its address (http://… or https://…): then nothing is copied, 
 nothing is looked at. With --digest, who has it can compare.
 
 What was attached by mistake is taken out with ` + "`campaignd withdraw`" + `.`,
-		Example: `  campaignd attach e7 spectrum.csv
+	example: `  campaignd attach e7 spectrum.csv
   campaignd attach electrolyte.campaign e7 photo.jpg --comment "cloudy at the bottom"
   campaignd attach protocol.pdf
   campaignd attach e7 https://data.example.org/run7.h5 --quantity conductivity`,
-		Args: cobra.RangeArgs(1, 3),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	args: cobra.RangeArgs(1, 3),
+	new: func(flags *pflag.FlagSet) runner {
+		var f attachedFile
+		f.add(flags)
+		return func(c *call, args []string) error {
 			f.location, args = args[len(args)-1], args[:len(args)-1]
 			experiment := ""
 			if n := len(args); n > 0 && events.ExperimentNumber(args[n-1]) > 0 {
 				experiment, args = args[n-1], args[:n-1]
 			}
 			if len(args) > 1 {
-				return badInput("%q is not an experiment (e7); usage: %s", args[1], cmd.UseLine())
+				return badInput("%q is not an experiment (e7); usage: %s", args[1], c.cmd.UseLine())
 			}
 			if err := f.complete(); err != nil {
 				return err
@@ -68,15 +69,13 @@ What was attached by mistake is taken out with ` + "`campaignd withdraw`" + `.`,
 			if err := f.readable(); err != nil {
 				return err
 			}
-			t, err := a.optionalTarget(args)
+			t, err := c.optionalTarget(args)
 			if err != nil {
 				return err
 			}
-			return a.recordAll(cmd.Context(), t, f.step(cmd.Context(), &experiment))
-		},
-	}
-	f.add(cmd.Flags())
-	return cmd
+			return c.recordAll(c.ctx, t, f.step(c.ctx, &experiment))
+		}
+	},
 }
 
 // complete says what is said of the file where it was not typed, and refuses
@@ -154,29 +153,22 @@ func (f attachedFile) step(ctx context.Context, experiment *string) step {
 }
 
 // withdrawCommand is `campaignd withdraw`.
-func (a *app) withdrawCommand() *cobra.Command {
-	var reason string
-	cmd := &cobra.Command{
-		Use:   "withdraw [TARGET] FILE",
-		Short: "Take out a file that was attached by mistake",
-		Long: `Say that a file does not count. It is no longer listed or exported; that it was
+var withdrawCommand = command{
+	use:   "withdraw [TARGET] FILE",
+	short: "Take out a file that was attached by mistake",
+	long: `Say that a file does not count. It is no longer listed or exported; that it was
 attached stays on the record, and its bytes stay where they are. ` + "`campaignd files`" + `
 lists the files with their names (f3).`,
-		Example: `  campaignd withdraw f3 --reason "it is of another cell"`,
-		Args:    cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, args, err := a.targetAndArgs(args, 1)
-			if err != nil {
-				return err
-			}
-			return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
-				r := engine.Request{Withdraw: &engine.Withdraw{File: args[0], Reason: reason}}
-				return r, knownFile(state, args[0])
-			})
-		},
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why; it is required")
-	return cmd
+	example: `  campaignd withdraw f3 --reason "it is of another cell"`,
+	args:    cobra.RangeArgs(1, 2),
+	new: func(flags *pflag.FlagSet) runner {
+		var r engine.Withdraw
+		flags.StringVar(&r.Reason, "reason", "", "why; it is required")
+		return askingOf(1, func(s *campaign.State, args []string) (engine.Request, error) {
+			r.File = args[0]
+			return engine.Request{Withdraw: &r}, knownFile(s, r.File)
+		})
+	},
 }
 
 // knownFile refuses the identifier of a file that does not exist.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/campaignd/campaignd/adapters/methods"
@@ -39,13 +40,10 @@ type audited struct {
 // An audit that does not pass is an answer and not an error: it is printed
 // whole, and the exit code is 1. Usage and stores that cannot be read have
 // codes of their own (exit.go).
-func (a *app) auditCommand() *cobra.Command {
-	var since, keys, except []string
-	var files, programs bool
-	cmd := &cobra.Command{
-		Use:   "audit [TARGET|FOLDER]",
-		Short: "Check that nothing was changed, and make every decision and fit again",
-		Long: fmt.Sprintf(`Check every byte of the log (checksums, order, the Merkle tree and its head), then
+var auditCommand = command{
+	use:   "audit [TARGET|FOLDER]",
+	short: "Check that nothing was changed, and make every decision and fit again",
+	long: fmt.Sprintf(`Check every byte of the log (checksums, order, the Merkle tree and its head), then
 make every recorded fit and decision again from the events before it and compare:
 bit for bit where this is the build that made it, to a relative tolerance of %g
 elsewhere. What people, instruments and experts said is held to what they were asked,
@@ -72,26 +70,39 @@ It starts what the log names: use it only for a store that you trust.
 
 Of a folder that is served, or that holds several stores, each store is audited, and
 the lab's log of accounts and grants with them.`, decisions.Tolerance),
-		Example: `  campaignd audit electrolyte.campaign
+	example: `  campaignd audit electrolyte.campaign
   campaignd audit electrolyte.campaign --since may.checkpoint --key lab.pub
   campaignd audit electrolyte.campaign --files
   campaignd audit electrolyte.campaign --except 1f2e3d4c5b6a
   campaignd audit electrolyte.campaign --json | jq .reproduced
   campaignd audit .`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if programs && a.server != "" {
+	args: cobra.MaximumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var since, keys, except []string
+		var files, programs bool
+		flags.StringArrayVar(&since, "since", nil,
+			"a `file` with an earlier checkpoint, which the log must extend; may be repeated")
+		flags.StringArrayVar(&keys, "key", nil,
+			"a verifier `key`, or a file with one: then the checkpoints must be signed; may be repeated")
+		flags.BoolVar(&files, "files", false, "compare the bytes of attached files with the log, too")
+		flags.BoolVar(&programs, "programs", false,
+			"start the programs that the log names as methods, and have those that say that they are deterministic answer again; "+
+				"only for a store that you trust")
+		flags.StringSliceVar(&except, "except", nil,
+			"leave out the decisions of the campaignd of this revision (or version), audited with that one")
+		return func(c *call, args []string) error {
+			if programs && c.server != "" {
 				return badInput("--programs starts programs on this machine: audit a store here, not that of a server")
 			}
-			if len(args) == 1 && a.server == "" {
+			if len(args) == 1 && c.server == "" {
 				if stores := storesIn(args[0]); stores != nil {
 					if programs {
 						return badInput("--programs is for one store at a time: name it")
 					}
-					return a.auditFolder(cmd.Context(), args[0], stores, since, except, files)
+					return c.auditFolder(c.ctx, args[0], stores, since, except, files)
 				}
 			}
-			t, err := a.optionalTarget(args)
+			t, err := c.optionalTarget(args)
 			if err != nil {
 				return err
 			}
@@ -105,36 +116,25 @@ the lab's log of accounts and grants with them.`, decisions.Tolerance),
 			}
 			var report *audited
 			if t.remote {
-				report, err = a.auditRemote(cmd.Context(), t, since, keys, except, files)
+				report, err = c.auditRemote(c.ctx, t, since, keys, except, files)
 			} else {
-				report, err = a.audit(cmd.Context(), t, kept, except, files, programs)
+				report, err = c.audit(c.ctx, t, kept, except, files, programs)
 			}
 			if err != nil {
 				return err
 			}
-			if a.json {
-				err = a.printJSON(report)
+			if c.json {
+				err = c.printJSON(report)
 			} else {
-				a.printAudit(report)
+				c.printAudit(report)
 			}
 			// The answer is no, and it has been printed.
 			if err == nil && !report.Passed() {
 				err = errReported
 			}
 			return err
-		},
-	}
-	cmd.Flags().StringArrayVar(&since, "since", nil,
-		"a `file` with an earlier checkpoint, which the log must extend; may be repeated")
-	cmd.Flags().StringArrayVar(&keys, "key", nil,
-		"a verifier `key`, or a file with one: then the checkpoints must be signed; may be repeated")
-	cmd.Flags().BoolVar(&files, "files", false, "compare the bytes of attached files with the log, too")
-	cmd.Flags().BoolVar(&programs, "programs", false,
-		"start the programs that the log names as methods, and have those that say that they are deterministic answer again; "+
-			"only for a store that you trust")
-	cmd.Flags().StringSliceVar(&except, "except", nil,
-		"leave out the decisions of the campaignd of this revision (or version), audited with that one")
-	return cmd
+		}
+	},
 }
 
 // audit audits a store as it is on disk, whether or not a process runs it. One

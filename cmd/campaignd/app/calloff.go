@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -19,13 +20,10 @@ import (
 const safety = "The hardware's own stop is the safety device: no program takes its place."
 
 // cancelCommand is `campaignd cancel`.
-func (a *app) cancelCommand() *cobra.Command {
-	var r engine.Cancel
-	var voided string
-	cmd := &cobra.Command{
-		Use:   "cancel [TARGET] EXPERIMENTS",
-		Short: "Call experiments off: the instrument never begins them any more, and stops where it can",
-		Long: `Call experiments off, one or several, all of them or none: e7, e1-e24, or e1,e3-e5.
+var cancelCommand = command{
+	use:   "cancel [TARGET] EXPERIMENTS",
+	short: "Call experiments off: the instrument never begins them any more, and stops where it can",
+	long: `Call experiments off, one or several, all of them or none: e7, e1-e24, or e1,e3-e5.
 The order is recorded, and then the instrument gets it, past everything that waits for it: it
 never begins the experiment any more, and stops it where it can. Until it has answered the
 device gets nothing else, and ` + "`campaignd status`" + ` says what is being called off. An experiment that
@@ -37,43 +35,34 @@ Where no answer comes, look at the device, and say one of
   --voided power   the device was without power: no answer is needed
 
 ` + safety,
-		Example: `  campaignd cancel e7 --reason "the solvent leaks"
+	example: `  campaignd cancel e7 --reason "the solvent leaks"
   campaignd cancel electrolyte.campaign e1-e24
   campaignd cancel e7 --end-program
   campaignd cancel e7 --voided power --reason "the mains were off"`,
-		Args: cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, args, err := a.targetAndArgs(args, 1)
-			if err != nil {
-				return err
-			}
+	args: cobra.RangeArgs(1, 2),
+	new: func(flags *pflag.FlagSet) runner {
+		var r engine.Cancel
+		flags.BoolVar(&r.EndProgram, "end-program", false, "end the instrument's program, where it does not answer")
+		addVoided(flags, &r.Voided)
+		flags.StringVar(&r.Reason, "reason", "", forTheRecord)
+		return askingOf(1, func(s *campaign.State, args []string) (engine.Request, error) {
 			r.Experiment = args[0]
-			r.Voided = events.Voided(voided)
-			return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
-				return engine.Request{Cancel: &r}, known(state, r.Experiment)
-			})
-		},
-	}
-	flags := cmd.Flags()
-	flags.BoolVar(&r.EndProgram, "end-program", false, "end the instrument's program, where it does not answer")
-	addVoided(cmd, &voided)
-	flags.StringVar(&r.Reason, "reason", "", "why, for the record")
-	return cmd
+			return engine.Request{Cancel: &r}, known(s, r.Experiment)
+		})
+	},
 }
 
 // addVoided adds the flag by which a person says that no answer is needed.
-func addVoided(cmd *cobra.Command, voided *string) {
-	cmd.Flags().StringVar(voided, "voided", "",
+func addVoided(flags *pflag.FlagSet, voided *events.Voided) {
+	flags.StringVar((*string)(voided), "voided", "",
 		"why the instrument need not answer that it never begins it: `power`, the device was without")
 }
 
 // abortCommand is `campaignd abort`.
-func (a *app) abortCommand() *cobra.Command {
-	var device, reason string
-	cmd := &cobra.Command{
-		Use:   "abort [TARGET]",
-		Short: "Call everything off that is under way, and pause the campaign",
-		Long: `Call everything off that is under way, at once, and pause the campaign: its instrument
+var abortCommand = command{
+	use:   "abort [TARGET]",
+	short: "Call everything off that is under way, and pause the campaign",
+	long: `Call everything off that is under way, at once, and pause the campaign: its instrument
 is ordered to stop, past everything that waits for it, and nothing new begins until
 ` + "`campaignd resume`" + `. With --device it is done for every campaign that uses a device, in a
 folder (default the current one), in a database, or with --server in its lab. The device
@@ -82,24 +71,22 @@ lab.yaml. Each campaign is reported; where one cannot be reached, the others are
 all the same, and the exit code is not 0.
 
 ` + safety,
-		Example: `  campaignd abort electrolyte.campaign --reason "the solvent leaks"
+	example: `  campaignd abort electrolyte.campaign --reason "the solvent leaks"
   campaignd abort --device "meter 4711" /srv/lab
   campaignd abort --device meter --server https://lab.example.org`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("device") {
-				return a.abortDevice(cmd.Context(), device, strings.Join(args, ""), reason)
+	args: cobra.MaximumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var device string
+		var r engine.Abort
+		flags.StringVar(&device, "device", "", "abort every campaign that uses this `device`")
+		flags.StringVar(&r.Reason, "reason", "", forTheRecord)
+		return func(c *call, args []string) error {
+			if c.cmd.Flags().Changed("device") {
+				return c.abortDevice(c.ctx, device, strings.Join(args, ""), r)
 			}
-			t, err := a.optionalTarget(args)
-			if err != nil {
-				return err
-			}
-			return a.request(cmd.Context(), t, engine.Request{Abort: &engine.Abort{Reason: reason}})
-		},
-	}
-	cmd.Flags().StringVar(&device, "device", "", "abort every campaign that uses this `device`")
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
-	return cmd
+			return asking(0, func([]string) engine.Request { return engine.Request{Abort: &r} })(c, args)
+		}
+	},
 }
 
 // callsOff says what comes next of the commands that were just called off: when

@@ -22,7 +22,7 @@ import (
 // abortDevice aborts every campaign that uses a device: of a lab on a server, or
 // of the stores in a folder or a database. One that cannot be reached is named,
 // and keeps no other from being aborted.
-func (a *app) abortDevice(ctx context.Context, device, where, reason string) error {
+func (a *app) abortDevice(ctx context.Context, device, where string, abort engine.Abort) error {
 	actor, err := a.actor()
 	switch {
 	case err != nil:
@@ -36,7 +36,7 @@ func (a *app) abortDevice(ctx context.Context, device, where, reason string) err
 	}
 	answer := &api.DeviceAborted{Device: device}
 	if a.server != "" {
-		if err := a.api().Post(ctx, "/abort?as="+url.QueryEscape(actor), api.DeviceToAbort{Device: device, Reason: reason}, answer); err != nil {
+		if err := a.api().Post(ctx, "/abort?as="+url.QueryEscape(actor), api.DeviceToAbort{Device: device, Reason: abort.Reason}, answer); err != nil {
 			return err
 		}
 		return a.printAborted(answer)
@@ -45,7 +45,7 @@ func (a *app) abortDevice(ctx context.Context, device, where, reason string) err
 	if err != nil {
 		return err
 	}
-	order := engine.Request{Actor: actor, Account: control.OwnAccount(), Abort: &engine.Abort{Reason: reason}}
+	order := engine.Request{Actor: actor, Account: control.OwnAccount(), Abort: &abort}
 	each := make([][]lab.Aborted, len(stores))
 	known := make([][]string, len(stores))
 	var group sync.WaitGroup

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/campaignd/campaignd/events"
@@ -26,12 +27,10 @@ import (
 //
 // What is printed is the file itself, so that > writes it whole; remarks go to
 // standard error.
-func (a *app) checkpointCommand() *cobra.Command {
-	var key, prove, from, output, sign string
-	cmd := &cobra.Command{
-		Use:   "checkpoint [TARGET]",
-		Short: "Write down what the log holds now, for a later audit; prove an event",
-		Long: `Print a checkpoint: three lines with the name of the log, the number of its events
+var checkpointCommand = command{
+	use:   "checkpoint [TARGET]",
+	short: "Write down what the log holds now, for a later audit; prove an event",
+	long: `Print a checkpoint: three lines with the name of the log, the number of its events
 and the root hash over all of them, signed with your key where you have one. Keep
 it where people who can write to the store cannot: in a notebook, a mail, a repository.
 Then ` + "`campaignd audit --since FILE`" + ` finds whether anything before it was changed,
@@ -47,73 +46,72 @@ result, answer or record), or a position.
 
 The files have the forms of transparency logs: C2SP tlog-checkpoint, signed-note,
 tlog-proof, and what a tlog-witness takes.`,
-		Example: `  campaignd checkpoint --new-key lab.example.org
+	example: `  campaignd checkpoint --new-key lab.example.org
   campaignd checkpoint electrolyte.campaign > electrolyte.checkpoint
   campaignd checkpoint electrolyte.campaign --prove e7 > e7.tlog-proof
   campaignd checkpoint electrolyte.campaign --from electrolyte.checkpoint -o growth.proof`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	args: cobra.MaximumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var key, prove, from, output, sign string
+		flags.StringVar(&key, "new-key", "",
+			"make your key pair, under this `name` (usually a domain of the lab), and print the verifier key")
+		flags.StringVar(&sign, "sign-with", "", "sign with the private key in this `file` instead of yours")
+		flags.StringVar(&prove, "prove", "", "prove that an `event` is in the log: e7, q3, d12 or a position")
+		flags.StringVar(&from, "from", "", "prove that the log has only grown since the checkpoint in this `file`")
+		flags.StringVarP(&output, "output", "o", "", "the `file` to write, instead of standard output")
+		return func(c *call, args []string) error {
 			if key != "" {
 				if len(args) > 0 || prove != "" || from != "" {
 					return badInput("--new-key goes alone: the key is yours, not a store's")
 				}
-				return a.makeKey(key)
+				return c.makeKey(key)
 			}
 			if prove != "" && from != "" {
 				return badInput("--prove and --from write different files: ask for one at a time")
 			}
-			t, err := a.optionalTarget(args)
+			t, err := c.optionalTarget(args)
 			if err != nil {
 				return err
 			}
-			var c *attest.Checkpoint
-			if t.remote {
-				if sign != "" {
-					return badInput("--sign-with signs here, and a server signs with its own key")
-				}
-				c, err = a.checkpointRemote(cmd.Context(), t, prove, from)
-			} else {
-				c, err = a.checkpoint(cmd.Context(), t, sign, prove, from)
-			}
-			if err != nil {
-				return err
-			}
+			var made *attest.Checkpoint
 			switch {
-			case c.SignedBy != "":
+			case t.remote && sign != "":
+				return badInput("--sign-with signs here, and a server signs with its own key")
 			case t.remote:
-				a.remark("Not signed: the server has no key. It is worth what the place is " +
-					"where you keep it.")
+				made, err = c.checkpointRemote(c.ctx, t, prove, from)
 			default:
-				a.remark(
-					"Not signed: there is no key. `campaignd checkpoint --new-key NAME` makes one; until then it is worth what the place is where you keep it.",
-				)
+				made, err = c.checkpoint(c.ctx, t, sign, prove, from)
 			}
-			switch {
-			case output != "":
-				if err := wholefile.Replace(output, []byte(c.Text), 0o644); err != nil {
-					return err
-				}
-				if a.json {
-					return a.printJSON(c)
-				}
-				a.printf("Wrote %s\n", output)
-			case a.json:
-				return a.printJSON(c)
-			default:
-				fmt.Fprint(a.stdout, c.Text)
+			if err != nil {
+				return err
 			}
-			return nil
-		},
+			return c.writeCheckpoint(made, t, output)
+		}
+	},
+}
+
+// writeCheckpoint writes a checkpoint to a file, or to standard output.
+func (a *app) writeCheckpoint(made *attest.Checkpoint, t target, output string) error {
+	switch {
+	case made.SignedBy != "":
+	case t.remote:
+		a.remark("Not signed: the server has no key. It is worth what the place is where you keep it.")
+	default:
+		a.remark("Not signed: there is no key. `campaignd checkpoint --new-key NAME` makes one; " +
+			"until then it is worth what the place is where you keep it.")
 	}
-	cmd.Flags().StringVar(&key, "new-key", "",
-		"make your key pair, under this `name` (usually a domain of the lab), and print the verifier key")
-	cmd.Flags().StringVar(&sign, "sign-with", "", "sign with the private key in this `file` instead of yours")
-	cmd.Flags().StringVar(&prove, "prove", "",
-		"prove that an `event` is in the log: e7, q3, d12 or a position")
-	cmd.Flags().StringVar(&from, "from", "",
-		"prove that the log has only grown since the checkpoint in this `file`")
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the `file` to write, instead of standard output")
-	return cmd
+	if output != "" {
+		if err := wholefile.Replace(output, []byte(made.Text), 0o644); err != nil {
+			return err
+		}
+	}
+	return a.present(made, func() {
+		if output != "" {
+			a.printf("Wrote %s\n", output)
+		} else {
+			fmt.Fprint(a.stdout, made.Text)
+		}
+	})
 }
 
 // keyMade is the document of `checkpoint --new-key --json`. Private is the path

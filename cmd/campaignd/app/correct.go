@@ -28,12 +28,10 @@ type correction struct {
 //
 // Of an experiment it goes on to correct, of a question to answer. The flags of
 // both are one set, and otherFlag refuses those of the other.
-func (a *app) correctCommand() *cobra.Command {
-	f := correction{said: make(map[events.Resolution]*bool)}
-	cmd := &cobra.Command{
-		Use:   "correct [TARGET] EXPERIMENT | QUESTION ANSWER",
-		Short: "Correct or exclude an outcome, or change an answer",
-		Long: `Say that an experiment ended otherwise than the record has it, or change an answer
+var correctCommand = command{
+	use:   "correct [TARGET] EXPERIMENT | QUESTION ANSWER",
+	short: "Correct or exclude an outcome, or change an answer",
+	long: `Say that an experiment ended otherwise than the record has it, or change an answer
 to a question. The earlier event stays in the record; the new one says who, why,
 and what it replaces. What is not named stays as it is.
 
@@ -43,7 +41,7 @@ completed because its budget was spent then goes on with the next run. --exclude
 leaves a measurement out of the model of the objective, and a failure out of that
 of what is feasible. An experiment that has not been performed yet is called off
 with --not-performed, which is also the one thing that is said of several at once.`,
-		Example: `  campaignd correct e7 --value 13.1 --reason "misread the display"
+	example: `  campaignd correct e7 --value 13.1 --reason "misread the display"
   campaignd correct e7 --actual lipf6=1.08 --reason "weighed again"
   campaignd correct e7 --further viscosity=3.1mPas --reason "another spindle"
   campaignd correct e7 --quantity viscosity=3.1 --reason "read from the wrong scale"
@@ -56,42 +54,42 @@ with --not-performed, which is also the one thing that is said of several at onc
   campaignd correct electrolyte.campaign q3 accept --reason "looked again"
   campaignd correct q13 A --reason "mixed them up"
   campaignd correct q14 3=11.5 4=- --reason "a row too low"`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	args: cobra.MinimumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		f := correction{said: make(map[events.Resolution]*bool)}
+		f.add(flags, "it was measured, and this is the right `value`, in the objective's unit",
+			": `lipf6=1.08,ec=0.3`; what is not named stays")
+		for outcome, help := range map[events.Resolution]string{
+			events.ResolvedMeasured:     "it was measured after all, with the result that was taken back",
+			events.ResolvedFailed:       "it gave no result; what it measured all the same is given with --quantity",
+			events.ResolvedInfeasible:   "it showed that the composition cannot be made or measured",
+			events.ResolvedNotPerformed: "it did not take place; its budget is free again",
+		} {
+			f.said[outcome] = flags.Bool(string(outcome), false, help)
+		}
+		flags.BoolVar(&f.exclude, "exclude", false, "leave the measurement, or the failure, out of the models")
+		flags.StringArrayVar(&f.leaveOut, "leave-out", nil,
+			"a declared `QUANTITY` whose value is left out of the models, where the others count; may be given several times")
+		flags.BoolVar(&f.include, "include", false, "take in again what was excluded")
+		flags.StringVar(&f.reason, "reason", "", "why; it is required")
+		return func(c *call, args []string) error {
 			if n := subject(args); n >= 0 && strings.HasPrefix(args[n], "q") {
-				if other := otherFlag(cmd, "reason"); other != "" {
+				if other := otherFlag(c.cmd, "reason"); other != "" {
 					return badInput("%s is a question: say what its answer is now; --%s is about an experiment",
 						args[n], other)
 				}
-				return a.answer(cmd.Context(), args, n, f.reason)
+				return c.answer(c.ctx, args, n, f.reason)
 			}
 			if len(args) > 2 {
-				return badInput("correct takes an experiment, or a question and its answer; usage: %s", cmd.UseLine())
+				return badInput("correct takes an experiment, or a question and its answer; usage: %s", c.cmd.UseLine())
 			}
-			t, args, err := a.targetAndArgs(args, 1)
+			t, args, err := c.targetAndArgs(args, 1)
 			if err != nil {
 				return err
 			}
-			return a.correct(cmd.Context(), t, args[0], f)
-		},
-	}
-	flags := cmd.Flags()
-	f.add(flags, "it was measured, and this is the right `value`, in the objective's unit",
-		": `lipf6=1.08,ec=0.3`; what is not named stays")
-	for outcome, help := range map[events.Resolution]string{
-		events.ResolvedMeasured:     "it was measured after all, with the result that was taken back",
-		events.ResolvedFailed:       "it gave no result; what it measured all the same is given with --quantity",
-		events.ResolvedInfeasible:   "it showed that the composition cannot be made or measured",
-		events.ResolvedNotPerformed: "it did not take place; its budget is free again",
-	} {
-		f.said[outcome] = flags.Bool(string(outcome), false, help)
-	}
-	flags.BoolVar(&f.exclude, "exclude", false, "leave the measurement, or the failure, out of the models")
-	flags.StringArrayVar(&f.leaveOut, "leave-out", nil,
-		"a declared `QUANTITY` whose value is left out of the models, where the others count; may be given several times")
-	flags.BoolVar(&f.include, "include", false, "take in again what was excluded")
-	flags.StringVar(&f.reason, "reason", "", "why; it is required")
-	return cmd
+			return c.correct(c.ctx, t, args[0], f)
+		}
+	},
 }
 
 // otherFlag returns the name of a flag that is given and is not the one that

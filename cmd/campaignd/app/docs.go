@@ -17,43 +17,41 @@ type docsFound struct {
 }
 
 // docsCommand is `campaignd docs`: the documentation that the pages show, in a terminal.
-func (a *app) docsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "docs [PAGE | WORD …]",
-		Short: "Read the documentation, or look for words in it",
-		Long: `Read the documentation, which is in the program: without an argument its pages are
+var docsCommand = command{
+	use:   "docs [PAGE | WORD …]",
+	short: "Read the documentation, or look for words in it",
+	long: `Read the documentation, which is in the program: without an argument its pages are
 listed; a page is printed as it is written, in Markdown; any other words are looked for
 in all of them. ` + "`campaignd serve`" + ` shows the same under Docs.`,
-		Example: `  campaignd docs
+	example: `  campaignd docs
   campaignd docs methods | less
   campaignd docs what arrives later`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 1 && manual.Find(args[0]) != nil && !a.json {
-				a.print(strings.TrimRight(manual.Find(args[0]).Markdown, "\n"))
-				return nil
-			}
-			query := strings.Join(args, " ")
-			found := []docsFound{}
-			for _, hit := range manual.Search(query) {
-				text := strings.Join(strings.Fields(hit.Before+hit.Word+hit.After), " ")
-				found = append(found, docsFound{hit.Page, hit.Heading, hit.Anchor, text})
-			}
-			switch {
-			case len(args) == 0:
-				for _, p := range manual.Pages() {
-					a.printf("%-24s %s\n", p.Name, p.Title)
-				}
-				return nil
-			case a.json:
-				return a.printJSON(found)
-			case len(found) == 0:
-				return badInput("the documentation has no section with all of: %s", query)
-			}
-			for _, f := range found {
-				a.printf("%s: %s\n    %s\n", f.Page, f.Heading, f.Text)
+	args: cobra.ArbitraryArgs,
+	run: func(c *call, args []string) error {
+		if len(args) == 1 && manual.Find(args[0]) != nil && !c.json {
+			c.print(strings.TrimRight(manual.Find(args[0]).Markdown, "\n"))
+			return nil
+		}
+		query := strings.Join(args, " ")
+		found := []docsFound{}
+		for _, hit := range manual.Search(query) {
+			text := strings.Join(strings.Fields(hit.Before+hit.Word+hit.After), " ")
+			found = append(found, docsFound{hit.Page, hit.Heading, hit.Anchor, text})
+		}
+		switch {
+		case len(args) == 0:
+			for _, p := range manual.Pages() {
+				c.printf("%-24s %s\n", p.Name, p.Title)
 			}
 			return nil
-		},
-	}
+		case c.json:
+			return c.printJSON(found)
+		case len(found) == 0:
+			return badInput("the documentation has no section with all of: %s", query)
+		}
+		for _, f := range found {
+			c.printf("%s: %s\n    %s\n", f.Page, f.Heading, f.Text)
+		}
+		return nil
+	},
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
@@ -17,31 +18,30 @@ import (
 )
 
 // doctorCommand is `campaignd doctor`.
-func (a *app) doctorCommand() *cobra.Command {
-	var drives driving
-	var folder string
-	cmd := &cobra.Command{
-		Use:   "doctor [FOLDER | DATABASE]",
-		Short: "Look at a deployment, and say what is unsafe",
-		Long: `Look at the lab in a folder (default: this one, or the database of --store), or in a
+var doctorCommand = command{
+	use:   "doctor [FOLDER | DATABASE]",
+	short: "Look at a deployment, and say what is unsafe",
+	long: `Look at the lab in a folder (default: this one, or the database of --store), or in a
 database, and say line by line what is safe, what is unsafe, with what to do about
 it, and what cannot be seen from here. It changes nothing.
 
 The exit code is 0 only where nothing is unsafe. What is unknown is not safe: it is
 for you to find out.`,
-		Example: `  campaignd doctor
+	example: `  campaignd doctor
   campaignd doctor postgres://campaignd@db.example.org/lab
   campaignd doctor --json | jq '.findings[] | select(.verdict != "safe")'`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := drives.place(a, args, &folder); err != nil {
+	args: cobra.MaximumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var drives driving
+		var folder string
+		flags.StringVar(&folder, "folder", ".", "with a database: the `folder` of lab.yaml")
+		return func(c *call, args []string) error {
+			if err := drives.place(c.app, args, &folder); err != nil {
 				return err
 			}
-			return a.doctor(cmd.Context(), folder, drives.database)
-		},
-	}
-	cmd.Flags().StringVar(&folder, "folder", ".", "with a database: the `folder` of lab.yaml")
-	return cmd
+			return c.doctor(c.ctx, folder, drives.database)
+		}
+	},
 }
 
 func (a *app) doctor(ctx context.Context, folder, database string) error {

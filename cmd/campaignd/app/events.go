@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/bus"
@@ -23,28 +24,31 @@ import (
 //
 // Events are printed as they are recorded, in the form for other programs; in
 // words they are in the report and on the pages.
-func (a *app) eventsCommand() *cobra.Command {
-	var kinds []string
-	var after uint64
-	var follow bool
-	cmd := &cobra.Command{
-		Use:   "events [TARGET]",
-		Short: "Print the log as CloudEvents, one JSON document a line",
-		Long: `Print the log as CloudEvents 1.0 in JSON, one event a line, in the order of the
+var eventsCommand = command{
+	use:   "events [TARGET]",
+	short: "Print the log as CloudEvents, one JSON document a line",
+	long: `Print the log as CloudEvents 1.0 in JSON, one event a line, in the order of the
 log. --kind takes a kind (experiment.measured) or a noun (experiment). With
 --follow, further events are printed as they happen, until the campaign has
 ended; the campaign need not be running yet.`,
-		Example: `  campaignd events electrolyte.campaign
+	example: `  campaignd events electrolyte.campaign
   campaignd events --kind experiment.measured,label
   campaignd events --after 120 --follow | jq .type
   campaignd events --json | jq length`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.optionalTarget(args)
+	args: cobra.MaximumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var kinds []string
+		var after uint64
+		var follow bool
+		flags.StringSliceVar(&kinds, "kind", nil, "only these `kinds`, separated by commas")
+		flags.Uint64Var(&after, "after", 0, "only events after this `position`")
+		flags.BoolVar(&follow, "follow", false, "go on with further events")
+		return func(c *call, args []string) error {
+			t, err := c.optionalTarget(args)
 			if err != nil {
 				return err
 			}
-			if follow && a.json {
+			if follow && c.json {
 				return badInput(
 					"--json prints one document, which --follow never ends: use --follow alone, it prints a JSON document a line",
 				)
@@ -66,22 +70,22 @@ ended; the campaign need not be running yet.`,
 				if err != nil {
 					return err
 				}
-				if a.json {
+				if c.json {
 					all = append(all, text)
 					return nil
 				}
-				_, err = a.stdout.Write(append(text, '\n'))
+				_, err = c.stdout.Write(append(text, '\n'))
 				return err
 			}
 			if follow {
-				return a.follow(cmd.Context(), t, events.Position(after), print)
+				return c.follow(c.ctx, t, events.Position(after), print)
 			}
-			s, err := a.openStore(cmd.Context(), t, reading)
+			s, err := c.openStore(c.ctx, t, reading)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			for e, err := range s.Log().Read(cmd.Context(), events.Position(after)) {
+			for e, err := range s.Log().Read(c.ctx, events.Position(after)) {
 				if err != nil {
 					return err
 				}
@@ -89,16 +93,12 @@ ended; the campaign need not be running yet.`,
 					return err
 				}
 			}
-			if a.json {
-				return a.printJSON(all)
+			if c.json {
+				return c.printJSON(all)
 			}
 			return nil
-		},
-	}
-	cmd.Flags().StringSliceVar(&kinds, "kind", nil, "only these `kinds`, separated by commas")
-	cmd.Flags().Uint64Var(&after, "after", 0, "only events after this `position`")
-	cmd.Flags().BoolVar(&follow, "follow", false, "go on with further events")
-	return cmd
+		}
+	},
 }
 
 // kindFilter returns which kinds are wanted: all of them where none is named.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -19,12 +20,10 @@ import (
 // the campaign's own parameters, within the request, since names and categories
 // are known only there; that an experiment exists is looked at as well, so that
 // a slip in a number is not recorded as a remark about nothing.
-func (a *app) excludeCommand() *cobra.Command {
-	var at, where, reason string
-	cmd := &cobra.Command{
-		Use:   "exclude [TARGET] EXPERIMENT | QUESTION | --at COMPOSITION | --where REGION",
-		Short: "Exclude a region: nothing in it is suggested any more",
-		Long: `Exclude a composition or a whole region: nothing in it is suggested any more, and
+var excludeCommand = command{
+	use:   "exclude [TARGET] EXPERIMENT | QUESTION | --at COMPOSITION | --where REGION",
+	short: "Exclude a region: nothing in it is suggested any more",
+	long: `Exclude a composition or a whole region: nothing in it is suggested any more, and
 what had been requested there is called off, until ` + "`campaignd allow`" + ` takes the
 exclusion back. What an instrument is already doing goes on.
 
@@ -37,76 +36,65 @@ category.
   lipf6=..0.4        up to 0.4
   lipf6=0.4..0.6     from 0.4 to 0.6
   solvent=PC         a category, or one value of a number`,
-		Example: `  campaignd exclude --at lipf6=1.1,ec=0.4,dmc=1 --reason "it clouds"
+	example: `  campaignd exclude --at lipf6=1.1,ec=0.4,dmc=1 --reason "it clouds"
   campaignd exclude --where lipf6=1.8..,ec=0.45..0.52 --reason "too thick to pump"
   campaignd exclude electrolyte.campaign e7 --reason "it crystallized overnight"`,
-		Args: cobra.MaximumNArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	args: cobra.MaximumNArgs(2),
+	new: func(flags *pflag.FlagSet) runner {
+		var at, where string
+		var r engine.Exclude
+		flags.StringVar(&at, "at", "", "a `composition`: lipf6=1.1,ec=0.4,dmc=1")
+		flags.StringVar(&where, "where", "", "a `region`: lipf6=1.8..,ec=0.45..0.52")
+		flags.StringVar(&r.Reason, "reason", "", "why; it is required")
+		place := askingOf(0, func(s *campaign.State, _ []string) (_ engine.Request, err error) {
+			if r.About != "" {
+				err = known(s, r.About)
+			}
+			if err == nil {
+				r.Point, err = parsePoint(s.Definition, "--at", at, true)
+			}
+			if err == nil {
+				r.Region, err = parseRegion(s.Definition, where)
+			}
+			return engine.Request{Exclude: &r}, err
+		})
+		return func(c *call, args []string) error {
 			if at != "" && where != "" {
 				return badInput("--at names a composition and --where a region: give one of the two")
 			}
 			// With --at or --where an experiment or question is only a
 			// reference.
-			id := ""
 			if last := len(args) - 1; last >= 0 && isSubject(args[last]) {
-				id, args = args[last], args[:last]
+				r.About, args = args[last], args[:last]
 			}
 			switch {
 			case len(args) > 1:
-				return badInput("%q is neither an experiment nor a question; usage: %s", args[1],
-					cmd.UseLine())
-			case id == "" && at == "" && where == "":
+				return badInput("%q is neither an experiment nor a question; usage: %s", args[1], c.cmd.UseLine())
+			case r.About == "" && at == "" && where == "":
 				return badInput("say what you exclude: an experiment, a question, --at or --where")
 			}
-			t, err := a.optionalTarget(args)
-			if err != nil {
-				return err
-			}
-			return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
-				def := state.Definition
-				r := &engine.Exclude{About: id, Reason: reason}
-				var err error
-				if id != "" {
-					if err := known(state, id); err != nil {
-						return engine.Request{}, err
-					}
-				}
-				if r.Point, err = parsePoint(def, "--at", at, true); err != nil {
-					return engine.Request{}, err
-				}
-				r.Region, err = parseRegion(def, where)
-				return engine.Request{Exclude: r}, err
-			})
-		},
-	}
-	cmd.Flags().StringVar(&at, "at", "", "a `composition`: lipf6=1.1,ec=0.4,dmc=1")
-	cmd.Flags().StringVar(&where, "where", "", "a `region`: lipf6=1.8..,ec=0.45..0.52")
-	cmd.Flags().StringVar(&reason, "reason", "", "why; it is required")
-	return cmd
+			return place(c, args)
+		}
+	},
 }
 
 // allowCommand is `campaignd allow`, the reverse of exclude. It takes the
 // exclusion's own name (n1): regions can overlap. A reason is not required: what
 // was kept away is only possible again.
-func (a *app) allowCommand() *cobra.Command {
-	var reason string
-	cmd := &cobra.Command{
-		Use:     "allow [TARGET] EXCLUSION",
-		Short:   "Take an exclusion back",
-		Long:    "Take an exclusion back: what it kept away may be suggested again. `campaignd status`\nlists the exclusions that hold.",
-		Example: `  campaignd allow n1 --reason "a stronger pump came"`,
-		Args:    cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, args, err := a.targetAndArgs(args, 1)
-			if err != nil {
-				return err
-			}
-			allow := &engine.Allow{Exclusion: args[0], Reason: reason}
-			return a.request(cmd.Context(), t, engine.Request{Allow: allow})
-		},
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
-	return cmd
+var allowCommand = command{
+	use:     "allow [TARGET] EXCLUSION",
+	short:   "Take an exclusion back",
+	long:    "Take an exclusion back: what it kept away may be suggested again. `campaignd status`\nlists the exclusions that hold.",
+	example: `  campaignd allow n1 --reason "a stronger pump came"`,
+	args:    cobra.RangeArgs(1, 2),
+	new: func(flags *pflag.FlagSet) runner {
+		var r engine.Allow
+		flags.StringVar(&r.Reason, "reason", "", forTheRecord)
+		return asking(1, func(args []string) engine.Request {
+			r.Exclusion = args[0]
+			return engine.Request{Allow: &r}
+		})
+	},
 }
 
 // isSubject reports whether a text has the form of an experiment (e7) or of a

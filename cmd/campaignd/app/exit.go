@@ -236,6 +236,9 @@ func (a *app) explainError(err error) string {
 	return message
 }
 
+// clause is an error with what can be done about it.
+func (a *app) clause(err error) string { return a.about.clause(err.Error(), problem.RemediesOf(err)) }
+
 // damageInWords says what is damaged, in one line, without what the database
 // says of its own files.
 func damageInWords(err error) string {

@@ -16,11 +16,10 @@ import (
 // explainCommand is `campaignd explain`.
 //
 // No model is fitted: what the models said was recorded with the decision.
-func (a *app) explainCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "explain [TARGET] DECISION",
-		Short: "Lay out everything that is recorded about a decision",
-		Long: `Lay out everything that is recorded about a decision: the candidates it weighed,
+var explainCommand = command{
+	use:   "explain [TARGET] DECISION",
+	short: "Lay out everything that is recorded about a decision",
+	long: `Lay out everything that is recorded about a decision: the candidates it weighed,
 with what the models said of them, the tests it made with their numbers, the rule
 that settled it, the weight of the expert's belief, and what followed. Where an expert chose
 between candidates: what each parameter does for either (Shapley values), the
@@ -29,25 +28,24 @@ Instead of a decision (d12) an experiment (e7) or a question (q3) can be named:
 the decision behind it is explained. Of an experiment with none behind it, as of
 the initial design, all that is known of it is laid out, and of one that was called
 off first all that happened to it.`,
-		Example: `  campaignd explain d12
+	example: `  campaignd explain d12
   campaignd explain electrolyte.campaign e7`,
-		Args: cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 && isTarget(args[0]) {
-				return a.forgotDecision(cmd.Context(), args[0])
-			}
-			t, args, err := a.targetAndArgs(args, 1)
-			if err != nil {
-				return err
-			}
-			s, err := a.open(cmd.Context(), t, reading)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			return a.explain(cmd.Context(), s, args[0])
-		},
-	}
+	args: cobra.RangeArgs(1, 2),
+	run: func(c *call, args []string) error {
+		if len(args) == 1 && isTarget(args[0]) {
+			return c.forgotDecision(c.ctx, args[0])
+		}
+		t, args, err := c.targetAndArgs(args, 1)
+		if err != nil {
+			return err
+		}
+		s, err := c.open(c.ctx, t, reading)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return c.explain(c.ctx, s, args[0])
+	},
 }
 
 // isTarget reports whether an argument names a campaign file or a store, as far

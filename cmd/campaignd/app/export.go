@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/bundle"
@@ -21,13 +22,10 @@ import (
 //
 // The two forms are for different readers: a table has the state that counts
 // now, JSON Lines all that ever happened.
-func (a *app) exportCommand() *cobra.Command {
-	var as, whole, crate, license, to string
-	var backup bool
-	cmd := &cobra.Command{
-		Use:   "export [TARGET]",
-		Short: "Write the experiments as CSV, all events as JSON Lines, or the store to another place",
-		Long: `Write the campaign for other programs.
+var exportCommand = command{
+	use:   "export [TARGET]",
+	short: "Write the experiments as CSV, all events as JSON Lines, or the store to another place",
+	long: `Write the campaign for other programs.
 
   csv    a row for each experiment with what was asked for, what was made, and
          what came out, further quantities included; corrections are applied.
@@ -56,63 +54,65 @@ where it went. Interrupted, the same command goes on.
 --to with --copy copies the store as it is at one moment, also while it is in use,
 and changes nothing in it: a backup that is proved. Given again, it adds what is new.
 It is refused where the store does not extend what the backup holds.`,
-		Example: `  campaignd export electrolyte.campaign > electrolyte.csv
+	example: `  campaignd export electrolyte.campaign > electrolyte.csv
   campaignd export --format jsonl > electrolyte.jsonl
   campaignd export --bundle electrolyte.zip
   campaignd export --crate electrolyte.eln --license https://spdx.org/licenses/CC-BY-4.0
   campaignd export electrolyte.campaign --to postgres://lab@db.example.org/lab
   campaignd export electrolyte.campaign --to /backup/electrolyte.campaign --copy`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	args: cobra.MaximumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var as, whole, crate, license, to string
+		var backup bool
+		flags.StringVar(&as, "format", "csv", "csv or jsonl")
+		flags.StringVar(&whole, "bundle", "", "write everything, attached files included, into this `folder` or file.zip")
+		flags.StringVar(&crate, "crate", "", "write everything as an RO-Crate into this `folder`, file.zip or file.eln")
+		flags.StringVar(&to, "to", "", "move the store to this `address`: a folder, or postgres://USER@HOST/DATABASE/STORE")
+		flags.BoolVar(&backup, "copy", false, "with --to: copy the store as it is now, and leave it")
+		flags.StringVar(&license, "license", "", "with --crate: the `URI` of the license under which it is given away")
+		return func(c *call, args []string) error {
 			switch {
 			case license != "" && crate == "":
 				return badInput("--license goes with --crate, which says it")
-			case whole != "" && crate != "", whole+crate != "" && cmd.Flags().Changed("format"):
+			case whole != "" && crate != "", whole+crate != "" && c.cmd.Flags().Changed("format"):
 				return badInput("give one of --format, --bundle and --crate")
 			}
 			if backup && to == "" {
 				return badInput("--copy goes with --to, which says where")
 			}
 			if to != "" {
-				if whole+crate != "" || cmd.Flags().Changed("format") {
+				if whole+crate != "" || c.cmd.Flags().Changed("format") {
 					return badInput("--to takes everything as it is: give it without --format, --bundle and --crate")
 				}
-				t, err := a.optionalTarget(args)
+				t, err := c.optionalTarget(args)
 				if err != nil {
 					return err
 				}
-				return a.exportStore(cmd.Context(), t, to, backup)
+				return c.exportStore(c.ctx, t, to, backup)
 			}
 			if as != "csv" && as != "jsonl" {
 				return badInput("--format is csv or jsonl, not %q", as)
 			}
-			_, s, err := a.openToRead(cmd.Context(), args)
+			_, s, err := c.openToRead(c.ctx, args)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
 			if whole+crate != "" {
-				return a.exportBundle(cmd.Context(), s, whole, crate, license)
+				return c.exportBundle(c.ctx, s, whole, crate, license)
 			}
 			if as == "jsonl" {
 				return events.WriteCloudEvents(
-					a.stdout, events.ReadCampaign(cmd.Context(), s.Log(), s.name, 0),
+					c.stdout, events.ReadCampaign(c.ctx, s.Log(), s.name, 0),
 				)
 			}
-			core, err := s.core(cmd.Context())
+			core, err := s.core(c.ctx)
 			if err != nil {
 				return err
 			}
-			return exchange.TableOf(core.State()).WriteCSV(a.stdout)
-		},
-	}
-	cmd.Flags().StringVar(&as, "format", "csv", "csv or jsonl")
-	cmd.Flags().StringVar(&whole, "bundle", "", "write everything, attached files included, into this `folder` or file.zip")
-	cmd.Flags().StringVar(&crate, "crate", "", "write everything as an RO-Crate into this `folder`, file.zip or file.eln")
-	cmd.Flags().StringVar(&to, "to", "", "move the store to this `address`: a folder, or postgres://USER@HOST/DATABASE/STORE")
-	cmd.Flags().BoolVar(&backup, "copy", false, "with --to: copy the store as it is now, and leave it")
-	cmd.Flags().StringVar(&license, "license", "", "with --crate: the `URI` of the license under which it is given away")
-	return cmd
+			return exchange.TableOf(core.State()).WriteCSV(c.stdout)
+		}
+	},
 }
 
 // exportBundle writes everything that there is of a campaign, as a bundle or as

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
@@ -22,65 +23,63 @@ type filesListed struct {
 }
 
 // filesCommand is `campaignd files`.
-func (a *app) filesCommand() *cobra.Command {
-	var get, output string
-	var all, clean bool
-	cmd := &cobra.Command{
-		Use:   "files [TARGET] [EXPERIMENT]",
-		Short: "List the files of a campaign or an experiment, or read one",
-		Long: `List the files that are attached, with what each belongs to. --get writes one of
+var filesCommand = command{
+	use:   "files [TARGET] [EXPERIMENT]",
+	short: "List the files of a campaign or an experiment, or read one",
+	long: `List the files that are attached, with what each belongs to. --get writes one of
 them out, after its bytes were compared with its hash. ` + "`campaignd export --files`" + `
 writes all of them, and ` + "`campaignd audit --files`" + ` checks them.
 
 --clean removes what no event names: the rest of an attachment that a crash or a
 cut connection ended before it was recorded. What is named, withdrawn or not, is
 never removed.`,
-		Example: `  campaignd files
+	example: `  campaignd files
   campaignd files electrolyte.campaign e7
   campaignd files --get f3 > spectrum.csv
   campaignd files electrolyte.campaign --clean`,
-		Args: cobra.MaximumNArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	args: cobra.MaximumNArgs(2),
+	new: func(flags *pflag.FlagSet) runner {
+		var get, output string
+		var all, clean bool
+		flags.StringVar(&get, "get", "", "write the bytes of this `file`, as in f3")
+		flags.StringVarP(&output, "output", "o", "", "with --get: the `path` to write to (default: standard output)")
+		flags.BoolVar(&all, "all", false, "list those that were withdrawn, too")
+		flags.BoolVar(&clean, "clean", false, "remove what no event names")
+		return func(c *call, args []string) error {
 			experiment := ""
 			if n := len(args); n > 0 && events.ExperimentNumber(args[n-1]) > 0 {
 				experiment, args = args[n-1], args[:n-1]
 			}
 			if len(args) > 1 {
-				return badInput("%q is not an experiment (e7); usage: %s", args[1], cmd.UseLine())
+				return badInput("%q is not an experiment (e7); usage: %s", args[1], c.cmd.UseLine())
 			}
 			if clean {
-				t, err := a.optionalTarget(args)
+				t, err := c.optionalTarget(args)
 				if err != nil {
 					return err
 				}
-				return a.cleanFiles(cmd.Context(), t)
+				return c.cleanFiles(c.ctx, t)
 			}
-			_, s, err := a.openToRead(cmd.Context(), args)
+			_, s, err := c.openToRead(c.ctx, args)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			core, err := s.core(cmd.Context())
+			core, err := s.core(c.ctx)
 			if err != nil {
 				return err
 			}
 			if get != "" {
-				return a.getFile(cmd.Context(), s, core.State(), get, output)
+				return c.getFile(c.ctx, s, core.State(), get, output)
 			}
 			if experiment != "" {
 				if err := known(core.State(), experiment); err != nil {
 					return err
 				}
 			}
-			return a.listFiles(core.State(), experiment, all)
-		},
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&get, "get", "", "write the bytes of this `file`, as in f3")
-	flags.StringVarP(&output, "output", "o", "", "with --get: the `path` to write to (default: standard output)")
-	flags.BoolVar(&all, "all", false, "list those that were withdrawn, too")
-	flags.BoolVar(&clean, "clean", false, "remove what no event names")
-	return cmd
+			return c.listFiles(core.State(), experiment, all)
+		}
+	},
 }
 
 // listFiles prints the files of an experiment, or of all.

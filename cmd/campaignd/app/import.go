@@ -5,29 +5,21 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/input"
-	"github.com/campaignd/campaignd/internal/problem"
 )
 
 // importCommand is `campaignd import`. The words of exchange's messages are set
 // to this command's flags. What is wrong with a row is then said with the flag
 // that would take it.
-func (a *app) importCommand() *cobra.Command {
-	im := exchange.Import{Registry: a.registry, Words: exchange.Words{
-		Again: "import it --again", Anyway: "take it --anyway", Note: "with --note NAME",
-		Ignore: "with --ignore NAME",
-		Column: `with --column "THAT NAME=NAME"`,
-		Clause: func(err error) string { return a.about.clause(err.Error(), problem.RemediesOf(err)) },
-	}}
-	var columns []string
-	cmd := &cobra.Command{
-		Use:   "import [TARGET] FILE.csv",
-		Short: "Take over measurements that someone already has: warm start",
-		Long: `Take over measurements from a CSV file, separated by commas, or by semicolons or tabs
+var importCommand = command{
+	use:   "import [TARGET] FILE.csv",
+	short: "Take over measurements that someone already has: warm start",
+	long: `Take over measurements from a CSV file, separated by commas, or by semicolons or tabs
 with decimal points or commas, as a spreadsheet writes it. Its header names the parameters and the objective, in the campaign's units. Other
 columns may be there:
 
@@ -53,18 +45,35 @@ above the header, units below it and an average at the end are no rows. Otherwis
 rows are taken or none. They do not count against the budget, unlike experiments of
 your own (campaignd tell --parameters), and serve as the initial design. Given a
 campaign file that has no store yet, the store is made.`,
-		Example: `  campaignd import electrolyte.yaml last-year.csv
+	example: `  campaignd import electrolyte.yaml last-year.csv
   campaignd import last-year.csv --note sample,comment --ignore plate
   campaignd import last-year.csv --column "salt (mol/kg)=salt" --column "visc. (mPa s)=further_viscosity"
   campaignd import electrolyte.yaml capacities.csv   # experiment,capacity_100
   campaignd import electrolyte.campaign filled-run-sheet.csv
   campaignd export old.campaign | campaignd import new.yaml -`,
-		Args: cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, args, err := a.targetAndArgs(args, 1)
+	args: cobra.RangeArgs(1, 2),
+	new: func(flags *pflag.FlagSet) runner {
+		im := exchange.Import{Words: exchange.Words{
+			Again: "import it --again", Anyway: "take it --anyway", Note: "with --note NAME",
+			Ignore: "with --ignore NAME",
+			Column: `with --column "THAT NAME=NAME"`,
+		}}
+		var columns []string
+		flags.BoolVar(&im.Again, "again", false, "take rows over though the campaign has the same")
+		flags.BoolVar(&im.Once, "once", false,
+			"leave out rows that the campaign has already, instead of refusing the file")
+		flags.BoolVar(&im.Anyway, "anyway", false,
+			"take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated")
+		flags.StringSliceVar(&im.Notes, "note", nil, "`columns` whose cells are kept as notes: sample,comment")
+		flags.StringSliceVar(&im.Ignore, "ignore", nil, "`columns` that are left out: plate,operator; * for all others")
+		flags.StringArrayVar(&columns, "column", nil,
+			"a column that the file has under another name: `\"salt (mol/kg)=salt\"`; may be given several times")
+		return func(c *call, args []string) error {
+			t, args, err := c.targetAndArgs(args, 1)
 			if err != nil {
 				return err
 			}
+			im.Registry, im.Words.Clause = c.registry, c.clause
 			im.Columns = make(map[string]string)
 			for _, text := range columns {
 				column, name, err := exchange.ParseColumn(text)
@@ -73,20 +82,9 @@ campaign file that has no store yet, the store is made.`,
 				}
 				im.Columns[column] = name
 			}
-			return a.importRows(cmd.Context(), t, args[0], &im)
-		},
-	}
-	flags := cmd.Flags()
-	flags.BoolVar(&im.Again, "again", false, "take rows over though the campaign has the same")
-	flags.BoolVar(&im.Once, "once", false,
-		"leave out rows that the campaign has already, instead of refusing the file")
-	flags.BoolVar(&im.Anyway, "anyway", false,
-		"take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated")
-	flags.StringSliceVar(&im.Notes, "note", nil, "`columns` whose cells are kept as notes: sample,comment")
-	flags.StringSliceVar(&im.Ignore, "ignore", nil, "`columns` that are left out: plate,operator; * for all others")
-	flags.StringArrayVar(&columns, "column", nil,
-		"a column that the file has under another name: `\"salt (mol/kg)=salt\"`; may be given several times")
-	return cmd
+			return c.importRows(c.ctx, t, args[0], &im)
+		}
+	},
 }
 
 // importRows reads a table and sends its rows as one request: all are recorded

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -20,18 +21,15 @@ import (
 )
 
 // instrumentCommand is `campaignd instrument`, with check as its only command.
-func (a *app) instrumentCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "instrument",
-		Short:   "Check the instrument that a campaign file names",
-		Example: `  campaignd instrument check examples/process.yaml`,
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return badInput("say what to do with it: campaignd instrument check FILE")
-		},
-	}
-	cmd.AddCommand(a.instrumentCheckCommand())
-	return cmd
+var instrumentCommand = command{
+	use:      "instrument",
+	short:    "Check the instrument that a campaign file names",
+	example:  `  campaignd instrument check examples/process.yaml`,
+	args:     cobra.NoArgs,
+	commands: []command{instrumentCheckCommand},
+	run: func(*call, []string) error {
+		return badInput("say what to do with it: campaignd instrument check FILE")
+	},
 }
 
 // checkFlags are the flags of `campaignd instrument check`. at holds
@@ -56,12 +54,10 @@ type checkFlags struct {
 // file says which instrument, within which bounds, and what is measured. What
 // can break something real needs a flag of its own; without any, only the
 // description is looked at.
-func (a *app) instrumentCheckCommand() *cobra.Command {
-	var flags checkFlags
-	cmd := &cobra.Command{
-		Use:   "check FILE",
-		Short: "Put an instrument through what crashes and networks do, before a real pump moves",
-		Long: `Run the conformance suite on the instrument that FILE names: starts that arrive
+var instrumentCheckCommand = command{
+	use:   "check FILE",
+	short: "Put an instrument through what crashes and networks do, before a real pump moves",
+	long: `Run the conformance suite on the instrument that FILE names: starts that arrive
 twice, lost confirmations, restarts of campaignd in each phase, cancellations, wrong
 limits, values that belong to another run; and the program behind a process
 instrument is killed after a measurement and in the middle of one, to see what it
@@ -89,32 +85,33 @@ refused one is made again elsewhere, after a deferral with pauses of 5 s, 10 s a
 on until --patience is used up. What could not be judged is not passed. Exits 1 where
 a check fails, or could not be judged; with --allow-unjudged only where one fails. A
 device that cannot stop what has begun says so when it is cancelled, and passes.`,
-		Example: `  campaignd instrument check examples/process.yaml --acts acts.txt
+	example: `  campaignd instrument check examples/process.yaml --acts acts.txt
   campaignd instrument check examples/process.yaml --at lipf6=1,dmc=0.5 --at lipf6=0.5,dmc=1
   campaignd instrument check robot.yaml --allow-real --acts /mnt/robot/acts.txt --patience 2h`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.checkInstrument(cmd.Context(), args[0], flags)
-		},
-	}
-	cmd.Flags().BoolVar(&flags.allowReal, "allow-real", false,
-		"run experiments on an instrument that is not simulated, and kill its program in the middle of some")
-	cmd.Flags().BoolVar(&flags.noKill, "no-kill", false, "do not kill the program of such an instrument")
-	cmd.Flags().StringArrayVar(&flags.at, "at", nil,
-		"measure at this `composition` (lipf6=1,dmc=0.5); may be given more than once")
-	cmd.Flags().StringVar(&flags.acts, "acts", "",
-		"count physical acts: the `file` to which the device's side appends a line for each")
-	cmd.Flags().BoolVar(&flags.allowOutOfLimits, "allow-out-of-limits", false,
-		"also ask such an instrument for compositions just outside its limits")
-	cmd.Flags().BoolVar(&flags.allowUnjudged, "allow-unjudged", false,
-		"exit 0 also where checks could not be judged")
-	cmd.Flags().BoolVar(&flags.uncounted, "uncounted", false,
-		"exit 0 also where acts were not counted (without --acts)")
-	cmd.Flags().IntVar(&flags.readings, "readings", instrumenttest.Readings,
-		fmt.Sprintf("how many `measurements` tell whose a value is, at least %d", instrumenttest.LeastReadings))
-	cmd.Flags().DurationVar(&flags.patience, "patience", time.Minute,
-		"the longest a measurement may take, and how long an instrument may defer")
-	return cmd
+	args: cobra.ExactArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var o checkFlags
+		flags.BoolVar(&o.allowReal, "allow-real", false,
+			"run experiments on an instrument that is not simulated, and kill its program in the middle of some")
+		flags.BoolVar(&o.noKill, "no-kill", false, "do not kill the program of such an instrument")
+		flags.StringArrayVar(&o.at, "at", nil,
+			"measure at this `composition` (lipf6=1,dmc=0.5); may be given more than once")
+		flags.StringVar(&o.acts, "acts", "",
+			"count physical acts: the `file` to which the device's side appends a line for each")
+		flags.BoolVar(&o.allowOutOfLimits, "allow-out-of-limits", false,
+			"also ask such an instrument for compositions just outside its limits")
+		flags.BoolVar(&o.allowUnjudged, "allow-unjudged", false,
+			"exit 0 also where checks could not be judged")
+		flags.BoolVar(&o.uncounted, "uncounted", false,
+			"exit 0 also where acts were not counted (without --acts)")
+		flags.IntVar(&o.readings, "readings", instrumenttest.Readings,
+			fmt.Sprintf("how many `measurements` tell whose a value is, at least %d", instrumenttest.LeastReadings))
+		flags.DurationVar(&o.patience, "patience", time.Minute,
+			"the longest a measurement may take, and how long an instrument may defer")
+		return func(c *call, args []string) error {
+			return c.checkInstrument(c.ctx, args[0], o)
+		}
+	},
 }
 
 // checkInstrument runs the suite and prints its report. The answer is no (exit

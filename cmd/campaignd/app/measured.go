@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // outcomes are all that can be said of how an experiment ended, in the order in
@@ -77,6 +78,18 @@ func (f *measuredFlags) reasons() (missing []events.Missing, err error) {
 		missing = append(missing, events.Missing{Name: name, Reason: why})
 	}
 	return missing, nil
+}
+
+// madeOf is made for an experiment, as it was asked for; there is none of several.
+func (f *measuredFlags) madeOf(s *campaign.State, id string) (definition.Point, error) {
+	x := s.Experiment(id)
+	switch {
+	case x != nil:
+		return f.made(s.Definition, x.Parameters)
+	case f.actual != "":
+		return nil, badInput("--actual is of one experiment")
+	}
+	return nil, nil
 }
 
 // made reads the composition that was made. What is not named stays as it

@@ -19,29 +19,26 @@ import (
 )
 
 // methodCommand is `campaignd method`, with check as its only command.
-func (a *app) methodCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "method",
-		Short:   "Check the program that a campaign file names as its method",
-		Example: `  campaignd method check examples/methods/rule_of_thumb.yaml`,
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return badInput("say what to do with it: campaignd method check FILE")
-		},
-	}
-	cmd.AddCommand(&cobra.Command{
-		Use:   "check FILE",
-		Short: "Put a program that proposes what is measured through what campaigns and crashes do",
-		Long: `Run the conformance suite on the program that FILE names as its method
+var methodCommand = command{
+	use:     "method",
+	short:   "Check the program that a campaign file names as its method",
+	example: `  campaignd method check examples/methods/rule_of_thumb.yaml`,
+	args:    cobra.NoArgs,
+	run: func(*call, []string) error {
+		return badInput("say what to do with it: campaignd method check FILE")
+	},
+	commands: []command{{
+		use:   "check FILE",
+		short: "Put a program that proposes what is measured through what campaigns and crashes do",
+		long: `Run the conformance suite on the program that FILE names as its method
 (policy: {process: …}): it is shown a campaign of which nothing was measured, one with
 results, and one with failures and experiments under way, has proposals refused, is
 killed, and asked the same twice where it says that it is deterministic. Nothing is
 measured and nothing is recorded. Exits 1 where a check fails.`,
-		Example: `  campaignd method check examples/methods/rule_of_thumb.yaml`,
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.checkMethod(cmd.Context(), args[0]) },
-	})
-	return cmd
+		example: `  campaignd method check examples/methods/rule_of_thumb.yaml`,
+		args:    cobra.ExactArgs(1),
+		run:     func(c *call, args []string) error { return c.checkMethod(c.ctx, args[0]) },
+	}},
 }
 
 // checkMethod runs the suite and prints what came of it.

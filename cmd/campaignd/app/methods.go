@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/view"
@@ -16,37 +17,36 @@ import (
 // methodsCommand is `campaignd methods`.
 //
 // The list is made from the registry, so that it names methods of a plug-in too.
-func (a *app) methodsCommand() *cobra.Command {
-	var markdown bool
-	cmd := &cobra.Command{
-		Use:   "methods [NAME]",
-		Short: "List the policies that have a name: what each does, needs and asks",
-		Long: `List the policies that have a name. A campaign file takes one as ` + "`policy: NAME`" + `.
+var methodsCommand = command{
+	use:   "methods [NAME]",
+	short: "List the policies that have a name: what each does, needs and asks",
+	long: `List the policies that have a name. A campaign file takes one as ` + "`policy: NAME`" + `.
 With NAME: that one with its settings written out, ready to be changed.`,
-		Example: `  campaignd methods
+	example: `  campaignd methods
   campaignd methods coexbo`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			all := view.Methods(a.registry)
+	args: cobra.MaximumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var markdown bool
+		flags.BoolVar(&markdown, "markdown", false, "as a table for a README")
+		return func(c *call, args []string) error {
+			all := view.Methods(c.registry)
 			if len(args) == 1 {
 				for _, m := range all {
 					if m.Name == args[0] {
-						return a.printMethod(m)
+						return c.printMethod(m)
 					}
 				}
 				return badInput("there is no method %q; `campaignd methods` lists them", args[0])
 			}
 			switch {
-			case a.json:
-				return a.printJSON(all)
+			case c.json:
+				return c.printJSON(all)
 			case markdown:
-				return methodsMarkdown(a.stdout, all)
+				return methodsMarkdown(c.stdout, all)
 			}
-			return a.printMethods(all)
-		},
-	}
-	cmd.Flags().BoolVar(&markdown, "markdown", false, "as a table for a README")
-	return cmd
+			return c.printMethods(all)
+		}
+	},
 }
 
 // printMethods lists the methods in three groups: by whether an expert and an

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/guess"
@@ -25,26 +26,30 @@ type newColumn struct {
 // newCommand is `campaignd new`: the campaign file that the pages would guess of a table.
 // The file goes to standard output and the reasons to standard error, so that the one can
 // be kept and the others read.
-func (a *app) newCommand() *cobra.Command {
-	var from, name string
-	var roles []string
-	cmd := &cobra.Command{
-		Use:   "new --from TABLE.csv",
-		Short: "Write a campaign file for a table of yours",
-		Long: `Write a campaign file for a table that you have: which of its columns were varied,
+var newCommand = command{
+	use:   "new --from TABLE.csv",
+	short: "Write a campaign file for a table of yours",
+	long: `Write a campaign file for a table that you have: which of its columns were varied,
 in which ranges, what was measured, and which way is better. It is guessed from the
 headings and the cells; the reasons are printed, and how the rows are taken along. Read
 the file and change what is wrong. ` + "`campaignd serve`" + ` offers the same as a form, under
 New campaign.`,
-		Example: `  campaignd new --from rows.csv > my.yaml
+	example: `  campaignd new --from rows.csv > my.yaml
   campaignd new --from rows.csv --role "price=quantity" --role "purity (%)=maximize" > my.yaml
   campaignd import my.yaml rows.csv --note remark     # as the command says`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+	args: cobra.NoArgs,
+	new: func(flags *pflag.FlagSet) runner {
+		var from, name string
+		var roles []string
+		flags.StringVar(&from, "from", "", "the `table`: a CSV file, or - for standard input")
+		flags.StringVar(&name, "name", "", "the campaign's `name` (default: the table's)")
+		flags.StringArrayVar(&roles, "role", nil,
+			"what a column is, where the guess is wrong: `HEADING=ROLE`; the roles are "+columnRoles())
+		return func(c *call, args []string) error {
 			if from == "" {
 				return badInput("name a table, as in campaignd new --from rows.csv")
 			}
-			path, in, err := a.openTable(from)
+			path, in, err := c.openTable(from)
 			if err != nil {
 				return err
 			}
@@ -67,7 +72,7 @@ New campaign.`,
 			if faults := g.Faults(); faults != nil {
 				return badInput("%s cannot become a campaign as it is: %s, as in --role %q", path, faults[0].Text, "HEADING=maximize")
 			}
-			if a.json {
+			if c.json {
 				columns := make([]newColumn, len(g.Columns))
 				for i, c := range g.Columns {
 					columns[i] = newColumn{Heading: c.Heading, Role: c.Role, Found: c.Found, Why: c.Why}
@@ -75,35 +80,30 @@ New campaign.`,
 						columns[i].Name, columns[i].Unit = c.Name, c.Unit
 					}
 				}
-				return a.printJSON(struct {
+				return c.printJSON(struct {
 					Source  string      `json:"source"`
 					Columns []newColumn `json:"columns"`
 				}{g.Source(), columns})
 			}
-			a.print(g.Source())
+			c.print(g.Source())
 			for _, remark := range g.Remarks {
-				a.remark("%s", remark)
+				c.remark("%s", remark)
 			}
-			for _, c := range g.Columns {
-				a.remark("%s: %s. %s", c.Heading, c.Role, c.Why)
+			for _, column := range g.Columns {
+				c.remark("%s: %s. %s", column.Heading, column.Role, column.Why)
 			}
 			if open := g.Open(); len(open) > 0 {
-				a.remark("Not measured yet: %s.", format.RowsAt(open))
+				c.remark("Not measured yet: %s.", format.RowsAt(open))
 			}
 			if torn := g.Torn(); len(torn) > 0 {
-				a.remark("Without a value that can be read in a column that is varied: %s. Mend or remove them in %s first.",
+				c.remark("Without a value that can be read in a column that is varied: %s. Mend or remove them in %s first.",
 					format.RowsAt(torn), path)
 			}
-			a.remark("Keep the file as my.yaml, and take the %s along with\n  %s",
+			c.remark("Keep the file as my.yaml, and take the %s along with\n  %s",
 				format.Count(len(g.Taken()), "measurement"), importing(g, path))
 			return nil
-		},
-	}
-	cmd.Flags().StringVar(&from, "from", "", "the `table`: a CSV file, or - for standard input")
-	cmd.Flags().StringVar(&name, "name", "", "the campaign's `name` (default: the table's)")
-	cmd.Flags().StringArrayVar(&roles, "role", nil,
-		"what a column is, where the guess is wrong: `HEADING=ROLE`; the roles are "+columnRoles())
-	return cmd
+		}
+	},
 }
 
 // columnRoles are the roles that a column may have.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -9,28 +10,26 @@ import (
 
 // noteCommand is `campaignd note`. A note decides nothing, and can be added to a
 // campaign in any state.
-func (a *app) noteCommand() *cobra.Command {
-	var about string
-	cmd := &cobra.Command{
-		Use:   "note [TARGET] TEXT",
-		Short: "Add a remark to the record",
-		Example: `  campaignd note "the thermostat was off overnight"
+var noteCommand = command{
+	use:   "note [TARGET] TEXT",
+	short: "Add a remark to the record",
+	example: `  campaignd note "the thermostat was off overnight"
   campaignd note electrolyte.campaign "bubbles in the cell" --about e7`,
-		Args: cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, args, err := a.targetAndArgs(args, 1)
-			if err != nil {
-				return err
+	args: cobra.RangeArgs(1, 2),
+	new: func(flags *pflag.FlagSet) runner {
+		var r engine.Note
+		flags.StringVar(&r.About, "about", "", "an experiment, question or decision: `e7`")
+		text := func(args []string) engine.Request {
+			r.Text = args[0]
+			return engine.Request{Note: &r}
+		}
+		return func(c *call, args []string) error {
+			if r.About == "" {
+				return asking(1, text)(c, args)
 			}
-			r := engine.Request{Note: &engine.Note{Text: args[0], About: about}}
-			if about == "" {
-				return a.request(cmd.Context(), t, r)
-			}
-			return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
-				return r, known(state, about)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&about, "about", "", "an experiment, question or decision: `e7`")
-	return cmd
+			return askingOf(1, func(s *campaign.State, args []string) (engine.Request, error) {
+				return text(args), known(s, r.About)
+			})(c, args)
+		}
+	},
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
@@ -21,12 +22,10 @@ import (
 //
 // The campaign is opened before the table is read, since its parameters are the
 // table's columns.
-func (a *app) predictCommand() *cobra.Command {
-	var at string
-	cmd := &cobra.Command{
-		Use:   "predict [TARGET] --at points.csv",
-		Short: "Predict what is measured, and what the experts believe, at compositions",
-		Long: `Predict the objective at the compositions of a CSV file whose header names the
+var predictCommand = command{
+	use:   "predict [TARGET] --at points.csv",
+	short: "Predict what is measured, and what the experts believe, at compositions",
+	long: `Predict the objective at the compositions of a CSV file whose header names the
 parameters: the posterior mean and standard deviation without noise, the same with
 the experts' answers where they are measurements (trust: answers), and of each expert, as far as the policy models it: the interval of the rejection score in
 logits (positive: likely rejected), the score, which is about the chance to be preferred to
@@ -34,26 +33,29 @@ a random one, or, where nothing is measured, its utility.
 
 Of several quantities it predicts each, what is computed from them ("by these"), and the
 probability that the constraints on outcomes are kept ("feasible").`,
-		Example: `  campaignd predict electrolyte.campaign --at points.csv
+	example: `  campaignd predict electrolyte.campaign --at points.csv
   printf 'lipf6,ec,dmc\n1.0,0.3,1\n' | campaignd predict --at - --json`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	args: cobra.MaximumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var at string
+		flags.StringVar(&at, "at", "", "a CSV `file` of compositions; - for standard input")
+		return func(c *call, args []string) error {
 			if at == "" {
 				return badInput(
 					"predict needs --at points.csv, a CSV file with a column for each parameter (- reads standard input)",
 				)
 			}
-			_, s, err := a.openToRead(cmd.Context(), args)
+			_, s, err := c.openToRead(c.ctx, args)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			core, err := s.core(cmd.Context())
+			core, err := s.core(c.ctx)
 			if err != nil {
 				return err
 			}
 			def := core.State().Definition
-			name, in, err := a.openTable(at)
+			name, in, err := c.openTable(at)
 			if err != nil {
 				return err
 			}
@@ -62,18 +64,16 @@ probability that the constraints on outcomes are kept ("feasible").`,
 			if err != nil {
 				return err
 			}
-			predictions, err := predict(cmd.Context(), core, points)
+			predictions, err := predict(c.ctx, core, points)
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(predictions)
+			if c.json {
+				return c.printJSON(predictions)
 			}
-			return view.WritePredictions(a.stdout, def, predictions)
-		},
-	}
-	cmd.Flags().StringVar(&at, "at", "", "a CSV `file` of compositions; - for standard input")
-	return cmd
+			return view.WritePredictions(c.stdout, def, predictions)
+		}
+	},
 }
 
 // predict asks the models at each row of a table. Rows outside the space are

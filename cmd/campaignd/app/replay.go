@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -29,34 +30,35 @@ type replayed struct {
 //
 // It folds the log itself, from the first event, and uses no snapshot: it is
 // what others are compared with.
-func (a *app) replayCommand() *cobra.Command {
-	var at uint64
-	cmd := &cobra.Command{
-		Use:   "replay [TARGET]",
-		Short: "Compute the campaign's state, now or at any position of the log",
-		Long: `Compute the campaign's state from its events, up to a position of the log. The
+var replayCommand = command{
+	use:   "replay [TARGET]",
+	short: "Compute the campaign's state, now or at any position of the log",
+	long: `Compute the campaign's state from its events, up to a position of the log. The
 digest identifies the state of all projections: live, replayed and restored ones
 agree.`,
-		Example: `  campaignd replay electrolyte.campaign
+	example: `  campaignd replay electrolyte.campaign
   campaignd replay electrolyte.campaign --at 120 --json | jq .state.status`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			_, s, err := a.openToRead(cmd.Context(), args)
+	args: cobra.MaximumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var at uint64
+		flags.Uint64Var(&at, "at", 0, "the `position` of the last event to read (default: the newest)")
+		return func(c *call, args []string) error {
+			_, s, err := c.openToRead(c.ctx, args)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
 			limit := events.Position(math.MaxUint64) // the campaign as it is
-			if cmd.Flags().Changed("at") {
+			if c.cmd.Flags().Changed("at") {
 				limit = events.Position(at)
-				if there, err := holdsPosition(cmd.Context(), s.Log(), limit); err != nil {
+				if there, err := holdsPosition(c.ctx, s.Log(), limit); err != nil {
 					return err
 				} else if !there {
 					return badInput("there is no position %d; they go from 1 to %d",
 						at, s.Log().Last())
 				}
 			}
-			core, position, err := a.replayTo(cmd.Context(), s, limit)
+			core, position, err := c.replayTo(c.ctx, s, limit)
 			if err != nil {
 				return err
 			}
@@ -65,8 +67,8 @@ agree.`,
 				return err
 			}
 			state := core.State()
-			if a.json {
-				return a.printJSON(replayed{
+			if c.json {
+				return c.printJSON(replayed{
 					Campaign: s.name,
 					Position: position,
 					Sequence: state.Sequence,
@@ -74,22 +76,20 @@ agree.`,
 					Digest:   digest,
 				})
 			}
-			summary, err := core.Summarize(cmd.Context())
+			summary, err := core.Summarize(c.ctx)
 			if err != nil {
 				return err
 			}
 			stands := view.Summarized(core, summary)
-			a.printf("Campaign %s after position %d (its event %d): %s\n\n",
+			c.printf("Campaign %s after position %d (its event %d): %s\n\n",
 				s.name, position, stands.Sequence, stands.StatusText())
 			for _, row := range append(stands.Effort(), stands.Found()...) {
-				a.printf("  %-12s %s\n", row.Name, row.Text)
+				c.printf("  %-12s %s\n", row.Name, row.Text)
 			}
-			a.printf("  digest       %s\n", digest)
+			c.printf("  digest       %s\n", digest)
 			return nil
-		},
-	}
-	cmd.Flags().Uint64Var(&at, "at", 0, "the `position` of the last event to read (default: the newest)")
-	return cmd
+		}
+	},
 }
 
 // holdsPosition reports whether the log has an event at or beyond a position.

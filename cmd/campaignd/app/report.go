@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
@@ -32,21 +33,28 @@ type reported struct {
 // The log is opened as it is on the disk, whether a process holds it or not, so
 // that a run is not disturbed. Of a campaign of a server, the server makes the
 // report, with what it can read.
-func (a *app) reportCommand() *cobra.Command {
-	var output string
-	cmd := &cobra.Command{
-		Use:   "report [TARGET]",
-		Short: "Write report.html again: one self-contained file for people",
-		Example: `  campaignd report electrolyte.campaign
+var reportCommand = command{
+	use:   "report [TARGET]",
+	short: "Write report.html again: one self-contained file for people",
+	example: `  campaignd report electrolyte.campaign
   campaignd report --output group-meeting.html`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.optionalTarget(args)
+	args: cobra.MaximumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var output string
+		flags.StringVarP(
+			&output,
+			"output",
+			"o",
+			"",
+			"the `file` to write (default: report.html next to the store, and STORE.report.html where another campaign's is there)",
+		)
+		return func(c *call, args []string) error {
+			t, err := c.optionalTarget(args)
 			if err != nil {
 				return err
 			}
 			if t.remote {
-				name, page, err := a.reportRemote(cmd.Context(), t)
+				name, page, err := c.reportRemote(c.ctx, t)
 				if err != nil {
 					return err
 				}
@@ -56,10 +64,10 @@ func (a *app) reportCommand() *cobra.Command {
 				if err := wholefile.Replace(output, page, 0o644); err != nil {
 					return err
 				}
-				if a.json {
-					return a.printJSON(reported{Campaign: name, Report: output})
+				if c.json {
+					return c.printJSON(reported{Campaign: name, Report: output})
 				}
-				a.printf("Wrote %s\n", output)
+				c.printf("Wrote %s\n", output)
 				return nil
 			}
 			if err := holdsCampaigns(t); err != nil {
@@ -72,7 +80,7 @@ func (a *app) reportCommand() *cobra.Command {
 			defer log.Close()
 			name := t.campaign
 			if name == "" {
-				if name, err = onlyOf(log.Campaigns(cmd.Context())); err != nil {
+				if name, err = onlyOf(log.Campaigns(c.ctx)); err != nil {
 					return err
 				}
 			}
@@ -80,25 +88,17 @@ func (a *app) reportCommand() *cobra.Command {
 			if output == "" {
 				output, mode = reportPath(t.store, name), storeMode(t.store)
 			}
-			checkpoint := a.checkpointText(cmd.Context(), log)
-			if err := a.writeReport(cmd.Context(), log, name, t.store, output, checkpoint, mode); err != nil {
+			checkpoint := c.checkpointText(c.ctx, log)
+			if err := c.writeReport(c.ctx, log, name, t.store, output, checkpoint, mode); err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(reported{Campaign: name, Report: output})
+			if c.json {
+				return c.printJSON(reported{Campaign: name, Report: output})
 			}
-			a.printf("Wrote %s\n", output)
+			c.printf("Wrote %s\n", output)
 			return nil
-		},
-	}
-	cmd.Flags().StringVarP(
-		&output,
-		"output",
-		"o",
-		"",
-		"the `file` to write (default: report.html next to the store, and STORE.report.html where another campaign's is there)",
-	)
-	return cmd
+		}
+	},
 }
 
 // reportPath is where a campaign's report is kept: report.html next to the

@@ -19,10 +19,31 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// request has a person's request recorded and prints what came of it.
-func (a *app) request(ctx context.Context, t target, r engine.Request) error {
-	return a.record(ctx, t, func(*session) (engine.Request, error) { return r, nil })
+// asking carries out a command that makes a request of a campaign, and prints what came of it.
+// own is how many arguments the command has behind an optional target.
+func asking(own int, ask func(args []string) engine.Request) runner {
+	return func(c *call, args []string) error {
+		t, args, err := c.targetAndArgs(args, own)
+		if err != nil {
+			return err
+		}
+		return c.record(c.ctx, t, func(*session) (engine.Request, error) { return ask(args), nil })
+	}
 }
+
+// askingOf is asking for a request that depends on how the campaign stands.
+func askingOf(own int, ask func(s *campaign.State, args []string) (engine.Request, error)) runner {
+	return func(c *call, args []string) error {
+		t, args, err := c.targetAndArgs(args, own)
+		if err != nil {
+			return err
+		}
+		return c.requestWith(c.ctx, t, func(s *campaign.State) (engine.Request, error) { return ask(s, args) })
+	}
+}
+
+// forTheRecord is the help of most reasons.
+const forTheRecord = "why, for the record"
 
 // record has the request that build returns recorded, and prints what came of
 // it.

@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
-	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -19,14 +19,10 @@ import (
 // A person tells the log what a machine did (law 3): no default, and no guess,
 // is offered. The composition that was made and the experiment's name are looked
 // at only with the campaign at hand; the engine checks the rest.
-func (a *app) resolveCommand() *cobra.Command {
-	var f measuredFlags
-	var reason, voided, from string
-	var repeat bool
-	cmd := &cobra.Command{
-		Use:   "resolve [TARGET] EXPERIMENTS measured|failed|infeasible|not-performed [--from TABLE.csv]",
-		Short: "Resolve an experiment whose outcome is unknown",
-		Long: `Resolve an experiment whose outcome is unknown: campaignd was killed or lost the
+var resolveCommand = command{
+	use:   "resolve [TARGET] EXPERIMENTS measured|failed|infeasible|not-performed [--from TABLE.csv]",
+	short: "Resolve an experiment whose outcome is unknown",
+	long: `Resolve an experiment whose outcome is unknown: campaignd was killed or lost the
 instrument while it was under way, and the instrument cannot say whether it took
 place. Nothing is dispatched until a person has looked. Say
 
@@ -54,41 +50,41 @@ meanwhile overtakes what was said here. --voided power says that the device was 
 power, so that no answer is needed.
 
 What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
-		Example: `  campaignd resolve e7 measured --value 13.1 --reason "read from the display"
+	example: `  campaignd resolve e7 measured --value 13.1 --reason "read from the display"
   campaignd resolve e8 measured --value 12.9 --sd 0.2 --further viscosity=3.1mPas
   campaignd resolve electrolyte.campaign e7 not-performed --repeat --reason "the vial is still full"
   campaignd resolve e1-e24 failed --reason "the plate fell"
   campaignd resolve --from plate.csv
   campaignd resolve e1-e24 not-performed --repeat --from plate.csv`,
-		Args: cobra.RangeArgs(0, 3),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if from != "" {
-				rest := engine.Resolve{
-					Repeat: repeat, Reason: reason, Anyway: f.anyway, Voided: events.Voided(voided),
-				}
-				if f.any() {
-					return badInput("with --from, the table has the values: leave --value and the like out")
-				}
-				return a.resolveFrom(cmd.Context(), args, from, rest)
-			}
-			if len(args) < 2 {
+	args: cobra.RangeArgs(0, 3),
+	new: func(flags *pflag.FlagSet) runner {
+		var f measuredFlags
+		var r engine.Resolve
+		var from string
+		f.add(flags, "the measured `value`, in the objective's unit",
+			", where it differs: `lipf6=1.08,ec=0.3`")
+		flags.BoolVar(&r.Repeat, "repeat", false, "run the same composition again, as a new experiment")
+		addVoided(flags, &r.Voided)
+		flags.StringVar(&from, "from", "", "what became of each, from a CSV `file`, or - for standard input")
+		flags.StringVar(&r.Reason, "reason", "", "how you know, for the record")
+		return func(c *call, args []string) error {
+			switch {
+			case from != "" && f.any():
+				return badInput("with --from, the table has the values: leave --value and the like out")
+			case from == "" && len(args) < 2:
 				return badInput("say of which experiments, and what became of them, or --from TABLE.csv")
 			}
-			t, args, err := a.targetAndArgs(args, 2)
+			r.Anyway = f.anyway
+			if from != "" {
+				return c.resolveFrom(c.ctx, args, from, r)
+			}
+			t, args, err := c.targetAndArgs(args, 2)
 			if err != nil {
 				return err
 			}
-			resolution, err := resolutionOf(args[1])
-			if err != nil {
+			r.Experiment = args[0]
+			if r.Resolution, err = resolutionOf(args[1]); err != nil {
 				return err
-			}
-			r := &engine.Resolve{
-				Experiment: args[0],
-				Resolution: resolution,
-				Repeat:     repeat,
-				Reason:     reason,
-				Anyway:     f.anyway,
-				Voided:     events.Voided(voided),
 			}
 			if err := f.parse(&r.Value, &r.SD, &r.Quantities, &r.Further); err != nil {
 				return err
@@ -96,28 +92,15 @@ What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
 			if r.Missing, err = f.reasons(); err != nil {
 				return err
 			}
-			return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
-				if err := known(state, r.Experiment); err != nil {
-					return engine.Request{}, err
+			return c.requestWith(c.ctx, t, func(s *campaign.State) (engine.Request, error) {
+				err := known(s, r.Experiment)
+				if err == nil {
+					r.Actual, err = f.madeOf(s, r.Experiment)
 				}
-				var err error
-				switch x := state.Experiment(r.Experiment); {
-				case x != nil:
-					r.Actual, err = f.made(state.Definition, x.Parameters)
-				case f.actual != "":
-					err = badInput("--actual is of one experiment")
-				}
-				return engine.Request{Resolve: r}, err
+				return engine.Request{Resolve: &r}, err
 			})
-		},
-	}
-	f.add(cmd.Flags(), "the measured `value`, in the objective's unit",
-		", where it differs: `lipf6=1.08,ec=0.3`")
-	cmd.Flags().BoolVar(&repeat, "repeat", false, "run the same composition again, as a new experiment")
-	addVoided(cmd, &voided)
-	cmd.Flags().StringVar(&from, "from", "", "what became of each, from a CSV `file`, or - for standard input")
-	cmd.Flags().StringVar(&reason, "reason", "", "how you know, for the record")
-	return cmd
+		}
+	},
 }
 
 // resolutionOf is the resolution that was typed.
@@ -169,7 +152,7 @@ func (a *app) resolveFrom(ctx context.Context, args []string, path string, rest 
 		defer in.Close()
 		table := exchange.Resolving{
 			Core: core, Actor: actor, Rest: rest,
-			Clause: func(err error) string { return a.about.clause(err.Error(), problem.RemediesOf(err)) },
+			Clause: a.clause,
 		}
 		rows, err := table.Read(name, in)
 		return engine.Request{Resolves: rows}, err

@@ -47,12 +47,32 @@ type app struct {
 	about commands
 }
 
+// table are the commands, in the groups of the help: by what a person wants to do.
+var table = []struct {
+	id, title string
+	commands  []command
+}{
+	{"drive", "Run a campaign:", []command{
+		runCommand, serveCommand, workCommand, statusCommand, pauseCommand, resumeCommand, stopCommand,
+		cancelCommand, abortCommand, resolveCommand, amendCommand,
+	}},
+	{"hand", "By hand:", []command{
+		suggestCommand, sheetCommand, tellCommand, correctCommand, anchorCommand, excludeCommand, allowCommand,
+		noteCommand, attachCommand, withdrawCommand, importCommand,
+	}},
+	{"look", "Look into it:", []command{
+		eventsCommand, replayCommand, predictCommand, diagnoseCommand, explainCommand, whatIfCommand, filesCommand,
+		auditCommand, checkpointCommand, verifyCommand, exportCommand, reportCommand,
+	}},
+	{"prepare", "Prepare:", []command{
+		newCommand, docsCommand, simulateCommand, validateCommand, methodsCommand, schemaCommand,
+		instrumentCommand, methodCommand, accountCommand, doctorCommand, versionCommand,
+	}},
+}
+
 // newRoot returns the command tree. What it prints and which errors it returns
 // is decided here for all commands: cobra prints neither errors nor usage by
 // itself, so that each failure is reported once, by app.fail.
-//
-// The groups are those of the help, and a command belongs to one of them by what
-// a person wants to do.
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "campaignd",
@@ -106,47 +126,14 @@ a campaign of a server, by its name or its file.
 	)
 	flags.StringVar(&a.campaign, "campaign", "", "the campaign's `name`, where a store holds several")
 
-	root.AddGroup(
-		&cobra.Group{ID: "drive", Title: "Run a campaign:"},
-		&cobra.Group{ID: "hand", Title: "By hand:"},
-		&cobra.Group{ID: "look", Title: "Look into it:"},
-		&cobra.Group{ID: "prepare", Title: "Prepare:"},
-	)
-	// Each command, and each command of a command, refuses a wrong number of
-	// arguments as bad input (exit code 2).
-	group := func(id string, commands ...*cobra.Command) {
-		for _, c := range commands {
-			c.GroupID = id
-			for _, each := range append(c.Commands(), c) {
-				each.Args = inputArgs(each.Args)
-				each.Flags().VisitAll(unseparate)
-			}
-			root.AddCommand(c)
+	for _, g := range table {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, row := range g.commands {
+			cmd := row.of(a)
+			cmd.GroupID = g.id
+			root.AddCommand(cmd)
 		}
 	}
-	group(
-		"drive",
-		a.runCommand(),
-		a.serveCommand(),
-		a.workCommand(),
-		a.statusCommand(),
-		a.pauseCommand(),
-		a.resumeCommand(),
-		a.stopCommand(),
-		a.cancelCommand(),
-		a.abortCommand(),
-		a.resolveCommand(),
-		a.amendCommand(),
-	)
-	group("hand", a.suggestCommand(), a.sheetCommand(), a.tellCommand(), a.correctCommand(), a.anchorCommand(),
-		a.excludeCommand(),
-		a.allowCommand(), a.noteCommand(), a.attachCommand(), a.withdrawCommand(), a.importCommand())
-	group("look", a.eventsCommand(), a.replayCommand(), a.predictCommand(), a.diagnoseCommand(),
-		a.explainCommand(), a.whatIfCommand(), a.filesCommand(),
-		a.auditCommand(), a.checkpointCommand(), a.verifyCommand(), a.exportCommand(), a.reportCommand())
-	group("prepare", a.newCommand(), a.docsCommand(), a.simulateCommand(), a.validateCommand(),
-		a.methodsCommand(), a.schemaCommand(), a.instrumentCommand(), a.methodCommand(),
-		a.accountCommand(), a.doctorCommand(), a.versionCommand())
 	root.SetHelpCommandGroupID("prepare")
 	root.SetCompletionCommandGroupID("prepare")
 	return root
@@ -220,6 +207,15 @@ func (a *app) printJSON(value any) error {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(value)
+}
+
+// present prints the document of a command, or without --json says what is in it.
+func (a *app) present(document any, say func()) error {
+	if a.json {
+		return a.printJSON(document)
+	}
+	say()
+	return nil
 }
 
 // printf writes an answer for people. Each text among args is kept within its

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
@@ -25,13 +26,10 @@ import (
 
 // runCommand is `campaignd run`: it drives one campaign in this process, or has
 // a server do so.
-func (a *app) runCommand() *cobra.Command {
-	var seed uint64
-	var keep keeping
-	cmd := &cobra.Command{
-		Use:   "run [FILE | STORE]",
-		Short: "Start a campaign, or continue what its store holds",
-		Long: `Start the campaign that FILE describes, or continue it from its store.
+var runCommand = command{
+	use:   "run [FILE | STORE]",
+	short: "Start a campaign, or continue what its store holds",
+	long: `Start the campaign that FILE describes, or continue it from its store.
 
 The store is NAME.campaign next to the file. What was under way when an earlier
 run ended, in whatever way, is asked of the instrument; nothing is repeated on a
@@ -44,25 +42,38 @@ printed for each event worth reading. Ctrl-C leaves; the same command goes on.
 When the campaign has ended, --checkpoint keeps a checkpoint of its log in a file
 and --checkpoint-command hands one to a command on its standard input, for example
 to a witness, a mail or a repository; see ` + "`campaignd checkpoint`" + `.`,
-		Example: `  campaignd run examples/electrolyte.yaml
+	example: `  campaignd run examples/electrolyte.yaml
   campaignd run examples/electrolyte.yaml --seed 7 --store /tmp/seed7.campaign
   campaignd run examples/electrolyte.yaml --json > result.json
   campaignd run electrolyte.campaign
   campaignd run electrolyte.campaign --checkpoint-command "mail -s checkpoint qa@lab.example"`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	args: cobra.MaximumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var seed uint64
+		var keep keeping
+		flags.Uint64Var(&seed, "seed", 0, "the seed of a new campaign, instead of the file's")
+		flags.StringVar(&keep.file, "checkpoint", "",
+			"keep a checkpoint of the ended campaign's log in this `file`")
+		flags.StringVar(
+			&keep.command,
+			"checkpoint-command",
+			os.Getenv(checkpointCommandVariable),
+			"give a checkpoint of the ended campaign's log to this shell `command` (default: "+
+				checkpointCommandVariable+" of the environment)",
+		)
+		return func(c *call, args []string) error {
 			arg := ""
 			if len(args) > 0 {
 				arg = args[0]
 			}
-			t, err := a.target(arg)
+			t, err := c.target(arg)
 			if err != nil {
 				return err
 			}
 			var wanted *uint64
 			// A pointer, because 0 is no seed and "not given" must leave the
 			// seed of the file, or of the store, as it is.
-			if cmd.Flags().Changed("seed") {
+			if c.cmd.Flags().Changed("seed") {
 				if seed == 0 {
 					return badInput("--seed must be at least 1")
 				}
@@ -75,22 +86,11 @@ to a witness, a mail or a repository; see ` + "`campaignd checkpoint`" + `.`,
 					return badInput("--checkpoint and --checkpoint-command are for stores of this machine: " +
 						"GET /api/v1/campaigns/NAME/checkpoint of the server has one")
 				}
-				return a.runRemote(cmd.Context(), t, wanted)
+				return c.runRemote(c.ctx, t, wanted)
 			}
-			return a.run(cmd.Context(), t, wanted, keep)
-		},
-	}
-	cmd.Flags().Uint64Var(&seed, "seed", 0, "the seed of a new campaign, instead of the file's")
-	cmd.Flags().StringVar(&keep.file, "checkpoint", "",
-		"keep a checkpoint of the ended campaign's log in this `file`")
-	cmd.Flags().StringVar(
-		&keep.command,
-		"checkpoint-command",
-		os.Getenv(checkpointCommandVariable),
-		"give a checkpoint of the ended campaign's log to this shell `command` (default: "+
-			checkpointCommandVariable+" of the environment)",
-	)
-	return cmd
+			return c.run(c.ctx, t, wanted, keep)
+		}
+	},
 }
 
 // run drives a campaign to its end. Everything that can be wrong is found, in

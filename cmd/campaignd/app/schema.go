@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/campaignfile"
@@ -14,26 +15,28 @@ import (
 //
 // That of the campaign file depends on the registry: the settings of each
 // instrument, channel and method are its owner's. The others are fixed files.
-func (a *app) schemaCommand() *cobra.Command {
-	var version int
-	var list bool
-	cmd := &cobra.Command{
-		Use:   "schema [campaign | lab | event | view | KIND]",
-		Short: "Print the JSON Schema of the campaign file, of the lab file or of an event",
-		Long: `Print the JSON Schema of the campaign file (campaign, the default), of the lab
+var schemaCommand = command{
+	use:   "schema [campaign | lab | event | view | KIND]",
+	short: "Print the JSON Schema of the campaign file, of the lab file or of an event",
+	long: `Print the JSON Schema of the campaign file (campaign, the default), of the lab
 file (lab), of the CloudEvents form of all events (event), of what programs are shown of
 a campaign (view), or of the payload of a kind of event.`,
-		Example: `  campaignd schema > campaign.schema.json
+	example: `  campaignd schema > campaign.schema.json
   campaignd schema experiment.measured
   campaignd schema --list`,
-		Args:      cobra.MaximumNArgs(1),
-		ValidArgs: schemaNames(),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	args:  cobra.MaximumNArgs(1),
+	valid: schemaNames(),
+	new: func(flags *pflag.FlagSet) runner {
+		var version int
+		var list bool
+		flags.IntVar(&version, "version", 0, "an older version of the kind's payload")
+		flags.BoolVar(&list, "list", false, "list what there are schemas of")
+		return func(c *call, args []string) error {
 			if list {
-				if a.json {
-					return a.printJSON(schemaNames())
+				if c.json {
+					return c.printJSON(schemaNames())
 				}
-				a.print(strings.Join(schemaNames(), "\n"))
+				c.print(strings.Join(schemaNames(), "\n"))
 				return nil
 			}
 			name := "campaign"
@@ -44,7 +47,7 @@ a campaign (view), or of the payload of a kind of event.`,
 			var err error
 			switch name {
 			case "campaign":
-				schema, err = campaignfile.Schema(a.registry)
+				schema, err = campaignfile.Schema(c.registry)
 			case "lab":
 				schema = schemas.Lab()
 			case "event":
@@ -55,7 +58,7 @@ a campaign (view), or of the payload of a kind of event.`,
 				for _, info := range events.Kinds() {
 					if name == string(info.Kind) {
 						wanted := info.Version
-						if cmd.Flags().Changed("version") {
+						if c.cmd.Flags().Changed("version") {
 							wanted = version
 						}
 						var ok bool
@@ -70,14 +73,11 @@ a campaign (view), or of the payload of a kind of event.`,
 				return badInput("there is no schema of %q; `campaignd schema --list` lists them", name)
 			}
 			if err == nil {
-				_, err = a.stdout.Write(schema)
+				_, err = c.stdout.Write(schema)
 			}
 			return err
-		},
-	}
-	cmd.Flags().IntVar(&version, "version", 0, "an older version of the kind's payload")
-	cmd.Flags().BoolVar(&list, "list", false, "list what there are schemas of")
-	return cmd
+		}
+	},
 }
 
 // schemaNames are the documents that there is a schema of. The shell completes

@@ -95,12 +95,10 @@ func (s serving) lab() string { return cmp.Or(s.drives.database, s.folder) }
 
 // serveCommand is `campaignd serve`. The flags say where to listen and what
 // protects that; everything about people and instruments stands in lab.yaml.
-func (a *app) serveCommand() *cobra.Command {
-	var s serving
-	cmd := &cobra.Command{
-		Use:   "serve [FOLDER | DATABASE]",
-		Short: "Serve the campaigns of a folder to browsers and programs",
-		Long: `Serve the stores of FOLDER (default: this folder), or those of --store, and run any
+var serveCommand = command{
+	use:   "serve [FOLDER | DATABASE]",
+	short: "Serve the campaigns of a folder to browsers and programs",
+	long: `Serve the stores of FOLDER (default: this folder), or those of --store, and run any
 number of their campaigns at once: in the browser, and under /api/v1 for programs.
 
 Campaigns that were started here go on, now and after every restart, until they
@@ -122,7 +120,7 @@ accounts wherever the server listens.
 A campaign file may name a program, which the server then runs with its own
 rights, or a file or an address: with accounts it takes such files only of those
 who may equip the lab, with --confined of nobody.`,
-		Example: `  campaignd serve
+	example: `  campaignd serve
   campaignd account add ada --role admin
   campaignd serve lab --listen 127.0.0.1:0 --while-attended
   campaignd serve lab --listen :443 --acme lab.example.org
@@ -130,40 +128,40 @@ who may equip the lab, with --confined of nobody.`,
   campaignd serve lab --listen 10.0.0.5:7070 --behind-proxy 10.0.0.1/32
   campaignd serve postgres://campaignd@db.example.org/lab --folder lab
   curl http://127.0.0.1:7070/api/v1/campaigns`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := s.drives.place(a, args, &s.folder); err != nil {
+	args:     cobra.MaximumNArgs(1),
+	oneOf:    []string{"tls-cert", "acme", "behind-proxy"},
+	together: []string{"tls-cert", "tls-key"},
+	new: func(flags *pflag.FlagSet) runner {
+		var s serving
+		s.drives.flags(flags, &s.folder)
+		flags.BoolVar(&s.drives.none, "no-work", false, "with a database: drive no campaign, only show them")
+		flags.StringVar(&s.address, "listen", defaultAddress, "the `address` to listen on")
+		flags.StringVar(&s.cert, "tls-cert", "", "the certificate, with its chain, as a PEM `file`")
+		flags.StringVar(&s.key, "tls-key", "", "its private key, as a PEM `file`")
+		flags.StringSliceVar(&s.domains, "acme", nil,
+			"get certificates of Let's Encrypt for these `domains`, whose terms you accept by that; port 443 must lead here")
+		flags.StringVar(&s.proxy, "behind-proxy", "",
+			"the `network` of a proxy that speaks TLS, and says in X-Forwarded-For who asks: 10.0.0.1/32")
+		flags.BoolVar(&s.confined, "confined", false,
+			"refuse campaign files that name a program, a file or an address")
+		flags.BoolVar(&s.attended, "while-attended", false,
+			"end when the standard input does: with the program that started the server")
+		flags.DurationVar(&s.drain, "drain", 0,
+			"after SIGTERM or Ctrl-C, serve for so much `longer` and say under /readyz that the server ends")
+		return func(c *call, args []string) error {
+			if err := s.drives.place(c.app, args, &s.folder); err != nil {
 				return err
 			}
-			ctx := cmd.Context()
+			ctx := c.ctx
 			if s.attended {
 				var end context.CancelCauseFunc
 				ctx, end = context.WithCancelCause(ctx)
 				defer end(nil)
-				go endWith(cmd.InOrStdin(), end)
+				go endWith(c.cmd.InOrStdin(), end)
 			}
-			return a.serve(ctx, s)
-		},
-	}
-	flags := cmd.Flags()
-	s.drives.flags(flags, &s.folder)
-	flags.BoolVar(&s.drives.none, "no-work", false, "with a database: drive no campaign, only show them")
-	flags.StringVar(&s.address, "listen", defaultAddress, "the `address` to listen on")
-	flags.StringVar(&s.cert, "tls-cert", "", "the certificate, with its chain, as a PEM `file`")
-	flags.StringVar(&s.key, "tls-key", "", "its private key, as a PEM `file`")
-	flags.StringSliceVar(&s.domains, "acme", nil,
-		"get certificates of Let's Encrypt for these `domains`, whose terms you accept by that; port 443 must lead here")
-	flags.StringVar(&s.proxy, "behind-proxy", "",
-		"the `network` of a proxy that speaks TLS, and says in X-Forwarded-For who asks: 10.0.0.1/32")
-	flags.BoolVar(&s.confined, "confined", false,
-		"refuse campaign files that name a program, a file or an address")
-	flags.BoolVar(&s.attended, "while-attended", false,
-		"end when the standard input does: with the program that started the server")
-	flags.DurationVar(&s.drain, "drain", 0,
-		"after SIGTERM or Ctrl-C, serve for so much `longer` and say under /readyz that the server ends")
-	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
-	cmd.MarkFlagsMutuallyExclusive("tls-cert", "acme", "behind-proxy")
-	return cmd
+			return c.serve(ctx, s)
+		}
+	},
 }
 
 // serve serves a folder until it is interrupted. Whatever can be refused of the

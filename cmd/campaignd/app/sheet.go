@@ -5,6 +5,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
@@ -12,35 +13,44 @@ import (
 
 // sheetCommand is `campaignd sheet`: the run sheet of what waits to be measured
 // by hand. It records nothing: what there is to do `suggest` has made.
-func (a *app) sheetCommand() *cobra.Command {
-	var o exchange.SheetOptions
-	var batch string
-	var table bool
-	cmd := &cobra.Command{
-		Use:   "sheet [TARGET]",
-		Short: "Write a run sheet of the experiments that wait to be measured by hand",
-		Long: `Write the experiments that wait to be measured by hand, in the digits in which they are
+var sheetCommand = command{
+	use:   "sheet [TARGET]",
+	short: "Write a run sheet of the experiments that wait to be measured by hand",
+	long: `Write the experiments that wait to be measured by hand, in the digits in which they are
 set, as a table for the bench. --plate lays them out on the wells of a plate, --batch says
 what to weigh in, --sort puts what is alike one after the other.
 
 With --csv it is a table with empty columns for what is measured, why an experiment failed
 and remarks; filled in, wholly or in part, ` + "`campaignd import`" + ` takes it: its rows are the
 results of the experiments that they name.`,
-		Example: `  campaignd sheet coatings.campaign
+	example: `  campaignd sheet coatings.campaign
   campaignd sheet --plate 96 --down --first B1 --batch "10 g"
   campaignd sheet --csv > sheet.csv
   campaignd import coatings.campaign sheet.csv`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+	args: cobra.MaximumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var o exchange.SheetOptions
+		var batch string
+		var table bool
+		flags.IntVar(&o.Wells, "plate", 0, "lay it out on a plate of so many `wells`: 6, 12, 24, 48, 96 or 384")
+		flags.BoolVar(&o.Down, "down", false, "fill the plate column after column")
+		flags.StringVar(&o.First, "first", "", "the first `well`, A1 by default")
+		flags.StringVar(&batch, "batch", "", "what to weigh in for a batch of that `mass`: \"10 g\"")
+		flags.StringVar(&o.Sort, "sort", "", "in the order of a `parameter`; by default of the experiments")
+		flags.BoolVar(&o.Falling, "falling", false, "in the opposite order")
+		flags.StringVar(&o.Of, "of", "",
+			"lay out these `experiments`, e1-e24; those that have ended keep their wells and have no row")
+		flags.BoolVar(&table, "csv", false, "as a table to be filled in")
+		return func(c *call, args []string) (err error) {
 			if o.Batch, err = exchange.BatchSize(batch); err != nil {
 				return badInput("--batch: %w", err)
 			}
-			_, s, err := a.openToRead(cmd.Context(), args)
+			_, s, err := c.openToRead(c.ctx, args)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			core, err := s.core(cmd.Context())
+			core, err := s.core(c.ctx)
 			if err != nil {
 				return err
 			}
@@ -52,28 +62,17 @@ results of the experiments that they name.`,
 				return badInput("--batch: the parameters are no shares of one whole, so that nothing is to be weighed in by it")
 			}
 			switch {
-			case a.json:
-				return a.printJSON(sheet.Rows)
+			case c.json:
+				return c.printJSON(sheet.Rows)
 			case table:
-				return sheet.Table().WriteCSV(a.stdout)
+				return sheet.Table().WriteCSV(c.stdout)
 			case len(sheet.Rows) == 0:
-				a.printf("Nothing waits to be measured by hand.\n")
+				c.printf("Nothing waits to be measured by hand.\n")
 				return nil
 			}
-			return a.writeSheet(sheet)
-		},
-	}
-	flags := cmd.Flags()
-	flags.IntVar(&o.Wells, "plate", 0, "lay it out on a plate of so many `wells`: 6, 12, 24, 48, 96 or 384")
-	flags.BoolVar(&o.Down, "down", false, "fill the plate column after column")
-	flags.StringVar(&o.First, "first", "", "the first `well`, A1 by default")
-	flags.StringVar(&batch, "batch", "", "what to weigh in for a batch of that `mass`: \"10 g\"")
-	flags.StringVar(&o.Sort, "sort", "", "in the order of a `parameter`; by default of the experiments")
-	flags.BoolVar(&o.Falling, "falling", false, "in the opposite order")
-	flags.StringVar(&o.Of, "of", "",
-		"lay out these `experiments`, e1-e24; those that have ended keep their wells and have no row")
-	flags.BoolVar(&table, "csv", false, "as a table to be filled in")
-	return cmd
+			return c.writeSheet(sheet)
+		}
+	},
 }
 
 // writeSheet writes a run sheet for people.

@@ -50,12 +50,10 @@ type simulation struct {
 //
 // It shares nothing with the stores of campaigns but reading them (openPast):
 // campaigns of a study live in memory.
-func (a *app) simulateCommand() *cobra.Command {
-	s := simulation{app: a}
-	cmd := &cobra.Command{
-		Use:   "simulate STUDY",
-		Short: "Compare policies on tasks, over many simulated campaigns",
-		Long: `Run a study: the campaigns of every policy, with and without synthetic experts,
+var simulateCommand = command{
+	use:   "simulate STUDY",
+	short: "Compare policies on tasks, over many simulated campaigns",
+	long: `Run a study: the campaigns of every policy, with and without synthetic experts,
 on every task, over common seeds; and say which serves best.
 
 STUDY is a YAML file. Its policies and experts are written exactly as in a
@@ -91,25 +89,26 @@ JOB_COMPLETION_INDEX of a Kubernetes Indexed Job. Arrays may begin at 0 or at 1,
 and 4/4 are the same shard. How many there are is never taken from the environment:
 an array in which one shard is run again has one task. Without --shard no environment
 divides a study. A shard that was cut off goes on with the same command.`,
-		Example: `  campaignd simulate examples/studies/electrolyte.yaml --size quick
+	example: `  campaignd simulate examples/studies/electrolyte.yaml --size quick
   campaignd simulate examples/studies/no-harm.yaml --seeds 1001-1060
   campaignd simulate whatif.yaml --out /tmp/whatif --workers 1
   campaignd simulate electrolyte.yaml --shard 2/4`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s.path = args[0]
-			if s.shard == "" && cmd.Flags().Changed("shard") { // as of an unset variable
+	args:     cobra.ExactArgs(1),
+	commands: []command{mergeCommand},
+	new: func(flags *pflag.FlagSet) runner {
+		var s simulation
+		s.chosen(flags)
+		flags.IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "how many campaigns run at once")
+		flags.StringVar(&s.shard, "shard", "",
+			"run a `part` of the study: 2/4, or /4 with its number from an array's environment")
+		return func(c *call, args []string) error {
+			s.app, s.path = c.app, args[0]
+			if s.shard == "" && c.cmd.Flags().Changed("shard") { // as of an unset variable
 				return badInput("--shard is empty: write the shard and how many there are, as in 2/4")
 			}
-			return s.run(cmd.Context())
-		},
-	}
-	s.chosen(cmd.Flags())
-	cmd.Flags().IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "how many campaigns run at once")
-	cmd.Flags().StringVar(&s.shard, "shard", "",
-		"run a `part` of the study: 2/4, or /4 with its number from an array's environment")
-	cmd.AddCommand(a.mergeCommand())
-	return cmd
+			return s.run(c.ctx)
+		}
+	},
 }
 
 // chosen are the flags that say which study is meant, and where its folder is.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/study/simulate"
@@ -22,12 +23,10 @@ type merging struct {
 }
 
 // mergeCommand is `campaignd simulate merge`.
-func (a *app) mergeCommand() *cobra.Command {
-	m := merging{simulation: simulation{app: a}}
-	cmd := &cobra.Command{
-		Use:   "merge STUDY [FOLDER…]",
-		Short: "Unite the shards of a study, and compare its arms",
-		Long: `Unite what campaignd simulate --shard has run, and write the tables and the page that
+var mergeCommand = command{
+	use:   "merge STUDY [FOLDER…]",
+	short: "Unite the shards of a study, and compare its arms",
+	long: `Unite what campaignd simulate --shard has run, and write the tables and the page that
 one machine would have written, byte for byte but for the times.
 
 STUDY, --size, --seeds and --out are those of the shards. All shards in the study's
@@ -43,18 +42,19 @@ Nothing is merged where
   - the same campaign has other bytes in another folder: exit code 2, with both places.
 
 The same campaign may be in several folders, and a merge may be made again.`,
-		Example: `  campaignd simulate merge electrolyte.yaml
+	example: `  campaignd simulate merge electrolyte.yaml
   campaignd simulate merge electrolyte.yaml --size quick --out /scratch/electrolyte
   campaignd simulate merge electrolyte.yaml node1/electrolyte.study node2/electrolyte.study`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			m.path, m.folders = args[0], args[1:]
-			return m.run(cmd.Context())
-		},
-	}
-	m.chosen(cmd.Flags())
-	cmd.Flags().BoolVar(&m.incomplete, "incomplete", false, "compare what is there where campaigns are missing")
-	return cmd
+	args: cobra.MinimumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var m merging
+		m.chosen(flags)
+		flags.BoolVar(&m.incomplete, "incomplete", false, "compare what is there where campaigns are missing")
+		return func(c *call, args []string) error {
+			m.app, m.path, m.folders = c.app, args[0], args[1:]
+			return m.run(c.ctx)
+		}
+	},
 }
 
 // run unites the results and compares them.

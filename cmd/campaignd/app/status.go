@@ -19,26 +19,24 @@ import (
 //
 // It only reads, and asks the process that runs the campaign what it is doing;
 // a store that no process has is looked at as it is.
-func (a *app) statusCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "status [TARGET]",
-		Short: "Say how a campaign stands and what it waits for",
-		Example: `  campaignd status
+var statusCommand = command{
+	use:   "status [TARGET]",
+	short: "Say how a campaign stands and what it waits for",
+	example: `  campaignd status
   campaignd status examples/electrolyte.yaml --json`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, s, err := a.openToRead(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			core, err := s.core(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return a.status(cmd.Context(), core, s, t)
-		},
-	}
+	args: cobra.MaximumNArgs(1),
+	run: func(c *call, args []string) error {
+		t, s, err := c.openToRead(c.ctx, args)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		core, err := s.core(c.ctx)
+		if err != nil {
+			return err
+		}
+		return c.status(c.ctx, core, s, t)
+	},
 }
 
 // status prints where a campaign stands. The models are fitted here as the next

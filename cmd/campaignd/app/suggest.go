@@ -24,27 +24,25 @@ type suggested struct {
 //
 // It is for people who perform the experiments themselves: nothing is sent to
 // an instrument, and `campaignd tell` brings the result.
-func (a *app) suggestCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "suggest [FILE | STORE]",
-		Short: "Say which experiment to run next, for people who run it themselves",
-		Long: `Say which experiment to run next, for people whose own hands or script run it.
+var suggestCommand = command{
+	use:   "suggest [FILE | STORE]",
+	short: "Say which experiment to run next, for people who run it themselves",
+	long: `Say which experiment to run next, for people whose own hands or script run it.
 The store is made at first use. Run the experiment and tell the result with
 ` + "`campaignd tell`" + `; until then the same experiment is suggested. Nothing is handed to
 an instrument. Questions to people wait until they are answered (campaignd tell),
 unless the file sets answer_within.`,
-		Example: `  campaignd suggest electrolyte.yaml
+	example: `  campaignd suggest electrolyte.yaml
   campaignd tell electrolyte.campaign e1 12.3
   campaignd suggest --json | jq .experiment.parameters`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.optionalTarget(args)
-			if err != nil {
-				return err
-			}
-			return a.suggest(cmd.Context(), t)
-		},
-	}
+	args: cobra.MaximumNArgs(1),
+	run: func(c *call, args []string) error {
+		t, err := c.optionalTarget(args)
+		if err != nil {
+			return err
+		}
+		return c.suggest(c.ctx, t)
+	},
 }
 
 // suggest prints the next experiment, or how the campaign ended.

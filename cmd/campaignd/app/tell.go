@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -33,12 +34,10 @@ type reportedResult struct {
 // The first argument that looks like an experiment or a question decides what is
 // told; Cobra counts no arguments here, since only that tells how many there may
 // be.
-func (a *app) tellCommand() *cobra.Command {
-	var f reportedResult
-	cmd := &cobra.Command{
-		Use:   "tell [TARGET] EXPERIMENT VALUE | QUESTION ANSWER | --parameters … VALUE",
-		Short: "Tell a result, of a suggested experiment or of your own, or answer a question",
-		Long: `Tell the result of the experiment that ` + "`campaignd suggest`" + ` printed, or of one you
+var tellCommand = command{
+	use:   "tell [TARGET] EXPERIMENT VALUE | QUESTION ANSWER | --parameters … VALUE",
+	short: "Tell a result, of a suggested experiment or of your own, or answer a question",
+	long: `Tell the result of the experiment that ` + "`campaignd suggest`" + ` printed, or of one you
 chose yourself, or answer a question.
 
 The value is in the objective's unit; with --unit it is checked. A negative
@@ -63,7 +62,7 @@ others stay as they were. Numbers of which the first is negative are written
 was not answered in time can still be answered: the campaign has gone on without,
 and learns from the answer all the same. Only a composition of your own cannot
 be named any more once something else was chosen in its place.`,
-		Example: `  campaignd tell e4 12.3
+	example: `  campaignd tell e4 12.3
   campaignd tell electrolyte.campaign e4 12.3 --unit mS/cm --actual lipf6=1.08
   campaignd tell e4 12.3 --sd 0.2 --further viscosity=3.1mPas
   campaignd tell e4 12.3 --comment "cloudy, filtered twice"
@@ -82,31 +81,31 @@ be named any more once something else was chosen in its place.`,
   campaignd tell q10 lipf6=1.2 ec=0.36 dmc=1
   campaignd tell q11 --values 11.2,9,,7
   campaignd tell q11 2=9.5 3=8`,
-		Args: cobra.ArbitraryArgs, // an order, a composition or numbers may be many
-		RunE: func(cmd *cobra.Command, args []string) error {
+	args: cobra.ArbitraryArgs, // an order, a composition or numbers may be many
+	new: func(flags *pflag.FlagSet) runner {
+		var f reportedResult
+		flags.StringVar(&f.parameters, "parameters", "",
+			"the composition of your own experiment, which counts against the budget: `lipf6=1.1,ec=0.3,dmc=1`")
+		f.add(flags, "the `value`, instead of as an argument", ", where it differs: `lipf6=1.08`")
+		flags.StringVar(&f.values, "values", "",
+			"what you expect of many compositions, in the order of their rows: `11.2,9,,7`")
+		flags.StringVar(&f.unit, "unit", "", "the value's unit, to be checked against the campaign's")
+		flags.StringVar(&f.failed, "failed", "",
+			"why there is no result; what it measured all the same is given with --quantity")
+		flags.StringVar(&f.cannot, "cannot", "",
+			"can't: why the composition, and others like it, cannot be made or measured")
+		flags.StringVar(&f.again, "again", "", "try again: why nothing took place; the same is asked for again")
+		flags.BoolVar(&f.later, "later", false, "it has ended, and all that it gives arrives later")
+		flags.StringArrayVar(&f.files, "file", nil,
+			"a `file`, or URI, that belongs to the experiment, to be attached to it; may be repeated")
+		flags.StringVar(&f.comment, "comment", "", "a remark, with an answer or on an experiment")
+		return func(c *call, args []string) error {
 			if n := subject(args); n >= 0 && strings.HasPrefix(args[n], "q") {
-				return a.tellAnswer(cmd.Context(), args, n, f)
+				return c.tellAnswer(c.ctx, args, n, f)
 			}
-			return a.tellResult(cmd, args, f)
-		},
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.parameters, "parameters", "",
-		"the composition of your own experiment, which counts against the budget: `lipf6=1.1,ec=0.3,dmc=1`")
-	f.add(flags, "the `value`, instead of as an argument", ", where it differs: `lipf6=1.08`")
-	flags.StringVar(&f.values, "values", "",
-		"what you expect of many compositions, in the order of their rows: `11.2,9,,7`")
-	flags.StringVar(&f.unit, "unit", "", "the value's unit, to be checked against the campaign's")
-	flags.StringVar(&f.failed, "failed", "",
-		"why there is no result; what it measured all the same is given with --quantity")
-	flags.StringVar(&f.cannot, "cannot", "",
-		"can't: why the composition, and others like it, cannot be made or measured")
-	flags.StringVar(&f.again, "again", "", "try again: why nothing took place; the same is asked for again")
-	flags.BoolVar(&f.later, "later", false, "it has ended, and all that it gives arrives later")
-	flags.StringArrayVar(&f.files, "file", nil,
-		"a `file`, or URI, that belongs to the experiment, to be attached to it; may be repeated")
-	flags.StringVar(&f.comment, "comment", "", "a remark, with an answer or on an experiment")
-	return cmd
+			return c.tellResult(c.cmd, args, f)
+		}
+	},
 }
 
 // tellAnswer answers the question that the n-th argument names. Flags of a

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
@@ -42,39 +43,41 @@ type validatedFault struct {
 //
 // Remarks do not make a file invalid: they are about what is allowed and
 // probably not meant.
-func (a *app) validateCommand() *cobra.Command {
-	var explain bool
-	cmd := &cobra.Command{
-		Use:   "validate FILE",
-		Short: "Check a campaign file and say in words what it means",
-		Long: `Check a campaign file and say in words what it means. With --explain its course
+var validateCommand = command{
+	use:   "validate FILE",
+	short: "Check a campaign file and say in words what it means",
+	long: `Check a campaign file and say in words what it means. With --explain its course
 is written out as well: policy, model and initial design with every default, as
 they may stand in the file. ` + "`campaignd methods`" + ` lists the policies that have a name.`,
-		Example: `  campaignd validate electrolyte.yaml
+	example: `  campaignd validate electrolyte.yaml
   campaignd validate electrolyte.yaml --explain
   campaignd validate electrolyte.yaml --json | jq .faults`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			def, err := a.validate(cmd.Context(), args[0])
-			if !a.json {
+	args: cobra.ExactArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var explain bool
+		flags.BoolVar(&explain, "explain", false,
+			"write policy, model and initial design out, with every default")
+		return func(c *call, args []string) error {
+			def, err := c.validate(c.ctx, args[0])
+			if !c.json {
 				if err == nil {
-					a.print(campaignfile.Explain(cmd.Context(), a.registry, *def))
+					c.print(campaignfile.Explain(c.ctx, c.registry, *def))
 					if explain {
-						err = a.printCourse(def)
+						err = c.printCourse(def)
 					}
 				}
 				if err == nil {
-					for _, remark := range campaignfile.Remarks(cmd.Context(), a.registry, *def, filepath.Dir(args[0])) {
-						a.printf("Remark: %s.\n", remark)
+					for _, remark := range campaignfile.Remarks(c.ctx, c.registry, *def, filepath.Dir(args[0])) {
+						c.printf("Remark: %s.\n", remark)
 					}
-					a.printf("%s is valid.\n", args[0])
+					c.printf("%s is valid.\n", args[0])
 				}
 				return err
 			}
 			answer := validated{Valid: err == nil, Definition: def, Faults: []validatedFault{},
 				Remarks: []string{}}
 			if err == nil {
-				remarks := campaignfile.Remarks(cmd.Context(), a.registry, *def, filepath.Dir(args[0]))
+				remarks := campaignfile.Remarks(c.ctx, c.registry, *def, filepath.Dir(args[0]))
 				answer.Remarks = append(answer.Remarks, remarks...)
 			}
 			var faulty *yamltree.Error
@@ -89,18 +92,15 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 			case err != nil:
 				answer.Faults = append(answer.Faults, validatedFault{Problem: err.Error()})
 			}
-			if printed := a.printJSON(answer); printed != nil {
+			if printed := c.printJSON(answer); printed != nil {
 				return printed
 			}
 			if err != nil {
 				return errors.Join(errReported, err)
 			}
 			return nil
-		},
-	}
-	cmd.Flags().BoolVar(&explain, "explain", false,
-		"write policy, model and initial design out, with every default")
-	return cmd
+		}
+	},
 }
 
 // printCourse writes model, initial design and policy out, with every default,

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/format"
@@ -15,12 +16,10 @@ import (
 // It opens no store and asks no server, and can be run by someone who has
 // neither. What it says of a file follows from the files and from the keys that
 // are known.
-func (a *app) verifyCommand() *cobra.Command {
-	var keys []string
-	cmd := &cobra.Command{
-		Use:   "verify FILE...",
-		Short: "Check checkpoints and proofs, without any store",
-		Long: `Check files that ` + "`campaignd checkpoint`" + ` wrote: signatures of checkpoints, proofs that
+var verifyCommand = command{
+	use:   "verify FILE...",
+	short: "Check checkpoints and proofs, without any store",
+	long: `Check files that ` + "`campaignd checkpoint`" + ` wrote: signatures of checkpoints, proofs that
 an event is in a log, and proofs that a log has only grown. No store is needed, and
 nothing is believed but the keys: give those of the lab with --key; your own is
 known.
@@ -28,11 +27,14 @@ known.
 A proof that a log has only grown needs the earlier checkpoint as well. Where two
 checkpoints of one log contradict each other, that is said. Exits 1 where anything
 does not hold, or is signed by a key that is not known.`,
-		Example: `  campaignd verify electrolyte.checkpoint --key lab.example.org+8d2f…
+	example: `  campaignd verify electrolyte.checkpoint --key lab.example.org+8d2f…
   campaignd verify e7.tlog-proof --key lab.pub
   campaignd verify electrolyte.checkpoint growth.proof --key lab.pub`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	args: cobra.MinimumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var keys []string
+		flags.StringArrayVar(&keys, "key", nil, "a verifier `key`, or a file with one; may be repeated")
+		return func(c *call, args []string) error {
 			known, err := verifiers(keys)
 			if err != nil {
 				return err
@@ -51,19 +53,17 @@ does not hold, or is signed by a key that is not known.`,
 					f.Problem += ": give it with --key"
 				}
 			}
-			if a.json {
-				err = a.printJSON(v)
+			if c.json {
+				err = c.printJSON(v)
 			} else {
-				a.printVerified(v)
+				c.printVerified(v)
 			}
 			if err == nil && !v.Hold() {
 				err = errReported
 			}
 			return err
-		},
-	}
-	cmd.Flags().StringArrayVar(&keys, "key", nil, "a verifier `key`, or a file with one; may be repeated")
-	return cmd
+		}
+	},
 }
 
 // printVerified prints a line for each file, and at the end each pair of

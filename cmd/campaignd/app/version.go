@@ -17,28 +17,26 @@ type versioned struct {
 
 // versionCommand is `campaignd version`. Revision is what decisions record,
 // which is not always a commit: see [revisionOf].
-func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version and the build, as they are recorded with decisions",
-		Example: `  campaignd version --json`,
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			b := thisBuild()
-			v := versioned{Version: b.Version, Go: b.Go, Arch: b.Arch, Revision: b.Revision}
-			v.Commit, v.Time, v.Modified = revision()
-			if a.json {
-				return a.printJSON(v)
+var versionCommand = command{
+	use:     "version",
+	short:   "Print the version and the build, as they are recorded with decisions",
+	example: `  campaignd version --json`,
+	args:    cobra.NoArgs,
+	run: func(c *call, args []string) error {
+		b := thisBuild()
+		v := versioned{Version: b.Version, Go: b.Go, Arch: b.Arch, Revision: b.Revision}
+		v.Commit, v.Time, v.Modified = revision()
+		if c.json {
+			return c.printJSON(v)
+		}
+		c.printf("campaignd %s\n", b)
+		if v.Commit != "" {
+			changed := ""
+			if v.Modified {
+				changed = ", with changes"
 			}
-			a.printf("campaignd %s\n", b)
-			if v.Commit != "" {
-				changed := ""
-				if v.Modified {
-					changed = ", with changes"
-				}
-				a.printf("commit %s of %s%s\n", v.Commit, v.Time, changed)
-			}
-			return nil
-		},
-	}
+			c.printf("commit %s of %s%s\n", v.Commit, v.Time, changed)
+		}
+		return nil
+	},
 }

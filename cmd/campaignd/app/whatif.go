@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/internal/campaignfile"
@@ -16,12 +17,10 @@ import (
 // whatIfCommand is `campaignd whatif`.
 //
 // It reads the log alone: nothing of what it imagines is recorded anywhere.
-func (a *app) whatIfCommand() *cobra.Command {
-	var asked whatIfFlags
-	cmd := &cobra.Command{
-		Use:   "whatif [TARGET] DECISION",
-		Short: "Imagine a campaign otherwise from a decision on",
-		Long: `Imagine a campaign from one of its decisions on with another policy, with something
+var whatIfCommand = command{
+	use:   "whatif [TARGET] DECISION",
+	short: "Imagine a campaign otherwise from a decision on",
+	long: `Imagine a campaign from one of its decisions on with another policy, with something
 else sought or required, or without an expert: what would have been suggested from the
 same log, and how it might have gone on. Instead of a decision (d12) an experiment (e7)
 or a question (q3) can be named.
@@ -40,31 +39,34 @@ would have found. Simulated experts answer as ever; people answer what they have
 answered, and can't tell the rest. What is printed says how much of it is which.
 
 One course is no comparison of policies: campaignd simulate runs many.`,
-		Example: `  campaignd whatif d4 --policy lognei
+	example: `  campaignd whatif d4 --policy lognei
   campaignd whatif electrolyte.campaign e7 --without ada --experiments 10 --json
   campaignd whatif d12 --require "viscosity <= 4" --worst conductivity=8
   campaignd whatif d12 --without "viscosity <= 5"
   campaignd whatif d12 --maximize "conductivity / sqrt(viscosity)" --policy lognei
   campaignd whatif d12 --file other.yaml`,
-		Args: cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	args: cobra.RangeArgs(1, 2),
+	new: func(flags *pflag.FlagSet) runner {
+		var asked whatIfFlags
+		asked.register(flags)
+		return func(c *call, args []string) error {
 			if len(args) == 1 && isTarget(args[0]) {
-				return a.forgotDecision(cmd.Context(), args[0])
+				return c.forgotDecision(c.ctx, args[0])
 			}
-			q, err := asked.question(a.registry)
+			q, err := asked.question(c.registry)
 			if err != nil {
 				return err
 			}
-			t, args, err := a.targetAndArgs(args, 1)
+			t, args, err := c.targetAndArgs(args, 1)
 			if err != nil {
 				return err
 			}
-			s, err := a.open(cmd.Context(), t, reading)
+			s, err := c.open(c.ctx, t, reading)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			record, decision, why, err := behind(cmd.Context(), s, args[0])
+			record, decision, why, err := behind(c.ctx, s, args[0])
 			if err == nil && decision == "" {
 				err = noDecision(args[0], why)
 			}
@@ -72,23 +74,21 @@ One course is no comparison of policies: campaignd simulate runs many.`,
 				return err
 			}
 			q.Decision = decision
-			answer, err := whatif.Work(cmd.Context(), whatif.Input{
-				Registry: a.registry, Log: s.Log(), Campaign: s.name, Record: record,
+			answer, err := whatif.Work(c.ctx, whatif.Input{
+				Registry: c.registry, Log: s.Log(), Campaign: s.name, Record: record,
 				Build: thisBuild().Build,
 				Environment: instruments.Environment{Folder: t.base,
-					Logf: func(format string, args ...any) { a.remark(format, args...) }},
+					Logf: func(format string, args ...any) { c.remark(format, args...) }},
 			}, q)
 			switch {
 			case err != nil:
 				return err
-			case a.json:
-				return a.printJSON(answer)
+			case c.json:
+				return c.printJSON(answer)
 			}
-			return answer.Write(a.stdout)
-		},
-	}
-	asked.register(cmd)
-	return cmd
+			return answer.Write(c.stdout)
+		}
+	},
 }
 
 // whatIfFlags are the flags that say what is to be otherwise.
@@ -98,8 +98,7 @@ type whatIfFlags struct {
 	file                   string
 }
 
-func (f *whatIfFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
+func (f *whatIfFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.asked.Method, "policy", "",
 		"the `method` from there on, as campaignd methods lists them")
 	flags.StringArrayVar(&f.without, "without", nil,

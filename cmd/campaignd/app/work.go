@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/labfile"
@@ -15,13 +16,10 @@ import (
 )
 
 // workCommand is `campaignd work`.
-func (a *app) workCommand() *cobra.Command {
-	var drives driving
-	var folder, health string
-	cmd := &cobra.Command{
-		Use:   "work DATABASE",
-		Short: "Drive campaigns of a lab in a database, on any number of machines",
-		Long: `Drive campaigns of the lab in DATABASE, with any number of other workers and of
+var workCommand = command{
+	use:   "work DATABASE",
+	short: "Drive campaigns of a lab in a database, on any number of machines",
+	long: `Drive campaigns of the lab in DATABASE, with any number of other workers and of
 servers, which drive campaigns, too, unless they have --no-work.
 
 A campaign that was started is driven by one process. Where that ends, or its machine
@@ -32,24 +30,26 @@ reaches, and for those that need none: the names are those of lab.yaml, which ea
 machine has in its --folder.
 
 Ctrl-C, or SIGTERM, hands the campaigns over and ends.`,
-		Example: `  campaignd work postgres://campaignd@db.example.org/lab
+	example: `  campaignd work postgres://campaignd@db.example.org/lab
   campaignd work postgres://campaignd@db.example.org/lab --folder lab --instrument pump`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := drives.place(a, args, &folder); err != nil {
+	args: cobra.MaximumNArgs(1),
+	new: func(flags *pflag.FlagSet) runner {
+		var drives driving
+		var folder, health string
+		drives.flags(flags, &folder)
+		flags.StringVar(&health, "health", "",
+			"the `address` at which /livez and /readyz say to all who ask how the worker is")
+		return func(c *call, args []string) error {
+			if err := drives.place(c.app, args, &folder); err != nil {
 				return err
 			}
 			if drives.database == "" {
 				return badInput("name the database of the lab: campaignd work postgres://USER@HOST/DATABASE; " +
 					"a lab in a folder is driven by `campaignd serve`")
 			}
-			return a.work(cmd.Context(), folder, health, drives)
-		},
-	}
-	drives.flags(cmd.Flags(), &folder)
-	cmd.Flags().StringVar(&health, "health", "",
-		"the `address` at which /livez and /readyz say to all who ask how the worker is")
-	return cmd
+			return c.work(c.ctx, folder, health, drives)
+		}
+	},
 }
 
 // work drives campaigns until it is interrupted, which is how a worker ends, and
