@@ -181,7 +181,7 @@ without one they log in with OpenID Connect.`,
 			// The password is asked for last, so that a slip in the flags costs
 			// no typing of it.
 			if !none {
-				n.Password, err = c.newPassword(c.ctx, stdin)
+				n.Password, err = newPassword(c, stdin)
 			}
 			return accounts.Request{Add: &n}, err
 		})
@@ -308,7 +308,7 @@ var accountPassword = command{
 	new: func(flags *pflag.FlagSet) runner {
 		stdin := flags.Bool("password-stdin", false, "read the password from standard input")
 		return changing(func(c *call, args []string) (accounts.Request, error) {
-			password, err := c.newPassword(c.ctx, *stdin)
+			password, err := newPassword(c, *stdin)
 			return accounts.Request{SetPassword: &accounts.PasswordRequest{Name: args[0], Password: password}}, err
 		})
 	},

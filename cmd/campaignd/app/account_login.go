@@ -17,12 +17,12 @@ import (
 // newPassword asks for a password twice, without showing it, or reads it from
 // standard input: the text before the first end of a line. Rules for passwords
 // are those of the accounts; only an empty one is refused here.
-func (a *app) newPassword(ctx context.Context, stdin bool) (accounts.Secret, error) {
+func newPassword(c *call, stdin bool) (accounts.Secret, error) {
 	if stdin {
 		// Longer than any password, short enough not to read a file that was
 		// given by mistake.
 		const most = 4096
-		line, err := bufio.NewReader(io.LimitReader(a.stdin, most)).ReadString('\n')
+		line, err := bufio.NewReader(io.LimitReader(c.stdin, most)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return accounts.Secret{}, err
 		}
@@ -32,17 +32,17 @@ func (a *app) newPassword(ctx context.Context, stdin bool) (accounts.Secret, err
 		}
 		return accounts.NewSecret(line), nil
 	}
-	f, ok := beneath(a.stdin).(*os.File)
+	f, ok := beneath(c.stdin).(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return accounts.Secret{}, badInput(
 			"there is no terminal to ask for a password in; give it on standard input with --password-stdin",
 		)
 	}
-	first, err := a.hidden(ctx, f, "Password: ")
+	first, err := hidden(c, f, "Password: ")
 	if err != nil {
 		return accounts.Secret{}, err
 	}
-	second, err := a.hidden(ctx, f, "Again: ")
+	second, err := hidden(c, f, "Again: ")
 	if err != nil {
 		return accounts.Secret{}, err
 	}
@@ -54,12 +54,12 @@ func (a *app) newPassword(ctx context.Context, stdin bool) (accounts.Secret, err
 
 // hidden reads a line of a terminal without showing it. An interrupt restores
 // the terminal, which would show nothing that is typed from then on.
-func (a *app) hidden(ctx context.Context, f *os.File, prompt string) (string, error) {
+func hidden(c *call, f *os.File, prompt string) (string, error) {
 	before, err := term.GetState(int(f.Fd()))
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprint(a.stderr, prompt)
+	fmt.Fprint(c.stderr, prompt)
 	type line struct {
 		text []byte
 		err  error
@@ -73,13 +73,13 @@ func (a *app) hidden(ctx context.Context, f *os.File, prompt string) (string, er
 	}()
 	select {
 	case l := <-read:
-		fmt.Fprintln(a.stderr)
+		fmt.Fprintln(c.stderr)
 		if errors.Is(l.err, io.EOF) {
 			return "", badInput("there is no password; nothing was changed")
 		}
 		return string(l.text), l.err
-	case <-ctx.Done():
-		fmt.Fprintln(a.stderr)
-		return "", errors.Join(context.Cause(ctx), term.Restore(int(f.Fd()), before))
+	case <-c.ctx.Done():
+		fmt.Fprintln(c.stderr)
+		return "", errors.Join(context.Cause(c.ctx), term.Restore(int(f.Fd()), before))
 	}
 }

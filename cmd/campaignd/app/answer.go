@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"strings"
 
 	"github.com/campaignd/campaignd/internal/engine"
@@ -28,12 +27,12 @@ func subject(args []string) (n int) {
 // The engine decides whether it is a first answer, a changed one or one that
 // comes too late: `tell` and `correct` both end here. It counts whatever was
 // recorded since the person looked: a command line does not know what they saw.
-func (a *app) answer(ctx context.Context, args []string, n int, comment string) error {
-	t, err := a.optionalTarget(args[:n])
+func (c *call) answer(args []string, n int, comment string) error {
+	t, err := c.optionalTarget(args[:n])
 	if err != nil {
 		return err
 	}
-	return a.requestWith(ctx, t, func(state *campaign.State) (engine.Request, error) {
+	return c.requestWith(c.ctx, t, func(state *campaign.State) (engine.Request, error) {
 		id := args[n]
 		if err := known(state, id); err != nil {
 			return engine.Request{}, err

@@ -56,12 +56,9 @@ What was attached by mistake is taken out with ` + "`campaignd withdraw`" + `.`,
 		f.add(flags)
 		return func(c *call, args []string) error {
 			f.location, args = args[len(args)-1], args[:len(args)-1]
-			experiment := ""
-			if n := len(args); n > 0 && events.ExperimentNumber(args[n-1]) > 0 {
-				experiment, args = args[n-1], args[:n-1]
-			}
-			if len(args) > 1 {
-				return badInput("%q is not an experiment (e7); usage: %s", args[1], c.cmd.UseLine())
+			args, experiment, err := lastExperiment(c, args)
+			if err != nil {
+				return err
 			}
 			if err := f.complete(); err != nil {
 				return err
@@ -76,6 +73,18 @@ What was attached by mistake is taken out with ` + "`campaignd withdraw`" + `.`,
 			return c.recordAll(c.ctx, t, f.step(c.ctx, &experiment))
 		}
 	},
+}
+
+// lastExperiment takes the experiment, where there is one, from the end of
+// arguments that begin with an optional target.
+func lastExperiment(c *call, args []string) (rest []string, experiment string, err error) {
+	if n := len(args); n > 0 && events.ExperimentNumber(args[n-1]) > 0 {
+		experiment, args = args[n-1], args[:n-1]
+	}
+	if len(args) > 1 {
+		err = badInput("%q is not an experiment (e7); usage: %s", args[1], c.cmd.UseLine())
+	}
+	return args, experiment, err
 }
 
 // complete says what is said of the file where it was not typed, and refuses

@@ -2,7 +2,6 @@ package app
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -78,63 +77,70 @@ the lab's log of accounts and grants with them.`, decisions.Tolerance),
   campaignd audit .`,
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
-		var since, keys, except []string
-		var files, programs bool
-		flags.StringArrayVar(&since, "since", nil,
+		var o auditing
+		flags.StringArrayVar(&o.since, "since", nil,
 			"a `file` with an earlier checkpoint, which the log must extend; may be repeated")
-		flags.StringArrayVar(&keys, "key", nil,
+		flags.StringArrayVar(&o.keys, "key", nil,
 			"a verifier `key`, or a file with one: then the checkpoints must be signed; may be repeated")
-		flags.BoolVar(&files, "files", false, "compare the bytes of attached files with the log, too")
-		flags.BoolVar(&programs, "programs", false,
+		flags.BoolVar(&o.files, "files", false, "compare the bytes of attached files with the log, too")
+		flags.BoolVar(&o.programs, "programs", false,
 			"start the programs that the log names as methods, and have those that say that they are deterministic answer again; "+
 				"only for a store that you trust")
-		flags.StringSliceVar(&except, "except", nil,
+		flags.StringSliceVar(&o.except, "except", nil,
 			"leave out the decisions of the campaignd of this revision (or version), audited with that one")
 		return func(c *call, args []string) error {
-			if programs && c.server != "" {
-				return badInput("--programs starts programs on this machine: audit a store here, not that of a server")
-			}
-			if len(args) == 1 && c.server == "" {
-				if stores := storesIn(args[0]); stores != nil {
-					if programs {
-						return badInput("--programs is for one store at a time: name it")
-					}
-					return c.auditFolder(c.ctx, args[0], stores, since, except, files)
-				}
-			}
-			t, err := c.optionalTarget(args)
-			if err != nil {
-				return err
-			}
-			known, err := verifiers(keys)
-			if err != nil {
-				return err
-			}
-			kept, err := readCheckpoints(since, known, len(keys) > 0)
-			if err != nil {
-				return err
-			}
-			var report *audited
-			if t.remote {
-				report, err = c.auditRemote(c.ctx, t, since, keys, except, files)
-			} else {
-				report, err = c.audit(c.ctx, t, kept, except, files, programs)
-			}
-			if err != nil {
-				return err
-			}
-			if c.json {
-				err = c.printJSON(report)
-			} else {
-				c.printAudit(report)
-			}
-			// The answer is no, and it has been printed.
-			if err == nil && !report.Passed() {
-				err = errReported
-			}
-			return err
+			o.call = c
+			return o.run(args)
 		}
 	},
+}
+
+// auditing is one call of `campaignd audit`.
+type auditing struct {
+	*call
+	since, keys, except []string
+	files, programs     bool
+}
+
+func (a *auditing) run(args []string) error {
+	if a.programs && a.server != "" {
+		return badInput("--programs starts programs on this machine: audit a store here, not that of a server")
+	}
+	if len(args) == 1 && a.server == "" {
+		if stores := storesIn(args[0]); stores != nil {
+			if a.programs {
+				return badInput("--programs is for one store at a time: name it")
+			}
+			return a.auditFolder(args[0], stores)
+		}
+	}
+	t, err := a.optionalTarget(args)
+	if err != nil {
+		return err
+	}
+	known, err := verifiers(a.keys)
+	if err != nil {
+		return err
+	}
+	kept, err := readCheckpoints(a.since, known, len(a.keys) > 0)
+	if err != nil {
+		return err
+	}
+	var report *audited
+	if t.remote {
+		report, err = a.auditRemote(t)
+	} else {
+		report, err = a.audit(t, kept)
+	}
+	if err != nil {
+		return err
+	}
+	err = a.present(report, func() { report.print(a.app) })
+	// The answer is no, and it has been printed.
+	if err == nil && !report.Passed() {
+		err = errReported
+	}
+	return err
 }
 
 // audit audits a store as it is on disk, whether or not a process runs it. One
@@ -142,9 +148,7 @@ the lab's log of accounts and grants with them.`, decisions.Tolerance),
 //
 // No lock is taken, and a run that goes on meanwhile adds events that this audit
 // does not see.
-func (a *app) audit(
-	ctx context.Context, t target, since []attest.Earlier, except []string, files, programs bool,
-) (*audited, error) {
+func (a *auditing) audit(t target, since []attest.Earlier) (*audited, error) {
 	done := func(r *attest.Audit) *audited {
 		return &audited{Audit: r, Build: thisBuild().String(), Store: t.store}
 	}
@@ -160,15 +164,15 @@ func (a *app) audit(
 		return nil, err
 	}
 	defer log.Close()
-	a.remarkMarks(ctx, t.store)
+	a.remarkMarks(a.ctx, t.store)
 	o := attest.Options{
 		Registry: a.registry,
 		Build:    thisBuild().Build,
 		Campaign: t.campaign,
 		Since:    since,
-		Except:   except,
+		Except:   a.except,
 	}
-	if files {
+	if a.files {
 		opened, err := store.OpenFiles(t.store)
 		if err != nil {
 			return nil, storeError{err}
@@ -176,17 +180,17 @@ func (a *app) audit(
 		defer opened.Close()
 		o.Files = opened
 	}
-	if programs {
+	if a.programs {
 		o.Programs = func(def definition.Campaign) (methods.Method, error) {
 			return equip.OpenMethod(a.registry, def, filepath.Dir(t.store), nil)
 		}
 	}
-	r, err := attest.Run(ctx, log, o)
+	r, err := attest.Run(a.ctx, log, o)
 	if err != nil {
 		return nil, err
 	}
 	if r.Passed() && r.Events > 0 {
-		c, err := a.checkpointOf(ctx, log)
+		c, err := a.checkpointOf(a.ctx, log)
 		if err != nil {
 			return nil, err
 		}
@@ -195,13 +199,13 @@ func (a *app) audit(
 	return done(r), nil
 }
 
-// printAudit prints the result of an audit: the log itself first, then the
+// print prints the result of an audit: the log itself first, then the
 // checkpoints, then what was computed again.
 //
 // What is wrong is in capitals, so that it cannot be overlooked in a long
 // output; what an auditor should only know is a note. Of a damaged log there is
 // nothing to print after the checkpoints: the rest was not computed.
-func (a *app) printAudit(r *audited) {
+func (r *audited) print(a *app) {
 	if r.Chain == attest.ChainSound {
 		a.printf("The log is sound: %s, each with its checksum and in its place; root hash %s.\n",
 			format.Count(int(r.Events), "event"), r.Root)
@@ -214,7 +218,7 @@ func (a *app) printAudit(r *audited) {
 	for _, note := range r.Notes {
 		a.printf("Note: %s.\n", note)
 	}
-	a.printSince(r)
+	r.printSince(a)
 	if r.Chain != attest.ChainSound {
 		a.printf("Decisions were not made again, since not everything they were made from can " +
 			"be read.\n")
@@ -223,9 +227,9 @@ func (a *app) printAudit(r *audited) {
 	if r.Lab {
 		a.printf("It is a lab's log: there is no decision and no fit in it to be made again.\n")
 	} else {
-		a.printRepeated(r)
+		r.printRepeated(a)
 	}
-	a.printAttached(r.Attached)
+	r.printAttached(a)
 	// An audit alone cannot see a log that was rewritten whole.
 	if r.Checkpoint != "" {
 		a.printf(
@@ -237,7 +241,8 @@ func (a *app) printAudit(r *audited) {
 
 // printAttached says what became of the files. Each that is not sound has a line
 // with the one word, so that a script can look for it.
-func (a *app) printAttached(found *attest.Attached) {
+func (r *audited) printAttached(a *app) {
+	found := r.Attached
 	if found == nil {
 		return
 	}
@@ -264,7 +269,7 @@ func (a *app) printAttached(found *attest.Attached) {
 // printRepeated says how many decisions and fits came out the same when they
 // were made again, and which did not. Remarks and mismatches name the position
 // in the log, by which `campaignd events --after` shows the event.
-func (a *app) printRepeated(r *audited) {
+func (r *audited) printRepeated(a *app) {
 	how := "bit for bit"
 	if r.Comparison != "exact" {
 		how = fmt.Sprintf("to a relative tolerance of %g, since some come from another build "+
@@ -286,8 +291,8 @@ func (a *app) printRepeated(r *audited) {
 		a.printf("%s came out the same when made again, compared %s.\n",
 			strings.Join(again, " and "), how)
 	}
-	a.printPrograms(r)
-	a.printBuilds(r)
+	r.printPrograms(a)
+	r.printBuilds(a)
 	for _, m := range r.Remarks {
 		a.printf("  Remark at position %d, %s: %s\n", m.Position, m.Subject, m.Problem)
 	}
@@ -298,7 +303,7 @@ func (a *app) printRepeated(r *audited) {
 
 // printPrograms says what came of the answers of programs. None is made again
 // unless it was asked for: who reads the line is to know what was not looked at.
-func (a *app) printPrograms(r *audited) {
+func (r *audited) printPrograms(a *app) {
 	if n := r.Proposals; n > 0 {
 		a.printf("%s of a program that is the method: each was shown what the log said; recorded, %s.\n",
 			format.Count(n, "answer"), again(r.ProposalsAgain, n))
@@ -326,7 +331,7 @@ func again(made, of int) string {
 // Only what no --except has named makes the audit incomplete. The line about
 // them ends with the very flag that leaves them out, so that it can be copied
 // once they have been audited elsewhere.
-func (a *app) printBuilds(r *audited) {
+func (r *audited) printBuilds(a *app) {
 	if len(r.Builds) > 1 || len(r.Builds) == 1 && r.Builds[0].Build != thisBuild().Build {
 		for _, b := range r.Builds {
 			var made []string
@@ -417,7 +422,7 @@ func readCheckpoints(
 // unsigned checkpoint counts as well, and the line says what it is worth. It
 // comes before what was computed again: a log that is another one makes the
 // rest worthless.
-func (a *app) printSince(r *audited) {
+func (r *audited) printSince(a *app) {
 	for _, c := range r.Since {
 		how := signedBy(c.SignedBy, c.Unchecked)
 		if c.Problem != "" {

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,10 +48,8 @@ func storesIn(folder string) []string {
 //
 // One that cannot be audited ends the command with its error; one that fails the
 // audit does not keep the others from theirs.
-func (a *app) auditFolder(
-	ctx context.Context, folder string, stores, since, except []string, files bool,
-) error {
-	if len(since) > 0 {
+func (a *auditing) auditFolder(folder string, stores []string) error {
+	if len(a.since) > 0 {
 		return badInput("a checkpoint is that of one log: name the store to be compared with it, one of %s",
 			format.List(stores...))
 	}
@@ -61,7 +58,7 @@ func (a *app) auditFolder(
 	}
 	all := folderAudited{Folder: folder, Passed: true}
 	for i, store := range stores {
-		report, err := a.audit(ctx, target{store: store}, nil, except, files, false)
+		report, err := a.audit(target{store: store}, nil)
 		if err != nil {
 			return err
 		}
@@ -74,7 +71,7 @@ func (a *app) auditFolder(
 			a.printf("\n")
 		}
 		a.printf("%s\n", filepath.ToSlash(store))
-		a.printAudit(report)
+		report.print(a.app)
 	}
 	if a.json {
 		if err := a.printJSON(all); err != nil {

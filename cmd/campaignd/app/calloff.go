@@ -82,7 +82,8 @@ all the same, and the exit code is not 0.
 		flags.StringVar(&r.Reason, "reason", "", forTheRecord)
 		return func(c *call, args []string) error {
 			if c.cmd.Flags().Changed("device") {
-				return c.abortDevice(c.ctx, device, strings.Join(args, ""), r)
+				abort := deviceAbort{call: c, device: device, order: engine.Request{Abort: &r}}
+				return abort.run(strings.Join(args, ""))
 			}
 			return asking(0, func([]string) engine.Request { return engine.Request{Abort: &r} })(c, args)
 		}

@@ -2,7 +2,6 @@ package app
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"errors"
 	"net/url"
@@ -19,50 +18,56 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// abortDevice aborts every campaign that uses a device: of a lab on a server, or
+// deviceAbort aborts every campaign that uses a device: of a lab on a server, or
 // of the stores in a folder or a database. One that cannot be reached is named,
 // and keeps no other from being aborted.
-func (a *app) abortDevice(ctx context.Context, device, where string, abort engine.Abort) error {
+type deviceAbort struct {
+	*call
+	device string
+	order  engine.Request
+}
+
+func (a *deviceAbort) run(where string) error {
 	actor, err := a.actor()
 	switch {
 	case err != nil:
 		return err
-	case strings.TrimSpace(device) == "":
+	case strings.TrimSpace(a.device) == "":
 		return badInput("--device is empty: give the device's identity, or its name")
 	case a.campaign != "":
 		return badInput("--device is about every campaign that uses the device: leave --campaign out")
 	case a.server != "" && where != "":
 		return badInput("with --server, --device is about the campaigns of that lab: leave %s out", where)
 	}
-	answer := &api.DeviceAborted{Device: device}
+	answer := &api.DeviceAborted{Device: a.device}
 	if a.server != "" {
-		if err := a.api().Post(ctx, "/abort?as="+url.QueryEscape(actor), api.DeviceToAbort{Device: device, Reason: abort.Reason}, answer); err != nil {
+		if err := a.api().Post(a.ctx, "/abort?as="+url.QueryEscape(actor), api.DeviceToAbort{Device: a.device, Reason: a.order.Abort.Reason}, answer); err != nil {
 			return err
 		}
-		return a.printAborted(answer)
+		return a.print(answer)
 	}
-	stores, err := a.storesAt(ctx, where)
+	stores, err := a.storesAt(where)
 	if err != nil {
 		return err
 	}
-	order := engine.Request{Actor: actor, Account: control.OwnAccount(), Abort: &abort}
+	a.order.Actor, a.order.Account = actor, control.OwnAccount()
 	each := make([][]lab.Aborted, len(stores))
 	known := make([][]string, len(stores))
 	var group sync.WaitGroup
 	for i, address := range stores {
-		group.Go(func() { each[i], known[i] = a.abortIn(ctx, address, device, order) })
+		group.Go(func() { each[i], known[i] = a.abortIn(address) })
 	}
 	group.Wait()
 	answer.Campaigns = slices.Concat(each...)
 	if len(answer.Campaigns) == 0 {
-		return lab.NoDevice(device, slices.Concat(known...))
+		return lab.NoDevice(a.device, slices.Concat(known...))
 	}
-	return a.printAborted(answer)
+	return a.print(answer)
 }
 
 // storesAt are the stores of a folder or a database; of a store that store
 // alone.
-func (a *app) storesAt(ctx context.Context, where string) (stores []string, err error) {
+func (a *deviceAbort) storesAt(where string) (stores []string, err error) {
 	where = cmp.Or(where, a.store, ".")
 	if !store.InDatabase(where) {
 		if lablog.Exists(where) {
@@ -89,7 +94,7 @@ func (a *app) storesAt(ctx context.Context, where string) (stores []string, err 
 			return nil, storeError{err}
 		}
 		defer d.Close()
-		all, err := d.Stores(ctx)
+		all, err := d.Stores(a.ctx)
 		if err != nil {
 			return nil, storeError{err}
 		}
@@ -107,43 +112,41 @@ func (a *app) storesAt(ctx context.Context, where string) (stores []string, err 
 
 // abortIn aborts the campaigns of a store that use a device. known are the
 // devices that its campaigns use.
-func (a *app) abortIn(
-	ctx context.Context, address, device string, order engine.Request,
-) (aborted []lab.Aborted, known []string) {
+func (a *deviceAbort) abortIn(address string) (aborted []lab.Aborted, known []string) {
 	failed := func(campaign string, err error) {
 		aborted = append(aborted, lab.Aborted{Campaign: campaign, Store: address}.With(nil, err))
 	}
-	s, err := a.openStore(ctx, target{store: address}, writing)
+	s, err := a.openStore(a.ctx, target{store: address}, writing)
 	if err != nil {
 		failed("", err)
 		return aborted, nil
 	}
 	defer s.Close()
-	names, err := lab.Campaigns(ctx, s)
+	names, err := lab.Campaigns(a.ctx, s)
 	if err != nil {
 		failed("", err)
 	}
 	for _, name := range names {
-		core, err := lab.Load(ctx, s, name)
+		core, err := lab.Load(a.ctx, s, name)
 		if err != nil {
 			failed(name, err)
 			continue
 		}
 		devices := engine.DevicesOf(core.State())
 		known = append(known, devices...)
-		if !slices.Contains(devices, device) {
+		if !slices.Contains(devices, a.device) {
 			continue
 		}
-		stored, err := s.Submit(ctx, name, order.Identified(rand.Text()))
+		stored, err := s.Submit(a.ctx, name, a.order.Identified(rand.Text()))
 		one := lab.Aborted{Campaign: name, Store: address, Driven: lab.RunningIn(s, name) != nil}
 		aborted = append(aborted, one.With(stored, err))
 	}
 	return aborted, known
 }
 
-// printAborted reports each campaign. The error is that of the first that could
+// print reports each campaign. The error is that of the first that could
 // not be reached.
-func (a *app) printAborted(answer *api.DeviceAborted) error {
+func (a *deviceAbort) print(answer *api.DeviceAborted) error {
 	var failed error
 	for _, c := range answer.Campaigns {
 		if c.Error != "" && failed == nil {

@@ -52,46 +52,57 @@ tlog-proof, and what a tlog-witness takes.`,
   campaignd checkpoint electrolyte.campaign --from electrolyte.checkpoint -o growth.proof`,
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
-		var key, prove, from, output, sign string
-		flags.StringVar(&key, "new-key", "",
+		var o checkpointing
+		flags.StringVar(&o.key, "new-key", "",
 			"make your key pair, under this `name` (usually a domain of the lab), and print the verifier key")
-		flags.StringVar(&sign, "sign-with", "", "sign with the private key in this `file` instead of yours")
-		flags.StringVar(&prove, "prove", "", "prove that an `event` is in the log: e7, q3, d12 or a position")
-		flags.StringVar(&from, "from", "", "prove that the log has only grown since the checkpoint in this `file`")
-		flags.StringVarP(&output, "output", "o", "", "the `file` to write, instead of standard output")
+		flags.StringVar(&o.sign, "sign-with", "", "sign with the private key in this `file` instead of yours")
+		flags.StringVar(&o.prove, "prove", "", "prove that an `event` is in the log: e7, q3, d12 or a position")
+		flags.StringVar(&o.from, "from", "", "prove that the log has only grown since the checkpoint in this `file`")
+		flags.StringVarP(&o.output, "output", "o", "", "the `file` to write, instead of standard output")
 		return func(c *call, args []string) error {
-			if key != "" {
-				if len(args) > 0 || prove != "" || from != "" {
-					return badInput("--new-key goes alone: the key is yours, not a store's")
-				}
-				return c.makeKey(key)
-			}
-			if prove != "" && from != "" {
-				return badInput("--prove and --from write different files: ask for one at a time")
-			}
-			t, err := c.optionalTarget(args)
-			if err != nil {
-				return err
-			}
-			var made *attest.Checkpoint
-			switch {
-			case t.remote && sign != "":
-				return badInput("--sign-with signs here, and a server signs with its own key")
-			case t.remote:
-				made, err = c.checkpointRemote(c.ctx, t, prove, from)
-			default:
-				made, err = c.checkpoint(c.ctx, t, sign, prove, from)
-			}
-			if err != nil {
-				return err
-			}
-			return c.writeCheckpoint(made, t, output)
+			o.call = c
+			return o.run(args)
 		}
 	},
 }
 
-// writeCheckpoint writes a checkpoint to a file, or to standard output.
-func (a *app) writeCheckpoint(made *attest.Checkpoint, t target, output string) error {
+// checkpointing is one call of `campaignd checkpoint`.
+type checkpointing struct {
+	*call
+	key, prove, from, output, sign string
+}
+
+func (a *checkpointing) run(args []string) error {
+	if a.key != "" {
+		if len(args) > 0 || a.prove != "" || a.from != "" {
+			return badInput("--new-key goes alone: the key is yours, not a store's")
+		}
+		return a.makeKey()
+	}
+	if a.prove != "" && a.from != "" {
+		return badInput("--prove and --from write different files: ask for one at a time")
+	}
+	t, err := a.optionalTarget(args)
+	if err != nil {
+		return err
+	}
+	var made *attest.Checkpoint
+	switch {
+	case t.remote && a.sign != "":
+		return badInput("--sign-with signs here, and a server signs with its own key")
+	case t.remote:
+		made, err = a.checkpointRemote(t)
+	default:
+		made, err = a.checkpoint(t)
+	}
+	if err != nil {
+		return err
+	}
+	return a.write(made, t)
+}
+
+// write writes a checkpoint to a file, or to standard output.
+func (a *checkpointing) write(made *attest.Checkpoint, t target) error {
 	switch {
 	case made.SignedBy != "":
 	case t.remote:
@@ -100,14 +111,14 @@ func (a *app) writeCheckpoint(made *attest.Checkpoint, t target, output string) 
 		a.remark("Not signed: there is no key. `campaignd checkpoint --new-key NAME` makes one; " +
 			"until then it is worth what the place is where you keep it.")
 	}
-	if output != "" {
-		if err := wholefile.Replace(output, []byte(made.Text), 0o644); err != nil {
+	if a.output != "" {
+		if err := wholefile.Replace(a.output, []byte(made.Text), 0o644); err != nil {
 			return err
 		}
 	}
 	return a.present(made, func() {
-		if output != "" {
-			a.printf("Wrote %s\n", output)
+		if a.output != "" {
+			a.printf("Wrote %s\n", a.output)
 		} else {
 			fmt.Fprint(a.stdout, made.Text)
 		}
@@ -123,19 +134,16 @@ type keyMade struct {
 
 // makeKey makes the user's key pair and prints the verifier key. The verifier
 // key alone goes to standard output: it is what is handed on.
-func (a *app) makeKey(name string) error {
-	path, public, err := newKey(name)
+func (a *checkpointing) makeKey() error {
+	path, public, err := newKey(a.key)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(keyMade{Verifier: public, Private: path})
-	}
-	a.printf("%s\n", public)
-	a.remark("This is the verifier key: give it to the people who check your checkpoints, and have "+
-		"them keep it.\nThe private key is in %s. Back it up; everyone who has it can sign in your name.",
-		path)
-	return nil
+	return a.present(keyMade{Verifier: public, Private: path}, func() {
+		a.printf("%s\n", public)
+		a.remark("This is the verifier key: give it to the people who check your checkpoints, and have "+
+			"them keep it.\nThe private key is in %s. Back it up; everyone who has it can sign in your name.", path)
+	})
 }
 
 // checkpoint makes a checkpoint of a store as it is on disk, or a proof with
@@ -143,10 +151,8 @@ func (a *app) makeKey(name string) error {
 //
 // The log is read as it is on the disk, so that a process that runs the campaign
 // has no part in what it says.
-func (a *app) checkpoint(
-	ctx context.Context, t target, sign, prove, from string,
-) (*attest.Checkpoint, error) {
-	key, err := signer(sign)
+func (a *checkpointing) checkpoint(t target) (*attest.Checkpoint, error) {
+	key, err := signer(a.sign)
 	if err != nil {
 		return nil, err
 	}
@@ -155,39 +161,37 @@ func (a *app) checkpoint(
 		return nil, err
 	}
 	defer log.Close()
-	c, err := attest.TakeCheckpoint(ctx, log, key)
+	c, err := attest.TakeCheckpoint(a.ctx, log, key)
 	switch {
 	case err != nil:
 		return nil, err
-	case prove != "":
-		return c, a.prove(ctx, t, log, c, prove)
-	case from != "":
-		return c, extend(ctx, log, c, from)
+	case a.prove != "":
+		return c, a.proof(t, log, c)
+	case a.from != "":
+		return c, extend(a.ctx, log, c, a.from)
 	}
 	return c, nil
 }
 
-// prove adds to a checkpoint the proof that the event a person names is in the
+// proof adds to a checkpoint the proof that the event a person names is in the
 // log.
 //
 // An experiment stands for the event with its result, a question for its answer,
 // a decision for its record; attest.Find knows which.
-func (a *app) prove(
-	ctx context.Context, t target, log events.Store, c *attest.Checkpoint, what string,
-) error {
+func (a *checkpointing) proof(t target, log events.Store, c *attest.Checkpoint) error {
 	name := t.campaign
 	// A position is one of the whole log, whichever streams it has.
-	if _, err := strconv.ParseUint(what, 10, 63); name == "" && err != nil {
-		if name, err = onlyOf(log.Campaigns(ctx)); err != nil {
+	if _, err := strconv.ParseUint(a.prove, 10, 63); name == "" && err != nil {
+		if name, err = onlyOf(log.Campaigns(a.ctx)); err != nil {
 			return err
 		}
 	}
-	e, err := attest.Find(ctx, log, name, what)
+	e, err := attest.Find(a.ctx, log, name, a.prove)
 	if err != nil {
-		return fmt.Errorf("--prove %s: %w", what, err)
+		return fmt.Errorf("--prove %s: %w", a.prove, err)
 	}
 	a.remark("Proved is %s, at position %d.", e.Kind, e.Position)
-	return c.Prove(ctx, log, e.Position)
+	return c.Prove(a.ctx, log, e.Position)
 }
 
 // extend adds to a checkpoint the proof that the log extends the checkpoint in

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,7 +77,7 @@ with --not-performed, which is also the one thing that is said of several at onc
 					return badInput("%s is a question: say what its answer is now; --%s is about an experiment",
 						args[n], other)
 				}
-				return c.answer(c.ctx, args, n, f.reason)
+				return c.answer(args, n, f.reason)
 			}
 			if len(args) > 2 {
 				return badInput("correct takes an experiment, or a question and its answer; usage: %s", c.cmd.UseLine())
@@ -87,7 +86,15 @@ with --not-performed, which is also the one thing that is said of several at onc
 			if err != nil {
 				return err
 			}
-			return c.correct(c.ctx, t, args[0], f)
+			r, err := f.read(args[0])
+			if err != nil {
+				return err
+			}
+			// What depends on the campaign is worked out from how it stands when the
+			// request is made.
+			return c.requestWith(c.ctx, t, func(s *campaign.State) (engine.Request, error) {
+				return engine.Request{Correct: r}, f.place(s, r)
+			})
 		}
 	},
 }
@@ -104,19 +111,6 @@ func otherFlag(cmd *cobra.Command, may string) string {
 		}
 	})
 	return other
-}
-
-// correct corrects the outcome of an experiment, or of several. What depends on
-// the campaign is worked out from how it stands when the request is made.
-func (a *app) correct(ctx context.Context, t target, id string, f correction) error {
-	c, err := f.read(id)
-	if err != nil {
-		return err
-	}
-	return a.requestWith(ctx, t, func(state *campaign.State) (engine.Request, error) {
-		err := f.place(state, c)
-		return engine.Request{Correct: c}, err
-	})
 }
 
 // read reads the part of the request that does not depend on the campaign, so

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -26,32 +27,25 @@ to judge by. Nothing is changed; the exit code is 0 whatever the verdict.`,
   campaignd diagnose electrolyte.campaign --json | jq .verdict`,
 	args: cobra.MaximumNArgs(1),
 	run: func(c *call, args []string) error {
-		_, s, err := c.openToRead(c.ctx, args)
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		core, err := s.core(c.ctx)
-		if err != nil {
-			return err
-		}
-		read, err := core.Read(c.ctx)
-		if err != nil {
-			return err
-		}
-		v, err := read.View(c.ctx)
-		if err != nil {
-			return err
-		}
-		d, err := diagnose.Run(c.ctx, v)
-		if err != nil {
-			return err
-		}
-		if c.json {
-			return c.printJSON(d)
-		}
-		return view.WriteDiagnosis(c.stdout, d, func(f diagnose.Finding) string {
-			return c.about.advice(f.Next, f.Remedies)
+		return c.reading(args, func(_ target, _ *session, core *engine.Core) error {
+			read, err := core.Read(c.ctx)
+			if err != nil {
+				return err
+			}
+			v, err := read.View(c.ctx)
+			if err != nil {
+				return err
+			}
+			d, err := diagnose.Run(c.ctx, v)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.printJSON(d)
+			}
+			return view.WriteDiagnosis(c.stdout, d, func(f diagnose.Finding) string {
+				return c.about.advice(f.Next, f.Remedies)
+			})
 		})
 	},
 }

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,20 +38,19 @@ for you to find out.`,
 			if err := drives.place(c.app, args, &folder); err != nil {
 				return err
 			}
-			return c.doctor(c.ctx, folder, drives.database)
+			return look(c, folder, drives.database)
 		}
 	},
 }
 
-func (a *app) doctor(ctx context.Context, folder, database string) error {
-	found, err := a.look(ctx, folder, database)
+// look prints what a look at a deployment finds.
+func look(a *call, folder, database string) error {
+	found, err := findings(a, folder, database)
 	if err != nil {
 		return err
 	}
 	unsafe, unknown := doctor.Count(found, doctor.Unsafe), doctor.Count(found, doctor.Unknown)
-	if a.json {
-		err = a.printJSON(map[string]any{"findings": found, "unsafe": unsafe, "unknown": unknown})
-	} else {
+	err = a.present(map[string]any{"findings": found, "unsafe": unsafe, "unknown": unknown}, func() {
 		for _, f := range found {
 			a.printf("%-8s %s: %s\n", f.Verdict, f.Subject, f.Says)
 			if f.Remedy != "" {
@@ -60,14 +58,14 @@ func (a *app) doctor(ctx context.Context, folder, database string) error {
 			}
 		}
 		a.printf("%d unsafe, %d not known, %d safe.\n", unsafe, unknown, doctor.Count(found, doctor.Safe))
-	}
+	})
 	if err != nil || unsafe == 0 {
 		return err
 	}
 	return fmt.Errorf("%s of what was looked at", format.Count(unsafe, "unsafe finding"))
 }
 
-func (a *app) look(ctx context.Context, folder, database string) ([]doctor.Finding, error) {
+func findings(a *call, folder, database string) ([]doctor.Finding, error) {
 	named, fault := labfile.ReadFolder(a.registry, folder)
 	services := doctor.Services{LabFile: fault}
 	var instruments []string
@@ -86,7 +84,7 @@ func (a *app) look(ctx context.Context, folder, database string) ([]doctor.Findi
 		}
 		return f.Findings(), nil
 	}
-	d, err := doctor.LookAtDatabase(ctx, database, instruments, services)
+	d, err := doctor.LookAtDatabase(a.ctx, database, instruments, services)
 	if err != nil {
 		return nil, storeError{err}
 	}

@@ -78,7 +78,7 @@ ended; the campaign need not be running yet.`,
 				return err
 			}
 			if follow {
-				return c.follow(c.ctx, t, events.Position(after), print)
+				return followLog(c, t, events.Position(after), print)
 			}
 			s, err := c.openStore(c.ctx, t, reading)
 			if err != nil {
@@ -133,7 +133,7 @@ func kindFilter(wanted []string) (keep func(events.Kind) bool, err error) {
 	return func(k events.Kind) bool { return kinds[k] }, nil
 }
 
-// follow prints events until the campaigns of the store have ended, or ctx is
+// followLog prints events until the campaigns of the store have ended, or ctx is
 // done, which is no error. A store that no process holds is opened only for a
 // moment at a time, so that a run can begin meanwhile; one that is held is
 // followed through its process.
@@ -141,9 +141,8 @@ func kindFilter(wanted []string) (keep func(events.Kind) bool, err error) {
 // The store changes hands while it is followed: a run begins, ends, is taken
 // over by a server. Each round of the loop opens it as it is then, and goes on
 // behind the last event that was read.
-func (a *app) follow(
-	ctx context.Context, t target, after events.Position, print func(events.Event) error,
-) error {
+func followLog(a *call, t target, after events.Position, print func(events.Event) error) error {
+	ctx := a.ctx
 	ended := make(map[string]bool) // the campaigns seen, and whether they have ended
 	over := func() bool {
 		for name, e := range ended {
@@ -183,7 +182,7 @@ func (a *app) follow(
 		}
 		if t.remote {
 			t.store, t.campaign = s.folder, s.name
-			err := errors.Join(a.followRemote(ctx, s, &last, over, take), s.Close())
+			err := errors.Join(followRemote(ctx, s, &last, over, take), s.Close())
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -220,7 +219,7 @@ func (a *app) follow(
 //
 // s stays open all the while. Following is begun again where it ends without an
 // error before the campaign does.
-func (a *app) followRemote(
+func followRemote(
 	ctx context.Context, s *session, last *events.Position, over func() bool,
 	take func(iter.Seq2[events.Event, error]) error,
 ) error {

@@ -33,7 +33,7 @@ off first all that happened to it.`,
 	args: cobra.RangeArgs(1, 2),
 	run: func(c *call, args []string) error {
 		if len(args) == 1 && isTarget(args[0]) {
-			return c.forgotDecision(c.ctx, args[0])
+			return forgotDecision(c, args[0])
 		}
 		t, args, err := c.targetAndArgs(args, 1)
 		if err != nil {
@@ -44,7 +44,7 @@ off first all that happened to it.`,
 			return err
 		}
 		defer s.Close()
-		return c.explain(c.ctx, s, args[0])
+		return explain(c, s, args[0])
 	},
 }
 
@@ -58,17 +58,17 @@ func isTarget(arg string) bool {
 
 // forgotDecision answers a command that was given a target and no decision: it
 // says which decisions there are.
-func (a *app) forgotDecision(ctx context.Context, arg string) error {
-	t, err := a.target(arg)
+func forgotDecision(c *call, arg string) error {
+	t, err := c.target(arg)
 	if err != nil {
 		return err
 	}
-	s, err := a.open(ctx, t, reading)
+	s, err := c.open(c.ctx, t, reading)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	core, err := s.core(ctx)
+	core, err := s.core(c.ctx)
 	if err != nil {
 		return err
 	}
@@ -88,31 +88,31 @@ func (a *app) forgotDecision(ctx context.Context, arg string) error {
 //
 // The record folds the log once, and from it comes the state at the decision as
 // well as the one now.
-func (a *app) explain(ctx context.Context, s *session, id string) error {
-	record, decision, why, err := behind(ctx, s, id)
+func explain(c *call, s *session, id string) error {
+	record, decision, why, err := behind(c.ctx, s, id)
 	if err != nil {
 		return err
 	}
-	if x := experimentIn(record, id); x != nil && !a.json && (decision == "" || x.calledOff) {
+	if x := experimentIn(record, id); x != nil && !c.json && (decision == "" || x.calledOff) {
 		if decision == "" {
-			a.printf("%s: %s\nNo decision is behind it: %s.\n", id, x.line, why)
+			c.printf("%s: %s\nNo decision is behind it: %s.\n", id, x.line, why)
 		}
-		if err := a.printStory(ctx, s, record, id); err != nil || decision == "" {
+		if err := printStory(c, s, record, id); err != nil || decision == "" {
 			return err
 		}
-		a.printf("\n")
+		c.printf("\n")
 	}
 	if decision == "" {
 		return noDecision(id, why)
 	}
-	d, err := record.Decision(ctx, s.Log(), decision)
+	d, err := record.Decision(c.ctx, s.Log(), decision)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(d)
+	if c.json {
+		return c.printJSON(d)
 	}
-	return d.Write(a.stdout, commandFor)
+	return d.Write(c.stdout, commandFor)
 }
 
 // behind returns the record of a session's campaign, and the decision behind an
@@ -159,15 +159,15 @@ func experimentIn(record *view.Record, id string) (e *explained) {
 }
 
 // printStory prints all that is recorded about an experiment, in order.
-func (a *app) printStory(ctx context.Context, s *session, record *view.Record, id string) error {
-	timeline, err := record.Timeline(ctx, s.Log())
+func printStory(c *call, s *session, record *view.Record, id string) error {
+	timeline, err := record.Timeline(c.ctx, s.Log())
 	if err != nil {
 		return err
 	}
-	a.printf("What happened to %s\n", id)
+	c.printf("What happened to %s\n", id)
 	for _, line := range timeline.Lines {
 		if line.Subject == id {
-			a.printf("  %s  %s\n", line.Time.Local().Format(time.DateTime), line.Line(commandFor))
+			c.printf("  %s  %s\n", line.Time.Local().Format(time.DateTime), line.Line(commandFor))
 		}
 	}
 	return nil

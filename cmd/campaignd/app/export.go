@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"io"
 	"iter"
 	"path/filepath"
@@ -62,79 +61,81 @@ It is refused where the store does not extend what the backup holds.`,
   campaignd export electrolyte.campaign --to /backup/electrolyte.campaign --copy`,
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
-		var as, whole, crate, license, to string
-		var backup bool
-		flags.StringVar(&as, "format", "csv", "csv or jsonl")
-		flags.StringVar(&whole, "bundle", "", "write everything, attached files included, into this `folder` or file.zip")
-		flags.StringVar(&crate, "crate", "", "write everything as an RO-Crate into this `folder`, file.zip or file.eln")
-		flags.StringVar(&to, "to", "", "move the store to this `address`: a folder, or postgres://USER@HOST/DATABASE/STORE")
-		flags.BoolVar(&backup, "copy", false, "with --to: copy the store as it is now, and leave it")
-		flags.StringVar(&license, "license", "", "with --crate: the `URI` of the license under which it is given away")
+		var o exporting
+		flags.StringVar(&o.format, "format", "csv", "csv or jsonl")
+		flags.StringVar(&o.whole, "bundle", "", "write everything, attached files included, into this `folder` or file.zip")
+		flags.StringVar(&o.crate, "crate", "", "write everything as an RO-Crate into this `folder`, file.zip or file.eln")
+		flags.StringVar(&o.to, "to", "", "move the store to this `address`: a folder, or postgres://USER@HOST/DATABASE/STORE")
+		flags.BoolVar(&o.backup, "copy", false, "with --to: copy the store as it is now, and leave it")
+		flags.StringVar(&o.license, "license", "", "with --crate: the `URI` of the license under which it is given away")
 		return func(c *call, args []string) error {
-			switch {
-			case license != "" && crate == "":
-				return badInput("--license goes with --crate, which says it")
-			case whole != "" && crate != "", whole+crate != "" && c.cmd.Flags().Changed("format"):
-				return badInput("give one of --format, --bundle and --crate")
-			}
-			if backup && to == "" {
-				return badInput("--copy goes with --to, which says where")
-			}
-			if to != "" {
-				if whole+crate != "" || c.cmd.Flags().Changed("format") {
-					return badInput("--to takes everything as it is: give it without --format, --bundle and --crate")
-				}
-				t, err := c.optionalTarget(args)
-				if err != nil {
-					return err
-				}
-				return c.exportStore(c.ctx, t, to, backup)
-			}
-			if as != "csv" && as != "jsonl" {
-				return badInput("--format is csv or jsonl, not %q", as)
-			}
-			_, s, err := c.openToRead(c.ctx, args)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			if whole+crate != "" {
-				return c.exportBundle(c.ctx, s, whole, crate, license)
-			}
-			if as == "jsonl" {
-				return events.WriteCloudEvents(
-					c.stdout, events.ReadCampaign(c.ctx, s.Log(), s.name, 0),
-				)
-			}
-			core, err := s.core(c.ctx)
-			if err != nil {
-				return err
-			}
-			return exchange.TableOf(core.State()).WriteCSV(c.stdout)
+			o.call = c
+			return o.run(args)
 		}
 	},
 }
 
-// exportBundle writes everything that there is of a campaign, as a bundle or as
-// an RO-Crate, into a folder or, by its ending, a zip archive.
-func (a *app) exportBundle(ctx context.Context, s *session, whole, crate, license string) error {
-	core, err := s.core(ctx)
+// exporting is one call of `campaignd export`.
+type exporting struct {
+	*call
+	format, whole, crate, license, to string
+	backup                            bool
+}
+
+func (a *exporting) run(args []string) error {
+	whole, formatted := a.whole+a.crate != "", a.cmd.Flags().Changed("format")
+	switch {
+	case a.license != "" && a.crate == "":
+		return badInput("--license goes with --crate, which says it")
+	case a.whole != "" && a.crate != "", whole && formatted:
+		return badInput("give one of --format, --bundle and --crate")
+	case a.backup && a.to == "":
+		return badInput("--copy goes with --to, which says where")
+	case a.to != "" && (whole || formatted):
+		return badInput("--to takes everything as it is: give it without --format, --bundle and --crate")
+	case a.to != "":
+		t, err := a.optionalTarget(args)
+		if err != nil {
+			return err
+		}
+		return a.exportStore(t)
+	case a.format != "csv" && a.format != "jsonl":
+		return badInput("--format is csv or jsonl, not %q", a.format)
+	}
+	_, s, err := a.openToRead(a.ctx, args)
 	if err != nil {
 		return err
 	}
-	all := func() iter.Seq2[events.Event, error] { return events.ReadCampaign(ctx, s.Log(), s.name, 0) }
-	source := bundle.Source{
-		State: core.State(),
-		Log:   func(w io.Writer) error { return events.WriteCloudEvents(w, all()) },
-		Open:  func(f *campaign.File) (io.ReadCloser, error) { return s.OpenFile(ctx, s.name, f) },
+	defer s.Close()
+	if a.format == "jsonl" {
+		return events.WriteCloudEvents(a.stdout, events.ReadCampaign(a.ctx, s.Log(), s.name, 0))
 	}
-	to, entries := whole, bundle.Entries(source)
-	if crate != "" {
-		said := bundle.Provenance{License: license, Version: thisBuild().Version}
+	core, err := s.core(a.ctx)
+	if err != nil {
+		return err
+	}
+	if whole {
+		return a.exportBundle(s, core.State())
+	}
+	return exchange.TableOf(core.State()).WriteCSV(a.stdout)
+}
+
+// exportBundle writes everything that there is of a campaign, as a bundle or as
+// an RO-Crate, into a folder or, by its ending, a zip archive.
+func (a *exporting) exportBundle(s *session, state *campaign.State) (err error) {
+	all := func() iter.Seq2[events.Event, error] { return events.ReadCampaign(a.ctx, s.Log(), s.name, 0) }
+	source := bundle.Source{
+		State: state,
+		Log:   func(w io.Writer) error { return events.WriteCloudEvents(w, all()) },
+		Open:  func(f *campaign.File) (io.ReadCloser, error) { return s.OpenFile(a.ctx, s.name, f) },
+	}
+	to, entries := a.whole, bundle.Entries(source)
+	if a.crate != "" {
+		said := bundle.Provenance{License: a.license, Version: thisBuild().Version}
 		if err := said.Read(all()); err != nil {
 			return err
 		}
-		to, entries = crate, bundle.Crate(source, said)
+		to, entries = a.crate, bundle.Crate(source, said)
 	}
 	root := s.name
 	if ending := filepath.Ext(to); ending == ".eln" {

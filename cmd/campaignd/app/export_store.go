@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"errors"
 
 	"github.com/campaignd/campaignd/events"
@@ -39,7 +38,8 @@ type exportedFile struct {
 }
 
 // exportStore moves a store to another address, or copies it.
-func (a *app) exportStore(ctx context.Context, t target, to string, backup bool) error {
+func (a *exporting) exportStore(t target) error {
+	to := a.to
 	if t.remote {
 		return badInput("--to takes a store that this machine reaches, and --server names the server %s", a.server)
 	}
@@ -53,12 +53,12 @@ func (a *app) exportStore(ctx context.Context, t target, to string, backup bool)
 		}
 	}
 	do := transfer.Move
-	if backup {
+	if a.backup {
 		do = transfer.Backup
 	}
-	m, err := do(ctx, t.store, to)
+	m, err := do(a.ctx, t.store, to)
 	switch {
-	case errors.Is(err, transfer.ErrDiffers) && backup:
+	case errors.Is(err, transfer.ErrDiffers) && a.backup:
 		return badStore("%w; the store or the backup is not what it was: `campaignd audit` looks at each, and a backup "+
 			"into an empty place keeps both", err)
 	case err != nil && (errors.Is(err, events.ErrMoved) || errors.Is(err, transfer.ErrDiffers)):
@@ -67,27 +67,23 @@ func (a *app) exportStore(ctx context.Context, t target, to string, backup bool)
 		return openingFailed(t, err)
 	}
 	done := storeExported{
-		From: t.store, To: to, Moved: !backup, Events: m.Head.N, Copied: m.Copied, Root: m.Head.Hash.String(),
+		From: t.store, To: to, Moved: !a.backup, Events: m.Head.N, Copied: m.Copied, Root: m.Head.Hash.String(),
 		Files: m.Files.Copied + m.Files.Already, FilesCopied: m.Files.Copied, FilesSize: m.Files.Bytes,
 	}
 	for _, f := range m.Files.Faulty {
 		done.FilesFaulty = append(done.FilesFaulty, exportedFile{f.Campaign, f.File, f.Name, string(f.State)})
 	}
-	if a.json {
-		return a.printJSON(done)
-	}
-	a.printStoreExported(done, m.Again, backup)
-	return nil
+	return a.present(done, func() { a.printExported(done, m.Again) })
 }
 
-// printStoreExported says what is where now, and what to do next.
-func (a *app) printStoreExported(done storeExported, again, backup bool) {
+// printExported says what is where now, and what to do next.
+func (a *exporting) printExported(done storeExported, again bool) {
 	was, where := shellArg(done.From), shellArg(done.To)
 	switch {
 	case again:
 		a.printf("%s had been moved to %s before: its %s are there.\n", done.From, done.To,
 			format.Count(int(done.Events), "event"))
-	case backup:
+	case a.backup:
 		a.printf("Copied %s to %s: %s; new: %d.\n", done.From, done.To, format.Count(int(done.Events), "event"), done.Copied)
 	default:
 		a.printf("Moved %s to %s: %s.\n", done.From, done.To, format.Count(int(done.Events), "event"))
@@ -99,7 +95,7 @@ func (a *app) printStoreExported(done storeExported, again, backup bool) {
 		a.printf("NOT COPIED: %s of %s (%s) is %s in %s, too.\n", f.File, f.Campaign, f.Name, f.State, done.From)
 	}
 	a.printf("Both have the root hash %s; the copy was read and verified.\n", done.Root)
-	if backup {
+	if a.backup {
 		a.printf("Next: `campaignd audit %s --files` makes every decision again; the same command tomorrow adds what is new.\n",
 			where)
 		return

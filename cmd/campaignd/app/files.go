@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -10,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/attest"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/view"
@@ -39,54 +39,50 @@ never removed.`,
   campaignd files electrolyte.campaign --clean`,
 	args: cobra.MaximumNArgs(2),
 	new: func(flags *pflag.FlagSet) runner {
-		var get, output string
-		var all, clean bool
-		flags.StringVar(&get, "get", "", "write the bytes of this `file`, as in f3")
-		flags.StringVarP(&output, "output", "o", "", "with --get: the `path` to write to (default: standard output)")
-		flags.BoolVar(&all, "all", false, "list those that were withdrawn, too")
-		flags.BoolVar(&clean, "clean", false, "remove what no event names")
-		return func(c *call, args []string) error {
-			experiment := ""
-			if n := len(args); n > 0 && events.ExperimentNumber(args[n-1]) > 0 {
-				experiment, args = args[n-1], args[:n-1]
+		var o filesAsked
+		flags.StringVar(&o.get, "get", "", "write the bytes of this `file`, as in f3")
+		flags.StringVarP(&o.output, "output", "o", "", "with --get: the `path` to write to (default: standard output)")
+		flags.BoolVar(&o.all, "all", false, "list those that were withdrawn, too")
+		flags.BoolVar(&o.clean, "clean", false, "remove what no event names")
+		return func(c *call, args []string) (err error) {
+			o.call = c
+			if args, o.experiment, err = lastExperiment(c, args); err != nil {
+				return err
 			}
-			if len(args) > 1 {
-				return badInput("%q is not an experiment (e7); usage: %s", args[1], c.cmd.UseLine())
-			}
-			if clean {
+			if o.clean {
 				t, err := c.optionalTarget(args)
 				if err != nil {
 					return err
 				}
-				return c.cleanFiles(c.ctx, t)
+				return o.cleanFiles(t)
 			}
-			_, s, err := c.openToRead(c.ctx, args)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			core, err := s.core(c.ctx)
-			if err != nil {
-				return err
-			}
-			if get != "" {
-				return c.getFile(c.ctx, s, core.State(), get, output)
-			}
-			if experiment != "" {
-				if err := known(core.State(), experiment); err != nil {
-					return err
+			return c.reading(args, func(_ target, s *session, core *engine.Core) error {
+				if o.get != "" {
+					return o.getFile(s, core.State())
 				}
-			}
-			return c.listFiles(core.State(), experiment, all)
+				if o.experiment != "" {
+					if err := known(core.State(), o.experiment); err != nil {
+						return err
+					}
+				}
+				return o.list(core.State())
+			})
 		}
 	},
 }
 
-// listFiles prints the files of an experiment, or of all.
-func (a *app) listFiles(s *campaign.State, experiment string, all bool) error {
+// filesAsked is one call of `campaignd files`.
+type filesAsked struct {
+	*call
+	experiment, get, output string
+	all, clean              bool
+}
+
+// list prints the files of an experiment, or of all.
+func (a *filesAsked) list(s *campaign.State) error {
 	listed := filesListed{Files: []campaign.File{}}
 	for _, f := range s.Files {
-		if (all || !f.Withdrawn) && (experiment == "" || f.Experiment == experiment) {
+		if (a.all || !f.Withdrawn) && (a.experiment == "" || f.Experiment == a.experiment) {
 			listed.Files = append(listed.Files, f)
 		}
 	}
@@ -115,15 +111,15 @@ func (a *app) listFiles(s *campaign.State, experiment string, all bool) error {
 
 // getFile writes the bytes of a file to a path, whole or not at all, or to
 // standard output.
-func (a *app) getFile(ctx context.Context, s *session, state *campaign.State, id, path string) error {
-	if err := knownFile(state, id); err != nil {
+func (a *filesAsked) getFile(s *session, state *campaign.State) error {
+	if err := knownFile(state, a.get); err != nil {
 		return err
 	}
-	f := state.File(id)
+	f := state.File(a.get)
 	if !f.Kept() {
-		return badInput("%s is not kept here: it stays at %s", id, f.URI)
+		return badInput("%s is not kept here: it stays at %s", a.get, f.URI)
 	}
-	content, err := s.OpenFile(ctx, s.name, f)
+	content, err := s.OpenFile(a.ctx, s.name, f)
 	if err != nil {
 		return err
 	}
@@ -132,22 +128,22 @@ func (a *app) getFile(ctx context.Context, s *session, state *campaign.State, id
 		_, err := io.Copy(w, content)
 		return err
 	}
-	if path == "" {
+	if a.output == "" {
 		return write(a.stdout)
 	}
-	return wholefile.Write(path, 0o644, write)
+	return wholefile.Write(a.output, 0o644, write)
 }
 
 // cleanFiles removes what no event of a store names. It holds the store, so that
 // nothing is named meanwhile.
-func (a *app) cleanFiles(ctx context.Context, t target) error {
+func (a *filesAsked) cleanFiles(t target) error {
 	if t.remote {
 		return badInput("--clean works on a store of this machine, and --server names the server %s", a.server)
 	}
 	if err := holdsCampaigns(t); err != nil {
 		return err
 	}
-	local, err := a.openLocal(ctx, t.store, lab.LocalOptions{MustExist: true})
+	local, err := a.openLocal(a.ctx, t.store, lab.LocalOptions{MustExist: true})
 	if err != nil {
 		return err
 	}
@@ -157,11 +153,11 @@ func (a *app) cleanFiles(ctx context.Context, t target) error {
 		return storeError{err}
 	}
 	defer files.Close()
-	unnamed, err := attest.UnnamedFiles(ctx, local.Log(), files)
+	unnamed, err := attest.UnnamedFiles(a.ctx, local.Log(), files)
 	if err != nil {
 		return err
 	}
-	if err := files.Remove(ctx, unnamed); err != nil {
+	if err := files.Remove(a.ctx, unnamed); err != nil {
 		return storeError{err}
 	}
 	var size int64

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -13,9 +12,6 @@ import (
 	"github.com/campaignd/campaignd/internal/input"
 )
 
-// importCommand is `campaignd import`. The words of exchange's messages are set
-// to this command's flags. What is wrong with a row is then said with the flag
-// that would take it.
 var importCommand = command{
 	use:   "import [TARGET] FILE.csv",
 	short: "Take over measurements that someone already has: warm start",
@@ -53,68 +49,71 @@ campaign file that has no store yet, the store is made.`,
   campaignd export old.campaign | campaignd import new.yaml -`,
 	args: cobra.RangeArgs(1, 2),
 	new: func(flags *pflag.FlagSet) runner {
-		im := exchange.Import{Words: exchange.Words{
+		// What is wrong with a row is said with the flag that would take it.
+		o := tableImport{Import: exchange.Import{Words: exchange.Words{
 			Again: "import it --again", Anyway: "take it --anyway", Note: "with --note NAME",
 			Ignore: "with --ignore NAME",
 			Column: `with --column "THAT NAME=NAME"`,
-		}}
-		var columns []string
-		flags.BoolVar(&im.Again, "again", false, "take rows over though the campaign has the same")
-		flags.BoolVar(&im.Once, "once", false,
+		}}}
+		flags.BoolVar(&o.Again, "again", false, "take rows over though the campaign has the same")
+		flags.BoolVar(&o.Once, "once", false,
 			"leave out rows that the campaign has already, instead of refusing the file")
-		flags.BoolVar(&im.Anyway, "anyway", false,
+		flags.BoolVar(&o.Anyway, "anyway", false,
 			"take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated")
-		flags.StringSliceVar(&im.Notes, "note", nil, "`columns` whose cells are kept as notes: sample,comment")
-		flags.StringSliceVar(&im.Ignore, "ignore", nil, "`columns` that are left out: plate,operator; * for all others")
-		flags.StringArrayVar(&columns, "column", nil,
+		flags.StringSliceVar(&o.Notes, "note", nil, "`columns` whose cells are kept as notes: sample,comment")
+		flags.StringSliceVar(&o.Ignore, "ignore", nil, "`columns` that are left out: plate,operator; * for all others")
+		columns := flags.StringArray("column", nil,
 			"a column that the file has under another name: `\"salt (mol/kg)=salt\"`; may be given several times")
 		return func(c *call, args []string) error {
 			t, args, err := c.targetAndArgs(args, 1)
 			if err != nil {
 				return err
 			}
-			im.Registry, im.Words.Clause = c.registry, c.clause
-			im.Columns = make(map[string]string)
-			for _, text := range columns {
+			o.call, o.Registry, o.Words.Clause = c, c.registry, c.clause
+			o.Columns = make(map[string]string)
+			for _, text := range *columns {
 				column, name, err := exchange.ParseColumn(text)
 				if err != nil {
 					return badInput("--column: %w", err)
 				}
-				im.Columns[column] = name
+				o.Columns[column] = name
 			}
-			return c.importRows(c.ctx, t, args[0], &im)
+			return o.rows(t, args[0])
 		}
 	},
 }
 
-// importRows reads a table and sends its rows as one request: all are recorded
-// or none.
+// tableImport is one call of `campaignd import`.
+type tableImport struct {
+	*call
+	exchange.Import
+}
+
+// rows reads a table and sends its rows as one request: all are recorded or none.
 //
 // The table can be read once only, because it may be standard input. For a new
 // store it is read before the store is made, so that a bad table leaves none
 // behind; otherwise within the request, against the campaign as it is.
 //
-// im is filled by read, and used for the printed counts afterwards. A request
-// that is sent again is the same one: the rows are read once.
-func (a *app) importRows(ctx context.Context, t target, path string, im *exchange.Import) error {
-	actor, err := a.actor()
-	if err != nil {
+// The import is filled by read, and used for the printed counts afterwards. A
+// request that is sent again is the same one: the rows are read once.
+func (a *tableImport) rows(t target, path string) (err error) {
+	if a.Actor, err = a.actor(); err != nil {
 		return err
 	}
-	im.Actor = actor
 	read := func(core *engine.Core) error {
-		im.Core = core
+		a.Core = core
 		name, in, err := a.openTable(path)
 		if err != nil {
 			return err
 		}
 		defer in.Close()
-		return im.Read(name, in)
+		return a.Read(name, in)
 	}
-	if exists, err := a.hasCampaign(ctx, t); err != nil {
+	if exists, err := a.hasCampaign(a.ctx, t); err != nil {
 		return err
 	} else if !exists {
-		s, err := a.openOrDefine(ctx, t, read)
+		s, err := a.openOrDefine(a.ctx, t, read)
 		if err != nil {
 			return err
 		}
@@ -122,11 +121,11 @@ func (a *app) importRows(ctx context.Context, t target, path string, im *exchang
 			return err
 		}
 	}
-	s, stored, err := a.submit(ctx, t, func(s *session) (engine.Request, error) {
-		if im.Rows == nil { // not read for a new store
-			core, err := s.core(ctx)
+	s, stored, err := a.submit(a.ctx, t, func(s *session) (engine.Request, error) {
+		if a.Rows == nil { // not read for a new store
+			core, err := s.core(a.ctx)
 			if err == nil && t.file != nil {
-				err = a.compare(ctx, t, core.State())
+				err = a.compare(a.ctx, t, core.State())
 			}
 			if err == nil {
 				err = read(core)
@@ -135,23 +134,23 @@ func (a *app) importRows(ctx context.Context, t target, path string, im *exchang
 				return engine.Request{}, err
 			}
 		}
-		return engine.Request{Import: im.Rows, ImportOnce: im.Once && !im.Again}, nil
+		return engine.Request{Import: a.Rows, ImportOnce: a.Once && !a.Again}, nil
 	}, submitted)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	if a.json {
-		return a.printRecorded(ctx, s, stored)
+		return a.printRecorded(a.ctx, s, stored)
 	}
-	a.printf("Imported %s from %s.\n", format.Count(len(im.Rows), "measurement"), tableName(path))
-	for _, remark := range im.Remarks {
+	a.printf("Imported %s from %s.\n", format.Count(len(a.Rows), "measurement"), tableName(path))
+	for _, remark := range a.Remarks {
 		a.printf("%s\n", remark)
 	}
-	if len(im.Skipped) > 0 {
-		a.printf("Left out: %s.\n", im.Left())
+	if len(a.Skipped) > 0 {
+		a.printf("Left out: %s.\n", a.Left())
 	}
-	core, err := s.core(ctx)
+	core, err := s.core(a.ctx)
 	if err != nil {
 		return err
 	}

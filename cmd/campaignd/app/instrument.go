@@ -32,10 +32,11 @@ var instrumentCommand = command{
 	},
 }
 
-// checkFlags are the flags of `campaignd instrument check`. at holds
+// checking is one call of `campaignd instrument check`. at holds
 // compositions as typed; acts is a path. Each allow flag takes away a protection
 // of something real.
-type checkFlags struct {
+type checking struct {
+	*call
 	at               []string
 	acts             string
 	allowReal        bool
@@ -90,7 +91,7 @@ device that cannot stop what has begun says so when it is cancelled, and passes.
   campaignd instrument check robot.yaml --allow-real --acts /mnt/robot/acts.txt --patience 2h`,
 	args: cobra.ExactArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
-		var o checkFlags
+		var o checking
 		flags.BoolVar(&o.allowReal, "allow-real", false,
 			"run experiments on an instrument that is not simulated, and kill its program in the middle of some")
 		flags.BoolVar(&o.noKill, "no-kill", false, "do not kill the program of such an instrument")
@@ -109,19 +110,20 @@ device that cannot stop what has begun says so when it is cancelled, and passes.
 		flags.DurationVar(&o.patience, "patience", time.Minute,
 			"the longest a measurement may take, and how long an instrument may defer")
 		return func(c *call, args []string) error {
-			return c.checkInstrument(c.ctx, args[0], o)
+			o.call = c
+			return o.run(args[0])
 		}
 	},
 }
 
-// checkInstrument runs the suite and prints its report. The answer is no (exit
+// run runs the suite and prints its report. The answer is no (exit
 // code 1) where a check failed or, without --allow-unjudged, could not be
 // judged. What passed uncounted has an exit code of its own: a script reads that
 // and not the report.
 //
 // The lock comes before the first experiment and after everything that can be
 // refused; a description alone needs none.
-func (a *app) checkInstrument(ctx context.Context, file string, flags checkFlags) error {
+func (a *checking) run(file string) error {
 	t, err := a.target(file)
 	if err != nil {
 		return err
@@ -129,22 +131,22 @@ func (a *app) checkInstrument(ctx context.Context, file string, flags checkFlags
 	if t.file == nil {
 		return badInput("%s is a store; the check takes a campaign file", file)
 	}
-	if flags.readings < instrumenttest.LeastReadings {
-		return badInput("--readings %d: it takes at least %d measurements", flags.readings, instrumenttest.LeastReadings)
+	if a.readings < instrumenttest.LeastReadings {
+		return badInput("--readings %d: it takes at least %d measurements", a.readings, instrumenttest.LeastReadings)
 	}
-	env, err := a.checkEnv(ctx, t, flags)
+	env, err := a.checkEnv(t)
 	if err != nil {
 		return err
 	}
-	if flags.allowReal {
-		release, err := a.lockForCheck(ctx, t, env)
+	if a.allowReal {
+		release, err := a.lockForCheck(t, env)
 		if err != nil {
 			return err
 		}
 		defer release()
 		a.remark("up to %d experiments on a device that is sound, more where some fail", instrumenttest.Experiments(env))
 	}
-	report, err := instrumenttest.Examine(ctx, env)
+	report, err := instrumenttest.Examine(a.ctx, env)
 	if err != nil {
 		return err
 	}
@@ -157,16 +159,16 @@ func (a *app) checkInstrument(ctx context.Context, file string, flags checkFlags
 	switch {
 	case err != nil:
 		return err
-	case len(unjudged) > 0 && !report.Instrument.Simulated && !flags.allowReal:
+	case len(unjudged) > 0 && !report.Instrument.Simulated && !a.allowReal:
 		a.remark("nothing but its description was checked: --allow-real consents to experiments on it")
-	case len(unjudged) > 0 && !flags.allowUnjudged:
+	case len(unjudged) > 0 && !a.allowUnjudged:
 		a.remark("what could not be judged is not passed: --at says where it can be measured, " +
 			"--allow-unjudged lets it pass")
 	}
-	if len(report.Failed()) > 0 || len(unjudged) > 0 && !flags.allowUnjudged {
+	if len(report.Failed()) > 0 || len(unjudged) > 0 && !a.allowUnjudged {
 		return errReported
 	}
-	if report.Uncounted() > 0 && !flags.uncounted {
+	if report.Uncounted() > 0 && !a.uncounted {
 		a.remark("everything passed but what was not counted: " +
 			"--acts FILE counts what the device did, --uncounted lets it pass")
 		return errUncounted
@@ -187,14 +189,14 @@ const checkPoints = 8
 // measures at the same compositions.
 //
 // Nothing is opened here: Open is called by the suite, for every restart.
-func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrumenttest.Env, error) {
+func (a *checking) checkEnv(t target) (instrumenttest.Env, error) {
 	if !t.file.Definition.Measures() {
 		return instrumenttest.Env{}, badInput(
 			"%s has no instrument to check: its experts compare compositions, and nothing is measured",
 			t.path,
 		)
 	}
-	def, err := a.listCandidates(ctx, t, t.file.Definition)
+	def, err := a.listCandidates(a.ctx, t, t.file.Definition)
 	if err != nil {
 		return instrumenttest.Env{}, err
 	}
@@ -203,7 +205,7 @@ func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrum
 		return instrumenttest.Env{}, inputError{err}
 	}
 	var points []definition.Point
-	for _, text := range flags.at {
+	for _, text := range a.at {
 		point, err := parsePoint(&def, "--at", text, true)
 		if err != nil {
 			return instrumenttest.Env{}, err
@@ -233,13 +235,13 @@ func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrum
 	// their working directories.
 	var acts string
 	var counting func() ([]instrumenttest.Act, error)
-	if flags.acts != "" {
-		if acts, err = filepath.Abs(flags.acts); err != nil {
+	if a.acts != "" {
+		if acts, err = filepath.Abs(a.acts); err != nil {
 			return instrumenttest.Env{}, inputError{err}
 		}
 		if info, err := os.Stat(filepath.Dir(acts)); err != nil || !info.IsDir() {
 			return instrumenttest.Env{},
-				badInput("--acts %s: there is no folder %s", flags.acts, filepath.Dir(acts))
+				badInput("--acts %s: there is no folder %s", a.acts, filepath.Dir(acts))
 		}
 		counting = instrumenttest.ActsIn(acts)
 	}
@@ -258,11 +260,11 @@ func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrum
 		Points:           points,
 		Acts:             counting,
 		AnswersUnseen:    def.ByHand(), // a person may have performed what campaignd forgot
-		AllowRuns:        flags.allowReal,
-		NoKill:           flags.noKill,
-		AllowOutOfLimits: flags.allowOutOfLimits,
-		Readings:         flags.readings,
-		Patience:         flags.patience,
+		AllowRuns:        a.allowReal,
+		NoKill:           a.noKill,
+		AllowOutOfLimits: a.allowOutOfLimits,
+		Readings:         a.readings,
+		Patience:         a.patience,
 	}, nil
 }
 
@@ -272,14 +274,12 @@ func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrum
 //
 // The instrument is opened once to ask what it is, and closed again: the suite
 // opens its own. The lock is the one that runs take.
-func (a *app) lockForCheck(
-	ctx context.Context, t target, env instrumenttest.Env,
-) (release func(), err error) {
-	instrument, err := env.Open(ctx)
+func (a *checking) lockForCheck(t target, env instrumenttest.Env) (release func(), err error) {
+	instrument, err := env.Open(a.ctx)
 	if err != nil {
 		return nil, err
 	}
-	d, err := instrument.Describe(ctx)
+	d, err := instrument.Describe(a.ctx)
 	err = errors.Join(err, equip.CloseInstrument(instrument))
 	if err != nil || !engine.Exclusive(env.Definition, d) {
 		return func() {}, err

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"math"
 
@@ -37,12 +36,13 @@ killed, and asked the same twice where it says that it is deterministic. Nothing
 measured and nothing is recorded. Exits 1 where a check fails.`,
 		example: `  campaignd method check examples/methods/rule_of_thumb.yaml`,
 		args:    cobra.ExactArgs(1),
-		run:     func(c *call, args []string) error { return c.checkMethod(c.ctx, args[0]) },
+		run:     checkMethod,
 	}},
 }
 
 // checkMethod runs the suite and prints what came of it.
-func (a *app) checkMethod(ctx context.Context, file string) error {
+func checkMethod(a *call, args []string) error {
+	file := args[0]
 	t, err := a.target(file)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (a *app) checkMethod(ctx context.Context, file string) error {
 	if t.file == nil {
 		return badInput("%s is a store; the check takes a campaign file", file)
 	}
-	def, err := a.listCandidates(ctx, t, t.file.Definition)
+	def, err := a.listCandidates(a.ctx, t, t.file.Definition)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (a *app) checkMethod(ctx context.Context, file string) error {
 	if err != nil {
 		return inputError{err}
 	}
-	results, err := methodtest.Examine(ctx, methodtest.Env{
+	results, err := methodtest.Examine(a.ctx, methodtest.Env{
 		Open: func() (*process.Method, error) {
 			method, err := equip.OpenMethod(a.registry, def, t.base,
 				func(format string, args ...any) { a.remark("%s", fmt.Sprintf(format, args...)) })

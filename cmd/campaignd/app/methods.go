@@ -33,7 +33,7 @@ With NAME: that one with its settings written out, ready to be changed.`,
 			if len(args) == 1 {
 				for _, m := range all {
 					if m.Name == args[0] {
-						return c.printMethod(m)
+						return printMethod(c.app, m)
 					}
 				}
 				return badInput("there is no method %q; `campaignd methods` lists them", args[0])
@@ -44,7 +44,7 @@ With NAME: that one with its settings written out, ready to be changed.`,
 			case markdown:
 				return methodsMarkdown(c.stdout, all)
 			}
-			return c.printMethods(all)
+			return printMethods(c.app, all)
 		}
 	},
 }
@@ -52,7 +52,7 @@ With NAME: that one with its settings written out, ready to be changed.`,
 // printMethods lists the methods in three groups: by whether an expert and an
 // instrument take part. Each group has a table of its own, since the columns
 // differ.
-func (a *app) printMethods(all []view.Method) error {
+func printMethods(a *app, all []view.Method) error {
 	for i, part := range []struct {
 		title string
 		has   func(view.Method) bool
@@ -105,7 +105,7 @@ func methodCells(m view.Method) []string {
 // the file. The policy is written from its JSON, and so is what `campaignd
 // validate --explain` writes: a file with it means the same as one with the
 // name.
-func (a *app) printMethod(m view.Method) error {
+func printMethod(a *app, m view.Method) error {
 	if a.json {
 		return a.printJSON(m)
 	}

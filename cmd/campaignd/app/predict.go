@@ -45,33 +45,26 @@ probability that the constraints on outcomes are kept ("feasible").`,
 					"predict needs --at points.csv, a CSV file with a column for each parameter (- reads standard input)",
 				)
 			}
-			_, s, err := c.openToRead(c.ctx, args)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			core, err := s.core(c.ctx)
-			if err != nil {
-				return err
-			}
-			def := core.State().Definition
-			name, in, err := c.openTable(at)
-			if err != nil {
-				return err
-			}
-			defer in.Close()
-			points, err := exchange.ReadSheet(def, name, in, exchange.Form{})
-			if err != nil {
-				return err
-			}
-			predictions, err := predict(c.ctx, core, points)
-			if err != nil {
-				return err
-			}
-			if c.json {
-				return c.printJSON(predictions)
-			}
-			return view.WritePredictions(c.stdout, def, predictions)
+			return c.reading(args, func(_ target, _ *session, core *engine.Core) error {
+				def := core.State().Definition
+				name, in, err := c.openTable(at)
+				if err != nil {
+					return err
+				}
+				defer in.Close()
+				points, err := exchange.ReadSheet(def, name, in, exchange.Form{})
+				if err != nil {
+					return err
+				}
+				predictions, err := predict(c.ctx, core, points)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.printJSON(predictions)
+				}
+				return view.WritePredictions(c.stdout, def, predictions)
+			})
 		}
 	},
 }

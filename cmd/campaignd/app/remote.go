@@ -207,7 +207,8 @@ func (a *app) beginRemote(ctx context.Context, t target, run bool, seed *uint64)
 //
 // Its steps are those of run, without the equipment: begin where there is
 // nothing, compare the file, have it run, watch, summarize.
-func (a *app) runRemote(ctx context.Context, t target, seed *uint64) error {
+func runRemote(a *call, t target, seed *uint64) error {
+	ctx := a.ctx
 	exists, err := a.hasCampaign(ctx, t)
 	if err != nil {
 		return err
@@ -240,7 +241,7 @@ func (a *app) runRemote(ctx context.Context, t target, seed *uint64) error {
 				return err
 			}
 		}
-		if err := a.tellStory(ctx, s); err != nil {
+		if err := tellStory(a, s); err != nil {
 			return err
 		}
 		if errors.Is(context.Cause(ctx), errInterrupted) {
@@ -257,7 +258,7 @@ func (a *app) runRemote(ctx context.Context, t target, seed *uint64) error {
 
 // tellStory prints what happens in a campaign until it has ended, or ctx is
 // done. An interrupt is no error here.
-func (a *app) tellStory(ctx context.Context, s *session) error {
+func tellStory(a *call, s *session) error {
 	out := a.stdout
 	if a.json {
 		out = a.stderr
@@ -268,7 +269,7 @@ func (a *app) tellStory(ctx context.Context, s *session) error {
 	// followed by one that has it go on: only the state after the last event
 	// says that it is over.
 	core := engine.NewCore(a.registry)
-	return followCampaign(ctx, s.Log(), s.name, func(e events.Event) error {
+	return followCampaign(a.ctx, s.Log(), s.name, func(e events.Event) error {
 		payload, err := events.Decode(e)
 		if err != nil {
 			return err
@@ -281,7 +282,7 @@ func (a *app) tellStory(ctx context.Context, s *session) error {
 		// behind this event the campaign was continued long ago, and the story
 		// goes on.
 		if slices.Contains(ends, e.Kind) && lab.Over(core) {
-			last, err := s.Log().LastSequence(ctx, s.name)
+			last, err := s.Log().LastSequence(a.ctx, s.name)
 			if err == nil && last == e.Sequence {
 				err = errFollowed
 			}

@@ -1,8 +1,7 @@
 package app
 
 import (
-	"bytes"
-	"context"
+	"cmp"
 	"io"
 	"net/http"
 	"net/url"
@@ -11,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/server/api"
+	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
 // auditWait is how many seconds the server may hold one request for the result
@@ -26,31 +26,29 @@ const auditWait = "30"
 // others; a connection that is cut in between loses nothing but the waiting.
 // Its verdict is the server's own word about its store, which the remark at the
 // end says: only checkpoints that were kept elsewhere bind the server.
-func (a *app) auditRemote(
-	ctx context.Context, t target, since, keys, except []string, files bool,
-) (*audited, error) {
-	t, err := a.named(ctx, t)
+func (a *auditing) auditRemote(t target) (*audited, error) {
+	t, err := a.named(a.ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	wanted := api.AuditWanted{Except: except, Files: files}
-	for _, file := range since {
+	wanted := api.AuditWanted{Except: a.except, Files: a.files}
+	for _, file := range a.since {
 		text, err := readAll(file)
 		if err != nil {
 			return nil, inputError{err}
 		}
 		wanted.Since = append(wanted.Since, api.Kept{File: file, Text: string(text)})
 	}
-	for _, key := range keys {
+	for _, key := range a.keys {
 		wanted.Keys = append(wanted.Keys, keyText(key))
 	}
 	var run api.AuditRun
-	if err := a.api().Post(ctx, onServer(t, "/audits"), wanted, &run); err != nil {
+	if err := a.api().Post(a.ctx, onServer(t, "/audits"), wanted, &run); err != nil {
 		return nil, err
 	}
 	path := "/audits/" + url.PathEscape(run.ID) + "?wait=" + auditWait
 	for run.State == "running" {
-		if err := a.api().Get(ctx, path, &run); err != nil {
+		if err := a.api().Get(a.ctx, path, &run); err != nil {
 			return nil, err
 		}
 	}
@@ -60,7 +58,7 @@ func (a *app) auditRemote(
 	var version struct {
 		Build events.Build `json:"build"`
 	}
-	if err := a.api().Get(ctx, "/version", &version); err != nil {
+	if err := a.api().Get(a.ctx, "/version", &version); err != nil {
 		return nil, err
 	}
 	a.remark("The server audited its own store. To check it independently, keep checkpoints elsewhere " +
@@ -70,44 +68,45 @@ func (a *app) auditRemote(
 
 // checkpointRemote has the server make a checkpoint of the store of a campaign,
 // or a proof with one. It is signed with the server's key, if it has one.
-func (a *app) checkpointRemote(
-	ctx context.Context, t target, prove, from string,
-) (*attest.Checkpoint, error) {
-	t, err := a.named(ctx, t)
+func (a *checkpointing) checkpointRemote(t target) (*attest.Checkpoint, error) {
+	t, err := a.named(a.ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	c := new(attest.Checkpoint)
 	switch {
-	case prove != "":
-		err = a.api().Get(ctx, onServer(t, "/proofs/"+url.PathEscape(prove)), c)
-	case from != "":
+	case a.prove != "":
+		err = a.api().Get(a.ctx, onServer(t, "/proofs/"+url.PathEscape(a.prove)), c)
+	case a.from != "":
 		var text []byte
-		if text, err = readAll(from); err != nil {
+		if text, err = readAll(a.from); err != nil {
 			return nil, inputError{err}
 		}
-		err = a.api().Post(ctx, onServer(t, "/growth"), struct {
+		err = a.api().Post(a.ctx, onServer(t, "/growth"), struct {
 			From string `json:"from"`
 		}{string(text)}, c)
 	default:
-		err = a.api().Get(ctx, onServer(t, "/checkpoint"), c)
+		err = a.api().Get(a.ctx, onServer(t, "/checkpoint"), c)
 	}
 	return c, err
 }
 
-// reportRemote fetches the report of a campaign, and returns the campaign's
-// name with it. It is held in memory and written as a whole, so that a broken
+// reportRemote writes the report of a campaign of a server, and returns the
+// campaign's name. It is held in memory and written as a whole, so that a broken
 // connection leaves no half report.
-func (a *app) reportRemote(ctx context.Context, t target) (name string, page []byte, err error) {
-	if t, err = a.named(ctx, t); err != nil {
-		return "", nil, err
+func reportRemote(c *call, t target, output *string) (name string, err error) {
+	if t, err = c.named(c.ctx, t); err != nil {
+		return "", err
 	}
-	response, err := a.api().Ask(ctx, http.MethodGet, onServer(t, "/report"), nil)
+	response, err := c.api().Ask(c.ctx, http.MethodGet, onServer(t, "/report"), nil)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	defer response.Body.Close()
-	var b bytes.Buffer
-	_, err = io.Copy(&b, response.Body)
-	return t.campaign, b.Bytes(), err
+	page, err := io.ReadAll(response.Body)
+	if err != nil {
+		return "", err
+	}
+	*output = cmp.Or(*output, t.campaign+".report.html")
+	return t.campaign, wholefile.Replace(*output, page, 0o644)
 }

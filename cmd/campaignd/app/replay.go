@@ -58,7 +58,7 @@ agree.`,
 						at, s.Log().Last())
 				}
 			}
-			core, position, err := c.replayTo(c.ctx, s, limit)
+			core, position, err := replayTo(c, s, limit)
 			if err != nil {
 				return err
 			}
@@ -109,15 +109,13 @@ func holdsPosition(ctx context.Context, log events.Log, p events.Position) (bool
 // to be compared with those. A position before the campaign's definition is bad
 // input. Positions count over all campaigns of the store, so that the
 // campaign's own last event up to there is looked for first.
-func (a *app) replayTo(
-	ctx context.Context, s *session, limit events.Position,
-) (core *engine.Core, at events.Position, err error) {
-	last, at, err := view.LastUpTo(ctx, s.Log(), s.name, limit)
+func replayTo(c *call, s *session, limit events.Position) (core *engine.Core, at events.Position, err error) {
+	last, at, err := view.LastUpTo(c.ctx, s.Log(), s.name, limit)
 	if err != nil {
 		return nil, 0, err
 	}
-	core = engine.NewCore(a.registry)
-	if err := core.Forward(ctx, s.Log(), s.name, last); err != nil {
+	core = engine.NewCore(c.registry)
+	if err := core.Forward(c.ctx, s.Log(), s.name, last); err != nil {
 		return nil, 0, err
 	}
 	if core.State().Status == campaign.Undefined {

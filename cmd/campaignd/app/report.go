@@ -53,52 +53,41 @@ var reportCommand = command{
 			if err != nil {
 				return err
 			}
+			write := reportHere
 			if t.remote {
-				name, page, err := c.reportRemote(c.ctx, t)
-				if err != nil {
-					return err
-				}
-				if output == "" {
-					output = name + ".report.html"
-				}
-				if err := wholefile.Replace(output, page, 0o644); err != nil {
-					return err
-				}
-				if c.json {
-					return c.printJSON(reported{Campaign: name, Report: output})
-				}
-				c.printf("Wrote %s\n", output)
-				return nil
+				write = reportRemote
 			}
-			if err := holdsCampaigns(t); err != nil {
-				return err
-			}
-			log, err := openCopy(t.store)
+			name, err := write(c, t, &output)
 			if err != nil {
 				return err
 			}
-			defer log.Close()
-			name := t.campaign
-			if name == "" {
-				if name, err = onlyOf(log.Campaigns(c.ctx)); err != nil {
-					return err
-				}
-			}
-			mode := fs.FileMode(0o644) // --output: a report to be given to others
-			if output == "" {
-				output, mode = reportPath(t.store, name), storeMode(t.store)
-			}
-			checkpoint := c.checkpointText(c.ctx, log)
-			if err := c.writeReport(c.ctx, log, name, t.store, output, checkpoint, mode); err != nil {
-				return err
-			}
-			if c.json {
-				return c.printJSON(reported{Campaign: name, Report: output})
-			}
-			c.printf("Wrote %s\n", output)
-			return nil
+			return c.present(reported{Campaign: name, Report: output}, func() { c.printf("Wrote %s\n", output) })
 		}
 	},
+}
+
+// reportHere writes the report of a store, and returns the campaign's name. Where
+// no output is chosen it is kept next to the store.
+func reportHere(c *call, t target, output *string) (name string, err error) {
+	if err := holdsCampaigns(t); err != nil {
+		return "", err
+	}
+	log, err := openCopy(t.store)
+	if err != nil {
+		return "", err
+	}
+	defer log.Close()
+	if name = t.campaign; name == "" {
+		if name, err = onlyOf(log.Campaigns(c.ctx)); err != nil {
+			return "", err
+		}
+	}
+	mode := fs.FileMode(0o644) // --output: a report to be given to others
+	if *output == "" {
+		*output, mode = reportPath(t.store, name), storeMode(t.store)
+	}
+	checkpoint := c.checkpointText(c.ctx, log)
+	return name, c.writeReport(c.ctx, log, name, t.store, *output, checkpoint, mode)
 }
 
 // reportPath is where a campaign's report is kept: report.html next to the

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -76,7 +75,7 @@ What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
 			}
 			r.Anyway = f.anyway
 			if from != "" {
-				return c.resolveFrom(c.ctx, args, from, r)
+				return resolveFrom(c, args, from, r)
 			}
 			t, args, err := c.targetAndArgs(args, 2)
 			if err != nil {
@@ -117,7 +116,7 @@ func resolutionOf(text string) (events.Resolution, error) {
 //
 // The table may be standard input: it is read once, also where the request has to
 // be sent again.
-func (a *app) resolveFrom(ctx context.Context, args []string, path string, rest engine.Resolve) error {
+func resolveFrom(c *call, args []string, path string, rest engine.Resolve) error {
 	if len(args) >= 2 {
 		named := args[len(args)-2:]
 		resolution, err := resolutionOf(named[1])
@@ -127,16 +126,16 @@ func (a *app) resolveFrom(ctx context.Context, args []string, path string, rest 
 		rest.Experiment, rest.Resolution = named[0], resolution
 		args = args[:len(args)-2]
 	}
-	t, err := a.optionalTarget(args)
+	t, err := c.optionalTarget(args)
 	if err != nil {
 		return err
 	}
-	actor, err := a.actor()
+	actor, err := c.actor()
 	if err != nil {
 		return err
 	}
-	return a.record(ctx, t, func(s *session) (engine.Request, error) {
-		core, err := s.core(ctx)
+	return c.record(c.ctx, t, func(s *session) (engine.Request, error) {
+		core, err := s.core(c.ctx)
 		if err != nil {
 			return engine.Request{}, err
 		}
@@ -145,14 +144,14 @@ func (a *app) resolveFrom(ctx context.Context, args []string, path string, rest 
 				return engine.Request{}, err
 			}
 		}
-		name, in, err := a.openTable(path)
+		name, in, err := c.openTable(path)
 		if err != nil {
 			return engine.Request{}, err
 		}
 		defer in.Close()
 		table := exchange.Resolving{
 			Core: core, Actor: actor, Rest: rest,
-			Clause: a.clause,
+			Clause: c.clause,
 		}
 		rows, err := table.Read(name, in)
 		return engine.Request{Resolves: rows}, err

@@ -86,9 +86,10 @@ to a witness, a mail or a repository; see ` + "`campaignd checkpoint`" + `.`,
 					return badInput("--checkpoint and --checkpoint-command are for stores of this machine: " +
 						"GET /api/v1/campaigns/NAME/checkpoint of the server has one")
 				}
-				return c.runRemote(c.ctx, t, wanted)
+				return runRemote(c, t, wanted)
 			}
-			return c.run(c.ctx, t, wanted, keep)
+			r := running{app: c.app, target: t, keep: keep}
+			return r.run(c.ctx, wanted)
 		}
 	},
 }
@@ -99,15 +100,14 @@ to a witness, a mail or a repository; see ` + "`campaignd checkpoint`" + `.`,
 //
 // A campaign that has ended is only answered for: neither instrument nor expert
 // is opened.
-func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) error {
-	if _, err := a.actor(); err != nil {
+func (r *running) run(ctx context.Context, seed *uint64) error {
+	if _, err := r.actor(); err != nil {
 		return err
 	}
-	if err := notHeld(ctx, t); err != nil {
+	if err := notHeld(ctx, r.target); err != nil {
 		return err
 	}
-	defer a.telemetry(ctx, nil)()
-	r := &running{app: a, target: t, keep: keep}
+	defer r.telemetry(ctx, nil)()
 	defer r.release()
 	if err := r.prepare(ctx, seed); err != nil {
 		return err
@@ -120,8 +120,8 @@ func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) err
 	// types the command again at once does not find it in use.
 	if errors.Is(err, errInterrupted) {
 		r.release()
-		a.remark("Interrupted. Everything so far is in %s. Go on with: campaignd run %s",
-			t.store, t)
+		r.remark("Interrupted. Everything so far is in %s. Go on with: campaignd run %s",
+			r.target.store, r.target)
 		return errors.Join(errReported, err)
 	}
 	if err != nil {

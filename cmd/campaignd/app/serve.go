@@ -39,6 +39,7 @@ const defaultAddress = "127.0.0.1:7070"
 // serving is what the flags of serve say. domains, proxy and cert exclude each
 // other: they are three ways to TLS.
 type serving struct {
+	*app
 	folder, address string
 	drives          driving
 	cert, key       string
@@ -159,7 +160,8 @@ who may equip the lab, with --confined of nobody.`,
 				defer end(nil)
 				go endWith(c.cmd.InOrStdin(), end)
 			}
-			return c.serve(ctx, s)
+			s.app = c.app
+			return s.serve(ctx)
 		}
 	},
 }
@@ -172,7 +174,7 @@ who may equip the lab, with --confined of nobody.`,
 // are there for as long as anything may ask them.
 //
 // An interrupt is how a server ends, and no failure: the exit code is 0.
-func (a *app) serve(ctx context.Context, s serving) error {
+func (s serving) serve(ctx context.Context) error {
 	if s.drives.database == "" && lablog.Exists(s.folder) {
 		return badInput("%s is a store, and not a folder of stores: serve it with `campaignd serve --store %s`",
 			s.folder, shellArg(s.folder))
@@ -181,62 +183,62 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	if err != nil {
 		return err
 	}
-	named, err := labfile.ReadFolder(a.registry, s.folder)
+	named, err := labfile.ReadFolder(s.registry, s.folder)
 	if err != nil {
 		return inputError{err}
 	}
 	if named == nil {
 		named = new(labfile.File)
 	}
-	people, closed, err := a.openAccounts(s, named)
+	people, closed, err := s.openAccounts(named)
 	if err != nil {
 		return err
 	}
 	defer closed()
 
-	defer a.telemetry(ctx, a.dated)()
+	defer s.telemetry(ctx, s.dated)()
 	listener, scheme, err := s.listen(proxy)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
 
-	open, err := a.openLab(ctx, s, named, people)
+	open, err := s.openLab(ctx, named, people)
 	if err != nil {
 		return err
 	}
 	defer open.close()
-	web := server.New(a.served(s, named, open, gate.Options{Accounts: people, Proxy: proxy}))
+	web := server.New(s.served(named, open, gate.Options{Accounts: people, Proxy: proxy}))
 	url := scheme + "://" + listener.Addr().String()
 	if s.drives.database == "" {
 		defer announced(open.lab.Private(), url)()
 	}
-	a.printf("Serving %s on %s\n", cmp.Or(s.drives.database, open.lab.Folder()), url)
+	s.printf("Serving %s on %s\n", cmp.Or(s.drives.database, open.lab.Folder()), url)
 	if !s.drives.none {
-		a.sayLocks(s.drives.database != "")
+		s.sayLocks(s.drives.database != "")
 	}
 	off := s.services(named)
 	if off.NoPasskeys != nil {
-		a.printf("Passkeys are off: %v. %s\n", off.NoPasskeys, passkeysRemedy)
+		s.printf("Passkeys are off: %v. %s\n", off.NoPasskeys, passkeysRemedy)
 	}
 	if off.NoOIDC != nil {
-		a.printf("Logins with OpenID Connect are off: %v. To change that: mend it, and start the server again.\n", off.NoOIDC)
+		s.printf("Logins with OpenID Connect are off: %v. To change that: mend it, and start the server again.\n", off.NoOIDC)
 	}
 	if off.NoRelay != nil {
-		a.printf("Messages and brokers are off: %v\n", off.NoRelay)
+		s.printf("Messages and brokers are off: %v\n", off.NoRelay)
 	}
 	defer background(ctx, func(ctx context.Context) {
 		if err := people.Greet(ctx); err != nil && ctx.Err() == nil {
-			a.dated("logins with OpenID Connect fail now: %v. It is asked again at each login.", err)
+			s.dated("logins with OpenID Connect fail now: %v. It is asked again at each login.", err)
 		}
 	})()
 	if people.Empty() {
-		a.printf("There are no accounts: everybody on this machine may do everything here.\n" +
+		s.printf("There are no accounts: everybody on this machine may do everything here.\n" +
 			"To change that: campaignd account add NAME --role admin\n")
 	}
 	err = web.Serve(ctx, listener)
 	if errors.Is(context.Cause(ctx), errInterrupted) {
-		a.remark("Interrupted. Everything so far is in the stores; the same command goes on.")
+		s.remark("Interrupted. Everything so far is in the stores; the same command goes on.")
 		return nil
 	}
 	return err
@@ -309,9 +311,7 @@ func (s serving) listen(proxy *net.IPNet) (listener net.Listener, scheme string,
 //
 // safe is asked between the two, since it depends on whether there are any
 // accounts; a server that is refused leaves no socket behind.
-func (a *app) openAccounts(
-	s serving, named *labfile.File,
-) (people *accounts.Directory, closed func(), err error) {
+func (s serving) openAccounts(named *labfile.File) (people *accounts.Directory, closed func(), err error) {
 	host, _, err := net.SplitHostPort(s.address)
 	if err != nil {
 		return nil, nil, badInput("--listen %s is not an address such as %s: %w", s.address,
@@ -331,7 +331,7 @@ func (a *app) openAccounts(
 		if close, err := serveAccounts(accounts.Dir(s.folder), people); err == nil {
 			unreachable = close
 		} else {
-			a.remark("`campaignd account` cannot change anything while this server runs: %v. "+
+			s.remark("`campaignd account` cannot change anything while this server runs: %v. "+
 				"To change that: set TMPDIR to a folder of this machine.", err)
 		}
 	}
@@ -350,33 +350,33 @@ type openedLab struct {
 // openLab opens the lab with what listens to it: the notifier observes events
 // and the forwarder reads them, both from the moment when the first campaign
 // goes on. close ends the notifier first, and then the lab.
-func (a *app) openLab(
-	ctx context.Context, s serving, named *labfile.File, people *accounts.Directory,
+func (s serving) openLab(
+	ctx context.Context, named *labfile.File, people *accounts.Directory,
 ) (*openedLab, error) {
 	notifier, err := notify.New(notify.Options{
 		Lab:    named,
 		Own:    people.Lab().Store,
 		Shared: people.Lab().Shared(),
 		Build:  thisBuild().Build,
-		Log:    func(line string) { a.dated("%s", line) },
+		Log:    func(line string) { s.dated("%s", line) },
 	})
 	if err != nil {
 		return nil, err
 	}
 	forwarder := forward.New(forward.Options{
 		Targets: named.Forward,
-		Log:     func(line string) { a.dated("%s", line) },
+		Log:     func(line string) { s.dated("%s", line) },
 	})
 	watched, err := telemetry.WatchForwards(forwarder.Behind)
 	if err != nil {
 		return nil, err
 	}
-	options := a.labOptions(s.folder, s.drives)
+	options := s.labOptions(s.folder, s.drives)
 	options.Own = people.Lab()
 	options.Reads = notifier.Serve
 	options.Forwards = forwarder.Serve
-	if a.store != "" && s.drives.database == "" {
-		options.Stores = []string{a.store}
+	if s.store != "" && s.drives.database == "" {
+		options.Stores = []string{s.store}
 	}
 	l, err := lab.Open(ctx, options)
 	if err != nil {
@@ -416,10 +416,8 @@ func (a *app) labOptions(folder string, drives driving) lab.Options {
 // served says what is served, and to whom. Secure marks cookies as for HTTPS
 // alone, also where a proxy speaks it. Signing is asked for at each checkpoint,
 // so that a key that was made meanwhile is used.
-func (a *app) served(
-	s serving, named *labfile.File, open *openedLab, who gate.Options,
-) server.Options {
-	who.User = a.as
+func (s serving) served(named *labfile.File, open *openedLab, who gate.Options) server.Options {
+	who.User = s.as
 	who.Secure = s.encrypts() || who.Proxy != nil
 	who.Confirm = make(map[string]bool)
 	for _, act := range named.Accounts.Reauthenticate {
@@ -430,7 +428,7 @@ func (a *app) served(
 		Gate:     who,
 		Drain:    s.drain,
 		Version:  version(),
-		Log:      a.dated,
+		Log:      s.dated,
 		Confined: s.confined,
 		URL:      named.URL,
 		Reached:  open.notifier.Status,

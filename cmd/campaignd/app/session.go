@@ -49,6 +49,21 @@ func (a *app) openToRead(ctx context.Context, args []string) (target, *session, 
 	return t, s, err
 }
 
+// reading opens for reading the store that a command's optional argument names,
+// and has its campaign looked at as it stands.
+func (c *call) reading(args []string, look func(t target, s *session, core *engine.Core) error) error {
+	t, s, err := c.openToRead(c.ctx, args)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	core, err := s.core(c.ctx)
+	if err != nil {
+		return err
+	}
+	return look(t, s, core)
+}
+
 // open opens the target's store, which must exist, and finds the campaign: the
 // one that was named, or the only one. The caller closes the session.
 func (a *app) open(ctx context.Context, t target, mode access) (*session, error) {

@@ -1,12 +1,14 @@
 package app
 
 import (
+	"io"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
 )
@@ -45,39 +47,32 @@ results of the experiments that they name.`,
 			if o.Batch, err = exchange.BatchSize(batch); err != nil {
 				return badInput("--batch: %w", err)
 			}
-			_, s, err := c.openToRead(c.ctx, args)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			core, err := s.core(c.ctx)
-			if err != nil {
-				return err
-			}
-			sheet, err := exchange.RunSheetOf(core.State(), o)
-			if err != nil {
-				return badInput("%w", err)
-			}
-			if o.Batch > 0 && !sheet.Shares {
-				return badInput("--batch: the parameters are no shares of one whole, so that nothing is to be weighed in by it")
-			}
-			switch {
-			case c.json:
-				return c.printJSON(sheet.Rows)
-			case table:
-				return sheet.Table().WriteCSV(c.stdout)
-			case len(sheet.Rows) == 0:
-				c.printf("Nothing waits to be measured by hand.\n")
-				return nil
-			}
-			return c.writeSheet(sheet)
+			return c.reading(args, func(_ target, _ *session, core *engine.Core) error {
+				sheet, err := exchange.RunSheetOf(core.State(), o)
+				if err != nil {
+					return badInput("%w", err)
+				}
+				if o.Batch > 0 && !sheet.Shares {
+					return badInput("--batch: the parameters are no shares of one whole, so that nothing is to be weighed in by it")
+				}
+				switch {
+				case c.json:
+					return c.printJSON(sheet.Rows)
+				case table:
+					return sheet.Table().WriteCSV(c.stdout)
+				case len(sheet.Rows) == 0:
+					c.printf("Nothing waits to be measured by hand.\n")
+					return nil
+				}
+				return writeSheet(c.stdout, sheet)
+			})
 		}
 	},
 }
 
 // writeSheet writes a run sheet for people.
-func (a *app) writeSheet(sheet *exchange.RunSheet) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+func writeSheet(out io.Writer, sheet *exchange.RunSheet) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	line := func(cells []string) { tabulate(w, strings.Repeat("%s\t", len(cells))+"\n", texts(cells)...) }
 	head := []string{"experiment"}
 	if sheet.Plate != nil {

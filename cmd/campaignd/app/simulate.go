@@ -336,17 +336,17 @@ func parseSeeds(text string) (studyfile.Seeds, error) {
 // openPast opens the store of a campaign that was run, for a task that asks
 // what had been otherwise. The last result closes it. A store with several
 // campaigns needs the name.
-func (a *app) openPast(ctx context.Context, path, campaign string) (events.Log, string, func() error, error) {
-	s, err := a.openStore(ctx, target{store: path, campaign: campaign}, reading)
+func (s *simulation) openPast(ctx context.Context, path, campaign string) (events.Log, string, func() error, error) {
+	past, err := s.openStore(ctx, target{store: path, campaign: campaign}, reading)
 	if err != nil {
 		return nil, "", nil, err
 	}
 	if campaign == "" {
-		if campaign, err = onlyOf(lab.Campaigns(ctx, s)); err != nil {
-			return nil, "", nil, errors.Join(err, s.Close())
+		if campaign, err = onlyOf(lab.Campaigns(ctx, past)); err != nil {
+			return nil, "", nil, errors.Join(err, past.Close())
 		}
 	}
-	return s.Log(), campaign, s.Close, nil
+	return past.Log(), campaign, past.Close, nil
 }
 
 // write writes the tables and the page into the study's folder, each as a

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -26,16 +25,7 @@ var statusCommand = command{
   campaignd status examples/electrolyte.yaml --json`,
 	args: cobra.MaximumNArgs(1),
 	run: func(c *call, args []string) error {
-		t, s, err := c.openToRead(c.ctx, args)
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		core, err := s.core(c.ctx)
-		if err != nil {
-			return err
-		}
-		return c.status(c.ctx, core, s, t)
+		return c.reading(args, func(t target, s *session, core *engine.Core) error { return status(c, core, s, t) })
 	},
 }
 
@@ -45,8 +35,8 @@ var statusCommand = command{
 //
 // What the log says comes from core, what the process that runs it is doing from
 // its socket; the second may be a moment older.
-func (a *app) status(ctx context.Context, core *engine.Core, s *session, t target) error {
-	st, err := view.StatusOf(ctx, core, core.Registry().Foregone(core.State().Definition, t.base))
+func status(c *call, core *engine.Core, s *session, t target) error {
+	st, err := view.StatusOf(c.ctx, core, core.Registry().Foregone(core.State().Definition, t.base))
 	if err != nil {
 		return err
 	}
@@ -54,20 +44,20 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	// campaign is as of now.
 	run := lab.RunningIn(s, s.name)
 	how := commandsOn(t)
-	needs := append(st.NeedsPerson(how, run != nil), pauseInStatus(core.State(), a.about)...)
-	if a.json {
-		return a.printJSON(api.Status{
-			StatusDocument: st.Document(), NeedsPerson: needs, Run: run, Store: a.where(t),
+	needs := append(st.NeedsPerson(how, run != nil), pauseInStatus(core.State(), c.about)...)
+	if c.json {
+		return c.printJSON(api.Status{
+			StatusDocument: st.Document(), NeedsPerson: needs, Run: run, Store: c.where(t),
 		})
 	}
 	now := clock.Now()
 	around := view.Around{
-		Running:     runningText(run, now, a.about),
+		Running:     runningText(run, now, c.about),
 		NeedsPerson: needs,
-		Store:       a.where(t),
+		Store:       c.where(t),
 		Now:         now,
 	}
-	return st.Write(a.stdout, around, how)
+	return st.Write(c.stdout, around, how)
 }
 
 // runningText says which process runs a campaign and what it is doing; "" where

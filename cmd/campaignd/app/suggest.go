@@ -1,8 +1,6 @@
 package app
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
@@ -36,13 +34,7 @@ unless the file sets answer_within.`,
   campaignd tell electrolyte.campaign e1 12.3
   campaignd suggest --json | jq .experiment.parameters`,
 	args: cobra.MaximumNArgs(1),
-	run: func(c *call, args []string) error {
-		t, err := c.optionalTarget(args)
-		if err != nil {
-			return err
-		}
-		return c.suggest(c.ctx, t)
-	},
+	run:  suggest,
 }
 
 // suggest prints the next experiment, or how the campaign ended.
@@ -50,46 +42,48 @@ unless the file sets answer_within.`,
 // It may take as long as a decision does, and record one: asked twice, it
 // answers the same. The store is made where there is none, since the first
 // suggestion is how a campaign by hand begins.
-func (a *app) suggest(ctx context.Context, t target) error {
-	s, err := a.openOrDefine(ctx, t, nil)
+func suggest(a *call, args []string) error {
+	t, err := a.optionalTarget(args)
+	if err != nil {
+		return err
+	}
+	s, err := a.openOrDefine(a.ctx, t, nil)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	t.store, t.campaign = s.folder, s.name
-	core, answer, err := a.suggestion(ctx, s, t)
+	core, answer, err := suggestion(a, s, t)
 	switch {
 	case err != nil:
 		return err
 	case a.json:
 		return a.printJSON(suggested{answer, a.where(t)})
 	case core.State().Status.Ended():
-		return a.summarize(ctx, core, t, "", nil)
+		return a.summarize(a.ctx, core, t, "", nil)
 	}
-	return answer.Of(core.State().Definition).Write(a.stdout, a.showing(t))
+	return answer.Of(core.State().Definition).Write(a.stdout, showing(a.about, t))
 }
 
 // suggestion has the next experiment worked out, here or by the server that has
 // the campaign. The core it returns has folded that decision. A campaign that
 // another process of this machine runs has an instrument of its own, and
 // refuses.
-func (a *app) suggestion(
-	ctx context.Context, s *session, t target,
-) (core *engine.Core, answer *view.Suggestion, err error) {
+func suggestion(a *call, s *session, t target) (core *engine.Core, answer *view.Suggestion, err error) {
 	switch at := s.Store.(type) {
 	case *lab.Local:
-		core, suggestion, err := at.Suggest(ctx, s.name, t.base)
+		core, suggestion, err := at.Suggest(a.ctx, s.name, t.base)
 		if err != nil {
 			return nil, nil, err
 		}
-		answer, err = view.Suggest(ctx, core, s.Log(), suggestion)
+		answer, err = view.Suggest(a.ctx, core, s.Log(), suggestion)
 		return core, answer, err
 	case *lab.Remote:
 		answer = new(view.Suggestion)
-		if err := a.api().Post(ctx, onServer(t, "/suggest"), nil, answer); err != nil {
+		if err := a.api().Post(a.ctx, onServer(t, "/suggest"), nil, answer); err != nil {
 			return nil, nil, err
 		}
-		core, err = s.core(ctx)
+		core, err = s.core(a.ctx)
 		return core, answer, err
 	}
 	return nil, nil, badStore("the campaign is being run by process %d, whose instrument "+
@@ -99,10 +93,10 @@ func (a *app) suggestion(
 // showing is how a suggestion about a target is written. An open question is
 // shown as its expert would see it in a terminal, and what to do next as
 // command lines about the target.
-func (a *app) showing(t target) view.Showing {
+func showing(about commands, t target) view.Showing {
 	return view.Showing{
 		Question: terminal.Show,
-		Clause:   a.about.clause,
+		Clause:   about.clause,
 		How:      commandsOn(t),
 		Now:      clock.Now(),
 	}

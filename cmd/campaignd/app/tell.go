@@ -101,17 +101,17 @@ be named any more once something else was chosen in its place.`,
 		flags.StringVar(&f.comment, "comment", "", "a remark, with an answer or on an experiment")
 		return func(c *call, args []string) error {
 			if n := subject(args); n >= 0 && strings.HasPrefix(args[n], "q") {
-				return c.tellAnswer(c.ctx, args, n, f)
+				return f.answer(c, args, n)
 			}
-			return c.tellResult(c.cmd, args, f)
+			return f.tell(c, args)
 		}
 	},
 }
 
-// tellAnswer answers the question that the n-th argument names. Flags of a
+// answer answers the question that the n-th argument names. Flags of a
 // result are refused rather than ignored: a value that a person gave must not
 // get lost.
-func (a *app) tellAnswer(ctx context.Context, args []string, n int, f reportedResult) error {
+func (f reportedResult) answer(c *call, args []string, n int) error {
 	if f.value+f.actual+f.unit+f.sd+f.without() != "" || f.further != nil || f.quantities != nil || f.files != nil {
 		return badInput("%s is a question: it is answered in words, and --comment is all that goes with it", args[n])
 	}
@@ -120,17 +120,16 @@ func (a *app) tellAnswer(ctx context.Context, args []string, n int, f reportedRe
 			args = append(args, text)
 		}
 	}
-	return a.answer(ctx, args, n, f.comment)
+	return c.answer(args, n, f.comment)
 }
 
-// tellResult sends the result of an experiment. It is read in two parts: what
-// is wrong without the campaign is found before a store is opened or a server
-// is asked.
-func (a *app) tellResult(cmd *cobra.Command, args []string, f reportedResult) error {
+// tell sends the result of an experiment. It is read in two parts: what is wrong
+// without the campaign is found before a store is opened or a server is asked.
+func (f reportedResult) tell(c *call, args []string) error {
 	if f.values != "" {
 		return badInput("--values answers a question: name it, as in q1; an experiment has one --value")
 	}
-	t, id, f, err := a.readArguments(cmd, args, f)
+	t, id, err := f.readArguments(c, args)
 	if err != nil {
 		return err
 	}
@@ -143,7 +142,7 @@ func (a *app) tellResult(cmd *cobra.Command, args []string, f reportedResult) er
 		return err
 	}
 	build := func(s *session) (engine.Request, error) {
-		core, err := s.core(cmd.Context())
+		core, err := s.core(c.ctx)
 		if err == nil {
 			err = f.place(core.State(), tell)
 		}
@@ -158,9 +157,9 @@ func (a *app) tellResult(cmd *cobra.Command, args []string, f reportedResult) er
 	}
 	steps := []step{{build, send}}
 	for _, file := range files {
-		steps = append(steps, file.step(cmd.Context(), &id))
+		steps = append(steps, file.step(c.ctx, &id))
 	}
-	return a.recordAll(cmd.Context(), t, steps...)
+	return c.recordAll(c.ctx, t, steps...)
 }
 
 // without is the reason why there is no value, empty where there is one. Their
@@ -171,9 +170,7 @@ func (f reportedResult) without() string { return f.failed + f.cannot + f.again 
 // readArguments sorts the arguments into the target, the experiment (empty for
 // one of the person's own) and the value. How many arguments there are depends
 // on the flags, and the target is optional: so they are counted from the end.
-func (a *app) readArguments(
-	cmd *cobra.Command, args []string, f reportedResult,
-) (target, string, reportedResult, error) {
+func (f *reportedResult) readArguments(c *call, args []string) (t target, id string, err error) {
 	n := 0
 	if f.parameters == "" {
 		n++ // the experiment
@@ -185,30 +182,28 @@ func (a *app) readArguments(
 		n++ // the value
 	}
 	if len(args) < n || len(args) > n+1 {
-		return target{}, "", f, badInput("%d arguments do not say what to tell; usage: %s",
-			len(args), cmd.UseLine())
+		return t, "", badInput("%d arguments do not say what to tell; usage: %s",
+			len(args), c.cmd.UseLine())
 	}
 	// `tell TARGET e7` and `tell e7 VALUE` look alike: the first lacks its
 	// value.
 	if n == 2 && len(args) == 2 && subject(args) == 1 {
-		return target{}, "", f, badInput(
+		return t, "", badInput(
 			"what is the result of %s? Give its value, or one of --failed, --cannot and --again with the reason", args[1])
 	}
-	t, args, err := a.targetAndArgs(args, n)
-	if err != nil {
-		return t, "", f, err
+	if t, args, err = c.targetAndArgs(args, n); err != nil {
+		return t, "", err
 	}
-	id := ""
 	if f.parameters == "" {
 		id, args = args[0], args[1:]
 	}
 	if len(args) == 1 {
 		if view.IsLabel(args[0]) {
-			return t, id, f, badInput("%s is not a question: tell its value", id)
+			return t, id, badInput("%s is not a question: tell its value", id)
 		}
 		f.value = args[0]
 	}
-	return t, id, f, nil
+	return t, id, nil
 }
 
 // result reads the part of the request that does not depend on the campaign, so

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"path/filepath"
@@ -58,54 +57,58 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 		flags.BoolVar(&explain, "explain", false,
 			"write policy, model and initial design out, with every default")
 		return func(c *call, args []string) error {
-			def, err := c.validate(c.ctx, args[0])
-			if !c.json {
-				if err == nil {
-					c.print(campaignfile.Explain(c.ctx, c.registry, *def))
-					if explain {
-						err = c.printCourse(def)
-					}
-				}
-				if err == nil {
-					for _, remark := range campaignfile.Remarks(c.ctx, c.registry, *def, filepath.Dir(args[0])) {
-						c.printf("Remark: %s.\n", remark)
-					}
-					c.printf("%s is valid.\n", args[0])
-				}
-				return err
-			}
-			answer := validated{Valid: err == nil, Definition: def, Faults: []validatedFault{},
-				Remarks: []string{}}
+			def, err := validate(c, args[0])
+			remarks := []string{}
 			if err == nil {
-				remarks := campaignfile.Remarks(c.ctx, c.registry, *def, filepath.Dir(args[0]))
-				answer.Remarks = append(answer.Remarks, remarks...)
+				found := campaignfile.Remarks(c.ctx, c.registry, *def, filepath.Dir(args[0]))
+				remarks = append(remarks, found...)
 			}
-			var faulty *yamltree.Error
-			switch {
-			case errors.As(err, &faulty):
-				for _, f := range faulty.Faults {
-					answer.Faults = append(
-						answer.Faults,
-						validatedFault{f.Path.String(), f.Line, f.Column, f.Message, f.Remedy},
-					)
-				}
-			case err != nil:
-				answer.Faults = append(answer.Faults, validatedFault{Problem: err.Error()})
-			}
-			if printed := c.printJSON(answer); printed != nil {
-				return printed
+			if c.json {
+				return validatedJSON(c, def, remarks, err)
 			}
 			if err != nil {
-				return errors.Join(errReported, err)
+				return err
 			}
+			c.print(campaignfile.Explain(c.ctx, c.registry, *def))
+			if explain {
+				if err := printCourse(c.app, def); err != nil {
+					return err
+				}
+			}
+			for _, remark := range remarks {
+				c.printf("Remark: %s.\n", remark)
+			}
+			c.printf("%s is valid.\n", args[0])
 			return nil
 		}
 	},
 }
 
+// validatedJSON prints what came of a file as the document.
+func validatedJSON(c *call, def *definition.Campaign, remarks []string, err error) error {
+	answer := validated{Valid: err == nil, Definition: def, Faults: []validatedFault{}, Remarks: remarks}
+	var faulty *yamltree.Error
+	switch {
+	case errors.As(err, &faulty):
+		for _, f := range faulty.Faults {
+			answer.Faults = append(answer.Faults,
+				validatedFault{f.Path.String(), f.Line, f.Column, f.Message, f.Remedy})
+		}
+	case err != nil:
+		answer.Faults = append(answer.Faults, validatedFault{Problem: err.Error()})
+	}
+	if printed := c.printJSON(answer); printed != nil {
+		return printed
+	}
+	if err != nil {
+		return errors.Join(errReported, err)
+	}
+	return nil
+}
+
 // printCourse writes model, initial design and policy out, with every default,
 // as they may stand in a campaign file.
-func (a *app) printCourse(def *definition.Campaign) error {
+func printCourse(a *app, def *definition.Campaign) error {
 	text, err := campaignYAML(struct {
 		Model   definition.Model   `json:"model"`
 		Initial definition.Initial `json:"initial"`
@@ -133,7 +136,7 @@ func campaignYAML(value any) ([]byte, error) {
 //
 // The definition of the file is returned and not the completed one: a table's
 // candidates would bury the answer.
-func (a *app) validate(ctx context.Context, path string) (*definition.Campaign, error) {
+func validate(a *call, path string) (*definition.Campaign, error) {
 	t, err := a.target(path)
 	if err != nil {
 		return nil, err
@@ -141,7 +144,7 @@ func (a *app) validate(ctx context.Context, path string) (*definition.Campaign, 
 	if t.file == nil {
 		return nil, badInput("%s is a store; validate takes a campaign file", path)
 	}
-	def, err := a.listCandidates(ctx, t, t.file.Definition)
+	def, err := a.listCandidates(a.ctx, t, t.file.Definition)
 	if err != nil {
 		return nil, err
 	}

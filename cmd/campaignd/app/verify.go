@@ -53,11 +53,7 @@ does not hold, or is signed by a key that is not known.`,
 					f.Problem += ": give it with --key"
 				}
 			}
-			if c.json {
-				err = c.printJSON(v)
-			} else {
-				c.printVerified(v)
-			}
+			err = c.present(v, func() { printVerified(c.app, v) })
 			if err == nil && !v.Hold() {
 				err = errReported
 			}
@@ -69,7 +65,7 @@ does not hold, or is signed by a key that is not known.`,
 // printVerified prints a line for each file, and at the end each pair of
 // checkpoints that contradict each other. A proof says of which log it is, by
 // origin, size and root: two proofs of different logs both hold.
-func (a *app) printVerified(v *attest.Files) {
+func printVerified(a *app, v *attest.Files) {
 	for _, f := range v.Files {
 		if f.Problem != "" {
 			a.printf("%s: DOES NOT HOLD: %s\n", f.File,

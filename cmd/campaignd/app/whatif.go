@@ -51,7 +51,7 @@ One course is no comparison of policies: campaignd simulate runs many.`,
 		asked.register(flags)
 		return func(c *call, args []string) error {
 			if len(args) == 1 && isTarget(args[0]) {
-				return c.forgotDecision(c.ctx, args[0])
+				return forgotDecision(c, args[0])
 			}
 			q, err := asked.question(c.registry)
 			if err != nil {

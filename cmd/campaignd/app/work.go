@@ -47,14 +47,14 @@ Ctrl-C, or SIGTERM, hands the campaigns over and ends.`,
 				return badInput("name the database of the lab: campaignd work postgres://USER@HOST/DATABASE; " +
 					"a lab in a folder is driven by `campaignd serve`")
 			}
-			return c.work(c.ctx, folder, health, drives)
+			return work(c, folder, health, drives)
 		}
 	},
 }
 
 // work drives campaigns until it is interrupted, which is how a worker ends, and
 // no failure.
-func (a *app) work(ctx context.Context, folder, health string, drives driving) error {
+func work(a *call, folder, health string, drives driving) error {
 	named, err := labfile.ReadFolder(a.registry, folder)
 	if err != nil {
 		return inputError{err}
@@ -64,7 +64,7 @@ func (a *app) work(ctx context.Context, folder, health string, drives driving) e
 			return badInput("there is no instrument %s in the lab.yaml of %s", name, shellArg(folder))
 		}
 	}
-	defer a.telemetry(ctx, a.dated)()
+	defer a.telemetry(a.ctx, a.dated)()
 	asked := net.Listener(nil)
 	if health != "" {
 		if asked, err = net.Listen("tcp", health); err != nil {
@@ -72,7 +72,7 @@ func (a *app) work(ctx context.Context, folder, health string, drives driving) e
 		}
 		defer asked.Close()
 	}
-	l, err := lab.Open(ctx, a.labOptions(folder, drives))
+	l, err := lab.Open(a.ctx, a.labOptions(folder, drives))
 	if err != nil {
 		return storeError{err}
 	}
@@ -83,11 +83,11 @@ func (a *app) work(ctx context.Context, folder, health string, drives driving) e
 	}
 	a.printf("Working for %s\n", drives.database)
 	a.sayLocks(true)
-	<-ctx.Done()
+	<-a.ctx.Done()
 	l.Close()
-	if errors.Is(context.Cause(ctx), errInterrupted) {
+	if errors.Is(context.Cause(a.ctx), errInterrupted) {
 		a.remark("Interrupted. Other processes of the lab go on with its campaigns.")
 		return nil
 	}
-	return context.Cause(ctx)
+	return context.Cause(a.ctx)
 }
