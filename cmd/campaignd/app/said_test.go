@@ -233,7 +233,7 @@ func lasting(text string) string {
 		{`unknown:[A-Z2-7]{26}`, "REVISION"},
 		{`/[A-Z2-7]{10}\b`, "/STORE"},
 		{`\b[\d.]+( a second| GB left)`, "N${1}"},
-		{`\b\d(\.\d)?e-0\d\b`, "N"},
+		{`(0\.0 {5})[\d.e-]+`, "${1}N"},
 		{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "UUID"},
 		{`sha256:[0-9a-f]{64}`, "REVISION"},
 		{`\b[0-9a-f]{16,}\b`, "HEX"},
