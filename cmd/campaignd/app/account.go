@@ -23,22 +23,7 @@ import (
 // They exist so that a lab can be set up, and a lost password mended, without a
 // browser: who can write the files may do all of it, so no login is asked for.
 var accountCommand = command{
-	use:   "account",
-	short: "Who may do what in a folder that is served: accounts, roles, tokens, the audit log",
-	long: `Accounts belong to a folder, the one that campaignd serve opens, and are kept in its
-lab's log, .campaignd/lab. Everyone who may write there may do all of this. While a
-server runs, these commands go through it, and take effect at once.
-
-Those of a lab in a database, postgres://USER@HOST/DATABASE, are in its log there:
-name it with --folder or --store. What is changed holds at all of its servers within
-a second.
-
-Roles, each for the whole lab or with --campaign for one campaign:
-` + rolesHelp(),
-	example: `  campaignd account add ada --role admin
-  campaignd account add bob --role expert --campaign lfp --email bob@lab.example.org
-  campaignd account list
-  campaignd account list --folder postgres://campaignd@db.example.org/lab`,
+	name: "account",
 	args: cobra.ArbitraryArgs,
 	persistent: func(flags *pflag.FlagSet) {
 		flags.String("folder", ".", "the `directory`, or the database, that is served")
@@ -93,9 +78,6 @@ func joinedBy[T ~string](words []T) string {
 	return strings.Join(texts, ", ")
 }
 
-// who is the placeholder of an account's name in usages.
-const who = "NAME"
-
 // changing carries out a command that changes an account, and prints the account.
 func changing(request func(c *call, args []string) (accounts.Request, error)) runner {
 	return func(c *call, args []string) error {
@@ -148,14 +130,7 @@ func listing[T any](
 // accountAdd makes the account and its grants in one request: an account that
 // exists and has no role yet is never seen.
 var accountAdd = command{
-	use:   "add " + who,
-	short: "Make an account; the first one must be an admin's",
-	long: `Make an account. The name is what the person logs in with and is recorded under for
-ever, as person:NAME. The password is asked for twice, or read from standard input;
-without one they log in with OpenID Connect.`,
-	example: `  campaignd account add ada --role admin
-  campaignd account add bob --role expert --role viewer --email bob@lab.example.org --no-password
-  pwgen 20 1 | campaignd account add eve --role scientist --campaign lfp --password-stdin`,
+	name:  "add",
 	args:  cobra.ExactArgs(1),
 	oneOf: []string{"password-stdin", "no-password"},
 	new: func(flags *pflag.FlagSet) runner {
@@ -209,10 +184,8 @@ func accountInWords(x accounts.Account) string {
 }
 
 var accountList = command{
-	use:     "list",
-	short:   "List the accounts",
-	example: `  campaignd account list --json`,
-	args:    cobra.NoArgs,
+	name: "list",
+	args: cobra.NoArgs,
 	run: listing("accounts", func([]string) accounts.Request { return accounts.Request{Accounts: true} },
 		func(r accounts.Reply) []accounts.Account { return r.Accounts }, accountRow),
 }
@@ -237,10 +210,8 @@ func accountRow(x accounts.Account) []string {
 
 // accountChange leaves the name as it is: it stands in logs.
 var accountChange = command{
-	use:     "change " + who,
-	short:   "Change the display name, the e-mail address or the experts whom a person answers as",
-	example: `  campaignd account change bob --answers-as robert --email bob@lab.example.org`,
-	args:    cobra.ExactArgs(1),
+	name: "change",
+	args: cobra.ExactArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		display := flags.String("display-name", "", "how they are called, in `words`")
 		email := flags.String("email", "", "their `address`")
@@ -280,10 +251,7 @@ func granting(request func(*accounts.GrantRequest) accounts.Request) runner {
 }
 
 var accountGrant = command{
-	use:   "grant " + who + " ROLE",
-	short: "Give a person a role in the whole lab, or in one campaign",
-	example: `  campaignd account grant bob scientist --campaign lfp
-  campaignd account grant eve auditor`,
+	name: "grant",
 	args: cobra.ExactArgs(2),
 	run:  granting(func(g *accounts.GrantRequest) accounts.Request { return accounts.Request{Grant: g} }),
 }
@@ -291,20 +259,16 @@ var accountGrant = command{
 // accountRevoke takes back exactly the grant that was given: one in a campaign
 // leaves one in the whole lab.
 var accountRevoke = command{
-	use:     "revoke " + who + " ROLE",
-	short:   "Take a role from a person, at once",
-	example: `  campaignd account revoke bob scientist --campaign lfp`,
-	args:    cobra.ExactArgs(2),
-	run:     granting(func(g *accounts.GrantRequest) accounts.Request { return accounts.Request{Revoke: g} }),
+	name: "revoke",
+	args: cobra.ExactArgs(2),
+	run:  granting(func(g *accounts.GrantRequest) accounts.Request { return accounts.Request{Revoke: g} }),
 }
 
 // accountPassword takes no password as an argument: other users of the machine
 // can read those.
 var accountPassword = command{
-	use:     "password " + who,
-	short:   "Set a person's password; their sessions end",
-	example: `  campaignd account password bob`,
-	args:    cobra.ExactArgs(1),
+	name: "password",
+	args: cobra.ExactArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		stdin := flags.Bool("password-stdin", false, "read the password from standard input")
 		return changing(func(c *call, args []string) (accounts.Request, error) {
@@ -315,22 +279,16 @@ var accountPassword = command{
 }
 
 var accountDisable = command{
-	use:   "disable " + who,
-	short: "Keep a person out: their sessions and tokens end, and they cannot log in",
-	long: `Keep a person out. Accounts are disabled, never removed: a name that stands in logs must
-not be given to another person.`,
-	example: `  campaignd account disable bob`,
-	args:    cobra.ExactArgs(1),
-	run:     naming(func(name string) accounts.Request { return accounts.Request{Disable: name} }),
+	name: "disable",
+	args: cobra.ExactArgs(1),
+	run:  naming(func(name string) accounts.Request { return accounts.Request{Disable: name} }),
 }
 
 // accountRemove makes no change: it says why, and what is done instead. It is
 // there because people look for it.
 var accountRemove = command{
-	use:     "remove " + who,
-	short:   "Accounts are disabled, never removed (says what to do instead)",
-	example: `  campaignd account disable bob`,
-	args:    cobra.ExactArgs(1),
+	name: "remove",
+	args: cobra.ExactArgs(1),
 	run: func(_ *call, args []string) error {
 		return problem.New(problem.NotPossible,
 			"accounts are never removed: %s stands in logs, and must not be given to another person", args[0]).
@@ -339,20 +297,16 @@ var accountRemove = command{
 }
 
 var accountEnable = command{
-	use:     "enable " + who,
-	short:   "Let a disabled person in again; tokens stay revoked",
-	example: `  campaignd account enable bob`,
-	args:    cobra.ExactArgs(1),
-	run:     naming(func(name string) accounts.Request { return accounts.Request{Enable: name} }),
+	name: "enable",
+	args: cobra.ExactArgs(1),
+	run:  naming(func(name string) accounts.Request { return accounts.Request{Enable: name} }),
 }
 
 // accountUnlock forgets what slows down further attempts, of an account and of
 // an address; without a name all of it.
 var accountUnlock = command{
-	use:     "unlock [" + who + "]",
-	short:   "Forget the failed attempts to log in, of one account or of all",
-	example: `  campaignd account unlock bob`,
-	args:    cobra.MaximumNArgs(1),
+	name: "unlock",
+	args: cobra.MaximumNArgs(1),
 	run: func(c *call, args []string) error {
 		name := strings.Join(args, "")
 		if _, err := c.accounts(accounts.Request{Unlock: &name}); err != nil {
@@ -363,11 +317,9 @@ var accountUnlock = command{
 }
 
 var accountToken = command{
-	use:      "token",
-	short:    "API tokens: make, list, revoke",
-	example:  `  campaignd account token create ada --name notebook --scope see --scope run`,
+	name:     "token",
 	args:     cobra.NoArgs,
-	run:      help,
+	run:      showHelp,
 	commands: []command{tokenCreate, tokenList, tokenRevoke},
 }
 
@@ -375,12 +327,8 @@ var accountToken = command{
 // piped into a file; what it is good for is a remark. Whether the account may
 // give these scopes is checked where the accounts are held.
 var tokenCreate = command{
-	use:   "create " + who,
-	short: "Make an API token, and print it: it is shown this once",
-	long: `Make an API token of an account. It may do what its scopes say, and never more than the
-account itself. With --campaign it is for that campaign alone.`,
-	example: `  campaignd account token create ada --name "notebook of ada" --scope see --scope run --campaign lfp --days 30`,
-	args:    cobra.ExactArgs(1),
+	name: "create",
+	args: cobra.ExactArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var n accounts.NewToken
 		flags.StringVar(&n.Name, "name", "", "what it is for, in `words`")
@@ -422,10 +370,8 @@ func moment(t time.Time) string { return t.Local().Format(time.DateTime) }
 // tokenList has no secrets: only their hashes are kept. Tokens that were revoked
 // are listed too: a name in the audit log can then still be looked up.
 var tokenList = command{
-	use:     "list " + who,
-	short:   "List an account's API tokens",
-	example: `  campaignd account token list ada`,
-	args:    cobra.ExactArgs(1),
+	name: "list",
+	args: cobra.ExactArgs(1),
 	run: listing("tokens", func(args []string) accounts.Request { return accounts.Request{Tokens: args[0]} },
 		func(r accounts.Reply) []accounts.Token { return r.Tokens }, tokenRow),
 }
@@ -450,10 +396,8 @@ func tokenRow(t accounts.Token) []string {
 // tokenRevoke takes the identifier, which is not secret. A leaked token can so
 // be ended by who has only the list of them.
 var tokenRevoke = command{
-	use:     "revoke ID",
-	short:   "End an API token",
-	example: `  campaignd account token revoke 3f2a9c01d4e5b677`,
-	args:    cobra.ExactArgs(1),
+	name: "revoke",
+	args: cobra.ExactArgs(1),
 	run: func(c *call, args []string) error {
 		r, err := c.accounts(accounts.Request{RevokeToken: args[0]})
 		if err != nil {
@@ -468,26 +412,20 @@ var tokenRevoke = command{
 // accountSessions ends sessions all together: an admin knows whom to log out,
 // and not which of their browsers.
 var accountSessions = command{
-	use:     "sessions",
-	short:   "Where a person is logged in: list, end",
-	example: `  campaignd account sessions list bob`,
-	args:    cobra.NoArgs,
-	run:     help,
+	name: "sessions",
+	args: cobra.NoArgs,
+	run:  showHelp,
 	commands: []command{{
-		use:     "list " + who,
-		short:   "List an account's sessions",
-		example: `  campaignd account sessions list bob --json`,
-		args:    cobra.ExactArgs(1),
+		name: "list",
+		args: cobra.ExactArgs(1),
 		run: listing("sessions", func(args []string) accounts.Request { return accounts.Request{Sessions: args[0]} },
 			func(r accounts.Reply) []accounts.Session { return r.Sessions },
 			func(s accounts.Session) []string {
 				return []string{s.ID, "since " + moment(s.Created), "seen " + moment(s.Seen), string(s.Method), s.From}
 			}),
 	}, {
-		use:     "revoke " + who,
-		short:   "End all sessions of an account",
-		example: `  campaignd account sessions revoke bob`,
-		args:    cobra.ExactArgs(1),
+		name: "revoke",
+		args: cobra.ExactArgs(1),
 		run: func(c *call, args []string) error {
 			r, err := c.accounts(accounts.Request{EndSessions: args[0]})
 			if err != nil {
@@ -503,16 +441,12 @@ var accountSessions = command{
 // accountPasskey only removes: passkeys are made in the browser, which holds the
 // other half. Their identifiers are in `account list --json`.
 var accountPasskey = command{
-	use:     "passkey",
-	short:   "Passkeys, which people add in the browser: remove one that was lost",
-	example: `  campaignd account list --json`,
-	args:    cobra.NoArgs,
-	run:     help,
+	name: "passkey",
+	args: cobra.NoArgs,
+	run:  showHelp,
 	commands: []command{{
-		use:     "remove " + who + " ID",
-		short:   "Remove a passkey",
-		example: `  campaignd account passkey remove bob 9b1f00aa12cd34ef`,
-		args:    cobra.ExactArgs(2),
+		name: "remove",
+		args: cobra.ExactArgs(2),
 		run: changing(func(_ *call, args []string) (accounts.Request, error) {
 			return accounts.Request{RemovePasskey: &accounts.PasskeyRequest{Name: args[0], ID: args[1]}}, nil
 		}),

@@ -15,16 +15,7 @@ import (
 // reads the audit log wants to know whether it can be believed. Without --last all
 // of it is printed: it is the form in which it is handed to an auditor.
 var accountTrail = command{
-	use:   "trail",
-	short: "The audit log: every login, failure, refusal, grant and change, and proof that none was altered",
-	long: `The audit log: the accounts' events in the lab's log, .campaignd/lab. They are the
-leaves of a Merkle tree, as those of a campaign are, so that --verify finds whatever
-was changed. It prints the number of events and their root hash: kept elsewhere, as
-` + "`campaignd checkpoint`" + ` of the lab's log does, they also show whether all of it was
-replaced.`,
-	example: `  campaignd account trail --last 20
-  campaignd account trail --json > trail.json
-  campaignd account trail --verify`,
+	name: "trail",
 	args: cobra.NoArgs,
 	new: func(flags *pflag.FlagSet) runner {
 		last := flags.Int("last", 0, "only the newest `entries`")

@@ -25,20 +25,8 @@ var errSame = errors.New("nothing differs")
 // Nothing to change is no failure, so that a script may amend with the same
 // file again.
 var amendCommand = command{
-	use:   "amend FILE",
-	short: "Make the allowed changes of the file those of the campaign",
-	long: `Make what FILE says different from the store hold from now on, as an event:
-budget, stopping rule, policy and model, bounds, further categories and values of
-a parameter, further excluded regions, times; of a campaign with several quantities
-what is sought (objective), the quantities but for their names and units, and the
-constraints on outcomes too. Whatever else differs is refused, with the reason.
-
-What was measured is read again: where several quantities are measured, the best or
-the front before and now is printed, how many experiments keep the constraints, and
-which values count no more. A campaign that completed goes on after its budget is
-raised: run it again. One that a person stopped stays as it is.`,
-	example: `  campaignd amend electrolyte.yaml --reason "ten more experiments were granted"`,
-	args:    cobra.ExactArgs(1),
+	name: "amend",
+	args: cobra.ExactArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var reason string
 		flags.StringVar(&reason, "reason", "", "why, for the record")

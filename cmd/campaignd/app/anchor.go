@@ -17,14 +17,7 @@ import (
 // Whether the campaign's rules read anchors at all the engine says; here only
 // the words of the command line are checked.
 var anchorCommand = command{
-	use:   "anchor [TARGET] --at COMPOSITION",
-	short: "Name compositions at which an expert trusts their own judgment",
-	long: `Name compositions at which an expert trusts their own judgment. Comparisons near
-them count for more, and risk-averse rules (raeubo, rahbo, anpei) prefer to ask
-there. Anchors that are known beforehand belong in the campaign file. --instead
-takes back what was named with this command before.`,
-	example: `  campaignd anchor --at lipf6=1.1,ec=0.35,dmc=1 --at lipf6=0.9,ec=0.4,dmc=0.8
-  campaignd anchor taste.campaign --expert ada --at lipf6=1.1,ec=0.35,dmc=1`,
+	name: "anchor",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		// Not nil: an empty list with --instead takes back what was named before.

@@ -64,7 +64,7 @@ func Main(registry Registry) {
 }
 
 // Run is the program with the given arguments, which do not include the
-// program's name. It returns the exit code (exitHelp lists them) and writes
+// program's name. It returns the exit code (exit.go) and writes
 // nothing but to stdout and stderr, so tests run it in their own process. A
 // second interrupt ends the process at once.
 func Run(

@@ -34,22 +34,7 @@ func (f *attachedFile) add(flags *pflag.FlagSet) {
 
 // attachCommand is `campaignd attach`.
 var attachCommand = command{
-	use:   "attach [TARGET] [EXPERIMENT] FILE|URI",
-	short: "Attach a file to an experiment, or to the campaign",
-	long: `Keep a file with the campaign, and record that it belongs to an experiment or, where
-none is named, to the campaign. Its bytes are copied next to the log, of which the
-event holds their hash and size: ` + "`campaignd audit --files`" + ` finds a file that is
-missing or was altered. One file has at most 50 MiB.
-
-A file that is to stay where it is, such as a large one or one of another system,
-is attached by its address (http://… or https://…): then nothing is copied, and
-nothing is looked at. With --digest, who has it can compare.
-
-What was attached by mistake is taken out with ` + "`campaignd withdraw`" + `.`,
-	example: `  campaignd attach e7 spectrum.csv
-  campaignd attach electrolyte.campaign e7 photo.jpg --comment "cloudy at the bottom"
-  campaignd attach protocol.pdf
-  campaignd attach e7 https://data.example.org/run7.h5 --quantity conductivity`,
+	name: "attach",
 	args: cobra.RangeArgs(1, 3),
 	new: func(flags *pflag.FlagSet) runner {
 		var f attachedFile
@@ -163,13 +148,8 @@ func (f attachedFile) step(ctx context.Context, experiment *string) step {
 
 // withdrawCommand is `campaignd withdraw`.
 var withdrawCommand = command{
-	use:   "withdraw [TARGET] FILE",
-	short: "Take out a file that was attached by mistake",
-	long: `Say that a file does not count. It is no longer listed or exported; that it was
-attached stays on the record, and its bytes stay where they are. ` + "`campaignd files`" + `
-lists the files with their names (f3).`,
-	example: `  campaignd withdraw f3 --reason "it is of another cell"`,
-	args:    cobra.RangeArgs(1, 2),
+	name: "withdraw",
+	args: cobra.RangeArgs(1, 2),
 	new: func(flags *pflag.FlagSet) runner {
 		var r engine.Withdraw
 		flags.StringVar(&r.Reason, "reason", "", "why; it is required")

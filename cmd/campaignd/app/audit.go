@@ -40,41 +40,7 @@ type audited struct {
 // whole, and the exit code is 1. Usage and stores that cannot be read have
 // codes of their own (exit.go).
 var auditCommand = command{
-	use:   "audit [TARGET|FOLDER]",
-	short: "Check that nothing was changed, and make every decision and fit again",
-	long: fmt.Sprintf(`Check every byte of the log (checksums, order, the Merkle tree and its head), then
-make every recorded fit and decision again from the events before it and compare:
-bit for bit where this is the build that made it, to a relative tolerance of %g
-elsewhere. What people, instruments and experts said is held to what they were asked,
-to who can have said it and when, and to the definition. Exits 1 where anything fails,
-and where another version made decisions that this one cannot make again: audit
-those with the campaignd that made them (the output names its revision), and leave
-them out here with --except. Remarks do not fail: an honest log can hold them. The
-store is not changed.
-
-A store that was rewritten whole, or replaced by an older copy, is consistent in
-itself. --since finds that: it takes a checkpoint that was kept elsewhere (see
-`+"`campaignd checkpoint`"+`) and checks that the log has only grown since. With several
-checkpoints, the place is narrowed down to the events between two of them.
-
---files reads the bytes of every file that is attached, and compares them with the
-log: each is sound, or missing, altered or elsewhere, which is what was attached by
-its URI and is not looked at. One that is missing or altered fails the audit.
-
-What a program said that is a method, or that answers in an expert's place, is
-recorded, not made again; that it was shown what the log said is checked, and what
-was decided on it is made again. --programs starts the programs of methods, from the
-folder of the store, and has those that say that they are deterministic answer again.
-It starts what the log names: use it only for a store that you trust.
-
-Of a folder that is served, or that holds several stores, each store is audited, and
-the lab's log of accounts and grants with them.`, decisions.Tolerance),
-	example: `  campaignd audit electrolyte.campaign
-  campaignd audit electrolyte.campaign --since may.checkpoint --key lab.pub
-  campaignd audit electrolyte.campaign --files
-  campaignd audit electrolyte.campaign --except 1f2e3d4c5b6a
-  campaignd audit electrolyte.campaign --json | jq .reproduced
-  campaignd audit .`,
+	name: "audit",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var o auditing

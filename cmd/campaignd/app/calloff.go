@@ -21,24 +21,7 @@ const safety = "The hardware's own stop is the safety device: no program takes i
 
 // cancelCommand is `campaignd cancel`.
 var cancelCommand = command{
-	use:   "cancel [TARGET] EXPERIMENTS",
-	short: "Call experiments off: the instrument never begins them any more, and stops where it can",
-	long: `Call experiments off, one or several, all of them or none: e7, e1-e24, or e1,e3-e5.
-The order is recorded, and then the instrument gets it, past everything that waits for it: it
-never begins the experiment any more, and stops it where it can. Until it has answered the
-device gets nothing else, and ` + "`campaignd status`" + ` says what is being called off. An experiment that
-was given to no instrument yet is not performed.
-
-Where no answer comes, look at the device, and say one of
-
-  --end-program    end the instrument's program: what it has not read it never does
-  --voided power   the device was without power: no answer is needed
-
-` + safety,
-	example: `  campaignd cancel e7 --reason "the solvent leaks"
-  campaignd cancel electrolyte.campaign e1-e24
-  campaignd cancel e7 --end-program
-  campaignd cancel e7 --voided power --reason "the mains were off"`,
+	name: "cancel",
 	args: cobra.RangeArgs(1, 2),
 	new: func(flags *pflag.FlagSet) runner {
 		var r engine.Cancel
@@ -60,20 +43,7 @@ func addVoided(flags *pflag.FlagSet, voided *events.Voided) {
 
 // abortCommand is `campaignd abort`.
 var abortCommand = command{
-	use:   "abort [TARGET]",
-	short: "Call everything off that is under way, and pause the campaign",
-	long: `Call everything off that is under way, at once, and pause the campaign: its instrument
-is ordered to stop, past everything that waits for it, and nothing new begins until
-` + "`campaignd resume`" + `. With --device it is done for every campaign that uses a device, in a
-folder (default the current one), in a database, or with --server in its lab. The device
-is given by its identity or its name, as ` + "`campaignd instrument describe`" + ` has them, or by its name in
-lab.yaml. Each campaign is reported; where one cannot be reached, the others are aborted
-all the same, and the exit code is not 0.
-
-` + safety,
-	example: `  campaignd abort electrolyte.campaign --reason "the solvent leaks"
-  campaignd abort --device "meter 4711" /srv/lab
-  campaignd abort --device meter --server https://lab.example.org`,
+	name: "abort",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var device string

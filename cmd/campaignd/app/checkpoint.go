@@ -28,28 +28,7 @@ import (
 // What is printed is the file itself, so that > writes it whole; remarks go to
 // standard error.
 var checkpointCommand = command{
-	use:   "checkpoint [TARGET]",
-	short: "Write down what the log holds now, for a later audit; prove an event",
-	long: `Print a checkpoint: three lines with the name of the log, the number of its events
-and the root hash over all of them, signed with your key where you have one. Keep
-it where people who can write to the store cannot: in a notebook, a mail, a repository.
-Then ` + "`campaignd audit --since FILE`" + ` finds whether anything before it was changed,
-removed or replaced by an older copy, which nothing in the store itself can show.
-
---new-key makes your key pair, once. The private key stays with you, outside every
-store; what is printed is the verifier key, for the people who check.
-
---prove and --from write proofs instead, which ` + "`campaignd verify`" + ` checks without the
-store: that an event is in the log, and that the log has only grown since an
-earlier checkpoint. --prove takes an experiment, a question or a decision (its
-result, answer or record), or a position.
-
-The files have the forms of transparency logs: C2SP tlog-checkpoint, signed-note,
-tlog-proof, and what a tlog-witness takes.`,
-	example: `  campaignd checkpoint --new-key lab.example.org
-  campaignd checkpoint electrolyte.campaign > electrolyte.checkpoint
-  campaignd checkpoint electrolyte.campaign --prove e7 > e7.tlog-proof
-  campaignd checkpoint electrolyte.campaign --from electrolyte.checkpoint -o growth.proof`,
+	name: "checkpoint",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var o checkpointing

@@ -2,15 +2,20 @@ package app
 
 import (
 	"context"
+	_ "embed"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 )
 
-// command is a row of the program's table: what the help says of a command, and what carries it
-// out. Rows are never changed: whatever belongs to one call is made by new.
+// command is a row of the program's table: what carries out a command. Rows are never changed:
+// whatever belongs to one call is made by new. What the help says of them is in help.txt.
 type command struct {
-	use, short, long, example string
+	name string
 	// args refuses a wrong number of arguments, as bad input.
 	args cobra.PositionalArgs
 	// valid are arguments that the shell completes.
@@ -35,10 +40,15 @@ type call struct {
 	cmd *cobra.Command
 }
 
-// of makes the command of a row for the parser of command lines.
-func (c command) of(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: c.use, Short: c.short, Long: c.long, Example: c.example, Args: inputArgs(c.args),
-		ValidArgs: c.valid}
+// of makes the command of a row for the parser of command lines. within are the names of the
+// commands that it belongs to.
+func (c command) of(a *app, within string) *cobra.Command {
+	path := strings.TrimPrefix(within+" "+c.name, " ")
+	said := helps[path]
+	cmd := &cobra.Command{
+		Use: strings.TrimSuffix(c.name+" "+said.arguments, " "), Short: said.short, Long: said.long, Example: said.example,
+		Args: inputArgs(c.args), ValidArgs: c.valid,
+	}
 	if c.persistent != nil {
 		c.persistent(cmd.PersistentFlags())
 	}
@@ -55,10 +65,32 @@ func (c command) of(a *app) *cobra.Command {
 		cmd.MarkFlagsRequiredTogether(c.together...)
 	}
 	for _, sub := range c.commands {
-		cmd.AddCommand(sub.of(a))
+		cmd.AddCommand(sub.of(a, path))
 	}
 	return cmd
 }
 
-// help is the runner of a command that has commands of its own, and says which.
-func help(c *call, _ []string) error { return c.cmd.Help() }
+// help is what the help says of a command, beside its flags.
+type help struct{ arguments, short, long, example string }
+
+//go:embed help.txt
+var helpTexts string
+
+// helps are those of all commands, by their names. A section of the file begins with the command
+// and its arguments; what follows from tables is filled in, so that it cannot contradict them.
+var helps = func() map[string]help {
+	all := make(map[string]help)
+	filled := strings.NewReplacer("{roles}", rolesHelp(), "{safety}", safety,
+		"{tolerance}", fmt.Sprintf("%g", decisions.Tolerance)).Replace(helpTexts)
+	for _, section := range strings.Split("\n"+strings.TrimSuffix(filled, "\n"), "\n=== ")[1:] {
+		head, text, _ := strings.Cut(section, "\n")
+		name, arguments, _ := strings.Cut(head, ": ")
+		text, example, _ := strings.Cut(strings.TrimSuffix(text, "\n"), "\n\nExamples:\n")
+		short, long, _ := strings.Cut(text, "\n\n")
+		all[name] = help{arguments, short, long, example}
+	}
+	return all
+}()
+
+// showHelp is the runner of a command that has commands of its own, and says which.
+func showHelp(c *call, _ []string) error { return c.cmd.Help() }

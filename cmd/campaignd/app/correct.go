@@ -28,31 +28,7 @@ type correction struct {
 // Of an experiment it goes on to correct, of a question to answer. The flags of
 // both are one set, and otherFlag refuses those of the other.
 var correctCommand = command{
-	use:   "correct [TARGET] EXPERIMENT | QUESTION ANSWER",
-	short: "Correct or exclude an outcome, or change an answer",
-	long: `Say that an experiment ended otherwise than the record has it, or change an answer
-to a question. The earlier event stays in the record; the new one says who, why,
-and what it replaces. What is not named stays as it is.
-
-Every outcome can become every other, and back: a measurement a failure, a failure
-a measurement (--value). --not-performed gives the budget back; a campaign that had
-completed because its budget was spent then goes on with the next run. --exclude
-leaves a measurement out of the model of the objective, and a failure out of that
-of what is feasible. An experiment that has not been performed yet is called off
-with --not-performed, which is also the one thing that is said of several at once.`,
-	example: `  campaignd correct e7 --value 13.1 --reason "misread the display"
-  campaignd correct e7 --actual lipf6=1.08 --reason "weighed again"
-  campaignd correct e7 --further viscosity=3.1mPas --reason "another spindle"
-  campaignd correct e7 --quantity viscosity=3.1 --reason "read from the wrong scale"
-  campaignd correct e7 --leave-out viscosity --reason "the spindle was worn"
-  campaignd correct e7 --exclude --reason "bubbles in the cell"
-  campaignd correct e8 --failed --reason "the cell was short-circuited"
-  campaignd correct e9 --value 12.4 --reason "it did not leak"
-  campaignd correct e9 --not-performed --reason "another vial was measured"
-  campaignd correct e25-e48 --not-performed --reason "the plate was never loaded"
-  campaignd correct electrolyte.campaign q3 accept --reason "looked again"
-  campaignd correct q13 A --reason "mixed them up"
-  campaignd correct q14 3=11.5 4=- --reason "a row too low"`,
+	name: "correct",
 	args: cobra.MinimumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		f := correction{said: make(map[events.Resolution]*bool)}

@@ -18,14 +18,7 @@ type docsFound struct {
 
 // docsCommand is `campaignd docs`: the documentation that the pages show, in a terminal.
 var docsCommand = command{
-	use:   "docs [PAGE | WORD …]",
-	short: "Read the documentation, or look for words in it",
-	long: `Read the documentation, which is in the program: without an argument its pages are
-listed; a page is printed as it is written, in Markdown; any other words are looked for
-in all of them. ` + "`campaignd serve`" + ` shows the same under Docs.`,
-	example: `  campaignd docs
-  campaignd docs methods | less
-  campaignd docs what arrives later`,
+	name: "docs",
 	args: cobra.ArbitraryArgs,
 	run: func(c *call, args []string) error {
 		if len(args) == 1 && manual.Find(args[0]) != nil && !c.json {

@@ -18,17 +18,7 @@ import (
 
 // doctorCommand is `campaignd doctor`.
 var doctorCommand = command{
-	use:   "doctor [FOLDER | DATABASE]",
-	short: "Look at a deployment, and say what is unsafe",
-	long: `Look at the lab in a folder (default: this one, or the database of --store), or in a
-database, and say line by line what is safe, what is unsafe, with what to do about
-it, and what cannot be seen from here. It changes nothing.
-
-The exit code is 0 only where nothing is unsafe. What is unknown is not safe: it is
-for you to find out.`,
-	example: `  campaignd doctor
-  campaignd doctor postgres://campaignd@db.example.org/lab
-  campaignd doctor --json | jq '.findings[] | select(.verdict != "safe")'`,
+	name: "doctor",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var drives driving

@@ -25,16 +25,7 @@ import (
 // Events are printed as they are recorded, in the form for other programs; in
 // words they are in the report and on the pages.
 var eventsCommand = command{
-	use:   "events [TARGET]",
-	short: "Print the log as CloudEvents, one JSON document a line",
-	long: `Print the log as CloudEvents 1.0 in JSON, one event a line, in the order of the
-log. --kind takes a kind (experiment.measured) or a noun (experiment). With
---follow, further events are printed as they happen, until the campaign has
-ended; the campaign need not be running yet.`,
-	example: `  campaignd events electrolyte.campaign
-  campaignd events --kind experiment.measured,label
-  campaignd events --after 120 --follow | jq .type
-  campaignd events --json | jq length`,
+	name: "events",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var kinds []string

@@ -21,24 +21,7 @@ import (
 // are known only there; that an experiment exists is looked at as well, so that
 // a slip in a number is not recorded as a remark about nothing.
 var excludeCommand = command{
-	use:   "exclude [TARGET] EXPERIMENT | QUESTION | --at COMPOSITION | --where REGION",
-	short: "Exclude a region: nothing in it is suggested any more",
-	long: `Exclude a composition or a whole region: nothing in it is suggested any more, and
-what had been requested there is called off, until ` + "`campaignd allow`" + ` takes the
-exclusion back. What an instrument is already doing goes on.
-
-An experiment, a question or --at stands for everything within a twentieth of
-each parameter's range around that composition. --where is a region: every
-parameter that it names lies in the interval, its ends included, or has the
-category.
-
-  lipf6=1.5..        1.5 and more
-  lipf6=..0.4        up to 0.4
-  lipf6=0.4..0.6     from 0.4 to 0.6
-  solvent=PC         a category, or one value of a number`,
-	example: `  campaignd exclude --at lipf6=1.1,ec=0.4,dmc=1 --reason "it clouds"
-  campaignd exclude --where lipf6=1.8..,ec=0.45..0.52 --reason "too thick to pump"
-  campaignd exclude electrolyte.campaign e7 --reason "it crystallized overnight"`,
+	name: "exclude",
 	args: cobra.MaximumNArgs(2),
 	new: func(flags *pflag.FlagSet) runner {
 		var at, where string
@@ -82,11 +65,8 @@ category.
 // exclusion's own name (n1): regions can overlap. A reason is not required: what
 // was kept away is only possible again.
 var allowCommand = command{
-	use:     "allow [TARGET] EXCLUSION",
-	short:   "Take an exclusion back",
-	long:    "Take an exclusion back: what it kept away may be suggested again. `campaignd status`\nlists the exclusions that hold.",
-	example: `  campaignd allow n1 --reason "a stronger pump came"`,
-	args:    cobra.RangeArgs(1, 2),
+	name: "allow",
+	args: cobra.RangeArgs(1, 2),
 	new: func(flags *pflag.FlagSet) runner {
 		var r engine.Allow
 		flags.StringVar(&r.Reason, "reason", "", forTheRecord)

@@ -17,7 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Exit codes; exitHelp explains them in `campaignd --help`. Scripts rely on
+// Exit codes; `campaignd --help` explains them. Scripts rely on
 // them: they are never renumbered.
 const (
 	exitOK          = 0
@@ -27,14 +27,6 @@ const (
 	exitInterrupted = 4
 	exitUncounted   = 5
 )
-
-const exitHelp = `Exit codes:
-  0  done
-  1  the answer is no: a check failed, the campaign does not allow it now, or it needs a person first
-  2  wrong usage or bad input: nothing was changed
-  3  the store: there is none, it is in use, damaged, or of a newer version
-  4  interrupted: what was recorded is safe, the same command goes on
-  5  not counted: an instrument passed its check, and whether it acted once was not seen`
 
 var (
 	// errInterrupted is the cause of a context that a person's Ctrl-C ended.

@@ -17,19 +17,7 @@ import (
 //
 // No model is fitted: what the models said was recorded with the decision.
 var explainCommand = command{
-	use:   "explain [TARGET] DECISION",
-	short: "Lay out everything that is recorded about a decision",
-	long: `Lay out everything that is recorded about a decision: the candidates it weighed,
-with what the models said of them, the tests it made with their numbers, the rule
-that settled it, the weight of the expert's belief, and what followed. Where an expert chose
-between candidates: what each parameter does for either (Shapley values), the
-plane of the two strongest parameters, the answer, and whether it was right.
-Instead of a decision (d12) an experiment (e7) or a question (q3) can be named:
-the decision behind it is explained. Of an experiment with none behind it, as of
-the initial design, all that is known of it is laid out, and of one that was called
-off first all that happened to it.`,
-	example: `  campaignd explain d12
-  campaignd explain electrolyte.campaign e7`,
+	name: "explain",
 	args: cobra.RangeArgs(1, 2),
 	run: func(c *call, args []string) error {
 		if len(args) == 1 && isTarget(args[0]) {

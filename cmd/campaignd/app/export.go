@@ -22,43 +22,7 @@ import (
 // The two forms are for different readers: a table has the state that counts
 // now, JSON Lines all that ever happened.
 var exportCommand = command{
-	use:   "export [TARGET]",
-	short: "Write the experiments as CSV, all events as JSON Lines, or the store to another place",
-	long: `Write the campaign for other programs.
-
-  csv    a row for each experiment with what was asked for, what was made, and
-         what came out, further quantities included; corrections are applied.
-         ` + "`campaignd import`" + ` reads it. Where nothing is measured: a row for each
-         comparison with the compositions A and B and the better one
-  jsonl  all events of the campaign as CloudEvents, one a line: everything there is
-
---bundle writes all of it together, into a folder or a file.zip: the table, the log,
-the campaign file and the attached files, each after its bytes were compared with its
-hash, with a table of them (files.csv). The same log gives the same bundle.
-
---crate writes the same as an RO-Crate 1.2 (process run profile), for repositories and
-notebooks: what each file is, and each experiment as a run of its instrument. A
-file.eln is that in the form of the ELN Consortium, which eLabFTW, Kadi4Mat, PASTA
-and others read.
-
-A text that a spreadsheet would take for a formula has an apostrophe before it.
-
---to moves the whole store, all campaigns with their attached files, to another
-folder or into a database (postgres://USER@HOST/DATABASE/STORE), where there is
-nothing yet. The events keep their places and the root hash, so that every proof
-and checkpoint holds; the new store is read and verified whole. No other process
-writes to the old store meanwhile, and from then on that can only be read, and says
-where it went. Interrupted, the same command goes on.
-
---to with --copy copies the store as it is at one moment, also while it is in use,
-and changes nothing in it: a backup that is proved. Given again, it adds what is new.
-It is refused where the store does not extend what the backup holds.`,
-	example: `  campaignd export electrolyte.campaign > electrolyte.csv
-  campaignd export --format jsonl > electrolyte.jsonl
-  campaignd export --bundle electrolyte.zip
-  campaignd export --crate electrolyte.eln --license https://spdx.org/licenses/CC-BY-4.0
-  campaignd export electrolyte.campaign --to postgres://lab@db.example.org/lab
-  campaignd export electrolyte.campaign --to /backup/electrolyte.campaign --copy`,
+	name: "export",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var o exporting

@@ -24,19 +24,7 @@ type filesListed struct {
 
 // filesCommand is `campaignd files`.
 var filesCommand = command{
-	use:   "files [TARGET] [EXPERIMENT]",
-	short: "List the files of a campaign or an experiment, or read one",
-	long: `List the files that are attached, with what each belongs to. --get writes one of
-them out, after its bytes were compared with its hash. ` + "`campaignd export --files`" + `
-writes all of them, and ` + "`campaignd audit --files`" + ` checks them.
-
---clean removes what no event names: the rest of an attachment that a crash or a
-cut connection ended before it was recorded. What is named, withdrawn or not, is
-never removed.`,
-	example: `  campaignd files
-  campaignd files electrolyte.campaign e7
-  campaignd files --get f3 > spectrum.csv
-  campaignd files electrolyte.campaign --clean`,
+	name: "files",
 	args: cobra.MaximumNArgs(2),
 	new: func(flags *pflag.FlagSet) runner {
 		var o filesAsked

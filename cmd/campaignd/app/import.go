@@ -13,40 +13,7 @@ import (
 )
 
 var importCommand = command{
-	use:   "import [TARGET] FILE.csv",
-	short: "Take over measurements that someone already has: warm start",
-	long: `Take over measurements from a CSV file, separated by commas, or by semicolons or tabs
-with decimal points or commas, as a spreadsheet writes it. Its header names the parameters and the objective, in the campaign's units. Other
-columns may be there:
-
-  NAME_actual    the composition that was made, a column for each parameter
-  sd, unit       of the objective
-  NAME           a declared quantity, with unit_NAME and sd_NAME
-  further_NAME   a further quantity, with unit_NAME and sd_NAME
-  status, …      all that ` + "`campaignd export`" + ` writes: rows that failed and gave declared
-                 quantities all the same are taken over as such; others that are not measured,
-                 and those that were excluded, are left out and counted; when and why they
-                 were run is not taken over
-
-A row with the name of an experiment in the column experiment, and no composition or that
-one's, brings its result where it waits to be measured by hand, as in a run sheet that was
-filled in (campaignd sheet --csv), and quantities that arrive later where it has been
-measured. These are results like those of ` + "`campaignd tell`" + `, and count against the budget.
-
-A column under another name is named with --column; of a further quantity the heading may
-name the unit. A column of your own is kept as a note with --note, and left out with --ignore;
---ignore '*' leaves out all that are not named. A column without a heading is left out. So are,
-and counted, rows without a result: they have an empty cell there, or a word such as n.d. A title
-above the header, units below it and an average at the end are no rows. Otherwise all
-rows are taken or none. They do not count against the budget, unlike experiments of
-your own (campaignd tell --parameters), and serve as the initial design. Given a
-campaign file that has no store yet, the store is made.`,
-	example: `  campaignd import electrolyte.yaml last-year.csv
-  campaignd import last-year.csv --note sample,comment --ignore plate
-  campaignd import last-year.csv --column "salt (mol/kg)=salt" --column "visc. (mPa s)=further_viscosity"
-  campaignd import electrolyte.yaml capacities.csv   # experiment,capacity_100
-  campaignd import electrolyte.campaign filled-run-sheet.csv
-  campaignd export old.campaign | campaignd import new.yaml -`,
+	name: "import",
 	args: cobra.RangeArgs(1, 2),
 	new: func(flags *pflag.FlagSet) runner {
 		// What is wrong with a row is said with the flag that would take it.

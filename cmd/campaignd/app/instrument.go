@@ -22,9 +22,7 @@ import (
 
 // instrumentCommand is `campaignd instrument`, with check as its only command.
 var instrumentCommand = command{
-	use:      "instrument",
-	short:    "Check the instrument that a campaign file names",
-	example:  `  campaignd instrument check examples/process.yaml`,
+	name:     "instrument",
 	args:     cobra.NoArgs,
 	commands: []command{instrumentCheckCommand},
 	run: func(*call, []string) error {
@@ -56,39 +54,7 @@ type checking struct {
 // can break something real needs a flag of its own; without any, only the
 // description is looked at.
 var instrumentCheckCommand = command{
-	use:   "check FILE",
-	short: "Put an instrument through what crashes and networks do, before a real pump moves",
-	long: `Run the conformance suite on the instrument that FILE names: starts that arrive
-twice, lost confirmations, restarts of campaignd in each phase, cancellations, wrong
-limits, values that belong to another run; and the program behind a process
-instrument is killed after a measurement and in the middle of one, to see what it
-still knows. Compositions are those of the campaign's initial design, or those of
---at.
-
-What an instrument says does not show what it does. With --acts ACTS its acts are
-counted after every check: the device's side appends a line to the file ACTS for
-each physical act, which is the identifier of the command, or two lines, "ID begin"
-and "ID end". A line with anything else means that something moved that had not
-been asked for. A line may end with what was really set, as in ID begin {"salt":1.1},
-and "ID part 2" is the second step of one act. A program finds the path of the file in
-the variable CAMPAIGND_ACTS. Without --acts the check does not see whether the
-instrument acted once, says so, and exits 5 where all else passed: --uncounted
-accepts that.
-
-On an instrument that is not simulated only its description is checked, unless
---allow-real consents to experiments, some of which are interrupted. How many there
-are is said before the first. --readings lets it measure less, and see less: a value
-in five that is of another run, and what one run carries over to the next, show only in
-eleven measurements. With --no-kill its program is not killed.
-
-Experiments may fail: a check that comes upon a failed, infeasible, deferred or
-refused one is made again elsewhere, after a deferral with pauses of 5 s, 10 s and so
-on until --patience is used up. What could not be judged is not passed. Exits 1 where
-a check fails, or could not be judged; with --allow-unjudged only where one fails. A
-device that cannot stop what has begun says so when it is cancelled, and passes.`,
-	example: `  campaignd instrument check examples/process.yaml --acts acts.txt
-  campaignd instrument check examples/process.yaml --at lipf6=1,dmc=0.5 --at lipf6=0.5,dmc=1
-  campaignd instrument check robot.yaml --allow-real --acts /mnt/robot/acts.txt --patience 2h`,
+	name: "check",
 	args: cobra.ExactArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var o checking

@@ -19,24 +19,15 @@ import (
 
 // methodCommand is `campaignd method`, with check as its only command.
 var methodCommand = command{
-	use:     "method",
-	short:   "Check the program that a campaign file names as its method",
-	example: `  campaignd method check examples/methods/rule_of_thumb.yaml`,
-	args:    cobra.NoArgs,
+	name: "method",
+	args: cobra.NoArgs,
 	run: func(*call, []string) error {
 		return badInput("say what to do with it: campaignd method check FILE")
 	},
 	commands: []command{{
-		use:   "check FILE",
-		short: "Put a program that proposes what is measured through what campaigns and crashes do",
-		long: `Run the conformance suite on the program that FILE names as its method
-(policy: {process: …}): it is shown a campaign of which nothing was measured, one with
-results, and one with failures and experiments under way, has proposals refused, is
-killed, and asked the same twice where it says that it is deterministic. Nothing is
-measured and nothing is recorded. Exits 1 where a check fails.`,
-		example: `  campaignd method check examples/methods/rule_of_thumb.yaml`,
-		args:    cobra.ExactArgs(1),
-		run:     checkMethod,
+		name: "check",
+		args: cobra.ExactArgs(1),
+		run:  checkMethod,
 	}},
 }
 

@@ -18,12 +18,7 @@ import (
 //
 // The list is made from the registry, so that it names methods of a plug-in too.
 var methodsCommand = command{
-	use:   "methods [NAME]",
-	short: "List the policies that have a name: what each does, needs and asks",
-	long: `List the policies that have a name. A campaign file takes one as ` + "`policy: NAME`" + `.
-With NAME: that one with its settings written out, ready to be changed.`,
-	example: `  campaignd methods
-  campaignd methods coexbo`,
+	name: "methods",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var markdown bool

@@ -27,16 +27,7 @@ type newColumn struct {
 // The file goes to standard output and the reasons to standard error, so that the one can
 // be kept and the others read.
 var newCommand = command{
-	use:   "new --from TABLE.csv",
-	short: "Write a campaign file for a table of yours",
-	long: `Write a campaign file for a table that you have: which of its columns were varied,
-in which ranges, what was measured, and which way is better. It is guessed from the
-headings and the cells; the reasons are printed, and how the rows are taken along. Read
-the file and change what is wrong. ` + "`campaignd serve`" + ` offers the same as a form, under
-New campaign.`,
-	example: `  campaignd new --from rows.csv > my.yaml
-  campaignd new --from rows.csv --role "price=quantity" --role "purity (%)=maximize" > my.yaml
-  campaignd import my.yaml rows.csv --note remark     # as the command says`,
+	name: "new",
 	args: cobra.NoArgs,
 	new: func(flags *pflag.FlagSet) runner {
 		var from, name string

@@ -11,10 +11,7 @@ import (
 // noteCommand is `campaignd note`. A note decides nothing, and can be added to a
 // campaign in any state.
 var noteCommand = command{
-	use:   "note [TARGET] TEXT",
-	short: "Add a remark to the record",
-	example: `  campaignd note "the thermostat was off overnight"
-  campaignd note electrolyte.campaign "bubbles in the cell" --about e7`,
+	name: "note",
 	args: cobra.RangeArgs(1, 2),
 	new: func(flags *pflag.FlagSet) runner {
 		var r engine.Note

@@ -23,18 +23,7 @@ import (
 // The campaign is opened before the table is read, since its parameters are the
 // table's columns.
 var predictCommand = command{
-	use:   "predict [TARGET] --at points.csv",
-	short: "Predict what is measured, and what the experts believe, at compositions",
-	long: `Predict the objective at the compositions of a CSV file whose header names the
-parameters: the posterior mean and standard deviation without noise, the same with
-the experts' answers where they are measurements (trust: answers), and of each expert, as far as the policy models it: the interval of the rejection score in
-logits (positive: likely rejected), the score, which is about the chance to be preferred to
-a random one, or, where nothing is measured, its utility.
-
-Of several quantities it predicts each, what is computed from them ("by these"), and the
-probability that the constraints on outcomes are kept ("feasible").`,
-	example: `  campaignd predict electrolyte.campaign --at points.csv
-  printf 'lipf6,ec,dmc\n1.0,0.3,1\n' | campaignd predict --at - --json`,
+	name: "predict",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var at string

@@ -31,13 +31,7 @@ type replayed struct {
 // It folds the log itself, from the first event, and uses no snapshot: it is
 // what others are compared with.
 var replayCommand = command{
-	use:   "replay [TARGET]",
-	short: "Compute the campaign's state, now or at any position of the log",
-	long: `Compute the campaign's state from its events, up to a position of the log. The
-digest identifies the state of all projections: live, replayed and restored ones
-agree.`,
-	example: `  campaignd replay electrolyte.campaign
-  campaignd replay electrolyte.campaign --at 120 --json | jq .state.status`,
+	name: "replay",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var at uint64

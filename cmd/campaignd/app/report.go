@@ -34,10 +34,7 @@ type reported struct {
 // that a run is not disturbed. Of a campaign of a server, the server makes the
 // report, with what it can read.
 var reportCommand = command{
-	use:   "report [TARGET]",
-	short: "Write report.html again: one self-contained file for people",
-	example: `  campaignd report electrolyte.campaign
-  campaignd report --output group-meeting.html`,
+	name: "report",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var output string

@@ -24,16 +24,16 @@ func TestCommandsSayWhatRequestsCarry(t *testing.T) {
 		command *cobra.Command
 		flags   map[string]string // of fields whose flag has another name
 	}{
-		{engine.Tell{}, tellCommand.of(a), map[string]string{"experiment": argument, "infeasible": "cannot", "notes": "comment", "quantities": "quantity"}},
-		{engine.Correct{}, correctCommand.of(a), map[string]string{"experiment": argument, "outcome": "not-performed", "quantities": "quantity", "leave_out": "leave-out"}},
-		{engine.Resolve{}, resolveCommand.of(a), map[string]string{"experiment": argument, "resolution": argument, "quantities": "quantity"}},
-		{engine.Exclude{}, excludeCommand.of(a), map[string]string{"point": "at", "region": "where", "about": argument}},
-		{engine.Allow{}, allowCommand.of(a), map[string]string{"exclusion": argument}},
-		{engine.Anchors{}, anchorCommand.of(a), map[string]string{"points": "at"}},
-		{engine.Note{}, noteCommand.of(a), map[string]string{"text": argument}},
-		{engine.Attach{}, attachCommand.of(a), map[string]string{"experiment": argument, "": argument}},
-		{events.Attachment{}, attachCommand.of(a), map[string]string{"media_type": "media-type", "uri": argument}},
-		{engine.Withdraw{}, withdrawCommand.of(a), map[string]string{"file": argument}},
+		{engine.Tell{}, tellCommand.of(a, ""), map[string]string{"experiment": argument, "infeasible": "cannot", "notes": "comment", "quantities": "quantity"}},
+		{engine.Correct{}, correctCommand.of(a, ""), map[string]string{"experiment": argument, "outcome": "not-performed", "quantities": "quantity", "leave_out": "leave-out"}},
+		{engine.Resolve{}, resolveCommand.of(a, ""), map[string]string{"experiment": argument, "resolution": argument, "quantities": "quantity"}},
+		{engine.Exclude{}, excludeCommand.of(a, ""), map[string]string{"point": "at", "region": "where", "about": argument}},
+		{engine.Allow{}, allowCommand.of(a, ""), map[string]string{"exclusion": argument}},
+		{engine.Anchors{}, anchorCommand.of(a, ""), map[string]string{"points": "at"}},
+		{engine.Note{}, noteCommand.of(a, ""), map[string]string{"text": argument}},
+		{engine.Attach{}, attachCommand.of(a, ""), map[string]string{"experiment": argument, "": argument}},
+		{events.Attachment{}, attachCommand.of(a, ""), map[string]string{"media_type": "media-type", "uri": argument}},
+		{engine.Withdraw{}, withdrawCommand.of(a, ""), map[string]string{"file": argument}},
 	} {
 		fields := reflect.TypeOf(c.request)
 		for i := range fields.NumField() {

@@ -19,42 +19,7 @@ import (
 // is offered. The composition that was made and the experiment's name are looked
 // at only with the campaign at hand; the engine checks the rest.
 var resolveCommand = command{
-	use:   "resolve [TARGET] EXPERIMENTS measured|failed|infeasible|not-performed [--from TABLE.csv]",
-	short: "Resolve an experiment whose outcome is unknown",
-	long: `Resolve an experiment whose outcome is unknown: campaignd was killed or lost the
-instrument while it was under way, and the instrument cannot say whether it took
-place. Nothing is dispatched until a person has looked. Say
-
-  measured       it took place, and this is the result (--value)
-  failed         it took place, and gave no result
-  infeasible     it took place, and showed that the composition cannot be made or measured
-  not-performed  it did not take place
-
-Several are settled in one act, all of them or none: e1-e24, or e1,e3-e5. Where each
-became of something else, a table says so, as of a plate of which eleven wells are known:
-a row for each with the columns
-
-  experiment       its name
-  outcome          one of the words above; or the values alone, of what was measured
-  NAME, sd, …      the columns of a result, as campaignd import takes them
-  reason           how you know, in place of --reason
-
-Rows that say nothing leave their experiment alone. EXPERIMENTS with a word is then said of
-those that the table leaves alone, and can be left out; --repeat holds for all that failed or
-did not take place.
-
-The instrument is ordered never to begin the command any more, and before it has
-answered it gets nothing else: it may still hold what it has not read. What it did
-meanwhile overtakes what was said here. --voided power says that the device was without
-power, so that no answer is needed.
-
-What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
-	example: `  campaignd resolve e7 measured --value 13.1 --reason "read from the display"
-  campaignd resolve e8 measured --value 12.9 --sd 0.2 --further viscosity=3.1mPas
-  campaignd resolve electrolyte.campaign e7 not-performed --repeat --reason "the vial is still full"
-  campaignd resolve e1-e24 failed --reason "the plate fell"
-  campaignd resolve --from plate.csv
-  campaignd resolve e1-e24 not-performed --repeat --from plate.csv`,
+	name: "resolve",
 	args: cobra.RangeArgs(0, 3),
 	new: func(flags *pflag.FlagSet) runner {
 		var f measuredFlags

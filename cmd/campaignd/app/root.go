@@ -74,26 +74,14 @@ var table = []struct {
 // is decided here for all commands: cobra prints neither errors nor usage by
 // itself, so that each failure is reported once, by app.fail.
 func newRoot(a *app) *cobra.Command {
+	said := helps["campaignd"]
 	root := &cobra.Command{
-		Use:   "campaignd",
-		Short: "Drive lab campaigns together with human experts, on a log that proves every decision",
-		Long: `campaignd drives closed-loop lab campaigns together with human experts, and can
-prove afterwards why it did everything it did.
-
-A campaign is described in one file and kept in one store, by default
-NAME.campaign next to the file. Where a command takes a TARGET, give the file or
-the store; leave it out where the current folder holds a single *.campaign.
-While ` + "`campaignd run`" + ` holds the store, every other command speaks to it through a
-socket in the store; otherwise it opens the store itself. With --server a TARGET is
-a campaign of a server, by its name or its file.
-
-` + exitHelp,
-		Example: `  campaignd run examples/electrolyte.yaml       start a campaign, or continue it
-  campaignd status examples/electrolyte.yaml    how it stands
-  campaignd explain d12                         why decision d12 was made
-  campaignd audit                               make every decision again and compare`,
-		Args: cobra.ArbitraryArgs,
-		RunE: unknownCommand,
+		Use:     "campaignd",
+		Short:   said.short,
+		Long:    said.long,
+		Example: said.example,
+		Args:    cobra.ArbitraryArgs,
+		RunE:    unknownCommand,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.serverGiven = cmd.Flags().Changed("server")
 			a.storeGiven = cmd.Flags().Changed("store")
@@ -129,7 +117,7 @@ a campaign of a server, by its name or its file.
 	for _, g := range table {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, row := range g.commands {
-			cmd := row.of(a)
+			cmd := row.of(a, "")
 			cmd.GroupID = g.id
 			root.AddCommand(cmd)
 		}

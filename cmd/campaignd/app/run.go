@@ -27,26 +27,7 @@ import (
 // runCommand is `campaignd run`: it drives one campaign in this process, or has
 // a server do so.
 var runCommand = command{
-	use:   "run [FILE | STORE]",
-	short: "Start a campaign, or continue what its store holds",
-	long: `Start the campaign that FILE describes, or continue it from its store.
-
-The store is NAME.campaign next to the file. What was under way when an earlier
-run ended, in whatever way, is asked of the instrument; nothing is repeated on a
-guess. The store of a finished campaign just answers. Where the file and the
-store differ, nothing is changed and the difference is named.
-
-In a terminal the progress is drawn and questions are asked; otherwise a line is
-printed for each event worth reading. Ctrl-C leaves; the same command goes on.
-
-When the campaign has ended, --checkpoint keeps a checkpoint of its log in a file
-and --checkpoint-command hands one to a command on its standard input, for example
-to a witness, a mail or a repository; see ` + "`campaignd checkpoint`" + `.`,
-	example: `  campaignd run examples/electrolyte.yaml
-  campaignd run examples/electrolyte.yaml --seed 7 --store /tmp/seed7.campaign
-  campaignd run examples/electrolyte.yaml --json > result.json
-  campaignd run electrolyte.campaign
-  campaignd run electrolyte.campaign --checkpoint-command "mail -s checkpoint qa@lab.example"`,
+	name: "run",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var seed uint64

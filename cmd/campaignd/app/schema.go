@@ -16,14 +16,7 @@ import (
 // That of the campaign file depends on the registry: the settings of each
 // instrument, channel and method are its owner's. The others are fixed files.
 var schemaCommand = command{
-	use:   "schema [campaign | lab | event | view | KIND]",
-	short: "Print the JSON Schema of the campaign file, of the lab file or of an event",
-	long: `Print the JSON Schema of the campaign file (campaign, the default), of the lab
-file (lab), of the CloudEvents form of all events (event), of what programs are shown of
-a campaign (view), or of the payload of a kind of event.`,
-	example: `  campaignd schema > campaign.schema.json
-  campaignd schema experiment.measured
-  campaignd schema --list`,
+	name:  "schema",
 	args:  cobra.MaximumNArgs(1),
 	valid: schemaNames(),
 	new: func(flags *pflag.FlagSet) runner {

@@ -97,38 +97,7 @@ func (s serving) lab() string { return cmp.Or(s.drives.database, s.folder) }
 // serveCommand is `campaignd serve`. The flags say where to listen and what
 // protects that; everything about people and instruments stands in lab.yaml.
 var serveCommand = command{
-	use:   "serve [FOLDER | DATABASE]",
-	short: "Serve the campaigns of a folder to browsers and programs",
-	long: `Serve the stores of FOLDER (default: this folder), or those of --store, and run any
-number of their campaigns at once: in the browser, and under /api/v1 for programs.
-
-Campaigns that were started here go on, now and after every restart, until they
-have ended; others are shown, and run once somebody starts them. A store that
-` + "`campaignd run`" + ` holds is shown too. Ctrl-C ends the server: what is under way at
-an instrument goes on, and is asked about at the next start. FOLDER/lab.yaml names
-the lab's instruments, and people and how they are reached.
-
-With the address of a database, postgres://USER@HOST/DATABASE, it serves all stores
-there, next to any number of other servers and of ` + "`campaignd work`" + `: a campaign is
-driven by one of them, and by another within ten seconds of its death.
-
-Without accounts the server listens on this machine alone, and everybody on it may
-do everything. On another address it wants accounts (` + "`campaignd account add`" + `) and
-TLS: --tls-cert with --tls-key, or --acme with the domain that leads here, or
---behind-proxy where a proxy of your own speaks TLS to the world, which wants
-accounts wherever the server listens.
-
-A campaign file may name a program, which the server then runs with its own
-rights, or a file or an address: with accounts it takes such files only of those
-who may equip the lab, with --confined of nobody.`,
-	example: `  campaignd serve
-  campaignd account add ada --role admin
-  campaignd serve lab --listen 127.0.0.1:0 --while-attended
-  campaignd serve lab --listen :443 --acme lab.example.org
-  campaignd serve lab --listen :8443 --tls-cert lab.pem --tls-key lab.key
-  campaignd serve lab --listen 10.0.0.5:7070 --behind-proxy 10.0.0.1/32
-  campaignd serve postgres://campaignd@db.example.org/lab --folder lab
-  curl http://127.0.0.1:7070/api/v1/campaigns`,
+	name:     "serve",
 	args:     cobra.MaximumNArgs(1),
 	oneOf:    []string{"tls-cert", "acme", "behind-proxy"},
 	together: []string{"tls-cert", "tls-key"},

@@ -16,19 +16,7 @@ import (
 // sheetCommand is `campaignd sheet`: the run sheet of what waits to be measured
 // by hand. It records nothing: what there is to do `suggest` has made.
 var sheetCommand = command{
-	use:   "sheet [TARGET]",
-	short: "Write a run sheet of the experiments that wait to be measured by hand",
-	long: `Write the experiments that wait to be measured by hand, in the digits in which they are
-set, as a table for the bench. --plate lays them out on the wells of a plate, --batch says
-what to weigh in, --sort puts what is alike one after the other.
-
-With --csv it is a table with empty columns for what is measured, why an experiment failed
-and remarks; filled in, wholly or in part, ` + "`campaignd import`" + ` takes it: its rows are the
-results of the experiments that they name.`,
-	example: `  campaignd sheet coatings.campaign
-  campaignd sheet --plate 96 --down --first B1 --batch "10 g"
-  campaignd sheet --csv > sheet.csv
-  campaignd import coatings.campaign sheet.csv`,
+	name: "sheet",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var o exchange.SheetOptions

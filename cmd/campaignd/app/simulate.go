@@ -51,48 +51,7 @@ type simulation struct {
 // It shares nothing with the stores of campaigns but reading them (openPast):
 // campaigns of a study live in memory.
 var simulateCommand = command{
-	use:   "simulate STUDY",
-	short: "Compare policies on tasks, over many simulated campaigns",
-	long: `Run a study: the campaigns of every policy, with and without synthetic experts,
-on every task, over common seeds; and say which serves best.
-
-STUDY is a YAML file. Its policies and experts are written exactly as in a
-campaign file. Its tasks are test functions, CSV tables, campaign files, or stores
-of campaigns that have been run: what if there had been no expert, an adversary,
-another policy? There the log answers where it holds the composition, and
-elsewhere a surrogate fitted to all its measurements; the output says how often.
-
-Arms are compared by simple regret: how much worse than the optimum the best
-composition measured so far truly is. Of a trade-off, by what the compositions
-measured so far leave uncovered of the greatest hypervolume, in per cent.
-Compositions that truly break a bound on outcomes count for nothing.
-
-Campaigns run in memory, on all cores. Each finished one is kept in the study's
-folder, NAME.study next to the file: Ctrl-C leaves, the same command goes on, and
-after a change of the file only what changed is run. At the end the folder holds
-
-  report.html      regret curves, paired differences, labels, trust, ranks, times
-  summary.csv      a row for each task and arm
-  ratios.csv       the regret along the campaigns, over all tasks
-  experiments.csv  a row for each experiment of each campaign
-  times.csv        how long each suggestion took
-  results.jsonl    what was kept of each campaign
-
-All of them but the times follow from the study and its seeds, whatever the
-number of workers.
-
-With --shard a study is divided among machines that do not know of each other: shard
-2/4 is one of four parts of the campaigns, kept in NAME.study/shards/2-of-4, and
-campaignd simulate merge unites them to what one machine would have found. --shard /4
-takes its number from the environment of an array: SLURM_ARRAY_TASK_ID of Slurm, or
-JOB_COMPLETION_INDEX of a Kubernetes Indexed Job. Arrays may begin at 0 or at 1, as 0/4
-and 4/4 are the same shard. How many there are is never taken from the environment:
-an array in which one shard is run again has one task. Without --shard no environment
-divides a study. A shard that was cut off goes on with the same command.`,
-	example: `  campaignd simulate examples/studies/electrolyte.yaml --size quick
-  campaignd simulate examples/studies/no-harm.yaml --seeds 1001-1060
-  campaignd simulate whatif.yaml --out /tmp/whatif --workers 1
-  campaignd simulate electrolyte.yaml --shard 2/4`,
+	name:     "simulate",
 	args:     cobra.ExactArgs(1),
 	commands: []command{mergeCommand},
 	new: func(flags *pflag.FlagSet) runner {

@@ -24,27 +24,7 @@ type merging struct {
 
 // mergeCommand is `campaignd simulate merge`.
 var mergeCommand = command{
-	use:   "merge STUDY [FOLDER…]",
-	short: "Unite the shards of a study, and compare its arms",
-	long: `Unite what campaignd simulate --shard has run, and write the tables and the page that
-one machine would have written, byte for byte but for the times.
-
-STUDY, --size, --seeds and --out are those of the shards. All shards in the study's
-folder count (NAME.study/shards), and each FOLDER besides: that of a shard, or of a
-study that was copied from another machine, with all its shards.
-
-Nothing is merged where
-
-  - a campaign is missing: exit code 1; it is said which, and what runs them. With
-    --incomplete what is there is compared, over the seeds that all arms have;
-  - a folder is of another version of the study, or the folders are of different builds
-    of campaignd: exit code 2, with what differs;
-  - the same campaign has other bytes in another folder: exit code 2, with both places.
-
-The same campaign may be in several folders, and a merge may be made again.`,
-	example: `  campaignd simulate merge electrolyte.yaml
-  campaignd simulate merge electrolyte.yaml --size quick --out /scratch/electrolyte
-  campaignd simulate merge electrolyte.yaml node1/electrolyte.study node2/electrolyte.study`,
+	name: "merge",
 	args: cobra.MinimumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var m merging

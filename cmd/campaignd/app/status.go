@@ -19,10 +19,7 @@ import (
 // It only reads, and asks the process that runs the campaign what it is doing;
 // a store that no process has is looked at as it is.
 var statusCommand = command{
-	use:   "status [TARGET]",
-	short: "Say how a campaign stands and what it waits for",
-	example: `  campaignd status
-  campaignd status examples/electrolyte.yaml --json`,
+	name: "status",
 	args: cobra.MaximumNArgs(1),
 	run: func(c *call, args []string) error {
 		return c.reading(args, func(t target, s *session, core *engine.Core) error { return status(c, core, s, t) })

@@ -17,10 +17,7 @@ func steering(request func(reason string) engine.Request) func(*pflag.FlagSet) r
 }
 
 var pauseCommand = command{
-	use:   "pause [TARGET]",
-	short: "Start nothing new until the campaign is resumed; what is under way goes on",
-	example: `  campaignd pause electrolyte.campaign --reason "new bottle of EC"
-  campaignd resume electrolyte.campaign`,
+	name: "pause",
 	args: cobra.MaximumNArgs(1),
 	new: steering(func(reason string) engine.Request {
 		return engine.Request{Pause: &events.CampaignPaused{Reason: reason}}
@@ -28,28 +25,15 @@ var pauseCommand = command{
 }
 
 var resumeCommand = command{
-	use:   "resume [TARGET]",
-	short: "End a pause",
-	long: `End a pause. Where the campaign leaves an instrument alone for a while that has
-put experiments off or failed, it tries again at once.`,
-	example: `  campaignd resume electrolyte.campaign --reason "the bottle is connected"`,
-	args:    cobra.MaximumNArgs(1),
+	name: "resume",
+	args: cobra.MaximumNArgs(1),
 	new: steering(func(reason string) engine.Request {
 		return engine.Request{Resume: &events.CampaignResumed{Reason: reason}}
 	}),
 }
 
 var stopCommand = command{
-	use:   "stop [TARGET]",
-	short: "End the campaign for good; what is under way is awaited, or with --now called off",
-	long: `End the campaign for good. What an instrument is doing is awaited and recorded;
-nothing new is started. With --now it is called off: the instrument is ordered to stop.
-To leave a run and go on later, press Ctrl-C instead, or use ` + "`campaignd pause`" + `;
-to stop a device and go on later, ` + "`campaignd abort`" + `.
-
-` + safety,
-	example: `  campaignd stop electrolyte.campaign --reason "good enough for the paper"
-  campaignd stop electrolyte.campaign --now --reason "the solvent leaks"`,
+	name: "stop",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		now := flags.Bool("now", false, "call off what is under way, too")

@@ -23,16 +23,7 @@ type suggested struct {
 // It is for people who perform the experiments themselves: nothing is sent to
 // an instrument, and `campaignd tell` brings the result.
 var suggestCommand = command{
-	use:   "suggest [FILE | STORE]",
-	short: "Say which experiment to run next, for people who run it themselves",
-	long: `Say which experiment to run next, for people whose own hands or script run it.
-The store is made at first use. Run the experiment and tell the result with
-` + "`campaignd tell`" + `; until then the same experiment is suggested. Nothing is handed to
-an instrument. Questions to people wait until they are answered (campaignd tell),
-unless the file sets answer_within.`,
-	example: `  campaignd suggest electrolyte.yaml
-  campaignd tell electrolyte.campaign e1 12.3
-  campaignd suggest --json | jq .experiment.parameters`,
+	name: "suggest",
 	args: cobra.MaximumNArgs(1),
 	run:  suggest,
 }

@@ -35,52 +35,7 @@ type reportedResult struct {
 // told; Cobra counts no arguments here, since only that tells how many there may
 // be.
 var tellCommand = command{
-	use:   "tell [TARGET] EXPERIMENT VALUE | QUESTION ANSWER | --parameters … VALUE",
-	short: "Tell a result, of a suggested experiment or of your own, or answer a question",
-	long: `Tell the result of the experiment that ` + "`campaignd suggest`" + ` printed, or of one you
-chose yourself, or answer a question.
-
-The value is in the objective's unit; with --unit it is checked. A negative
-value is written --value=-3.2.
-
-A quantity that arrives later is given in the same way once it is there, of an
-experiment that has been measured; --missing says that it will not come. Where an
-experiment gives nothing before, --later says that it has ended.
-
-An experiment of your own (--parameters) counts against the budget, one taken over
-with ` + "`campaignd import`" + ` does not. What was reported by mistake is corrected with
-` + "`campaignd correct`" + `.
-
-Whether a composition is worth the experiment is answered with accept, reject,
-unsure or exclude, a reject that sticks, whose reason is the --comment. The
-better of two is A or B, and several are put in order, the best first. A
-composition of your own is given by name, or as values in order. What you expect
-of many compositions is a number for each in the order of their rows, with commas
-between and nothing for what you cannot tell, or ROW=NUMBER for some of them: the
-others stay as they were. Numbers of which the first is negative are written
---values=-3.2,9. A question that
-was not answered in time can still be answered: the campaign has gone on without,
-and learns from the answer all the same. Only a composition of your own cannot
-be named any more once something else was chosen in its place.`,
-	example: `  campaignd tell e4 12.3
-  campaignd tell electrolyte.campaign e4 12.3 --unit mS/cm --actual lipf6=1.08
-  campaignd tell e4 12.3 --sd 0.2 --further viscosity=3.1mPas
-  campaignd tell e4 12.3 --comment "cloudy, filtered twice"
-  campaignd tell e4 --quantity conductivity=9.3 --quantity viscosity=3.1 --missing capacity="the cell leaked"
-  campaignd tell e4 --later
-  campaignd tell e4 --quantity capacity_100=148.2
-  campaignd tell e4 12.3 --file spectrum.csv --file photo.jpg
-  campaignd tell e4 --failed "the cell leaked"
-  campaignd tell e4 --failed "the cell leaked" --quantity conductivity=9.3
-  campaignd tell e4 --cannot "the salt does not dissolve"
-  campaignd tell e4 --again "the argon ran out"
-  campaignd tell --parameters lipf6=1.1,ec=0.3,dmc=1 12.3
-  campaignd tell q7 accept --comment "close to what we know works"
-  campaignd tell q8 B
-  campaignd tell q9 B A C
-  campaignd tell q10 lipf6=1.2 ec=0.36 dmc=1
-  campaignd tell q11 --values 11.2,9,,7
-  campaignd tell q11 2=9.5 3=8`,
+	name: "tell",
 	args: cobra.ArbitraryArgs, // an order, a composition or numbers may be many
 	new: func(flags *pflag.FlagSet) runner {
 		var f reportedResult

@@ -43,14 +43,7 @@ type validatedFault struct {
 // Remarks do not make a file invalid: they are about what is allowed and
 // probably not meant.
 var validateCommand = command{
-	use:   "validate FILE",
-	short: "Check a campaign file and say in words what it means",
-	long: `Check a campaign file and say in words what it means. With --explain its course
-is written out as well: policy, model and initial design with every default, as
-they may stand in the file. ` + "`campaignd methods`" + ` lists the policies that have a name.`,
-	example: `  campaignd validate electrolyte.yaml
-  campaignd validate electrolyte.yaml --explain
-  campaignd validate electrolyte.yaml --json | jq .faults`,
+	name: "validate",
 	args: cobra.ExactArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var explain bool

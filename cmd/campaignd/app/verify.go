@@ -17,19 +17,7 @@ import (
 // neither. What it says of a file follows from the files and from the keys that
 // are known.
 var verifyCommand = command{
-	use:   "verify FILE...",
-	short: "Check checkpoints and proofs, without any store",
-	long: `Check files that ` + "`campaignd checkpoint`" + ` wrote: signatures of checkpoints, proofs that
-an event is in a log, and proofs that a log has only grown. No store is needed, and
-nothing is believed but the keys: give those of the lab with --key; your own is
-known.
-
-A proof that a log has only grown needs the earlier checkpoint as well. Where two
-checkpoints of one log contradict each other, that is said. Exits 1 where anything
-does not hold, or is signed by a key that is not known.`,
-	example: `  campaignd verify electrolyte.checkpoint --key lab.example.org+8d2f…
-  campaignd verify e7.tlog-proof --key lab.pub
-  campaignd verify electrolyte.checkpoint growth.proof --key lab.pub`,
+	name: "verify",
 	args: cobra.MinimumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var keys []string

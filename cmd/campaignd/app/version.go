@@ -18,10 +18,8 @@ type versioned struct {
 // versionCommand is `campaignd version`. Revision is what decisions record,
 // which is not always a commit: see [revisionOf].
 var versionCommand = command{
-	use:     "version",
-	short:   "Print the version and the build, as they are recorded with decisions",
-	example: `  campaignd version --json`,
-	args:    cobra.NoArgs,
+	name: "version",
+	args: cobra.NoArgs,
 	run: func(c *call, args []string) error {
 		b := thisBuild()
 		v := versioned{Version: b.Version, Go: b.Go, Arch: b.Arch, Revision: b.Revision}

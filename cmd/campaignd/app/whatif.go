@@ -18,33 +18,7 @@ import (
 //
 // It reads the log alone: nothing of what it imagines is recorded anywhere.
 var whatIfCommand = command{
-	use:   "whatif [TARGET] DECISION",
-	short: "Imagine a campaign otherwise from a decision on",
-	long: `Imagine a campaign from one of its decisions on with another policy, with something
-else sought or required, or without an expert: what would have been suggested from the
-same log, and how it might have gone on. Instead of a decision (d12) an experiment (e7)
-or a question (q3) can be named.
-
-What is sought and required is said in the words of the campaign file: --require and
---without for constraints on outcomes, --worst for a trade-off, --weight for a
-desirability, --maximize or --minimize for another quantity or a formula; --file takes a
-changed copy of the file itself. What campaignd amend would refuse is refused here. Both
-courses are then judged twice, by what the campaign seeks today and by what is imagined.
-
-Nothing is written, no instrument is driven and no person is asked. Where the log holds
-a composition, its real result counts. Elsewhere the campaign's own instrument
-answers where it is a simulation, and otherwise the mean of the campaign's model as
-of now, fitted to all that was measured: a guess, and no evidence of what the lab
-would have found. Simulated experts answer as ever; people answer what they have
-answered, and can't tell the rest. What is printed says how much of it is which.
-
-One course is no comparison of policies: campaignd simulate runs many.`,
-	example: `  campaignd whatif d4 --policy lognei
-  campaignd whatif electrolyte.campaign e7 --without ada --experiments 10 --json
-  campaignd whatif d12 --require "viscosity <= 4" --worst conductivity=8
-  campaignd whatif d12 --without "viscosity <= 5"
-  campaignd whatif d12 --maximize "conductivity / sqrt(viscosity)" --policy lognei
-  campaignd whatif d12 --file other.yaml`,
+	name: "whatif",
 	args: cobra.RangeArgs(1, 2),
 	new: func(flags *pflag.FlagSet) runner {
 		var asked whatIfFlags

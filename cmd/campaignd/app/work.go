@@ -17,21 +17,7 @@ import (
 
 // workCommand is `campaignd work`.
 var workCommand = command{
-	use:   "work DATABASE",
-	short: "Drive campaigns of a lab in a database, on any number of machines",
-	long: `Drive campaigns of the lab in DATABASE, with any number of other workers and of
-servers, which drive campaigns, too, unless they have --no-work.
-
-A campaign that was started is driven by one process. Where that ends, or its machine
-dies, another one goes on with it within ten seconds; what was under way at an
-instrument is asked about first, as after every crash. Campaigns are shared out evenly.
-With --instrument a worker is for the campaigns at instruments that its machine
-reaches, and for those that need none: the names are those of lab.yaml, which each
-machine has in its --folder.
-
-Ctrl-C, or SIGTERM, hands the campaigns over and ends.`,
-	example: `  campaignd work postgres://campaignd@db.example.org/lab
-  campaignd work postgres://campaignd@db.example.org/lab --folder lab --instrument pump`,
+	name: "work",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var drives driving
