@@ -1,13 +1,17 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -17,16 +21,16 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// answer takes an answer to a question. When the page says so, it is on the
-// server's disk; it is recorded in the campaign a moment later, so that the
-// person can take it back without a correction in the log.
+// answerWithin is how long an answer may take to be recorded.
+const answerWithin = time.Minute
+
+// answer records an answer to a question. The moment in which a person can take
+// it back is the page's own: its script holds the form for [Options.Undo] before
+// it is sent (console.js). The script also sends it while its page is closed, so
+// that the answer is recorded though its sender has gone.
 //
 // A form that is sent twice gives one answer: its identifier is in the request
 // (see [requested]), and the campaign refuses a second one with the same.
-//
-// A person who sees the message must be able to rely on it, so that the order
-// is: the disk first, then the page. Where the server dies between, the next
-// one records the answer.
 func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, AnswerIt)
 	if of == nil {
@@ -36,20 +40,15 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, problem.New(problem.Invalid, "the form cannot be read: %w", err))
 		return
 	}
-	v := visitorOf(r.Context())
-	form := requested(r, engine.Request{})
-	done, err := alreadyRecorded(r.Context(), of, form)
-	if done {
-		redirect(w, r, "/questions?next", "")
-		return
-	}
-	var p pending
-	if err == nil {
-		p, err = c.given(of, r.PathValue("question"), v, r.PostForm)
-	}
-	if err == nil {
-		p.Request, p.Digest = form.ID, form.Digest
-		err = c.answers.give(p)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), answerWithin)
+	defer cancel()
+	id := r.PathValue("question")
+	stored, err := recordedBefore(ctx, of, requested(r, engine.Request{}))
+	if err == nil && stored == nil {
+		var a *engine.Answer
+		if a, err = c.given(of, id, visitorOf(ctx), r.PostForm); err == nil {
+			stored, err = of.Submit(ctx, requested(r, engine.Request{Answer: a}))
+		}
 	}
 	// An answer that was refused is no use of the identifier: the corrected
 	// form is sent with the same one.
@@ -58,21 +57,18 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
 		c.showQuestion(w, r, of, statusOf(err), err)
 		return
 	}
-	if c.willBeContested(of, p) {
-		redirect(w, r, questionPath(of.Name(), p.Question), "beside")
+	if slices.ContainsFunc(stored, func(e events.Event) bool { return e.Kind == events.KindQuestionContested }) {
+		redirect(w, r, questionPath(of.Name(), id), "beside")
 		return
 	}
-	// Every page says that the answer is kept and can be taken back.
-	redirect(w, r, "/questions?next", "")
+	redirect(w, r, "/questions?next", "sent")
 }
 
-// given checks an answer as the campaign will, by the same
-// [engine.Core.Handle], so that the person learns of a fault while the form is
-// still open. Nothing is recorded. Errors are those of the rights, the form,
-// and the campaign. An answer to an answer that the question does not have is
-// refused: the form was changed, or the log was replaced by an older copy; that
-// it would count as a change of the person's mind would be wrong in both.
-func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values) (p pending, err error) {
+// given reads the form of an answer. Errors are those of the rights and the
+// form. An answer to an answer that the question does not have is refused: the
+// form was changed, or the log was replaced by an older copy; that it would
+// count as a change of the person's mind would be wrong in both.
+func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values) (a *engine.Answer, err error) {
 	of.Read(func(core *engine.Core) {
 		s := core.State()
 		q := s.Question(id)
@@ -84,32 +80,21 @@ func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values)
 			v.refused(ActForOthers, of.Name())
 			return
 		}
-		p = pending{
-			Campaign: of.Name(), Instance: s.Instance, Question: id, Source: form.Get(fieldSource),
-			Name: v.Name, Account: v.Account,
-		}
-		if p.Reply, err = replyOf(s.Definition, q, form, clock.Now()); err != nil {
+		saw := form.Get(fieldSource)
+		a = &engine.Answer{Question: id, Saw: &saw}
+		if a.Reply, err = replyOf(s.Definition, q, form, clock.Now()); err != nil {
 			return
 		}
-		if p.Source != "" && q.Status != campaign.Answered {
+		if saw != "" && q.Status != campaign.Answered {
 			err = problem.New(problem.Conflict, "the page shows an answer that %s does not have",
 				id).About(id).
 				With(problem.Remedy{Text: "look at the question again"})
-			return
 		}
-		// Handle only decides what would be recorded; what it returns is
-		// dropped here, and made anew when the answer is sent.
-		if _, err = core.Handle(p.request()); err != nil {
-			return
-		}
-		p.Words = answerWords(s.Definition, q, p.Reply)
 	})
-	return p, err
+	return a, err
 }
 
-// answerWords says in a few words what was answered, for the line in which it
-// can be taken back. They are worked out when the answer is given and kept with
-// it: the line is shown on every page, and must not need the campaign.
+// answerWords says in a few words what was answered.
 func answerWords(def *definition.Campaign, q *campaign.Question, r humans.Reply) string {
 	switch {
 	case r.Answer.Unsure():
@@ -130,48 +115,17 @@ func answerWords(def *definition.Campaign, q *campaign.Question, r humans.Reply)
 	return format.Count(len(r.Answer.Estimates), "number") + " of " + strconv.Itoa(len(q.Options)*len(q.Scale.Table()))
 }
 
-// undo takes an answer back that is not recorded yet; the form then shows again
-// what was typed. It is the visitor's own by name: one person cannot take back
-// another's.
-func (c *Console) undo(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, AnswerIt)
-	if of == nil {
-		return
-	}
-	id := r.PathValue("question")
-	if err := c.answers.take(of.Name(), id, visitorOf(r.Context()).Name); err != nil {
-		c.fail(w, r, err)
-		return
-	}
-	redirect(w, r, questionPath(of.Name(), id), "undone")
-}
-
-// sendNow sends an answer that could still be taken back: the next question may
-// depend on it, and the person does not want to wait for that. Nothing is wrong
-// where it has been sent already.
-func (c *Console) sendNow(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, AnswerIt)
-	if of == nil {
-		return
-	}
-	c.answers.sendNow(of.Name(), r.PathValue("question"), visitorOf(r.Context()).Name)
-	redirect(w, r, "/questions?next", "sent")
-}
-
-// dismiss removes a message from the visitor's list of questions: either that
-// their answer was taken back or refused, or, if the form names a piece of
-// news, that another person has answered too.
+// dismiss puts away a piece of news, that another person has answered too: it is
+// no longer in the visitor's pages.
 func (c *Console) dismiss(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, AnswerIt)
 	if of == nil {
 		return
 	}
-	id, name := r.PathValue("question"), visitorOf(r.Context()).Name
+	v := visitorOf(r.Context())
 	err := r.ParseForm()
-	if about := text(r, fieldNews); about == "" {
-		err = errors.Join(err, c.answers.forget(of.Name(), id, name))
-	} else if c.isNews(of, id, visitorOf(r.Context()), about) {
-		err = errors.Join(err, c.answers.putAway(of.Name(), id, name, about))
+	if about := text(r, fieldNews); c.isNews(of, r.PathValue("question"), v, about) {
+		err = errors.Join(err, c.putAway(r.Context(), v.Name, about))
 	}
 	if err != nil {
 		c.fail(w, r, err)

@@ -28,8 +28,8 @@
 // the script of each page that shows it asks for the page again and exchanges
 // what differs.
 //
-// Answers of experts differ: they are kept on the disk for a few seconds before
-// they are recorded, and can be taken back (answers.go).
+// Answers of experts differ: the script of the page holds them for a few seconds
+// before they are sent, so that they can be taken back (console.js).
 //
 // # Files
 //
@@ -40,9 +40,8 @@
 //
 // queue.go is the list of questions, outcome.go what came of those that were
 // answered, question.go the review page, with candidate.go, shares.go and
-// pinpoint.go for what it shows; reply.go reads its forms, answering.go takes
-// them, answers.go keeps them until they are recorded, and contest.go reports
-// answers of others to the same question.
+// pinpoint.go for what it shows; reply.go reads its forms, answering.go records
+// them, and contest.go reports answers of others to the same question.
 //
 // docs.go shows the documentation. begin.go is where a campaign begins, begin_table.go where it begins with a table. campaigns.go, campaign.go (with the log in words and the forms of a
 // campaign), instruments.go, experiment.go, decision.go, whatif.go, results.go,
@@ -67,6 +66,7 @@ package console
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -102,8 +102,8 @@ type Options struct {
 	// URL is the address at which people reach the server, as the lab's file says
 	// it; empty: that of each visitor's request.
 	URL string
-	// Undo is how long an answer can be taken back before it is recorded in the
-	// campaign. Default 6 s.
+	// Undo is how long a page holds an answer, which can be taken back meanwhile,
+	// before it is sent. Default 6 s.
 	Undo time.Duration
 }
 
@@ -117,16 +117,16 @@ type Console struct {
 	options Options
 	lab     *lab.Lab
 	gate    *gate.Gate
-	answers *answers     // given and not recorded yet
 	hub     *hub         // who listens to which campaign
 	figures *figureCache // the report's figures
 	whatIf  *whatif.Runs
 	cancel  context.CancelFunc
 	ctx     context.Context // ends with Close
+	earlier sync.WaitGroup  // [Console.sendEarlier]
 }
 
-// New returns the pages of a lab, which must be open. Answers that an earlier
-// process left are recorded now, in the background.
+// New returns the pages of a lab, which must be open. Answers that a server of
+// an earlier version left are recorded now, in the background.
 func New(o Options) *Console {
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
@@ -140,20 +140,18 @@ func New(o Options) *Console {
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.hub = newHub(c.ctx, o.Lab)
-	c.answers = openAnswers(c.ctx, o)
+	c.earlier.Go(c.sendEarlier)
 	return c
 }
 
 // Close ends what goes on in the background, and returns when it has ended.
-// Answers that are not recorded yet are kept for the next start. What-if runs
-// are closed by who made them. The context is cancelled first: a send that
-// waits for a campaign gives up, and its answer stays on the disk.
+// What-if runs are closed by who made them.
 func (c *Console) Close() {
 	c.cancel()
 	if c.options.WhatIf == nil {
 		c.whatIf.Close()
 	}
-	c.answers.wait()
+	c.earlier.Wait()
 	c.hub.wait()
 }
 
@@ -196,8 +194,6 @@ func (c *Console) Pages() []Route {
 		{"GET /questions", c.queue},
 		{"GET /questions/{campaign}/{question}", c.question},
 		{"POST /questions/{campaign}/{question}", c.answer},
-		{"POST /questions/{campaign}/{question}/undo", c.undo},
-		{"POST /questions/{campaign}/{question}/send", c.sendNow},
 		{"POST /questions/{campaign}/{question}/dismiss", c.dismiss},
 		{"GET /questions/{campaign}/{question}/feasible", c.feasible},
 

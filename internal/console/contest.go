@@ -1,6 +1,11 @@
 package console
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"time"
@@ -87,17 +92,48 @@ func newsOf(s *campaign.State, q *campaign.Question, name string, now time.Time)
 	return list
 }
 
-// willBeContested reports whether an answer that was just given will be
-// recorded as contested, since another person's counts. It is a forecast, for
-// the message that the person sees now: what is recorded is decided when it is
-// sent, and the other answer may be corrected or followed by theirs until then.
-func (c *Console) willBeContested(of *lab.Campaign, p pending) (contested bool) {
-	of.Read(func(core *engine.Core) {
-		q := core.State().Question(p.Question)
-		contested = q != nil && q.Status == campaign.Answered && q.Source != p.Source &&
-			events.ActorName(q.AnsweredBy) != p.Name
-	})
-	return contested
+// putAway notes that a person has put away a piece of news, in a value of the
+// lab's log, since it is the person's and must outlast a restart. It is noted
+// for as long as the news would be shown.
+func (c *Console) putAway(ctx context.Context, name, news string) error {
+	log, err := c.lab.Log()
+	for err == nil {
+		var away map[string]time.Time
+		var before, after []byte
+		if away, before, err = c.away(ctx, name); err != nil {
+			break
+		}
+		maps.DeleteFunc(away, func(_ string, at time.Time) bool { return clock.Now().Sub(at) > 2*newsLasts })
+		away[news] = clock.Now().UTC()
+		if after, err = json.Marshal(away); err != nil {
+			break
+		}
+		var swapped bool
+		if swapped, err = log.SwapValue(ctx, awayKey(name), before, after); swapped {
+			break
+		}
+	}
+	return err
+}
+
+// away returns the news that a person has put away, and when, and the text that
+// is kept of it.
+func (c *Console) away(ctx context.Context, name string) (away map[string]time.Time, text []byte, err error) {
+	away = make(map[string]time.Time)
+	log, err := c.lab.Log()
+	if err == nil {
+		text, err = log.Value(ctx, awayKey(name))
+	}
+	if err == nil && text != nil {
+		err = json.Unmarshal(text, &away)
+	}
+	return away, text, err
+}
+
+// awayKey is a hash, since names of people may hold any character.
+func awayKey(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return "console/away/" + hex.EncodeToString(sum[:12])
 }
 
 // isNews reports whether a visitor still sees a piece of news, by its
@@ -116,7 +152,7 @@ func (c *Console) isNews(of *lab.Campaign, id string, v Visitor, about string) (
 // newsFor returns a visitor's news, the newest first, but for what they have
 // put away. It is made for the frame of every page: campaigns without a
 // contested answer, which are nearly all, are left out without being read.
-func (c *Console) newsFor(v Visitor) (list []news) {
+func (c *Console) newsFor(ctx context.Context, v Visitor) (list []news) {
 	now := clock.Now()
 	for _, each := range c.lab.Campaigns() {
 		if !each.Record().Stands().Contested || v.may(See, each.Name()) != nil {
@@ -129,7 +165,10 @@ func (c *Console) newsFor(v Visitor) (list []news) {
 			}
 		})
 	}
-	list = slices.DeleteFunc(list, func(n news) bool { return c.answers.wasRead(n.Campaign, n.Question, v.Name, n.ID) })
+	if list != nil {
+		away, _, _ := c.away(ctx, v.Name) // where it cannot be read, all is shown
+		list = slices.DeleteFunc(list, func(n news) bool { return !away[n.ID].IsZero() })
+	}
 	slices.SortStableFunc(list, func(a, b news) int { return b.At.Compare(a.At) })
 	return list
 }

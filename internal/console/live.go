@@ -264,7 +264,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	defer end()
 	send.EventStream(w)
 	out := http.NewResponseController(w)
-	open := c.openCount(visitor)
+	open := len(c.queueOf(visitor))
 	if _, err := fmt.Fprintf(w, "retry: 2000\nevent: open-count\ndata: %d\n\n", open); err != nil ||
 		out.Flush() != nil {
 		return
@@ -292,7 +292,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 					return
 				}
 			}
-			if now := c.openCount(visitor); now != open {
+			if now := len(c.queueOf(visitor)); now != open {
 				open = now
 				if _, err := fmt.Fprintf(w, "event: open-count\ndata: %d\n\n", open); err != nil {
 					return

@@ -183,112 +183,71 @@ func htmlTop(w *bytes.Buffer, dot *shell) {
 	htmlFailure(w, dot)
 	w.WriteString(`
 <div id="pending" data-live aria-live="polite">`)
-	for _, dot10 := range dot.Pending {
-		w.WriteString("\n")
-		if dot10.State == "refused" {
-			w.WriteString(`<div class="box bad"><p><strong>Your answer to <a href="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot10.Path())))
-			w.WriteString(`">`)
-			markup.Escape(w, dot10.Question)
-			w.WriteString("</a> of ")
-			markup.Escape(w, dot10.Campaign)
-			w.WriteString(" was not taken</strong> (")
-			markup.Escape(w, dot10.Words)
-			w.WriteString("): ")
-			markup.Escape(w, dot10.Why)
-			w.WriteString(`</p>
-<form method="post" action="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot10.Path())))
-			w.WriteString(`/dismiss"><a class="button" href="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot10.Path())))
-			w.WriteString(`">Look at the question</a> <button>Put it away</button></form></div>
-`)
-		} else {
-			w.WriteString(`<div class="box undo"><p>Your answer to <a href="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot10.Path())))
-			w.WriteString(`">`)
-			markup.Escape(w, dot10.Question)
-			w.WriteString("</a> of ")
-			markup.Escape(w, dot10.Campaign)
-			w.WriteString(": <strong>")
-			markup.Escape(w, dot10.Words)
-			w.WriteString(`</strong>. It is sent in <span data-seconds="`)
-			w.WriteString(strconv.Itoa(dot10.Seconds))
-			w.WriteString(`">`)
-			w.WriteString(strconv.Itoa(dot10.Seconds))
-			w.WriteString(` s</span>.</p>
-<div class="buttons"><form method="post" action="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot10.Path())))
-			w.WriteString(`/undo"><button data-key="z">Undo <kbd>z</kbd></button></form><form method="post" action="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot10.Path())))
-			w.WriteString(`/send"><button data-key="s">Send it now <kbd>s</kbd></button></form></div></div>`)
-		}
-	}
-	for _, dot12 := range dot.News {
+	for _, dot10 := range dot.News {
 		w.WriteString(`
 <div class="box news"><p>`)
-		if dot12.Counts {
+		if dot10.Counts {
 			w.WriteString("<strong>")
-			markup.Escape(w, dot12.Who)
+			markup.Escape(w, dot10.Who)
 			w.WriteString(` has answered <a href="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot12.Path())))
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot10.Path())))
 			w.WriteString(`">`)
-			markup.Escape(w, dot12.Question)
+			markup.Escape(w, dot10.Question)
 			w.WriteString("</a> of ")
-			markup.Escape(w, dot12.Campaign)
+			markup.Escape(w, dot10.Campaign)
 			w.WriteString(" too")
-			if dot12.Agree {
+			if dot10.Agree {
 				w.WriteString(", and says the same")
 			}
 			w.WriteString(":</strong> ")
-			markup.Escape(w, dot12.Theirs)
+			markup.Escape(w, dot10.Theirs)
 			w.WriteString(". Yours counts: ")
-			markup.Escape(w, dot12.Mine)
+			markup.Escape(w, dot10.Mine)
 			w.WriteString(".")
-		} else if dot12.Replaced {
+		} else if dot10.Replaced {
 			w.WriteString("<strong>")
-			markup.Escape(w, dot12.Who)
+			markup.Escape(w, dot10.Who)
 			w.WriteString(` has changed the answer to <a href="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot12.Path())))
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot10.Path())))
 			w.WriteString(`">`)
-			markup.Escape(w, dot12.Question)
+			markup.Escape(w, dot10.Question)
 			w.WriteString("</a> of ")
-			markup.Escape(w, dot12.Campaign)
+			markup.Escape(w, dot10.Campaign)
 			w.WriteString(":</strong> ")
-			markup.Escape(w, dot12.Theirs)
+			markup.Escape(w, dot10.Theirs)
 			w.WriteString(" counts now. Yours, ")
-			markup.Escape(w, dot12.Mine)
+			markup.Escape(w, dot10.Mine)
 			w.WriteString(", stays in the log.")
 		} else {
 			w.WriteString("<strong>")
-			markup.Escape(w, dot12.Who)
+			markup.Escape(w, dot10.Who)
 			w.WriteString(` answered <a href="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot12.Path())))
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot10.Path())))
 			w.WriteString(`">`)
-			markup.Escape(w, dot12.Question)
+			markup.Escape(w, dot10.Question)
 			w.WriteString("</a> of ")
-			markup.Escape(w, dot12.Campaign)
+			markup.Escape(w, dot10.Campaign)
 			w.WriteString(" first, and that counts:</strong> ")
-			markup.Escape(w, dot12.Theirs)
+			markup.Escape(w, dot10.Theirs)
 			w.WriteString(". Yours")
-			if dot12.Agree {
+			if dot10.Agree {
 				w.WriteString(" says the same, and")
 			} else {
 				w.WriteString(", ")
-				markup.Escape(w, dot12.Mine)
+				markup.Escape(w, dot10.Mine)
 				w.WriteString(",")
 			}
 			w.WriteString(" is kept in the log.")
 		}
 		w.WriteString(`</p>
 <form method="post" action="`)
-		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot12.Path())))
+		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot10.Path())))
 		w.WriteString(`/dismiss"><input type="hidden" name="news" value="`)
-		markup.Escape(w, dot12.ID)
+		markup.Escape(w, dot10.ID)
 		w.WriteString(`"><a class="button" href="`)
-		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot12.Path())))
+		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot10.Path())))
 		w.WriteString(`">`)
-		if dot12.Agree || dot12.Counts {
+		if dot10.Agree || dot10.Counts {
 			w.WriteString("Look at it")
 		} else {
 			w.WriteString("Look at it, or have yours count")
@@ -5965,7 +5924,13 @@ func htmlQuestionContent(w *bytes.Buffer, dot *questionPage) {
 	} else {
 		w.WriteString("open")
 	}
-	w.WriteString(`">
+	w.WriteString(`"`)
+	if !(dot.Closed != "") {
+		w.WriteString(` data-undo="`)
+		w.WriteString(strconv.Itoa(dot.Undo))
+		w.WriteString(`"`)
+	}
+	w.WriteString(`>
 <p class="crumbs"><a href="/campaigns/`)
 	markup.Escape(w, markup.URLNormalize(url.PathEscape(dot.Campaign)))
 	w.WriteString(`">`)
@@ -5983,31 +5948,21 @@ func htmlQuestionContent(w *bytes.Buffer, dot *questionPage) {
 <h1>`)
 	markup.Escape(w, dot.Heading)
 	w.WriteString(`</h1>
-<div id="fate" data-live aria-live="polite">`)
-	if len(dot.Others) > 0 {
-		w.WriteString(`<p class="box">`)
-		for i2, n3 := range dot.Others {
-			if i2 != 0 {
-				w.WriteString(", ")
-			}
-			markup.Escape(w, n3)
-		}
-		w.WriteString(" has just answered this; it is recorded in a few seconds.</p>")
-	}
-	w.WriteString("\n")
+<div id="fate" data-live aria-live="polite">
+`)
 	if dot.Answer != "" {
 		w.WriteString(`<div class="box good"><p><strong>Answered.</strong> `)
 		markup.Escape(w, dot.Answer)
 		w.WriteString("</p>")
-		if dot4 := dot.Comment; dot4 != "" {
+		if dot2 := dot.Comment; dot2 != "" {
 			w.WriteString(`<p class="hint">“`)
-			markup.Escape(w, dot4)
+			markup.Escape(w, dot2)
 			w.WriteString("”</p>")
 		}
 		w.WriteString(`<p class="hint">`)
-		if dot5 := dot.AnsweredBy; dot5 != "" {
+		if dot3 := dot.AnsweredBy; dot3 != "" {
 			w.WriteString("Given by ")
-			markup.Escape(w, dot5)
+			markup.Escape(w, dot3)
 			w.WriteString(".")
 		}
 		if !(dot.Closed != "") {
@@ -6016,20 +5971,20 @@ func htmlQuestionContent(w *bytes.Buffer, dot *questionPage) {
 		w.WriteString("</p></div>")
 	}
 	w.WriteString("\n")
-	if dot6 := dot.Contested; len(dot6) > 0 {
+	if dot4 := dot.Contested; len(dot4) > 0 {
 		w.WriteString(`<div class="box"><p><strong>Kept, but not counted:</strong></p><ul class="plain">`)
-		for _, dot8 := range dot6 {
+		for _, dot6 := range dot4 {
 			w.WriteString("<li>")
-			markup.Escape(w, dot8.Who)
+			markup.Escape(w, dot6.Who)
 			w.WriteString(": ")
-			markup.Escape(w, dot8.Text)
+			markup.Escape(w, dot6.Text)
 			w.WriteString(` <span class="hint">`)
-			if dot8.Replaced {
+			if dot6.Replaced {
 				w.WriteString("until ")
-				w.WriteString(string(when(dot8.At)))
+				w.WriteString(string(when(dot6.At)))
 			} else {
 				w.WriteString("at ")
-				w.WriteString(string(when(dot8.At)))
+				w.WriteString(string(when(dot6.At)))
 				w.WriteString(", not knowing of the other")
 			}
 			w.WriteString("</span></li>")
@@ -6037,16 +5992,16 @@ func htmlQuestionContent(w *bytes.Buffer, dot *questionPage) {
 		w.WriteString("</ul></div>")
 	}
 	w.WriteString("\n")
-	if dot9 := dot.Closed; dot9 != "" {
+	if dot7 := dot.Closed; dot7 != "" {
 		w.WriteString(`<p class="box">`)
-		markup.Escape(w, dot9)
+		markup.Escape(w, dot7)
 		w.WriteString("</p>")
 	}
 	w.WriteString(`</div>
 `)
 	if dot.Form == "label" {
-		for _, dot11 := range dot.Cards {
-			htmlCandidate(w, dot11)
+		for _, dot9 := range dot.Cards {
+			htmlCandidate(w, dot9)
 		}
 		w.WriteString("\n")
 		htmlQuestionAim(w, dot)
@@ -6084,57 +6039,57 @@ func htmlQuestionContent(w *bytes.Buffer, dot *questionPage) {
 			htmlWatched(w, dot)
 		}
 		w.WriteString("\n")
-		p12 := dot
-		n13 := len(dot.Cards)
+		p10 := dot
+		n11 := len(dot.Cards)
 		w.WriteString(`<div class="sides`)
-		if n13 > 2 {
+		if n11 > 2 {
 			w.WriteString(" many")
 		}
 		w.WriteString(`"`)
-		if n13 > 2 {
+		if n11 > 2 {
 			w.WriteString(" data-rank")
 		}
 		w.WriteString(">")
-		for _, dot15 := range dot.Cards {
+		for _, dot13 := range dot.Cards {
 			w.WriteString(`<section class="side" data-option="`)
-			markup.Escape(w, dot15.Name)
+			markup.Escape(w, dot13.Name)
 			w.WriteString(`"><h2>`)
-			markup.Escape(w, dot15.Name)
+			markup.Escape(w, dot13.Name)
 			w.WriteString("</h2>")
-			htmlCandidate(w, dot15)
+			htmlCandidate(w, dot13)
 			w.WriteString("\n")
-			if !(p12.Closed != "") {
-				if n13 == 2 {
+			if !(p10.Closed != "") {
+				if n11 == 2 {
 					w.WriteString(`<button name="answer" value="`)
-					markup.Escape(w, dot15.Name)
+					markup.Escape(w, dot13.Name)
 					w.WriteString(`" data-key="`)
-					w.WriteString(strconv.Itoa(dot15.Key))
+					w.WriteString(strconv.Itoa(dot13.Key))
 					w.WriteString(`" class="big yes">`)
-					markup.Escape(w, dot15.Name)
+					markup.Escape(w, dot13.Name)
 					w.WriteString(" is better <kbd>")
-					w.WriteString(strconv.Itoa(dot15.Key))
+					w.WriteString(strconv.Itoa(dot13.Key))
 					w.WriteString("</kbd></button>")
 				} else {
-					typed16 := dot15.Typed
+					typed14 := dot13.Typed
 					w.WriteString(`<div class="field"><label for="place-`)
-					w.WriteString(strconv.Itoa(dot15.Index))
+					w.WriteString(strconv.Itoa(dot13.Index))
 					w.WriteString(`">Place of `)
-					markup.Escape(w, dot15.Name)
+					markup.Escape(w, dot13.Name)
 					w.WriteString(`</label><select id="place-`)
-					w.WriteString(strconv.Itoa(dot15.Index))
+					w.WriteString(strconv.Itoa(dot13.Index))
 					w.WriteString(`" name="place.`)
-					w.WriteString(strconv.Itoa(dot15.Index))
+					w.WriteString(strconv.Itoa(dot13.Index))
 					w.WriteString(`" data-place><option value="">none</option>`)
-					for i17, c18 := range p12.Cards {
+					for i15, c16 := range p10.Cards {
 						w.WriteString(`<option value="`)
-						w.WriteString(strconv.Itoa(c18.Key))
+						w.WriteString(strconv.Itoa(c16.Key))
 						w.WriteString(`"`)
-						if typed16 == fmt.Sprint(c18.Key) {
+						if typed14 == fmt.Sprint(c16.Key) {
 							w.WriteString(" selected")
 						}
 						w.WriteString(">")
-						w.WriteString(strconv.Itoa(c18.Key))
-						if i17 == 0 {
+						w.WriteString(strconv.Itoa(c16.Key))
+						if i15 == 0 {
 							w.WriteString(" (best)")
 						}
 						w.WriteString("</option>")
@@ -6150,7 +6105,7 @@ func htmlQuestionContent(w *bytes.Buffer, dot *questionPage) {
 		w.WriteString("\n")
 		if !(dot.Closed != "") {
 			w.WriteString(`<div class="thumbs">`)
-			if n13 > 2 {
+			if n11 > 2 {
 				w.WriteString(`<button name="answer" value="own" data-key="Enter" class="yes">Send this order <kbd>Enter</kbd></button>`)
 			}
 			w.WriteString(`<button name="answer" value="unsure" data-key="u">Can’t tell <kbd>u</kbd></button></div>`)
@@ -6173,48 +6128,48 @@ func htmlQuestionContent(w *bytes.Buffer, dot *questionPage) {
 			htmlWatched(w, dot)
 		}
 		w.WriteString("\n")
-		p19 := dot
+		p17 := dot
 		w.WriteString(`<div class="sides">`)
-		for _, dot21 := range dot.Outcomes {
+		for _, dot19 := range dot.Outcomes {
 			w.WriteString(`<section class="side" data-option="`)
-			markup.Escape(w, dot21.Name)
+			markup.Escape(w, dot19.Name)
 			w.WriteString(`"><h2>`)
-			markup.Escape(w, dot21.Name)
+			markup.Escape(w, dot19.Name)
 			w.WriteString(`</h2>
 <dl class="facts">`)
-			for _, dot23 := range dot21.Rows {
+			for _, dot21 := range dot19.Rows {
 				w.WriteString("<div><dt>")
-				markup.Escape(w, dot23.Name)
+				markup.Escape(w, dot21.Name)
 				w.WriteString("</dt><dd>")
-				markup.Escape(w, dot23.Value)
+				markup.Escape(w, dot21.Value)
 				w.WriteString("</dd></div>")
 			}
 			w.WriteString(`</dl>
 <p class="hint">`)
-			if dot21.Experiment != "" {
+			if dot19.Experiment != "" {
 				w.WriteString(`Measured in <a href="/campaigns/`)
-				markup.Escape(w, markup.URLNormalize(url.PathEscape(p19.Campaign)))
+				markup.Escape(w, markup.URLNormalize(url.PathEscape(p17.Campaign)))
 				w.WriteString("/experiments/")
-				markup.Escape(w, markup.URLNormalize(dot21.Experiment))
+				markup.Escape(w, markup.URLNormalize(dot19.Experiment))
 				w.WriteString(`">`)
-				markup.Escape(w, dot21.Experiment)
+				markup.Escape(w, dot19.Experiment)
 				w.WriteString("</a>")
 			} else {
 				w.WriteString("Expected by the models, not measured")
 			}
 			w.WriteString(", of ")
-			markup.Escape(w, dot21.Line)
+			markup.Escape(w, dot19.Line)
 			w.WriteString(`.</p>
 `)
-			if !(p19.Closed != "") {
+			if !(p17.Closed != "") {
 				w.WriteString(`<button name="answer" value="`)
-				markup.Escape(w, dot21.Name)
+				markup.Escape(w, dot19.Name)
 				w.WriteString(`" data-key="`)
-				w.WriteString(strconv.Itoa(dot21.Key))
+				w.WriteString(strconv.Itoa(dot19.Key))
 				w.WriteString(`" class="big yes">Rather `)
-				markup.Escape(w, dot21.Name)
+				markup.Escape(w, dot19.Name)
 				w.WriteString(" <kbd>")
-				w.WriteString(strconv.Itoa(dot21.Key))
+				w.WriteString(strconv.Itoa(dot19.Key))
 				w.WriteString("</kbd></button>")
 			}
 			w.WriteString("</section>")
@@ -6255,9 +6210,9 @@ func htmlQuestionContent(w *bytes.Buffer, dot *questionPage) {
 			w.WriteString("</form>")
 		}
 		w.WriteString("\n")
-		if dot24 := dot.Suggestion; dot24 != nil {
+		if dot22 := dot.Suggestion; dot22 != nil {
 			w.WriteString("<section><h2>What the campaign would choose</h2>")
-			htmlCandidateQuestion(w, dot24)
+			htmlCandidateQuestion(w, dot22)
 			w.WriteString("</section>")
 		}
 		w.WriteString("\n")
@@ -6284,9 +6239,9 @@ func htmlQuestionContent(w *bytes.Buffer, dot *questionPage) {
 			w.WriteString(", the best.")
 		} else {
 			w.WriteString("Numbers")
-			if dot25 := dot.Unit; dot25 != "" {
+			if dot23 := dot.Unit; dot23 != "" {
 				w.WriteString(" in ")
-				markup.Escape(w, dot25)
+				markup.Escape(w, dot23)
 			}
 			w.WriteString(".")
 		}
@@ -6298,17 +6253,17 @@ func htmlQuestionContent(w *bytes.Buffer, dot *questionPage) {
 		}
 		w.WriteString(` empty where you cannot tell. What you type is kept in this browser until you send it.</p>
 `)
-		p26 := dot
+		p24 := dot
 		w.WriteString(`<div class="scroll" tabindex="0" role="group" aria-label="What is asked about"><table class="data sitting"><caption class="visually-hidden">A row for each composition</caption><thead><tr><th scope="col">row</th>`)
-		for _, dot28 := range dot.Columns {
+		for _, dot26 := range dot.Columns {
 			w.WriteString(`<th scope="col" class="n">`)
-			markup.Escape(w, dot28)
+			markup.Escape(w, dot26)
 			w.WriteString("</th>")
 		}
-		if all29 := dot.Asked; len(all29) > 0 {
-			for _, dot31 := range all29 {
+		if all27 := dot.Asked; len(all27) > 0 {
+			for _, dot29 := range all27 {
 				w.WriteString(`<th scope="col">your `)
-				markup.Escape(w, dot31)
+				markup.Escape(w, dot29)
 				w.WriteString("</th>")
 			}
 		} else {
@@ -6317,9 +6272,9 @@ func htmlQuestionContent(w *bytes.Buffer, dot *questionPage) {
 				w.WriteString("mark")
 			} else {
 				w.WriteString("number")
-				if dot32 := dot.Unit; dot32 != "" {
+				if dot30 := dot.Unit; dot30 != "" {
 					w.WriteString(" (")
-					markup.Escape(w, dot32)
+					markup.Escape(w, dot30)
 					w.WriteString(")")
 				}
 			}
@@ -6327,39 +6282,39 @@ func htmlQuestionContent(w *bytes.Buffer, dot *questionPage) {
 		}
 		w.WriteString(`</tr></thead>
 <tbody>`)
-		for _, dot34 := range dot.Cards {
+		for _, dot32 := range dot.Cards {
 			w.WriteString(`<tr><th scope="row">`)
-			w.WriteString(strconv.Itoa(dot34.Key))
+			w.WriteString(strconv.Itoa(dot32.Key))
 			w.WriteString("</th>")
-			for _, dot36 := range dot34.Plain {
+			for _, dot34 := range dot32.Plain {
 				w.WriteString(`<td class="n">`)
-				markup.Escape(w, dot36)
+				markup.Escape(w, dot34)
 				w.WriteString("</td>")
 			}
-			card37 := dot34
-			for _, dot39 := range dot34.Numbers {
+			card35 := dot32
+			for _, dot37 := range dot32.Numbers {
 				w.WriteString(`<td class="type"><input id="`)
-				markup.Escape(w, dot39.ID())
+				markup.Escape(w, dot37.ID())
 				w.WriteString(`" name="`)
-				markup.Escape(w, dot39.Field)
+				markup.Escape(w, dot37.Field)
 				w.WriteString(`" value="`)
-				markup.Escape(w, dot39.Typed)
+				markup.Escape(w, dot37.Typed)
 				w.WriteString(`" aria-label="Row `)
-				w.WriteString(strconv.Itoa(card37.Key))
-				if dot40 := dot39.Of; dot40 != "" {
+				w.WriteString(strconv.Itoa(card35.Key))
+				if dot38 := dot37.Of; dot38 != "" {
 					w.WriteString(", ")
-					markup.Escape(w, dot40)
+					markup.Escape(w, dot38)
 				}
 				w.WriteString(": ")
-				markup.Escape(w, card37.Line)
+				markup.Escape(w, card35.Line)
 				w.WriteString(`" inputmode="`)
-				if p26.Marks != 0 {
+				if p24.Marks != 0 {
 					w.WriteString("numeric")
 				} else {
 					w.WriteString("decimal")
 				}
 				w.WriteString(`" autocomplete="off"`)
-				if p26.Closed != "" {
+				if p24.Closed != "" {
 					w.WriteString(" disabled")
 				}
 				w.WriteString("></td>")
@@ -6378,15 +6333,15 @@ func htmlQuestionContent(w *bytes.Buffer, dot *questionPage) {
 	w.WriteString(`
 <section class="why" aria-labelledby="why-h"><h2 id="why-h">Why you are asked</h2>
 `)
-	for _, dot42 := range dot.Why {
+	for _, dot40 := range dot.Why {
 		w.WriteString("<p>")
-		markup.Escape(w, dot42)
+		markup.Escape(w, dot40)
 		w.WriteString("</p>")
 	}
 	w.WriteString("\n")
-	for _, dot44 := range dot.Trust {
+	for _, dot42 := range dot.Trust {
 		w.WriteString(`<p class="hint">`)
-		markup.Escape(w, dot44)
+		markup.Escape(w, dot42)
 		w.WriteString(".</p>")
 	}
 	w.WriteString("\n")
@@ -6400,9 +6355,9 @@ func htmlQuestionContent(w *bytes.Buffer, dot *questionPage) {
 		w.WriteString(")</a></p>")
 	}
 	w.WriteString("\n")
-	if dot45 := dot.Shares; len(dot45) > 0 {
+	if dot43 := dot.Shares; len(dot43) > 0 {
 		w.WriteString(`<details><summary>What each parameter does</summary><p class="hint">Shapley values, in units of the standardized objective, the greater the better: which parameters make the model think so.</p>`)
-		htmlShares(w, dot45)
+		htmlShares(w, dot43)
 		w.WriteString("</details>")
 	}
 	w.WriteString(`

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -76,17 +77,15 @@ type questionPage struct {
 	Why               []string
 	Shares            []shareTable
 	Trust             []string
-	// Answer is the answer that counts; Given is the visitor's own that is not
-	// recorded yet.
+	// Answer is the answer that counts.
 	Answer, AnsweredBy string
-	Given              *pendingView
 	Contested          []contestedView // answers that do not count
-	Others             []string        // others whose answers are not recorded yet
 	Closed             string          // why it takes no answer
 	Opened             int64           // when the page was made, ms since 1970
 	At                 events.Sequence // the event that the page was made from
 	Nearest            string          // the neighbors shown
 	Left               int             // other questions that wait for the visitor
+	Undo               int             // for how many seconds an answer is held
 }
 
 func (p *questionPage) Path() string { return questionPath(p.Campaign, p.ID) }
@@ -118,33 +117,21 @@ func (c *Console) question(w http.ResponseWriter, r *http.Request) {
 	c.showQuestion(w, r, campaign, http.StatusOK, nil)
 }
 
-// showQuestion shows the page of a question. After a refusal, or when an answer
-// was taken back, the form holds what was typed. It is shown to all who see the
-// campaign; who may not answer sees why in place of the buttons. Trust and the
-// queue are worked out outside of the lock that [questionPage.fill] needs.
+// showQuestion shows the page of a question. After a refusal the form holds what
+// was typed. It is shown to all who see the campaign; who may not answer sees why
+// in place of the buttons. Trust and the queue are worked out outside of the lock
+// that [questionPage.fill] needs.
 func (c *Console) showQuestion(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error,
 ) {
 	id := r.PathValue("question")
 	s := c.shellOf(r, id)
 	s.Campaign, s.Watch = of.Name(), of.Name()
-	p := &questionPage{shell: s, Opened: clock.Now().UnixMilli()}
+	p := &questionPage{shell: s, Opened: clock.Now().UnixMilli(), Undo: int(math.Ceil(c.options.Undo.Seconds()))}
 	if refusal != nil {
 		s.refused(refusal, of.Name(), "answer", r.PostForm)
 		if opened, err := strconv.ParseInt(r.PostForm.Get(fieldOpened), 10, 64); err == nil {
 			p.Opened = opened // the time taken counts from the first page
-		}
-	} else {
-		for _, mine := range c.answers.of(s.Visitor.Name) {
-			if mine.Campaign != of.Name() || mine.Question != id {
-				continue
-			}
-			view := viewOf(mine)
-			if mine.State == waiting {
-				p.Given = &view
-			} else { // what was typed stays
-				s.Failed, s.form = "answer", formOf(mine.Reply)
-			}
 		}
 	}
 	found := false
@@ -169,13 +156,8 @@ func (c *Console) showQuestion(
 	case err != nil:
 		p.Closed = sentence(err.Error())
 	}
-	for _, other := range c.answers.to(of.Name(), id) {
-		if other.Name != s.Visitor.Name {
-			p.Others = append(p.Others, other.Name)
-		}
-	}
 	for _, q := range c.queueOf(s.Visitor) {
-		if !q.Given && (q.Campaign != of.Name() || q.ID != id) {
+		if q.Campaign != of.Name() || q.ID != id {
 			p.Left++
 		}
 	}

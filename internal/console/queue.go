@@ -5,7 +5,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -14,21 +13,15 @@ import (
 type queued struct {
 	campaign.Question
 	Campaign, Asks string
-	Mine, Given    bool // addressed to the visitor by name; just answered by them
+	Mine           bool // addressed to the visitor by name
 }
 
 func (q queued) Path() string { return questionPath(q.Campaign, q.ID) }
 
 // queueOf returns the questions to people that wait for an answer which the visitor may
 // give: those addressed to them first, then those that expire soonest, then the
-// oldest. Those that they have just answered are among them, marked: until the
-// answer is recorded, the campaign still asks. It is made for the frame of
-// every page, from what the lab has at hand.
+// oldest. It is made for the frame of every page, from what the lab has at hand.
 func (c *Console) queueOf(v Visitor) (list []queued) {
-	given := make(map[string]bool)
-	for _, p := range c.answers.of(v.Name) {
-		given[p.Campaign+"\x00"+p.Question] = p.State == waiting
-	}
 	for _, each := range c.lab.Campaigns() {
 		s := each.Record().Stands()
 		if len(s.Questions) == 0 || v.may(AnswerIt, each.Name()) != nil {
@@ -40,7 +33,7 @@ func (c *Console) queueOf(v Visitor) (list []queued) {
 			}
 			list = append(list, queued{
 				Question: q, Campaign: each.Name(), Asks: headingOf(s.Definition, &q),
-				Mine: q.Expert == v.Name, Given: given[each.Name()+"\x00"+q.ID],
+				Mine: q.Expert == v.Name,
 			})
 		}
 	}
@@ -60,17 +53,6 @@ func (c *Console) queueOf(v Visitor) (list []queued) {
 		return cmp.Or(cmp.Compare(ends(a), ends(b)), a.AskedAt.Compare(b.AskedAt))
 	})
 	return list
-}
-
-// openCount counts the questions that wait for this visitor: the number in the
-// frame of each page, which the stream keeps up to date.
-func (c *Console) openCount(v Visitor) (n int) {
-	for _, q := range c.queueOf(v) {
-		if !q.Given {
-			n++
-		}
-	}
-	return n
 }
 
 // queuePage is the list of questions.
@@ -112,11 +94,7 @@ func (c *Console) byHand(v Visitor) (list []handed) {
 func (c *Console) queue(w http.ResponseWriter, r *http.Request) {
 	p := queuePage{shell: c.shellOf(r, "Questions")}
 	p.Watch = "*"
-	for _, q := range c.queueOf(p.Visitor) {
-		if !q.Given {
-			p.Waiting = append(p.Waiting, q)
-		}
-	}
+	p.Waiting = c.queueOf(p.Visitor)
 	if r.URL.Query().Has("next") && len(p.Waiting) > 0 {
 		to := p.Waiting[0].Path()
 		// The message of the answer goes along to the next question's page.
@@ -129,32 +107,4 @@ func (c *Console) queue(w http.ResponseWriter, r *http.Request) {
 	p.ByHand = c.byHand(p.Visitor)
 	p.Last = c.lastAnswers(r.Context(), p.Visitor)
 	c.write(w, http.StatusOK, drawQueue(p))
-}
-
-// pendingView is an answer that is not recorded yet, as pages show it.
-type pendingView struct {
-	Campaign, Question, Words, Why string
-	Seconds                        int // until it is sent
-	State                          string
-}
-
-func (p pendingView) Path() string { return questionPath(p.Campaign, p.Question) }
-
-// viewOf returns an answer as pages show it. The seconds are rounded up, so
-// that a page never says 0 while the answer can still be taken back.
-func viewOf(p pending) pendingView {
-	seconds := max(0, int(math.Ceil(time.Until(p.Due).Seconds())))
-	return pendingView{p.Campaign, p.Question, p.Words, p.Why, seconds, p.State}
-}
-
-// pendingOf returns the visitor's answers that wait to be recorded, or that
-// were refused. Those that were taken back are not announced: their form holds
-// them.
-func (c *Console) pendingOf(v Visitor) (list []pendingView) {
-	for _, p := range c.answers.of(v.Name) {
-		if p.State != undone {
-			list = append(list, viewOf(p))
-		}
-	}
-	return list
 }

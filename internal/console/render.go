@@ -92,8 +92,7 @@ type shell struct {
 	Failure *failure
 	Failed  string
 	// Open counts the questions that wait for the visitor.
-	Open    int
-	Pending []pendingView
+	Open int
 	// News is what became of the visitor's answers to questions that others
 	// have answered too.
 	News    []news
@@ -130,9 +129,8 @@ func (c *Console) shellOf(r *http.Request, title string) *shell {
 			s.Said = ""
 		}
 	}
-	c.answers.refresh(time.Now()) // the visitor may have been at another server a moment ago
-	s.Pending, s.News = c.pendingOf(s.Visitor), c.newsFor(s.Visitor)
-	s.Open = c.openCount(s.Visitor)
+	s.News = c.newsFor(r.Context(), s.Visitor)
+	s.Open = len(c.queueOf(s.Visitor))
 	return s
 }
 
@@ -168,9 +166,8 @@ var saids = map[string]string{
 	"known":     "The campaign has these measurements already: nothing was changed.",
 	"amended":   "The campaign goes on with the changed file.",
 	"same":      "The file says what the campaign does already: nothing was changed.",
-	"sent":      "Your answer is on its way.",
+	"sent":      "Your answer is recorded.",
 	"beside":    "Another person has answered meanwhile, and that answer counts. Yours is recorded as contested.",
-	"undone":    "Taken back. Nothing was sent.",
 	"dismissed": "Put away.",
 }
 

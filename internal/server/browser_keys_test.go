@@ -73,7 +73,7 @@ func TestKeys(t *testing.T) {
 		script.src = document.querySelector('script[src*="console.js"]').src + "&late";
 		document.head.append(script);
 	})()`))
-	v.next()
-	v.sees("Undo")
-	v.sees("accept")
+	v.sees("Your answer: Accept. It is sent in")
+	v.do("take it back by its key", chromedp.KeyEvent("z"))
+	v.sees("Taken back")
 }

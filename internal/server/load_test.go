@@ -10,9 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -82,8 +79,7 @@ type loaded struct {
 	looking  int // streams of pages that are open
 	told     int
 	accepted []acknowledged
-	given    []asked        // what was answered over the API
-	kept     []acknowledged // by the page: recorded a few seconds later
+	given    []asked // what was answered over the API
 }
 
 // asked is a question that waits.
@@ -94,7 +90,7 @@ type asked struct {
 	said     string // what was answered before
 }
 
-// acknowledged is an answer of which the server has said that it is kept.
+// acknowledged is an answer of which the server has said that it is recorded.
 type acknowledged struct{ campaign, comment string }
 
 // perPerson is how many consoles a person has open.
@@ -317,7 +313,7 @@ func (g *loaded) fill(q asked, number int, cookie string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.forms = append(g.forms, took)
-	g.kept = append(g.kept, acknowledged{q.Campaign, comment})
+	g.accepted = append(g.accepted, acknowledged{q.Campaign, comment})
 }
 
 // console is an open page that does what its script does: it hears what has changed, and asks
@@ -448,8 +444,7 @@ func at(durations []time.Duration, share float64) time.Duration {
 	return durations[min(int(share*float64(len(durations))), len(durations)-1)]
 }
 
-// lost returns what was acknowledged and stands neither in the log nor, of what people can
-// still take back, among the answers that are to be sent.
+// lost returns what was acknowledged and does not stand in the log once.
 func (g *loaded) lost() (lost []acknowledged) {
 	g.stop()
 	l, err := lab.Open(context.Background(), lab.Options{Folder: g.folder, Registry: builtin.Registry()})
@@ -486,29 +481,11 @@ func (g *loaded) lost() (lost []acknowledged) {
 			lost = append(lost, a)
 		}
 	}
-	waiting := regexp.MustCompile(`"comment": "(number \d+)"`)
-	files, _ := filepath.Glob(filepath.Join(g.folder, lab.Private, "answers", "*.json"))
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			g.t.Fatal(err)
-		}
-		for _, c := range g.names {
-			if found := waiting.FindSubmatch(text); found != nil && strings.Contains(string(text), `"campaign": "`+c+`"`) {
-				recorded[acknowledged{c, string(found[1])}]++
-			}
-		}
-	}
-	for _, a := range g.kept {
-		if recorded[a] == 0 {
-			lost = append(lost, a)
-		}
-	}
 	return lost
 }
 
 // run has people look on, and answers given one by one as next allows. One in forms is given in
-// the form of its page, where it can be taken back for some seconds, and its campaign waits.
+// the form of its page.
 func (g *loaded) run(consoles, forms int, next func() bool) {
 	ctx, cancel := context.WithCancel(g.t.Context())
 	var wg sync.WaitGroup
@@ -558,8 +535,8 @@ func TestLoad(t *testing.T) {
 	if lost := g.lost(); len(lost) > 0 {
 		t.Errorf("lost or twice: %v", lost)
 	}
-	if given := len(g.accepted) + len(g.kept); given != answers {
-		t.Errorf("%d answers of %d were acknowledged", given, answers)
+	if len(g.accepted) != answers {
+		t.Errorf("%d answers of %d were acknowledged", len(g.accepted), answers)
 	}
 }
 

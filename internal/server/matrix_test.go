@@ -96,8 +96,6 @@ var matrix = []struct {
 	{"GET /questions/{campaign}/{question}", "", "", 200, whoSee},
 	{"GET /questions/{campaign}/{question}/feasible", "", "", 200, whoSee},
 	{"POST /questions/{campaign}/{question}", "", "answer=nonsense", 400, whoActFor},
-	{"POST /questions/{campaign}/{question}/send", "", "", 303, whoAnswer},
-	{"POST /questions/{campaign}/{question}/undo", "", "", 409, whoAnswer}, // one's own: there is none
 	{"POST /questions/{campaign}/{question}/dismiss", "", "", 303, whoAnswer},
 
 	{"GET /campaigns/{campaign}", "", "", 200, whoSee},

@@ -20,7 +20,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	xhtml "golang.org/x/net/html"
 
@@ -108,7 +107,7 @@ func newPoster(t *testing.T, name string, all []events.Event, met map[string]boo
 	if err := errors.Join(err, log.Close()); err != nil {
 		t.Fatal(err)
 	}
-	p.client, p.site.undo = &client{t, p.site.url}, time.Hour // answers are sent when it is said so
+	p.client = &client{t, p.site.url}
 	p.same = strings.NewReplacer(p.site.url, "URL", p.site.places[0], "FOLDER")
 	p.changed = true
 	p.restore(nil)
@@ -214,16 +213,6 @@ func (p *poster) try(before []posted, one posted) (came string, page []byte) {
 				p.whatIf(to)
 			}
 			_, _, page = p.do("GET", location, "", "")
-			if strings.HasSuffix(action, "/send") { // until the answer is on its way no more
-				p.until(func() bool {
-					_, _, page = p.do("GET", location, "", "")
-					return len(p.events(p.campaign)) > first && !bytes.Contains(page, []byte("data-seconds"))
-				})
-			}
-			if strings.HasPrefix(one.path, "/questions/") && strings.Count(one.path, "/") == 3 {
-				p.submit(posted{path: one.path + "/send"})
-				p.until(func() bool { return len(p.events(p.campaign)) > first })
-			}
 			recorded = p.events(p.campaign)[first:]
 		}
 	default:
@@ -240,16 +229,6 @@ func (p *poster) try(before []posted, one posted) (came string, page []byte) {
 		}
 	}
 	return fmt.Sprintf("%d %s\n%s\n%s\n", status, location, strings.Join(recorded, "\n"), page), page
-}
-
-// until waits for what a server does in the background.
-func (p *poster) until(done func() bool) {
-	p.t.Helper()
-	for began := time.Now(); !done(); time.Sleep(time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			p.t.Fatal("waited in vain")
-		}
-	}
 }
 
 // whatIf waits until a question of what if is answered.

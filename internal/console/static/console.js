@@ -104,10 +104,12 @@
   const shape = (root) => $$("[data-live]", root).map((r) => r.id).concat($$("[data-shows]", root).map((e) => e.dataset.shows)).sort().join(" ");
   // Who has just followed a link or sent a form goes there: a page that is opened meanwhile would
   // take its place. What comes of it may be a file, so that this page stays.
+  let held = null; // the answer that can be taken back
   let left = 0;
   addEventListener("beforeunload", () => { left = Date.now(); });
   const leaving = () => Date.now() - left < 3000;
   const moveOn = (url) => {
+    if (held) return; // that opens another page
     if (leaving()) {
       pendingFetch ||= setTimeout(refresh, 3000);
       return;
@@ -192,17 +194,9 @@
   // What is worked out in the background is looked at again until it is there.
   setInterval(() => { if ($("[data-poll]")) soon(); }, 1000);
 
-  // An answer that is about to be sent counts down.
-  setInterval(() => $$("[data-seconds]").forEach((s) => {
-    const left = Number(s.dataset.seconds) - 1;
-    s.dataset.seconds = left;
-    if (left > 0) s.textContent = left + " s";
-    else { s.textContent = "a moment"; if (left >= -3) soon(); }
-  }), 1000);
-
   // Keys: one for each button that shows it, where nobody is typing.
   const find = () => $("main input[type=search]");
-  const keyed = () => $$("button[data-key]").filter((b) => !b.disabled);
+  const keyed = () => $$("button[data-key]").filter((b) => !b.disabled && !b.closest("[inert]"));
   const named = (b) => { const copy = b.cloneNode(true); $$("kbd", copy).forEach((k) => k.remove()); return copy.textContent.trim(); };
   const keyList = () => {
     const list = keyed().map((b) => [b.dataset.key, named(b)]);
@@ -257,7 +251,7 @@
   $("#show-keys").addEventListener("click", help);
   const heard = (key) => {
     const rank = $("[data-rank]");
-    if (rank && /^[1-9]$/.test(key)) {
+    if (rank && !held && /^[1-9]$/.test(key)) {
       const side = $$(".side", rank).find((s) => s.id === "" && s.dataset.key === key);
       if (side) pick(side);
       return !!side;
@@ -295,6 +289,65 @@
   });
   // Paper.
   $$("[data-print]").forEach((b) => { b.hidden = false; b.addEventListener("click", () => print()); });
+
+  // An answer is held for a moment, in which it can be taken back. A person who leaves the page
+  // does not doubt it any more: it is sent then.
+  const release = () => {
+    const { form, opened, began, bar, clock } = held;
+    held = null;
+    clearInterval(clock);
+    bar.remove();
+    form.inert = false;
+    if (opened) opened.value = Number(opened.value) + Date.now() - began; // the answer took no longer
+  };
+  const send = () => {
+    const { form, button } = held;
+    release();
+    form.dataset.given = "yes";
+    form.requestSubmit(button);
+  };
+  document.addEventListener("submit", (e) => {
+    const form = e.target, button = e.submitter;
+    if (!form.matches("form.answer")) return;
+    if (form.dataset.given) { delete form.dataset.given; return; }
+    e.preventDefault();
+    if (held || form.dataset.sent) return;
+    const bar = document.createElement("div"), text = document.createElement("p"), buttons = document.createElement("div");
+    const words = document.createElement("strong"), rest = document.createElement("span");
+    let seconds = Number(form.closest("[data-undo]").dataset.undo);
+    const show = () => { rest.textContent = `. It is sent in ${seconds} s, or when you leave this page.`; };
+    const press = (name, key, does) => {
+      const b = document.createElement("button"), k = document.createElement("kbd");
+      b.type = "button";
+      b.dataset.key = k.textContent = key;
+      b.append(name + " ", k);
+      b.addEventListener("click", does);
+      buttons.append(b);
+      return b;
+    };
+    bar.className = "box undo";
+    buttons.className = "buttons";
+    words.textContent = named(button);
+    text.append("Your answer: ", words, rest);
+    text.id = "held";
+    press("Undo", "z", () => { release(); $("#said").innerHTML = `<p class="said">Taken back. Nothing was sent.</p>`; button.focus(); });
+    const now = press("Send it now", "s", send);
+    now.setAttribute("aria-describedby", text.id);
+    bar.append(text, buttons);
+    form.after(bar);
+    form.inert = true;
+    held = { form, button, bar, began: Date.now(), opened: form.elements.opened };
+    held.clock = setInterval(() => { seconds -= 1; if (seconds > 0) show(); else send(); }, 1000);
+    show();
+    now.focus();
+  });
+  addEventListener("pagehide", () => {
+    if (!held) return;
+    const { form, button } = held;
+    release();
+    navigator.sendBeacon(form.action, new URLSearchParams(new FormData(form, button)));
+  });
+  document.addEventListener("visibilitychange", () => { if (held && document.hidden) send(); });
 
   // A form is sent once. The button that was pressed must still be among what is sent.
   document.addEventListener("submit", (e) => {
