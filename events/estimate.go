@@ -81,7 +81,9 @@ func ScaleOfQuantities(def *definition.Campaign, quantities []string) *Scale {
 		s.Columns[i] = c
 	}
 	first := s.Columns[0]
-	s.Quantity, s.Unit, s.Better = first.Quantity, first.Unit, first.Better
+	s.Quantity = first.Quantity
+	s.Unit = first.Unit
+	s.Better = first.Better
 	return s
 }
 

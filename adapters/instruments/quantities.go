@@ -28,7 +28,9 @@ func Arranged(def *definition.Campaign, m events.Measurement) events.Measurement
 	reported := m.All()
 	reasons := m.Missing
 	m.Objective = definition.Quantity{}
-	m.Quantities, m.Missing, m.Further = nil, nil, nil
+	m.Quantities = nil
+	m.Missing = nil
+	m.Further = nil
 	m.Unread = slices.Clone(m.Unread)
 	for _, q := range def.Declared() {
 		i := slices.IndexFunc(reported, func(r definition.Quantity) bool { return r.Name == q.Name })
@@ -90,7 +92,9 @@ func objectiveApart(def *definition.Campaign, m events.Measurement) events.Measu
 		m.Objective = all[i]
 		all = slices.Delete(all, i, i+1)
 	}
-	m.Further, m.Quantities, m.Missing = all, nil, nil
+	m.Further = all
+	m.Quantities = nil
+	m.Missing = nil
 	return m
 }
 

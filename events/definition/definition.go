@@ -91,7 +91,9 @@ func (c *Campaign) Sought() Objective {
 	o := c.Objective
 	for i := range c.Quantities {
 		if q := &c.Quantities[i]; q.Name == o.Name {
-			o.Unit, o.Noise, o.RelativeNoise = q.Unit, q.Noise, q.RelativeNoise
+			o.Unit = q.Unit
+			o.Noise = q.Noise
+			o.RelativeNoise = q.RelativeNoise
 			o.Min, o.Max = q.Min, q.Max
 		}
 	}

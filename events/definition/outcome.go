@@ -90,7 +90,9 @@ func (o Objective) Computed() bool { return o.Formula != "" || len(o.Desirabilit
 func (c *Campaign) ObjectiveOf(a Aim) Objective {
 	o := Objective{Name: a.Name, Goal: a.Goal}
 	if q := c.Quantity(a.Name); q != nil {
-		o.Unit, o.Noise, o.RelativeNoise = q.Unit, q.Noise, q.RelativeNoise
+		o.Unit = q.Unit
+		o.Noise = q.Noise
+		o.RelativeNoise = q.RelativeNoise
 		o.Min, o.Max = q.Min, q.Max
 	}
 	return o

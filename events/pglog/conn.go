@@ -67,7 +67,10 @@ func endpoints(config *pgconn.Config) (found []endpoint) {
 // alone is a copy of an address's configuration that names this server only.
 func (e endpoint) alone(config *pgconn.Config) *pgconn.Config {
 	config = config.Copy()
-	config.Host, config.Port, config.TLSConfig, config.Fallbacks = e[0].Host, e[0].Port, e[0].TLSConfig, e[1:]
+	config.Host = e[0].Host
+	config.Port = e[0].Port
+	config.TLSConfig = e[0].TLSConfig
+	config.Fallbacks = e[1:]
 	return config
 }
 

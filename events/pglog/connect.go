@@ -98,8 +98,12 @@ func connectTo(ctx context.Context, address string, patience, pollTime time.Dura
 	if err != nil {
 		return nil, err
 	}
-	d.patience, d.pollTime, d.leaseTime = patience, pollTime, defaultLeaseTime
-	d.conns, d.logs, d.awaited = make(map[*conn]bool), make(map[*Log]bool), make(map[string]chan struct{})
+	d.patience = patience
+	d.pollTime = pollTime
+	d.leaseTime = defaultLeaseTime
+	d.conns = make(map[*conn]bool)
+	d.logs = make(map[*Log]bool)
+	d.awaited = make(map[string]chan struct{})
 	d.life, d.end = context.WithCancel(context.Background())
 	d.wake.start(d)
 

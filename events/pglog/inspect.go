@@ -153,7 +153,10 @@ func (i *Inspection) look(ctx context.Context, c *conn, s server, single bool) e
 	if errors.As(s.refuse(c.pg.PID(), single), &refused) {
 		i.Refusal, i.Remedy = refused.what, refused.remedy
 	}
-	i.Version, i.Standby, i.Cluster, i.Timeline = s.version, s.recovery, s.cluster, s.timeline
+	i.Version = s.version
+	i.Standby = s.recovery
+	i.Cluster = s.cluster
+	i.Timeline = s.timeline
 	i.Local = local(c.pg)
 	steps := []func(context.Context, *conn) error{i.lookAtSettings, i.lookAtSession, i.lookAtClock, i.lookAtTables}
 	if !i.Standby {

@@ -202,7 +202,9 @@ func (l *Log) rows(ctx context.Context, from string, args ...any) (_ []row, size
 		a.size = -1
 		err = c.query(ctx, statement, append([]any{l.id, maxChunkSize}, args...)...).each(func() error {
 			if position != nil {
-				r.position, r.campaign, r.sequence = events.Position(*position), *campaign, events.Sequence(*sequence)
+				r.position = events.Position(*position)
+				r.campaign = *campaign
+				r.sequence = events.Sequence(*sequence)
 				a.rows = append(a.rows, r)
 			}
 			return nil

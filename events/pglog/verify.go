@@ -107,7 +107,9 @@ func (l *Log) check(ctx context.Context, campaign string) error {
 	if err != nil {
 		return err
 	}
-	order, last, named := records.NewOrder(0), events.Position(head.N), events.Position(0)
+	order := records.NewOrder(0)
+	last := events.Position(head.N)
+	named := events.Position(0)
 	err = l.each(ctx, last, func(r row) error {
 		e, err := records.Decode(r.position, r.record)
 		if err == nil {

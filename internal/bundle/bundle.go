@@ -161,7 +161,9 @@ func writeIndex(w io.Writer, files []campaign.File) error {
 	}}
 	for i := range files {
 		f := &files[i]
-		at, size, withdrawn := "", "", ""
+		at := ""
+		size := ""
+		withdrawn := ""
 		if f.Kept() && !f.Withdrawn {
 			at = PathOf(f)
 		}

@@ -68,7 +68,9 @@ func Desirability(desires []definition.Desire) (d *composite.Desirability, names
 		goal := composite.Goal{Argument: argument, From: *desire.From, To: *desire.To}
 		if len(desire.Best) == 2 {
 			goal.TwoSided = true
-			goal.To, goal.Back, goal.Gone = desire.Best[0], desire.Best[1], *desire.To
+			goal.To = desire.Best[0]
+			goal.Back = desire.Best[1]
+			goal.Gone = *desire.To
 		}
 		if desire.Weight != nil {
 			goal.Weight = *desire.Weight

@@ -52,7 +52,9 @@ type Replicates struct {
 func noiseOf(sought definition.Objective, m *objective.Model) *Noise {
 	n := &Noise{Source: NoiseInferred, SD: math.Sqrt(m.Fit.Noise) * m.Fit.Scale}
 	values := make([]float64, len(m.Observations))
-	known, squares, declared := 0, 0.0, 0.0
+	known := 0
+	squares := 0.0
+	declared := 0.0
 	for k, o := range m.Observations {
 		values[k] = o.Value
 		if o.SD != nil {

@@ -211,7 +211,9 @@ func (p *Place) take(h lock.Holder, queue *devices.Campaign) (*seats, error) {
 	}
 	for again := p.seats != nil; ; again = false {
 		if p.seats == nil {
-			p.seats, p.holder, p.queue = leasing(h, queue), h, queue
+			p.seats = leasing(h, queue)
+			p.holder = h
+			p.queue = queue
 		}
 		err := p.seats.Try()
 		if err == nil {

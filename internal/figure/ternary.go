@@ -122,7 +122,9 @@ func (t Ternary) axes(c plot.Canvas) {
 	})
 	name := Style(FontSize, Ink)
 	name.XAlign = plot.XCenter
-	top, left, right := place([3]float64{1, 0, 0}), place([3]float64{0, 1, 0}), place([3]float64{0, 0, 1})
+	top := place([3]float64{1, 0, 0})
+	left := place([3]float64{0, 1, 0})
+	right := place([3]float64{0, 0, 1})
 	c.FillText(name, top.Add(plot.Point{Y: 14}), t.Corners[0].text())
 	name.XAlign = plot.XLeft
 	c.FillText(name, plot.Point{X: 2, Y: left.Y - 26}, t.Corners[1].text())

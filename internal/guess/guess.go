@@ -205,7 +205,9 @@ func (g *Guess) look(i int, sheet *exchange.Sheet, heading string) Column {
 	cells, unit := g.cells(i, sheet.DecimalComma())
 	numeric := numbers(cells) && (unit == "" || c.Unit == "" || units.Same(unit, c.Unit))
 	var words []string
-	wrong, blank, first := 0, 0, ""
+	wrong := 0
+	blank := 0
+	first := ""
 	for k, cell := range cells {
 		text := g.lines[k].cells[i]
 		c.given = append(c.given, text != "" && (cell.read || !numeric))
@@ -269,7 +271,9 @@ func (g *Guess) look(i int, sheet *exchange.Sheet, heading string) Column {
 // mistake, or a word for a value that there is not: most cells are numbers; or half of
 // them are, and the others few words; or the others are words that say it.
 func numbers(cells []cell) bool {
-	read, words, others := 0, 0, []string(nil)
+	read := 0
+	words := 0
+	others := []string(nil)
 	for _, c := range cells {
 		switch {
 		case c.read:

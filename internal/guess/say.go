@@ -30,7 +30,9 @@ func (g *Guess) Say(roles []string) error {
 		if !slices.Contains(c.May, role) {
 			return problem.New(problem.Invalid, "%s cannot be %q: it holds %s, and may be %s", heading, role, c.Found, roleList(c.May))
 		}
-		c.Role, c.Why, said[i] = role, "That was said.", true
+		c.Role = role
+		c.Why = "That was said."
+		said[i] = true
 		if !role.Sought() {
 			continue
 		}

@@ -98,7 +98,9 @@ func (s *Section) place(words []string) (before, word, after string) {
 			}
 			end := at + len([]rune(w))
 			from, to := max(0, at-around), min(len(text), end+around)
-			before, word, after = string(text[from:at]), string(text[at:end]), string(text[end:to])
+			before = string(text[from:at])
+			word = string(text[at:end])
+			after = string(text[end:to])
 			if from > 0 {
 				before = "…" + before
 			}

@@ -14,7 +14,10 @@ type XYs []XY
 
 // span is the range of points; NaN are left out.
 func span(lists ...XYs) (xmin, xmax, ymin, ymax float64) {
-	xmin, xmax, ymin, ymax = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+	xmin = math.Inf(1)
+	xmax = math.Inf(-1)
+	ymin = math.Inf(1)
+	ymax = math.Inf(-1)
 	for _, points := range lists {
 		for _, p := range points {
 			if !math.IsNaN(p.X) {

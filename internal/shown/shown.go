@@ -122,7 +122,9 @@ func Of(s *campaign.State) View {
 		Budget: Budget{Experiments: def.Budget.Experiments, Left: s.Left()},
 	}
 	if c := s.Cost(); c != nil {
-		v.Budget.Cost, v.Budget.CostSpent, v.Budget.CostUnit = c.Budget, c.Spent, c.Unit
+		v.Budget.Cost = c.Budget
+		v.Budget.CostSpent = c.Spent
+		v.Budget.CostUnit = c.Unit
 	}
 	for i := range s.Experiments {
 		x := &s.Experiments[i]

@@ -85,7 +85,9 @@ func electrolyteSources() Task {
 func electrolyteHoursTradeoff() Tradeoff {
 	settled, early := electrolyteTradeoff(), electrolyteHours()
 	t := settled
-	t.Name, t.Description, t.Parameters = early.Name, early.Description, early.Parameters
+	t.Name = early.Name
+	t.Description = early.Description
+	t.Parameters = early.Parameters
 	t.values = func(x []float64) []float64 {
 		left := (24 - x[3]) / 23
 		values := settled.values(x[:3])

@@ -132,7 +132,9 @@ func correct(s *State, x *Experiment, e events.Event, p *events.ExperimentCorrec
 	switch {
 	case p.Measurement != nil:
 		m := *p.Measurement
-		x.Measurement, x.Retracted, x.Cause = &m, nil, ""
+		x.Measurement = &m
+		x.Retracted = nil
+		x.Cause = ""
 		if status != Measured {
 			x.Cause = p.Reason
 		}

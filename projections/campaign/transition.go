@@ -100,7 +100,9 @@ var transitions = map[events.Kind]transition{
 		then: then(func(_ *State, x *Experiment, e events.Event, p *events.ExperimentFailed) {
 			x.Cause = p.Cause
 			if p.Measurement != nil {
-				x.Measurement, x.Instrument, x.Simulated = p.Measurement, p.Instrument, e.Simulated
+				x.Measurement = p.Measurement
+				x.Instrument = p.Instrument
+				x.Simulated = e.Simulated
 			}
 		}),
 	},

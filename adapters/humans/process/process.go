@@ -194,7 +194,10 @@ func (r *reviewer) once(ctx context.Context, q humans.Question, refused []string
 		return humans.Reply{}, err
 	}
 	by := q.Shown
-	by.Name, by.Version, by.Files, by.Deterministic = said.Name, said.Version, said.Files, said.Deterministic
+	by.Name = said.Name
+	by.Version = said.Version
+	by.Files = said.Files
+	by.Deterministic = said.Deterministic
 	reply := humans.Reply{
 		Comment: plaintext.Recorded(answer.Comment, mostComment),
 		Took:    said.Took.Round(time.Millisecond).Seconds(),

@@ -91,7 +91,9 @@ func (i *Instrument) keep(ctx context.Context, f instruments.File) (instruments.
 	if f.Digest != "" && f.Digest != kept.Digest {
 		return f, fmt.Errorf("its digest is %s, and the program said %s", kept.Digest, f.Digest)
 	}
-	f.Path, f.Digest, f.Size = "", kept.Digest, kept.Size
+	f.Path = ""
+	f.Digest = kept.Digest
+	f.Size = kept.Size
 	return f, nil
 }
 

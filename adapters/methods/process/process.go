@@ -105,7 +105,9 @@ func (m *Method) Propose(ctx context.Context, q methods.Question) (events.Method
 		err = read(answer.Proposal, &a)
 	}
 	if err != nil {
-		a.Parameters, a.Reason, a.Numbers = nil, "", nil
+		a.Parameters = nil
+		a.Reason = ""
+		a.Numbers = nil
 		a.Cause = plaintext.Recorded(err.Error(), mostReason)
 		a.Rejected = plaintext.Recorded(string(said.Line), mostRejected)
 	}

@@ -35,7 +35,9 @@ func LogCappedEI(mean, sd, best, least float64) (value, byMean, bySD float64) {
 		}
 		return math.Log(best - mean), -1 / (best - mean), 0
 	}
-	a, b, w := (best-mean)/sd, (least-mean)/sd, (best-least)/sd
+	a := (best - mean) / sd
+	b := (least - mean) / sd
+	w := (best - least) / sd
 	var log, first, second float64
 	switch {
 	case narrow(b, a, w):

@@ -138,7 +138,11 @@ func (d *Desirability) Clipped(arguments []float64) float64 {
 // Jet implements [Function].
 func (d *Desirability) Jet(s *jet.Space, arguments []jet.Jet) jet.Jet {
 	if d.space != s {
-		d.space, d.term, d.sum, d.added, d.out = s, s.New(), s.New(), s.New(), s.New()
+		d.space = s
+		d.term = s.New()
+		d.sum = s.New()
+		d.added = s.New()
+		d.out = s.New()
 	}
 	s.Constant(d.sum, 0)
 	for _, g := range d.goals {

@@ -66,7 +66,9 @@ type objective struct {
 
 // prepare makes the workspace.
 func (n *Noisy) prepare() {
-	m, members, dim := len(n.objectives), n.members.Len(), n.dim
+	m := len(n.objectives)
+	members := n.members.Len()
+	dim := n.dim
 	n.means, n.dMeans = make([][]float64, m), make([][]float64, m)
 	n.sd, n.dSD = make([]float64, m), make([]float64, m)
 	n.part = make([]float64, dim)

@@ -43,7 +43,9 @@ func (g *GP) LeaveOneOutOf(rows []int) (y, mean, sd []float64) {
 	}
 	allY, allMean, allSD := g.LeaveOneOut()
 	for _, i := range rows {
-		y, mean, sd = append(y, allY[i]), append(mean, allMean[i]), append(sd, allSD[i])
+		y = append(y, allY[i])
+		mean = append(mean, allMean[i])
+		sd = append(sd, allSD[i])
 	}
 	return y, mean, sd
 }

@@ -36,7 +36,9 @@ type along struct{ scale, c, delta float64 }
 const alongParameters = 3
 
 func (a *along) set(parameters []float64) {
-	a.scale, a.c, a.delta = math.Exp(parameters[0]), math.Exp(parameters[1]), math.Exp(parameters[2])
+	a.scale = math.Exp(parameters[0])
+	a.c = math.Exp(parameters[1])
+	a.delta = math.Exp(parameters[2])
 }
 
 func (a *along) covariance(s, t float64) float64 {

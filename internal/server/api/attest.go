@@ -166,7 +166,9 @@ func (l *audits) end(run AuditRun, audit *attest.Audit, err error) error {
 		run.Problem = problems.Of(err)
 	} else {
 		passed := audit.Passed()
-		run.State, run.Audit, run.Passed = "done", audit, &passed
+		run.State = "done"
+		run.Audit = audit
+		run.Passed = &passed
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,7 +178,10 @@ func (l *audits) end(run AuditRun, audit *attest.Audit, err error) error {
 		if err == nil {
 			return nil
 		}
-		run.State, run.Audit, run.Passed, run.Problem = "failed", nil, nil, problems.Of(err)
+		run.State = "failed"
+		run.Audit = nil
+		run.Passed = nil
+		run.Problem = problems.Of(err)
 		return errors.Join(err, l.board.Put(context.Background(), run.ID, run, true))
 	}
 	for i, other := range l.runs {

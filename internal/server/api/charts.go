@@ -144,7 +144,9 @@ func surveyedAs[T any](
 		if err != nil {
 			return out, problems.Of(err)
 		}
-		s.survey, s.at, s.answers = survey, at, make(map[string]any)
+		s.survey = survey
+		s.at = at
+		s.answers = make(map[string]any)
 	}
 	if kept, ok := s.answers[asked].(T); ok {
 		return kept, nil

@@ -312,7 +312,10 @@ func unequal(a, b *Result) (string, error) {
 	}
 	bare := func(r *Result) Result {
 		c := *r
-		c.Task, c.Arm, c.Seconds, c.Trajectory = "", "", nil, nil
+		c.Task = ""
+		c.Arm = ""
+		c.Seconds = nil
+		c.Trajectory = nil
 		return c
 	}
 	return differ(bare(a), bare(b))

@@ -287,7 +287,9 @@ func plausible(q *definition.QuantityDef, value float64) float64 {
 // other: for a model of that quantity.
 func alone(def definition.Campaign, quantity string) definition.Campaign {
 	def.Objective = def.ObjectiveOf(definition.Aim{Name: quantity, Goal: definition.Minimize})
-	def.Quantities, def.ConstraintsOnOutcomes, def.Cost = nil, nil, definition.Cost{}
+	def.Quantities = nil
+	def.ConstraintsOnOutcomes = nil
+	def.Cost = definition.Cost{}
 	return def
 }
 

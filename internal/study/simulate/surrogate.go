@@ -33,7 +33,9 @@ func (t *Task) everywhere(
 	if def.Several() {
 		return t.everywhereOfSeveral(ctx, def, instrument, filepath.Base(cfg.File), source)
 	}
-	k, sought, rows := source.Surrogate.Neighbors, def.Sought(), instrument.Rows()
+	k := source.Surrogate.Neighbors
+	sought := def.Sought()
+	rows := instrument.Rows()
 	by, err := regress(ctx, def, rows, k)
 	if err != nil {
 		return fmt.Errorf("%s: %w", filepath.Base(cfg.File), err)
@@ -96,7 +98,9 @@ func regress(ctx context.Context, def definition.Campaign, rows []table.Row, nei
 		return r, err
 	}
 	y, mean, _ := model.GP().LeaveOneOut()
-	r.model, r.explained, r.sd = model, r2(y, mean), math.Sqrt(model.Fit.Noise)*model.Fit.Scale
+	r.model = model
+	r.explained = r2(y, mean)
+	r.sd = math.Sqrt(model.Fit.Noise) * model.Fit.Scale
 	r.value = func(p definition.Point) (float64, error) {
 		prediction, err := model.Predict(p)
 		return prediction.Mean, err

@@ -341,7 +341,9 @@ func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 		step.Regret = f.truth.Regret(found.value)
 		step.Recommended = f.recommendedAfter(len(trajectory), f.truth.Regret(f.truth.Worst))
 		if f.truth.Front != nil { // no composition is the best of a trade-off
-			step.Measured, step.Recommended, regret = nil, step.Regret, step.Regret
+			step.Measured = nil
+			step.Recommended = step.Regret
+			regret = step.Regret
 		}
 		cumulative += regret
 		step.Cumulative = cumulative
