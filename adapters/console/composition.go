@@ -50,39 +50,36 @@ func Properties(parameters []definition.Parameter, values []string) Text {
 	for _, par := range parameters {
 		wide = max(wide, utf8.RuneCountInString(par.Name))
 	}
-	rows := func(width int, described bool) (lines []string) {
-		for i, par := range parameters {
-			text := values[i]
-			if described && par.Description != "" {
-				text += "  (" + par.Description + ")"
-			}
-			line := strings.TrimRight(pad(par.Name, wide)+"  "+text, " ")
-			if utf8.RuneCountInString(line) <= width {
-				lines = append(lines, line)
-				continue
-			}
-			for k, rest := range Wrap(text, max(width-wide-2, width/3)) { // below its beginning
-				name := ""
-				if k == 0 {
-					name = par.Name
+	rows := func(described bool) Text {
+		return func(width, _ int) (lines []string) {
+			for i, par := range parameters {
+				text := values[i]
+				if described && par.Description != "" {
+					text += "  (" + par.Description + ")"
 				}
-				lines = append(lines, pad(name, wide)+"  "+rest)
+				line := strings.TrimRight(pad(par.Name, wide)+"  "+text, " ")
+				if utf8.RuneCountInString(line) <= width {
+					lines = append(lines, line)
+					continue
+				}
+				for k, rest := range Wrap(text, max(width-wide-2, width/3)) { // below its beginning
+					name := ""
+					if k == 0 {
+						name = par.Name
+					}
+					lines = append(lines, pad(name, wide)+"  "+rest)
+				}
 			}
+			return lines
 		}
-		return lines
 	}
-	return func(width, height int) []string {
-		return shortest(height,
-			func() []string { return rows(width, true) },
-			func() []string { return rows(width, false) },
-			func() []string {
-				items := make([]string, len(parameters))
-				for i, par := range parameters {
-					items[i] = par.Name + " " + values[i]
-				}
-				return list(items, width)
-			})
-	}
+	return Shortest(rows(true), rows(false), func(width, _ int) []string {
+		items := make([]string, len(parameters))
+		for i, par := range parameters {
+			items[i] = par.Name + " " + values[i]
+		}
+		return list(items, width)
+	})
 }
 
 // list writes items one after the other, breaking lines between them where it
@@ -116,16 +113,14 @@ func list(items []string, width int) []string {
 // too many lines, it leaves out units, breaks predictions, and at last states
 // in one sentence what is the same in all.
 func Options(c Compositions, options []events.Option, call func(i int) string) Text {
-	return func(width, height int) []string {
-		draw := func(l layout) func() []string {
-			return func() []string { return sideBySide(c, options, call, width, l) }
-		}
-		return shortest(height,
-			draw(layout{units: true, same: true}),
-			draw(layout{same: true}),
-			draw(layout{same: true, narrow: true}),
-			draw(layout{}), draw(layout{narrow: true}))
+	draw := func(l layout) Text {
+		return func(width, _ int) []string { return sideBySide(c, options, call, width, l) }
 	}
+	return Shortest(
+		draw(layout{units: true, same: true}),
+		draw(layout{same: true}),
+		draw(layout{same: true, narrow: true}),
+		draw(layout{}), draw(layout{narrow: true}))
 }
 
 // layout is a way to write the table of Options: whether names have their

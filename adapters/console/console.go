@@ -73,6 +73,52 @@ type Form struct {
 	Brisk Text
 }
 
+// Pending is a form that is open at a prompter, which gives it what the person types.
+type Pending struct {
+	Form Form
+	line chan string // has room for the one line that it gets
+}
+
+// NewPending opens a form.
+func NewPending(f Form) *Pending { return &Pending{f, make(chan string, 1)} }
+
+// Take gives the form a line, and reports whether it is filled in: the line, or the one that
+// stands for all, is sent then, which never waits. Otherwise the form that follows has replaced
+// the one that was shown, under the same key and in its place among the others.
+func (p *Pending) Take(line string) bool {
+	if p.Form.Then != nil {
+		all, next := p.Form.Then(line)
+		if next != nil {
+			p.Form = *next
+			return false
+		}
+		line = all
+	}
+	p.line <- line
+	return true
+}
+
+// Wait returns the line that fills the form in. Where ctx is done first, remove takes the form
+// from the prompter; ended is closed where no line can come any more. A line that was given by then
+// is not thrown away.
+func (p *Pending) Wait(ctx context.Context, ended <-chan struct{}, remove func()) (string, error) {
+	err := ErrClosed
+	select {
+	case line := <-p.line:
+		return line, nil
+	case <-ended:
+	case <-ctx.Done():
+		remove()
+		err = ctx.Err()
+	}
+	select {
+	case line := <-p.line:
+		return line, nil
+	default:
+		return "", err
+	}
+}
+
 // Text writes what is shown, in lines of at most width characters and, where
 // possible, in at most height lines. A word longer than the width gets a longer
 // line of its own. A nil Text writes nothing.
@@ -126,32 +172,21 @@ func Join(texts ...Text) Text {
 }
 
 // Shortest is the first of several ways to say the same that is short enough,
-// or else the shortest.
+// or else the shortest. The ways come from the one that says most; later ones are
+// not written once one fits.
 func Shortest(ways ...Text) Text {
-	return func(width, height int) []string {
-		write := make([]func() []string, len(ways))
+	return func(width, height int) (best []string) {
 		for i, way := range ways {
-			write[i] = func() []string { return way.Within(width, height) }
+			lines := way.Within(width, height)
+			if i == 0 || len(lines) < len(best) {
+				best = lines
+			}
+			if len(lines) <= height {
+				return lines
+			}
 		}
-		return shortest(height, write...)
+		return best
 	}
-}
-
-// shortest is the first of several ways to write a text that has at most height
-// lines, or else the shortest. The ways come from the one that says most; later
-// ones are not drawn once one fits.
-func shortest(height int, ways ...func() []string) []string {
-	var best []string
-	for i, way := range ways {
-		lines := way()
-		if i == 0 || len(lines) < len(best) {
-			best = lines
-		}
-		if len(lines) <= height {
-			return lines
-		}
-	}
-	return best
 }
 
 // clean makes what a person typed one line of text: control characters, and

@@ -3,6 +3,7 @@ package console
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -48,23 +49,17 @@ type Lines struct {
 	mu     sync.Mutex
 	out    io.Writer
 	opened sync.Cond           // a form was added to open
-	open   []*pending          // in the order they were asked
+	open   []*Pending          // in the order they were asked
 	known  map[string]bool     // keys of all forms so far
 	early  map[string][]string // lines from a pipe for forms that are not open yet, by their key
 	err    error               // the input has ended
-}
-
-// pending is an open form. Its line is sent, or its channel closed, under the
-// lock and only once: in the same step it leaves open.
-type pending struct {
-	form Form
-	line chan string // has room for one, and is closed at the end of input
+	ended  chan struct{}       // closed then
 }
 
 // NewLines returns a Prompter that reads in and writes out. Reading begins with
 // the first prompt and goes on in one goroutine until in ends.
 func NewLines(in io.Reader, out io.Writer, interactive bool) *Lines {
-	l := &Lines{in: in, out: out, interactive: interactive}
+	l := &Lines{in: in, out: out, interactive: interactive, ended: make(chan struct{})}
 	l.opened.L = &l.mu
 	return l
 }
@@ -77,56 +72,48 @@ func (l *Lines) Prompt(ctx context.Context, f Form) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	p := &pending{form: f, line: make(chan string, 1)}
+	p := NewPending(f)
+	if waits, err := l.ask(p); !waits {
+		return "", err
+	}
+	l.start.Do(func() { go l.read() })
+	line, err := p.Wait(ctx, l.ended, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.remove(p) { // else a line, or the end of input, was quicker than the context
+			l.say("%s is no longer asked.", f.Key)
+		}
+	})
+	if errors.Is(err, ErrClosed) {
+		err = l.err // set before ended was closed
+	}
+	return line, err
+}
+
+// ask shows a form and opens it, unless lines that came early fill it in. It reports whether
+// there is something to wait for.
+func (l *Lines) ask(p *Pending) (waits bool, err error) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.known == nil {
 		l.known = make(map[string]bool)
 	}
-	l.known[f.Key] = true
-	for {
-		line, ok := l.takeEarly(p.form)
-		if !ok {
-			break
-		}
-		if line, whole := p.take(line); whole {
-			l.mu.Unlock()
-			return line, nil
+	l.known[p.Form.Key] = true
+	for line, ok := l.takeEarly(p.Form); ok; line, ok = l.takeEarly(p.Form) {
+		if p.Take(line) {
+			return true, nil
 		}
 	}
-	f = p.form
 	if l.err != nil {
-		defer l.mu.Unlock()
-		if f.Problem != "" { // with the last line: say what became of it
-			l.show(f)
+		if p.Form.Problem != "" { // with the last line: say what became of it
+			l.show(p.Form)
 		}
-		return "", l.err
+		return false, l.err
 	}
 	l.open = append(l.open, p)
-	l.show(f)
+	l.show(p.Form)
 	l.opened.Signal()
-	l.mu.Unlock()
-	l.start.Do(func() { go l.read() })
-
-	select {
-	case line, ok := <-p.line:
-		if !ok {
-			return "", l.closed()
-		}
-		return line, nil
-	case <-ctx.Done():
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.remove(p) {
-		// A line or the end of input was quicker than the context.
-		line, ok := <-p.line
-		if ok {
-			return line, nil
-		}
-		return "", ctx.Err()
-	}
-	l.say("%s is no longer asked.", f.Key)
-	return "", ctx.Err()
+	return true, nil
 }
 
 // read hands out lines until the input ends. Prompts that come later find err
@@ -146,10 +133,8 @@ func (l *Lines) read() {
 	if err := s.Err(); err != nil {
 		l.err = fmt.Errorf("%w: %w", ErrClosed, err)
 	}
-	for _, p := range l.open {
-		close(p.line)
-	}
 	l.open = nil
+	close(l.ended)
 }
 
 // deliver gives a line to the form it answers. With lines of a pipe it waits
@@ -163,11 +148,11 @@ func (l *Lines) deliver(line string) {
 	for len(l.open) == 0 && !l.interactive {
 		l.opened.Wait()
 	}
-	if blank := len(l.open) > 0 && l.open[0].form.Blank &&
+	if blank := len(l.open) > 0 && l.open[0].Form.Blank &&
 		(len(l.open) == 1 || !l.interactive); line == "" && !blank {
 		if l.interactive {
 			for _, p := range l.open {
-				whole := p.form
+				whole := p.Form
 				whole.Problem, whole.Brisk = "", nil
 				l.show(whole)
 			}
@@ -176,7 +161,7 @@ func (l *Lines) deliver(line string) {
 	}
 	key, rest, _ := strings.Cut(line, " ")
 	for _, p := range l.open {
-		if p.form.Key != "" && strings.TrimSuffix(key, ":") == p.form.Key {
+		if p.Form.Key != "" && strings.TrimSuffix(key, ":") == p.Form.Key {
 			l.give(p, strings.TrimSpace(rest))
 			return
 		}
@@ -189,7 +174,7 @@ func (l *Lines) deliver(line string) {
 	default:
 		var keys []string
 		for _, p := range l.open {
-			keys = append(keys, p.form.Key)
+			keys = append(keys, p.Form.Key)
 		}
 		l.say("Several things are asked; begin the line with %s.", strings.Join(keys, " or "))
 	}
@@ -208,7 +193,7 @@ func (l *Lines) named(line string) bool {
 		return false
 	}
 	key, rest := parts[1], parts[2]
-	isOpen := slices.ContainsFunc(l.open, func(p *pending) bool { return p.form.Key == key })
+	isOpen := slices.ContainsFunc(l.open, func(p *Pending) bool { return p.Form.Key == key })
 	switch {
 	case isOpen, l.interactive && !l.known[key]:
 		return false
@@ -237,51 +222,24 @@ func (l *Lines) takeEarly(f Form) (line string, ok bool) {
 }
 
 // give passes a line to an open form, with the lock held. [Form.Then] must
-// therefore not prompt itself. Sending never waits, since the channel has room
-// for the one line that a form gets.
-func (l *Lines) give(p *pending, line string) {
-	line, whole := p.take(line)
-	if !whole {
-		l.show(p.form)
+// therefore not prompt itself.
+func (l *Lines) give(p *Pending, line string) {
+	if !p.Take(line) {
+		l.show(p.Form)
 		return
 	}
 	l.remove(p)
-	p.line <- line
-}
-
-// take takes a line of a form, and returns the one that stands for all where it
-// was the last. Otherwise the form that follows replaces the one that was
-// shown. The form stays open in between, under the same key and in its place
-// among the others.
-func (p *pending) take(line string) (all string, whole bool) {
-	if p.form.Then == nil {
-		return line, true
-	}
-	all, next := p.form.Then(line)
-	if next == nil {
-		return all, true
-	}
-	p.form = *next
-	return "", false
 }
 
 // remove reports whether p was open. False means that a line or the end of input
-// has reached it, and that its channel says so.
-func (l *Lines) remove(p *pending) bool {
+// has reached it.
+func (l *Lines) remove(p *Pending) bool {
 	k := slices.Index(l.open, p)
 	if k < 0 {
 		return false
 	}
 	l.open = slices.Delete(l.open, k, k+1)
 	return true
-}
-
-// closed is why no line can come any more. The channel was closed after err was
-// set.
-func (l *Lines) closed() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.err
 }
 
 // show writes a form: the whole of it, or only what was wrong with the last

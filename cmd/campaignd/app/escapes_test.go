@@ -209,9 +209,9 @@ func TestNothingDrawnIsHarmful(t *testing.T) {
 	p := &panel{interrupt: func() {}}
 	p.Update(tea.WindowSizeMsg{Width: 200, Height: 500})
 	p.Update(s)
-	p.Update(&openForm{line: make(chan string, 1), form: console.Form{
+	p.Update(opened(console.Form{
 		Key: "q1", Title: harmful(), Hint: harmful(), Problem: harmful(), Brief: harmful(),
-		Body: func(int, int) []string { return []string{harmful()} }, More: console.Sentences(harmful())}})
+		Body: func(int, int) []string { return []string{harmful()} }, More: console.Sentences(harmful())}))
 	p.Update(tea.PasteMsg{Content: harmful()})
 	for _, height := range []int{500, 24, 5} {
 		p.Update(tea.WindowSizeMsg{Width: 200, Height: height})

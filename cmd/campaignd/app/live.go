@@ -162,30 +162,18 @@ func (l *live) Prompt(ctx context.Context, f console.Form) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	asked := &openForm{form: f, line: make(chan string, 1)}
+	asked := &openForm{Pending: console.NewPending(f)}
 	l.program.Send(asked)
-	select {
-	case line := <-asked.line:
-		return line, nil
-	case <-l.done:
-		return "", console.ErrClosed
-	case <-ctx.Done():
-	}
-	// The form is no longer wanted. Only once the panel has confirmed that it
-	// is gone is it known whether the person filled it in at the same moment:
-	// an answer that was typed is not thrown away.
-	taken := make(chan struct{})
-	l.program.Send(takeAway{asked, taken})
-	select {
-	case <-taken:
-	case <-l.done:
-	}
-	select {
-	case line := <-asked.line: // it was given before the form was taken away
-		return line, nil
-	default:
-		return "", ctx.Err()
-	}
+	return asked.Wait(ctx, l.done, func() {
+		// Only once the panel has confirmed that the form is gone is it known whether the
+		// person filled it in at the same moment.
+		taken := make(chan struct{})
+		l.program.Send(takeAway{asked, taken})
+		select {
+		case <-taken:
+		case <-l.done:
+		}
+	})
 }
 
 // Messages to the panel, besides progress: lines to print above it, a form to
@@ -194,10 +182,8 @@ func (l *live) Prompt(ctx context.Context, f console.Form) (string, error) {
 type (
 	linesMsg []string
 	openForm struct {
-		form console.Form
-		line chan string // the filled-in line; has room for one
-		// input is what has been typed so far.
-		input []rune
+		*console.Pending
+		input []rune // what has been typed so far
 	}
 	takeAway struct {
 		form  *openForm
@@ -265,7 +251,7 @@ func (p *panel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case *openForm:
 		// The person has just typed into this form and gets it back with what
 		// is wrong: it stays in front.
-		if msg.form.Problem != "" { // asked again: it stays where it was
+		if msg.Form.Problem != "" { // asked again: it stays where it was
 			p.forms = slices.Insert(p.forms, 0, msg)
 		} else {
 			p.forms = append(p.forms, msg)
@@ -335,9 +321,11 @@ func (p *panel) key(k tea.KeyPressMsg) {
 		// elsewhere it may be an answer.
 		case p.page > 0 && (more || line == ""), more && hidden:
 			p.turn()
-		case line != "", f.form.Blank:
+		case line != "", f.Form.Blank:
 			p.page = 0
-			p.take(f, line)
+			if f.Take(line) {
+				p.forms = p.forms[1:]
+			}
 		}
 	case "backspace", "ctrl+h":
 		if n := len(f.input); n > 0 {
@@ -354,22 +342,6 @@ func (p *panel) key(k tea.KeyPressMsg) {
 	default:
 		p.insert(k.Text)
 	}
-}
-
-// take gives a line to the form at the front: the form either asks for a
-// further line, or is filled in and leaves the panel. line has room for one, so
-// that sending never blocks the panel, also where Prompt has gone.
-func (p *panel) take(f *openForm, line string) {
-	if f.form.Then != nil {
-		all, next := f.form.Then(line)
-		if next != nil {
-			f.form = *next
-			return
-		}
-		line = all
-	}
-	p.forms = p.forms[1:]
-	f.line <- line
 }
 
 // insert types text into the form at the front. Line ends and tabs within

@@ -60,7 +60,7 @@ func (p *panel) others(most int) (lines []string) {
 			}
 			return append(lines, yellow(formEdge)+faint(fmt.Sprintf("and %d %s (Tab)", len(rest)-i, what)))
 		}
-		lines = append(lines, yellow(formEdge)+faint(fmt.Sprintf("%s  %s (Tab)", f.form.Key, f.form.Title)))
+		lines = append(lines, yellow(formEdge)+faint(fmt.Sprintf("%s  %s (Tab)", f.Form.Key, f.Form.Title)))
 	}
 	return lines
 }
@@ -88,17 +88,17 @@ func (p *panel) edged(texts []string, style func(string) string) []string {
 func (p *panel) asked(f *openForm, height int) (lines []string, hidden bool) {
 	width := p.formWidth()
 	typed := p.typed(f)
-	title := p.edged(console.Wrap(f.form.Key+"  "+f.form.Title, width), bold)
-	problem := p.edged(console.Wrap(f.form.Problem, width), yellow)
-	hint := f.form.Hint
+	title := p.edged(console.Wrap(f.Form.Key+"  "+f.Form.Title, width), bold)
+	problem := p.edged(console.Wrap(f.Form.Problem, width), yellow)
+	hint := f.Form.Hint
 	left := ""
-	if !f.form.Expires.IsZero() {
-		left = fmt.Sprintf("%s left", max(f.form.Expires.Sub(p.now), 0).Round(time.Second))
+	if !f.Form.Expires.IsZero() {
+		left = fmt.Sprintf("%s left", max(f.Form.Expires.Sub(p.now), 0).Round(time.Second))
 		hint += "; " + left
 	}
 	hints := p.edged(console.Wrap(hint, width), faint)
 	more := p.explanations(f)
-	body := p.edged(f.form.Body.Lines(width), plainly)
+	body := p.edged(f.Form.Body.Lines(width), plainly)
 	if lines := slices.Concat([]string{""}, more, title, body, problem, hints, typed); len(lines) <= height {
 		return lines, false
 	}
@@ -108,7 +108,7 @@ func (p *panel) asked(f *openForm, height int) (lines []string, hidden bool) {
 		return lines, true
 	}
 	// Short forms of everything; the hint stands where nothing is typed yet.
-	brief := f.form.Brief
+	brief := f.Form.Brief
 	if brief != "" {
 		brief += ", "
 	}
@@ -121,9 +121,9 @@ func (p *panel) asked(f *openForm, height int) (lines []string, hidden bool) {
 		short = p.edged([]string{green("› ") + "█ " + faint(brief)}, plainly)
 	}
 	problem = problem[:min(len(problem), 2)]
-	title = p.edged([]string{f.form.Key + " " + f.form.Title}, bold)
+	title = p.edged([]string{f.Form.Key + " " + f.Form.Title}, bold)
 	for _, below := range [][]string{slices.Concat(hints, typed), short} {
-		body = p.edged(f.form.Body.Within(width, height-len(title)-len(problem)-len(below)), plainly)
+		body = p.edged(f.Form.Body.Within(width, height-len(title)-len(problem)-len(below)), plainly)
 		if lines = slices.Concat(title, body, problem, below); len(lines) <= height {
 			return lines, true
 		}
@@ -139,7 +139,7 @@ func (p *panel) asked(f *openForm, height int) (lines []string, hidden bool) {
 // explanations are what helps to judge, with an empty line between them and the
 // question; nothing where there are none.
 func (p *panel) explanations(f *openForm) []string {
-	more := p.edged(f.form.More.Lines(p.formWidth()), faint)
+	more := p.edged(f.Form.More.Lines(p.formWidth()), faint)
 	if len(more) > 0 {
 		more = append(more, yellow(formEdge))
 	}
@@ -151,8 +151,8 @@ func (p *panel) explanations(f *openForm) []string {
 // that has grown, is the last one.
 func (p *panel) paged(f *openForm, height int) (lines []string, last bool) {
 	width := p.formWidth()
-	all := slices.Concat(p.explanations(f), p.edged(console.Wrap(f.form.Key+"  "+f.form.Title, width), bold),
-		p.edged(f.form.Body.Lines(width), plainly))
+	all := slices.Concat(p.explanations(f), p.edged(console.Wrap(f.Form.Key+"  "+f.Form.Title, width), bold),
+		p.edged(f.Form.Body.Lines(width), plainly))
 	typed := p.typed(f)
 	room := max(height-len(typed)-1, 1)
 	pages := (len(all) + room - 1) / room
@@ -194,8 +194,8 @@ func (p *panel) typed(f *openForm) []string {
 // word is what the person types to see more of a form. A form whose answers
 // could be "m" has another.
 func (f *openForm) word() string {
-	if f.form.Page != "" {
-		return f.form.Page
+	if f.Form.Page != "" {
+		return f.Form.Page
 	}
 	return "m"
 }

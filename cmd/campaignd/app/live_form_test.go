@@ -145,8 +145,8 @@ func TestTheQuestionIsSeen(t *testing.T) {
 				p := &panel{interrupt: func() {}, now: time.Now()}
 				p.Update(tea.WindowSizeMsg{Width: size.width, Height: size.height})
 				p.Update(standing())
-				p.Update(&openForm{form: form, line: make(chan string, 1)})
-				p.Update(&openForm{form: console.Form{Key: "e9", Title: "measure the conductivity"}, line: make(chan string, 1)})
+				p.Update(opened(form))
+				p.Update(opened(console.Form{Key: "e9", Title: "measure the conductivity"}))
 				view := p.View().Content
 				if rows := strings.Count(view, "\n") + 1; rows > size.height {
 					t.Errorf("%s: %d lines are drawn", name, rows)
@@ -181,7 +181,7 @@ func TestTextFillsTheScreen(t *testing.T) {
 		p := &panel{interrupt: func() {}, now: time.Now()}
 		p.Update(tea.WindowSizeMsg{Width: width, Height: 100})
 		p.Update(standing())
-		p.Update(&openForm{form: formOf(t, questions[1]), line: make(chan string, 1)})
+		p.Update(opened(formOf(t, questions[1])))
 		text := ansi.Strip(p.View().Content)
 		from, to := strings.Index(text, "what each parameter adds"), strings.Index(text, "(how little is known)")
 		if from < 0 || to < 0 {
@@ -206,7 +206,7 @@ func TestPages(t *testing.T) {
 	p := &panel{interrupt: func() {}, now: time.Now()}
 	p.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
 	p.Update(standing())
-	f := &openForm{form: formOf(t, questions[1]), line: make(chan string, 1)}
+	f := opened(formOf(t, questions[1]))
 	p.Update(f)
 	question := text(p)
 	if !strings.Contains(question, "m: more") || strings.Contains(question, "what each parameter adds") {
@@ -230,20 +230,15 @@ func TestPages(t *testing.T) {
 		}
 	}
 	typed(p, "m", "enter", "B less viscous", "enter")
-	select {
-	case got := <-f.line:
-		if got != "B less viscous" {
-			t.Errorf("the answer is %q", got)
-		}
-	default:
-		t.Error("an answer on a page is none")
+	if got := given(f); got != "B less viscous" {
+		t.Errorf("an answer on a page is %q", got)
 	}
 
 	p.Update(tea.WindowSizeMsg{Width: 200, Height: 100}) // there is room for everything: m is no word of ours
-	all100 := &openForm{form: formOf(t, questions[1]), line: make(chan string, 1)}
+	all100 := opened(formOf(t, questions[1]))
 	p.Update(all100)
 	typed(p, "m", "enter")
-	if len(all100.line) != 1 {
+	if given(all100) == "" {
 		t.Error("m was taken though nothing is hidden")
 	}
 }
@@ -254,7 +249,7 @@ func TestLongLinesAreSeen(t *testing.T) {
 	p := &panel{interrupt: func() {}, now: time.Now()}
 	p.Update(tea.WindowSizeMsg{Width: 50, Height: 20})
 	p.Update(standing())
-	p.Update(&openForm{form: formOf(t, questions[len(questions)-1]), line: make(chan string, 1)})
+	p.Update(opened(formOf(t, questions[len(questions)-1])))
 	typed(p, strings.Repeat("component_a=0.5 ", 12)+"the end")
 	view := text(p)
 	if rows := strings.Count(view, "\n") + 1; rows > 20 || !strings.HasSuffix(view, "the end█") {

@@ -159,6 +159,16 @@ func typed(p *panel, keys ...string) {
 	}
 }
 
+// opened is a form as the panel gets it, given the line that filled it in; "" where none has.
+func opened(f console.Form) *openForm { return &openForm{Pending: console.NewPending(f)} }
+
+func given(f *openForm) string {
+	ended := make(chan struct{})
+	close(ended)
+	line, _ := f.Wait(context.Background(), ended, nil)
+	return line
+}
+
 // What is typed goes to the form at the front and to no other; what is typed
 // while nothing is asked goes nowhere.
 func TestPanelForms(t *testing.T) {
@@ -167,8 +177,8 @@ func TestPanelForms(t *testing.T) {
 	p.Update(standing())
 	typed(p, "accept", "enter")
 
-	question := &openForm{form: console.Form{Key: "q1", Title: "ada, worth it?", Body: console.Sentences("salt 1.1"), Hint: "a, r or ?"}, line: make(chan string, 1)}
-	measure := &openForm{form: console.Form{Key: "e4", Title: "measure the conductivity"}, line: make(chan string, 1)}
+	question := opened(console.Form{Key: "q1", Title: "ada, worth it?", Body: console.Sentences("salt 1.1"), Hint: "a, r or ?"})
+	measure := opened(console.Form{Key: "e4", Title: "measure the conductivity"})
 	p.Update(question)
 	p.Update(measure)
 	typed(p, "a goodx", "backspace")
@@ -176,11 +186,11 @@ func TestPanelForms(t *testing.T) {
 		t.Errorf("not both forms, or not what was typed:\n%s", view)
 	}
 	typed(p, "tab", "12.5", "enter", "enter")
-	if got := <-measure.line; got != "12.5" {
+	if got := given(measure); got != "12.5" {
 		t.Errorf("e4 got %q", got)
 	}
 	typed(p, "enter")
-	if got := <-question.line; got != "a good" {
+	if got := given(question); got != "a good" {
 		t.Errorf("q1 got %q", got)
 	}
 	if len(p.forms) != 0 {
@@ -205,19 +215,19 @@ func TestPanelGoesOn(t *testing.T) {
 		}
 		return "", &console.Form{Key: "q1", Title: fmt.Sprintf("row %d?", len(lines)+1), Blank: len(lines) < 3, Then: then}
 	}
-	sitting := &openForm{form: console.Form{Key: "q1", Title: "row 1?", Blank: true, Then: then}, line: make(chan string, 1)}
+	sitting := opened(console.Form{Key: "q1", Title: "row 1?", Blank: true, Then: then})
 	p.Update(sitting)
-	p.Update(&openForm{form: console.Form{Key: "e4", Title: "measure"}, line: make(chan string, 1)})
+	p.Update(opened(console.Form{Key: "e4", Title: "measure"}))
 	typed(p, "1.5", "enter", "enter")
 	if !strings.Contains(text(p), "row 3?") {
 		t.Errorf("after two lines the panel says\n%s", text(p))
 	}
 	p.Update(tea.PasteMsg{Content: "4\n5\r\n6\n"})
 	typed(p, "enter", "enter", "ok", "enter") // the second says nothing any more
-	if got := <-sitting.line; got != "1.5||4 5 6|ok" {
+	if got := given(sitting); got != "1.5||4 5 6|ok" {
 		t.Errorf("it is answered with %q", got)
 	}
-	if len(p.forms) != 1 || p.forms[0].form.Key != "e4" {
+	if len(p.forms) != 1 || p.forms[0].Form.Key != "e4" {
 		t.Errorf("%d forms are left", len(p.forms))
 	}
 }
@@ -226,10 +236,10 @@ func TestPanelGoesOn(t *testing.T) {
 func TestPanelAsksAgain(t *testing.T) {
 	p := &panel{width: 80}
 	p.Update(standing())
-	p.Update(&openForm{form: console.Form{Key: "e4"}, line: make(chan string, 1)})
-	p.Update(&openForm{form: console.Form{Key: "q1", Problem: `"x" is not an answer`}, line: make(chan string, 1)})
-	if p.forms[0].form.Key != "q1" || !strings.Contains(text(p), `"x" is not an answer`) {
-		t.Errorf("the front is %s:\n%s", p.forms[0].form.Key, text(p))
+	p.Update(opened(console.Form{Key: "e4"}))
+	p.Update(opened(console.Form{Key: "q1", Problem: `"x" is not an answer`}))
+	if p.forms[0].Form.Key != "q1" || !strings.Contains(text(p), `"x" is not an answer`) {
+		t.Errorf("the front is %s:\n%s", p.forms[0].Form.Key, text(p))
 	}
 }
 
