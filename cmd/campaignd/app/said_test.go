@@ -66,7 +66,9 @@ func TestSaidOfEachCommand(t *testing.T) {
 		words := strings.TrimPrefix(c.CommandPath()+" ", "campaignd ")
 		lines := []string{"--help", "--nope", "1 2 3 4 5 6 7 8 9"}
 		switch c.Name() {
-		case "serve", "doctor", "schema", "methods", "docs": // of their own texts, or without an end
+		case "docs": // nine words are looked for in documents, whose text may change
+			lines = lines[:2]
+		case "serve", "doctor", "schema", "methods": // of their own texts, or without an end
 		default:
 			lines = append(lines, "")
 		}
