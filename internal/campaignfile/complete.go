@@ -386,7 +386,7 @@ const (
 // defaultExperiments is how many initial experiments show a space: two for each
 // free parameter, and at least one for each category of a parameter whose
 // categories are unrelated, as far as a part of the budget allows
-// (docs/results.md has the measurements). They are no fewer than may be under way at
+// (docs/results-journal.md has the measurements). They are no fewer than may be under way at
 // once: nothing is chosen by a model before they are known, and a plate whose other
 // wells stay empty costs as much.
 //

@@ -33,7 +33,7 @@ type Lag struct {
 const (
 	// lagged is the evidence below which results look like those of the
 	// experiments before; in more than manyDimensions, where a dozen results
-	// say little of either, laggedInMany. docs/results.md has how many stale
+	// say little of either, laggedInMany. docs/results-journal.md has how many stale
 	// series they find, and how many sound ones they accuse.
 	lagged, laggedInMany = -2, -3
 	manyDimensions       = 4

@@ -127,7 +127,8 @@ func (c lagSeries) alarms(t *testing.T, seeds int) (n int) {
 
 // Law: results that belong to the experiment before are found within about a dozen, and
 // sound ones are hardly ever accused, also where the instrument rounds, experiments are repeated
-// or several are under way. CAMPAIGND_LAG=200 measures it over so many seeds, for docs/results.md.
+// or several are under way. CAMPAIGND_LAG=200 measures it over so many seeds, for
+// docs/results-journal.md.
 func TestStaleResultsAreFound(t *testing.T) {
 	if n, _ := strconv.Atoi(os.Getenv("CAMPAIGND_LAG")); n > 0 {
 		for _, task := range []string{"electrolyte", "branin", "hartmann3", "hartmann6"} {

@@ -18,7 +18,7 @@ import "github.com/campaignd/campaignd/events"
 //
 // Why: a label teaches who gave it only where its composition is measured, and
 // experts who are followed before anything speaks for them decide in which
-// basin a campaign settles. docs/results.md has the figures, and what else was
+// basin a campaign settles. docs/results-journal.md has the figures, and what else was
 // tried.
 type Schedule struct {
 	// Chosen counts the experiments that the policy has chosen, Budget those it
@@ -38,7 +38,7 @@ const (
 
 // Thresholds of the probability that an expert's labels help, which is ⅓ before
 // any label: opens asks for a little more, so that a word that says nothing
-// earns nothing (docs/results.md).
+// earns nothing (docs/results-journal.md).
 const (
 	opens     = 0.4
 	asksAgain = 0.05

@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Effort of the noisy expected hypervolume improvement (docs/results.md). With four
+// Effort of the noisy expected hypervolume improvement (docs/results-journal.md). With four
 // objectives the cells beyond a front are many.
 const (
 	fronts    = 64 // possible ones

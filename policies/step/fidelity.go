@@ -23,7 +23,7 @@ import (
 // with the information G that the experiment gives on the composition's value at the
 // target (package sources), of several quantities the sum over their models, and its
 // cost c. That is a rate: however much of the budget is
-// left, in the choice of the composition it is what cools the cost (docs/results.md). So
+// left, in the choice of the composition it is what cools the cost (docs/results-journal.md). So
 // a composition is measured cheaply until that tells nothing new, and
 // then at the target. A cheaper way is taken only where the budget of cost has room for
 // the target after it.

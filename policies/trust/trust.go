@@ -92,7 +92,7 @@ const DefaultEta = 3.0
 // β = 1 a campaign that has settled in a basin considers nothing else possible:
 // the first no-harm test fails wherever an expert could help, and one who was
 // followed only from the eleventh of 50 experiments on changed next to nothing,
-// on Ackley 4 as on Hölder's table (docs/results.md).
+// on Ackley 4 as on Hölder's table (docs/results-journal.md).
 const Optimism = 3
 
 // NoHarmPrefix begins the names of the tests of [NoHarm].

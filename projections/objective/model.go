@@ -116,7 +116,8 @@ func (p *Projection) FitObjective(ctx context.Context, seed uint64) (events.Obje
 	}
 	result, err := gp.Fit(ctx, data, gp.FitConfig{
 		Kernel: model.Kernel, FreeOutputScale: model.FreeOutputScale, Seed: seed, Warm: p.lastHyper(),
-		FromMode: p.state.Definition.Tradeoff() != nil, // it finds fronts in fewer experiments: docs/results.md
+		// Fewer experiments to a front: docs/results-journal.md.
+		FromMode: p.state.Definition.Tradeoff() != nil,
 	})
 	if err != nil {
 		return events.ObjectiveFit{}, err

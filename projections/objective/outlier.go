@@ -22,7 +22,7 @@ const (
 	// caution multiplies all lengthscales before a measurement is doubted:
 	// fitted to few measurements they are often twice too long, and a model
 	// that is too sure of what lies between measurements doubts every
-	// discovery. See docs/results.md.
+	// discovery. See docs/results-journal.md.
 	caution = 0.5
 	// reviewFactor times MinCompositions is the number of observations up to
 	// which those that a fit has believed are reviewed again: a wrong one among

@@ -116,7 +116,7 @@ func (p *Projection) standardize(observations []Observation) (standard, error) {
 	return std, nil
 }
 
-// What a tail is called heavy by (docs/results.md): of how many results, apart
+// What a tail is called heavy by (docs/results-journal.md): of how many results, apart
 // by which part of the unit cube's diagonal, and how many times as far from
 // their median as the best the worst one is.
 const (

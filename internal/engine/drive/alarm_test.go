@@ -15,7 +15,7 @@ import (
 var alarmSeeds = flag.Uint64("seeds", 4, "how many campaigns of each kind are searched for false alarms, where all are")
 
 // Law: where every measurement is right, few are doubted: a false alarm costs an
-// experiment. docs/results.md has more seeds: CAMPAIGND_DRAWS=1 and -args -seeds 30.
+// experiment. docs/results-journal.md has more seeds: CAMPAIGND_DRAWS=1 and -args -seeds 30.
 func TestFalseAlarmsAreRare(t *testing.T) {
 	seeds := *alarmSeeds
 	if !draws.Whole() {

@@ -30,7 +30,7 @@ budget: {experiments: %d}
 instrument: {simulated: {task: electrolyte, noise: 0.14, noises: {viscosity: 0.05}}}
 `
 
-// TestEstimates measures what estimates of single quantities bring, as docs/results.md has it:
+// TestEstimates measures the gain by estimates of single quantities (docs/results-journal.md):
 //
 //	CAMPAIGND_STUDIES=estimates go -C internal/studies test ./outcomes -run Estimates -v -timeout 1h
 func TestEstimates(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 )
 
-// TestPreference measures the regret of utility that docs/results.md has:
+// TestPreference measures the regret of utility that docs/results-journal.md has:
 //
 //	CAMPAIGND_STUDIES=preference go -C internal/studies test ./outcomes -run Preference -v
 func TestPreference(t *testing.T) {
