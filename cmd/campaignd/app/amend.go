@@ -29,14 +29,11 @@ var amendCommand = command{
 	args: cobra.ExactArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var reason string
-		flags.StringVar(&reason, "reason", "", "why, for the record")
+		flags.StringVar(&reason, "reason", "", forTheRecord)
 		return func(c *call, args []string) error {
-			t, err := c.target(args[0])
+			t, err := c.fileTarget(args[0], "amend takes the campaign file with the changes")
 			if err != nil {
 				return err
-			}
-			if t.file == nil {
-				return badInput("%s is a store; amend takes the campaign file with the changes", args[0])
 			}
 			// Set by the builder of the request below, and used for the remark
 			// at the end.
@@ -56,31 +53,19 @@ var amendCommand = command{
 					return engine.Request{}, errSame
 				}
 				spent, budget = state.Spent(), def.Budget.Experiments
-				return engine.Request{
-					Amend: &events.CampaignAmended{
-						Definition: def,
-						Changes:    changes,
-						Reason:     reason,
-						Source:     t.file.Source,
-					},
-				}, nil
+				return engine.Request{Amend: &events.CampaignAmended{
+					Definition: def, Changes: changes, Reason: reason, Source: t.file.Source,
+				}}, nil
 			})
 			if errors.Is(err, errSame) {
-				if c.json {
-					return c.printJSON(recorded{})
-				}
-				c.printf("%s says what the campaign in %s says already; nothing was changed.\n",
-					t.path, c.where(t))
-				return nil
+				return c.present(recorded{}, func() {
+					c.printf("%s says what the campaign in %s says already; nothing was changed.\n", t.path, c.where(t))
+				})
 			}
 			// An amended campaign whose budget is spent looks as if it went on.
 			if err == nil && budget > 0 && spent >= budget && !c.json {
-				c.printf(
-					"%s were run already, of the %d it may have now: nothing more is measured, and the next `campaignd run %s` completes it.\n",
-					format.Count(spent, "experiment"),
-					budget,
-					t,
-				)
+				c.printf("%s were run already, of the %d it may have now: nothing more is measured, "+
+					"and the next `campaignd run %s` completes it.\n", format.Count(spent, "experiment"), budget, t)
 			}
 			return err
 		}

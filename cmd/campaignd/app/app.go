@@ -11,10 +11,12 @@
 //
 // A command is flags and printing: what it shows of a campaign comes from
 // internal/view, what runs campaigns is internal/lab, and what is proved of a
-// store comes from internal/attest. Each command has a file of its own name.
+// store comes from internal/attest. Each command has a file of its own name, with
+// its row of the table in root.go; what the help says of it is in help.txt.
 // The others are what commands share:
 //
-//   - app.go, root.go: the program, its global flags, help and output
+//   - app.go, root.go, command.go: the program, its global flags and output; what
+//     a row of the table is, and one call of a command
 //   - target.go, session.go, remote.go: from an argument to an open store, of
 //     this process, of another process of this machine, or of a server
 //   - request.go, input.go: sending a request to a campaign, and reading the
@@ -28,11 +30,11 @@
 //   - simulate*.go: studies in memory
 //   - build.go, modules.go: which program this is, and which modules it is made of
 //
-// A command that writes goes the same way everywhere: app.target finds the
-// store, app.submit opens it and sends an engine.Request, and app.printRecorded
-// prints the events that came of it. A command that reads goes through
-// app.openToRead. Errors return to Run, which alone prints them (app.fail) and
-// chooses the exit code.
+// A command that writes is a request of the engine: asking and askingOf find the
+// store, app.submit opens it and sends the request, and app.printRecorded prints
+// the events that came of it. A command that reads goes through call.reading.
+// Errors return to Run, which alone prints them (app.fail) and chooses the exit
+// code.
 package app
 
 import (

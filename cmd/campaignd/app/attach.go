@@ -133,7 +133,7 @@ func (f attachedFile) step(ctx context.Context, experiment *string) step {
 		return engine.Request{Attach: &engine.Attach{Experiment: *experiment, Attachment: f.Attachment}}, nil
 	}
 	if !f.Kept() {
-		return step{build, submitted}
+		return step{build: build}
 	}
 	send := func(ctx context.Context, s *session, r engine.Request) ([]events.Event, error) {
 		content, err := f.open()

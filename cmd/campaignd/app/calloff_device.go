@@ -89,19 +89,12 @@ func (a *deviceAbort) storesAt(where string) (stores []string, err error) {
 		if name != "" {
 			return []string{where}, nil
 		}
-		d, err := store.OpenDatabase(database)
+		names, err := storesOf(a.ctx, database)
 		if err != nil {
-			return nil, storeError{err}
+			return nil, err
 		}
-		defer d.Close()
-		all, err := d.Stores(a.ctx)
-		if err != nil {
-			return nil, storeError{err}
-		}
-		for _, s := range all {
-			if !strings.HasPrefix(s.Name, ".") { // a lab's own
-				stores = append(stores, store.In(database, s.Name))
-			}
+		for _, name := range names {
+			stores = append(stores, store.In(database, name))
 		}
 	}
 	if stores == nil {

@@ -20,34 +20,17 @@ var explainCommand = command{
 	name: "explain",
 	args: cobra.RangeArgs(1, 2),
 	run: func(c *call, args []string) error {
-		if len(args) == 1 && isTarget(args[0]) {
-			return forgotDecision(c, args[0])
-		}
-		t, args, err := c.targetAndArgs(args, 1)
-		if err != nil {
+		if err := c.namesDecision(args); err != nil {
 			return err
 		}
-		s, err := c.open(c.ctx, t, reading)
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		return explain(c, s, args[0])
+		return c.decided(args, func(_ target, s *session, id string) error { return explain(c, s, id) })
 	},
 }
 
-// isTarget reports whether an argument names a campaign file or a store, as far
-// as that shows from there being such a file. It is asked where a single
-// argument could be a decision as well.
-func isTarget(arg string) bool {
-	_, err := os.Stat(arg)
-	return err == nil
-}
-
-// forgotDecision answers a command that was given a target and no decision: it
-// says which decisions there are.
-func forgotDecision(c *call, arg string) error {
-	t, err := c.target(arg)
+// decided opens for reading the store of a command that is about a decision, an experiment or a
+// question.
+func (c *call) decided(args []string, do func(t target, s *session, id string) error) error {
+	t, args, err := c.targetAndArgs(args, 1)
 	if err != nil {
 		return err
 	}
@@ -56,11 +39,26 @@ func forgotDecision(c *call, arg string) error {
 		return err
 	}
 	defer s.Close()
-	core, err := s.core(c.ctx)
-	if err != nil {
-		return err
+	return do(t, s, args[0])
+}
+
+// namesDecision is an error where a single argument is a file or a store, and names no decision: it says
+// which there are.
+func (c *call) namesDecision(args []string) error {
+	if len(args) > 1 {
+		return nil
 	}
-	switch n := core.State().Decisions; n {
+	if _, err := os.Stat(args[0]); err != nil {
+		return nil
+	}
+	return c.reading(args, func(_ target, _ *session, core *engine.Core) error {
+		return whichDecision(args[0], core.State().Decisions)
+	})
+}
+
+// whichDecision answers a command that was given a target and no decision, of n.
+func whichDecision(arg string, n int) error {
+	switch n {
 	case 0:
 		return fmt.Errorf("%w%s has no decision yet: there is nothing to explain", errNo, arg)
 	case 1:

@@ -88,7 +88,7 @@ func (a *tableImport) rows(t target, path string) (err error) {
 			return err
 		}
 	}
-	s, stored, err := a.submit(a.ctx, t, func(s *session) (engine.Request, error) {
+	s, stored, err := a.submit(a.ctx, t, step{build: func(s *session) (engine.Request, error) {
 		if a.Rows == nil { // not read for a new store
 			core, err := s.core(a.ctx)
 			if err == nil && t.file != nil {
@@ -102,7 +102,7 @@ func (a *tableImport) rows(t target, path string) (err error) {
 			}
 		}
 		return engine.Request{Import: a.Rows, ImportOnce: a.Once && !a.Again}, nil
-	}, submitted)
+	}})
 	if err != nil {
 		return err
 	}

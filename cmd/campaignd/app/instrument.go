@@ -90,12 +90,9 @@ var instrumentCheckCommand = command{
 // The lock comes before the first experiment and after everything that can be
 // refused; a description alone needs none.
 func (a *checking) run(file string) error {
-	t, err := a.target(file)
+	t, err := a.fileTarget(file, "the check takes a campaign file")
 	if err != nil {
 		return err
-	}
-	if t.file == nil {
-		return badInput("%s is a store; the check takes a campaign file", file)
 	}
 	if a.readings < instrumenttest.LeastReadings {
 		return badInput("--readings %d: it takes at least %d measurements", a.readings, instrumenttest.LeastReadings)

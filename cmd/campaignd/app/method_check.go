@@ -33,13 +33,9 @@ var methodCommand = command{
 
 // checkMethod runs the suite and prints what came of it.
 func checkMethod(a *call, args []string) error {
-	file := args[0]
-	t, err := a.target(file)
+	t, err := a.fileTarget(args[0], "the check takes a campaign file")
 	if err != nil {
 		return err
-	}
-	if t.file == nil {
-		return badInput("%s is a store; the check takes a campaign file", file)
 	}
 	def, err := a.listCandidates(a.ctx, t, t.file.Definition)
 	if err != nil {

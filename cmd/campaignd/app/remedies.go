@@ -56,24 +56,19 @@ var verbs = map[problem.Action]struct {
 	problem.Export:        {name: "export"},
 	problem.Explain:       {name: "explain", subject: "DECISION"},
 	problem.Diagnose:      {name: "diagnose"},
+
+	problem.Trail:         {name: accounting + "trail"},
+	problem.AddAccount:    {name: accounting + "add", subject: "NAME", after: "--role ROLE"},
+	problem.ChangeAccount: {name: accounting + "change", subject: "NAME", after: "--answers-as EXPERT"},
+	problem.Grant:         {name: accounting + "grant", subject: "NAME", after: "ROLE"},
+	problem.SetPassword:   {name: accounting + "password", subject: "NAME"},
+	problem.Unlock:        {name: accounting + "unlock"},
+	problem.Enable:        {name: accounting + "enable", subject: "NAME"},
+	problem.Disable:       {name: accounting + "disable", subject: "NAME"},
 }
 
-// accountVerbs are the commands for actions on accounts. Where about is set
-// they take an account's name; after is what follows that.
-var accountVerbs = map[problem.Action]struct {
-	name  string
-	about bool
-	after string
-}{
-	problem.Trail:         {name: "trail"},
-	problem.AddAccount:    {name: "add", about: true, after: "--role ROLE"},
-	problem.ChangeAccount: {name: "change", about: true, after: "--answers-as EXPERT"},
-	problem.Grant:         {name: "grant", about: true},
-	problem.SetPassword:   {name: "password", about: true},
-	problem.Unlock:        {name: "unlock"},
-	problem.Enable:        {name: "enable", about: true},
-	problem.Disable:       {name: "disable", about: true},
-}
+// accounting begins the names of commands about accounts, which name no store.
+const accounting = "account "
 
 // parts are the parts of a request (ways of a remedy) as they are typed.
 var parts = map[string]string{
@@ -114,16 +109,6 @@ func (c commands) how(r problem.Remedy) string {
 	case problem.LogIn, problem.Confirm, "":
 		return "" // in the browser, or in no single way
 	}
-	if words, ok := accountVerbs[r.Action]; ok {
-		line := []string{"campaignd", "account", words.name}
-		if words.about {
-			line = append(line, shellArg(subjectOr(r.Subject, "NAME")))
-		}
-		if r.Action == problem.Grant {
-			line = append(line, subjectOr(strings.Join(r.Ways, "|"), "ROLE"))
-		}
-		return " with " + code(append(line, words.after)...)
-	}
 	return " with " + code(c.words(r)...)
 }
 
@@ -136,6 +121,16 @@ func (c commands) line(r problem.Remedy) string { return joined(c.words(r)...) }
 // them.
 func (c commands) words(r problem.Remedy) []string {
 	verb := verbs[r.Action]
+	if strings.HasPrefix(verb.name, accounting) {
+		line := []string{"campaignd", verb.name}
+		if verb.subject != "" {
+			line = append(line, shellArg(subjectOr(r.Subject, verb.subject)))
+		}
+		if r.Action == problem.Grant {
+			verb.after = subjectOr(strings.Join(r.Ways, "|"), verb.after)
+		}
+		return append(line, verb.after)
+	}
 	words := []string{subjectOr(r.Subject, verb.subject)}
 	switch {
 	case r.Action == problem.Correct && r.Ways != nil:

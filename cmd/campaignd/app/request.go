@@ -47,22 +47,15 @@ const forTheRecord = "why, for the record"
 
 // record has the request that build returns recorded, and prints what came of
 // it.
-func (a *app) record(
-	ctx context.Context, t target, build func(*session) (engine.Request, error),
-) error {
-	return a.recordAll(ctx, t, step{build, submitted})
+func (a *app) record(ctx context.Context, t target, build func(*session) (engine.Request, error)) error {
+	return a.recordAll(ctx, t, step{build: build})
 }
 
-// step is a request, and how it is handed to the store: perhaps with more than
-// is in it.
+// step is a request. send hands it to the store, where there is more than is in
+// it.
 type step struct {
 	build func(*session) (engine.Request, error)
 	send  func(context.Context, *session, engine.Request) ([]events.Event, error)
-}
-
-// submitted hands over a request with all that is in it.
-func submitted(ctx context.Context, s *session, r engine.Request) ([]events.Event, error) {
-	return s.Submit(ctx, s.name, r)
 }
 
 // recordAll has one request after the other recorded, and prints what came of
@@ -71,7 +64,7 @@ func submitted(ctx context.Context, s *session, r engine.Request) ([]events.Even
 func (a *app) recordAll(ctx context.Context, t target, steps ...step) error {
 	var all []events.Event
 	for i, next := range steps {
-		s, stored, err := a.submit(ctx, t, next.build, next.send)
+		s, stored, err := a.submit(ctx, t, next)
 		if err != nil {
 			return errors.Join(err, a.printSoFar(ctx, t, all))
 		}
@@ -235,18 +228,11 @@ func leftOutBecause(state *campaign.State, stored []events.Event, about commands
 // request sent once more: the log counts it once, by its identifier.
 //
 // Every command that makes a request of a campaign comes through here.
-func (a *app) submit(
-	ctx context.Context,
-	t target,
-	build func(*session) (engine.Request, error),
-	send func(context.Context, *session, engine.Request) ([]events.Event, error),
-) (*session, []events.Event, error) {
+func (a *app) submit(ctx context.Context, t target, next step) (s *session, stored []events.Event, err error) {
 	actor, err := a.actor()
 	if err != nil {
 		return nil, nil, err
 	}
-	var s *session
-	var stored []events.Event
 	find := func() (err error) {
 		s, err = a.open(ctx, t, writing)
 		return err
@@ -258,13 +244,17 @@ func (a *app) submit(
 	var r engine.Request
 	err = lab.Persist(ctx, true, find, func() (err error) {
 		if r.ID == "" {
-			if r, err = build(s); err == nil {
+			if r, err = next.build(s); err == nil {
 				r.Actor, r.Account = actor, control.OwnAccount()
 				r = r.Identified(rand.Text())
 			}
 		}
-		if err == nil {
-			stored, err = send(ctx, s, r)
+		switch {
+		case err != nil:
+		case next.send != nil:
+			stored, err = next.send(ctx, s, r)
+		default:
+			stored, err = s.Submit(ctx, s.name, r)
 		}
 		// The session is of no use any more: the next attempt opens the store
 		// anew.
@@ -273,10 +263,7 @@ func (a *app) submit(
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return s, stored, nil
+	return s, stored, err
 }
 
 // recorded is what commands that write print as JSON. Becomes is what an amendment makes

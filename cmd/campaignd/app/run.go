@@ -35,19 +35,11 @@ var runCommand = command{
 		flags.Uint64Var(&seed, "seed", 0, "the seed of a new campaign, instead of the file's")
 		flags.StringVar(&keep.file, "checkpoint", "",
 			"keep a checkpoint of the ended campaign's log in this `file`")
-		flags.StringVar(
-			&keep.command,
-			"checkpoint-command",
-			os.Getenv(checkpointCommandVariable),
+		flags.StringVar(&keep.command, "checkpoint-command", os.Getenv(checkpointCommandVariable),
 			"give a checkpoint of the ended campaign's log to this shell `command` (default: "+
-				checkpointCommandVariable+" of the environment)",
-		)
+				checkpointCommandVariable+" of the environment)")
 		return func(c *call, args []string) error {
-			arg := ""
-			if len(args) > 0 {
-				arg = args[0]
-			}
-			t, err := c.target(arg)
+			t, err := c.optionalTarget(args)
 			if err != nil {
 				return err
 			}

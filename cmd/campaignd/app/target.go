@@ -166,20 +166,9 @@ func (a *app) onlyStore() (string, error) {
 	case a.campaign != "":
 		return store.In(database, a.campaign), nil
 	}
-	d, err := store.OpenDatabase(database)
+	names, err := storesOf(context.Background(), database)
 	if err != nil {
-		return "", storeError{err}
-	}
-	defer d.Close()
-	stores, err := d.Stores(context.Background())
-	if err != nil {
-		return "", storeError{err}
-	}
-	var names []string
-	for _, s := range stores {
-		if !strings.HasPrefix(s.Name, ".") { // a lab's own
-			names = append(names, s.Name)
-		}
+		return "", err
 	}
 	switch len(names) {
 	case 0:
@@ -191,6 +180,25 @@ func (a *app) onlyStore() (string, error) {
 		strings.Join(names, ", "), store.In(database, names[0]))
 }
 
+// storesOf are the names of the stores in a database, without those of the lab itself.
+func storesOf(ctx context.Context, database string) (names []string, err error) {
+	d, err := store.OpenDatabase(database)
+	if err != nil {
+		return nil, storeError{err}
+	}
+	defer d.Close()
+	stores, err := d.Stores(ctx)
+	if err != nil {
+		return nil, storeError{err}
+	}
+	for _, s := range stores {
+		if !strings.HasPrefix(s.Name, ".") {
+			names = append(names, s.Name)
+		}
+	}
+	return names, nil
+}
+
 // targetAndArgs splits the positional arguments of a command that takes n of
 // its own after an optional target. Cobra has checked that there are n or n+1.
 func (a *app) targetAndArgs(args []string, n int) (target, []string, error) {
@@ -200,6 +208,15 @@ func (a *app) targetAndArgs(args []string, n int) (target, []string, error) {
 	}
 	t, err := a.target(args[0])
 	return t, args[1:], err
+}
+
+// fileTarget is the target of a command that takes a campaign file, and no store; takes says so.
+func (a *app) fileTarget(path, takes string) (target, error) {
+	t, err := a.target(path)
+	if err == nil && t.file == nil {
+		err = badInput("%s is a store; %s", path, takes)
+	}
+	return t, err
 }
 
 // sameFile reports whether two paths are one file, links followed.

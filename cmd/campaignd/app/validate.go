@@ -130,12 +130,9 @@ func campaignYAML(value any) ([]byte, error) {
 // The definition of the file is returned and not the completed one: a table's
 // candidates would bury the answer.
 func validate(a *call, path string) (*definition.Campaign, error) {
-	t, err := a.target(path)
+	t, err := a.fileTarget(path, "validate takes a campaign file")
 	if err != nil {
 		return nil, err
-	}
-	if t.file == nil {
-		return nil, badInput("%s is a store; validate takes a campaign file", path)
 	}
 	def, err := a.listCandidates(a.ctx, t, t.file.Definition)
 	if err != nil {

@@ -24,17 +24,15 @@ var versionCommand = command{
 		b := thisBuild()
 		v := versioned{Version: b.Version, Go: b.Go, Arch: b.Arch, Revision: b.Revision}
 		v.Commit, v.Time, v.Modified = revision()
-		if c.json {
-			return c.printJSON(v)
-		}
-		c.printf("campaignd %s\n", b)
-		if v.Commit != "" {
-			changed := ""
-			if v.Modified {
-				changed = ", with changes"
+		return c.present(v, func() {
+			c.printf("campaignd %s\n", b)
+			if v.Commit != "" {
+				changed := ""
+				if v.Modified {
+					changed = ", with changes"
+				}
+				c.printf("commit %s of %s%s\n", v.Commit, v.Time, changed)
 			}
-			c.printf("commit %s of %s%s\n", v.Commit, v.Time, changed)
-		}
-		return nil
+		})
 	},
 }

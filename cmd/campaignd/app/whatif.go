@@ -24,45 +24,43 @@ var whatIfCommand = command{
 		var asked whatIfFlags
 		asked.register(flags)
 		return func(c *call, args []string) error {
-			if len(args) == 1 && isTarget(args[0]) {
-				return forgotDecision(c, args[0])
+			if err := c.namesDecision(args); err != nil {
+				return err
 			}
 			q, err := asked.question(c.registry)
 			if err != nil {
 				return err
 			}
-			t, args, err := c.targetAndArgs(args, 1)
-			if err != nil {
-				return err
-			}
-			s, err := c.open(c.ctx, t, reading)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			record, decision, why, err := behind(c.ctx, s, args[0])
-			if err == nil && decision == "" {
-				err = noDecision(args[0], why)
-			}
-			if err != nil {
-				return err
-			}
-			q.Decision = decision
-			answer, err := whatif.Work(c.ctx, whatif.Input{
-				Registry: c.registry, Log: s.Log(), Campaign: s.name, Record: record,
-				Build: thisBuild().Build,
-				Environment: instruments.Environment{Folder: t.base,
-					Logf: func(format string, args ...any) { c.remark(format, args...) }},
-			}, q)
-			switch {
-			case err != nil:
-				return err
-			case c.json:
-				return c.printJSON(answer)
-			}
-			return answer.Write(c.stdout)
+			return c.decided(args, func(t target, s *session, id string) error {
+				return whatIf(c, t, s, id, q)
+			})
 		}
 	},
+}
+
+// whatIf imagines the campaign from the decision behind an identifier on.
+func whatIf(c *call, t target, s *session, id string, q whatif.Question) error {
+	record, decision, why, err := behind(c.ctx, s, id)
+	if err == nil && decision == "" {
+		err = noDecision(id, why)
+	}
+	if err != nil {
+		return err
+	}
+	q.Decision = decision
+	answer, err := whatif.Work(c.ctx, whatif.Input{
+		Registry: c.registry, Log: s.Log(), Campaign: s.name, Record: record,
+		Build: thisBuild().Build,
+		Environment: instruments.Environment{Folder: t.base,
+			Logf: func(format string, args ...any) { c.remark(format, args...) }},
+	}, q)
+	switch {
+	case err != nil:
+		return err
+	case c.json:
+		return c.printJSON(answer)
+	}
+	return answer.Write(c.stdout)
 }
 
 // whatIfFlags are the flags that say what is to be otherwise.
