@@ -70,11 +70,7 @@ func Main(registry Registry) {
 // nothing but to stdout and stderr, so tests run it in their own process. A
 // second interrupt ends the process at once.
 func Run(
-	ctx context.Context,
-	registry Registry,
-	args []string,
-	stdin io.Reader,
-	stdout, stderr io.Writer,
+	ctx context.Context, registry Registry, args []string, stdin io.Reader, stdout, stderr io.Writer,
 ) (code int) {
 	// All that a command prints passes through these two, which take out what
 	// could steer a terminal: names, notes and messages of devices come from
@@ -139,11 +135,7 @@ func crashed(stderr io.Writer, fault any) int {
 			where = " with the file " + f.Name()
 		}
 	}
-	fmt.Fprintf(
-		stderr,
-		"campaignd: internal error: %v. What is in the store is safe. Please report this%s to the person who maintains campaignd for you\n",
-		fault,
-		where,
-	)
+	fmt.Fprintf(stderr, "campaignd: internal error: %v. What is in the store is safe. "+
+		"Please report this%s to the person who maintains campaignd for you\n", fault, where)
 	return exitFailed
 }

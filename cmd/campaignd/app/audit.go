@@ -326,11 +326,9 @@ func (r *audited) printBuilds(a *app) {
 				names = append(names, name)
 			}
 		}
-		a.printf(
-			"INCOMPLETE: this version cannot make %s of another one again. Audit with the campaignd that made them, named above; then leave them out here: --except %s\n",
-			format.Count(left, "record"),
-			strings.Join(names, ","),
-		)
+		a.printf("INCOMPLETE: this version cannot make %s of another one again. "+
+			"Audit with the campaignd that made them, named above; then leave them out here: --except %s\n",
+			format.Count(left, "record"), strings.Join(names, ","))
 	} else if r.Excepted > 0 {
 		a.printf("%s of another version were left out, as asked.\n",
 			format.Count(r.Excepted, "record"))

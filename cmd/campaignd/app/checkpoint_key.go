@@ -44,10 +44,8 @@ func newKey(name string) (path, public string, err error) {
 		return "", "", err
 	}
 	if _, err := note.NewVerifier(public); err != nil {
-		return "", "", badInput(
-			"%q is not a name for a key: take one without spaces and +, for example lab.example.org",
-			name,
-		)
+		return "", "", badInput("%q is not a name for a key: take one without spaces and +, "+
+			"for example lab.example.org", name)
 	}
 	dir, err := keyFolder()
 	if err != nil {
@@ -58,10 +56,8 @@ func newKey(name string) (path, public string, err error) {
 	}
 	path = filepath.Join(dir, signingKeyName)
 	if err := writeNew(path, secret+"\n", 0o600); errors.Is(err, fs.ErrExist) {
-		return "", "", badInput(
-			"there is a key already, %s: its checkpoints could not be checked any more without it. To begin with another one, move it away",
-			path,
-		)
+		return "", "", badInput("there is a key already, %s: its checkpoints could not be checked any more without it. "+
+			"To begin with another one, move it away", path)
 	} else if err != nil {
 		return "", "", err
 	}
@@ -106,10 +102,8 @@ func signer(path string) (note.Signer, error) {
 		return nil, err
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, badInput(
-			"the key %s can be read by others; take that from them (chmod 600), and think of making a new one",
-			path,
-		)
+		return nil, badInput("the key %s can be read by others; take that from them (chmod 600), "+
+			"and think of making a new one", path)
 	}
 	text, err := input.ReadText(path, longestKey)
 	if err != nil {
@@ -145,10 +139,8 @@ func verifiers(given []string) (known []note.Verifier, err error) {
 		text = keyText(text)
 		v, err := note.NewVerifier(text)
 		if err != nil {
-			return nil, badInput(
-				"--key %q is neither a verifier key (NAME+HASH+KEY, as `campaignd checkpoint --new-key` prints it) nor a file with one",
-				text,
-			)
+			return nil, badInput("--key %q is neither a verifier key (NAME+HASH+KEY, "+
+				"as `campaignd checkpoint --new-key` prints it) nor a file with one", text)
 		}
 		known = append(known, v)
 	}

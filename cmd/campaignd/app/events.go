@@ -114,11 +114,8 @@ func kindFilter(wanted []string) (keep func(events.Kind) bool, err error) {
 			}
 		}
 		if !found {
-			return nil, badInput(
-				"there is no kind of event %q; the nouns are %s, and `campaignd schema --list` lists all kinds",
-				w,
-				strings.Join(nouns, ", "),
-			)
+			return nil, badInput("there is no kind of event %q; the nouns are %s, "+
+				"and `campaignd schema --list` lists all kinds", w, strings.Join(nouns, ", "))
 		}
 	}
 	return func(k events.Kind) bool { return kinds[k] }, nil

@@ -97,10 +97,8 @@ func parseRegion(def *definition.Campaign, text string) (map[string]definition.R
 		name, value, ok := strings.Cut(part, "=")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || value == "" || value == ".." {
-			return nil, badInput(
-				"--where: %q is not NAME=INTERVAL or NAME=CATEGORY; write it as in lipf6=1.8..,ec=0.45..0.52",
-				part,
-			)
+			return nil, badInput("--where: %q is not NAME=INTERVAL or NAME=CATEGORY; "+
+				"write it as in lipf6=1.8..,ec=0.45..0.52", part)
 		}
 		if _, twice := region[name]; twice {
 			return nil, badInput("--where: %s is there twice", name)

@@ -40,12 +40,8 @@ func (a *app) checkServer(cmd *cobra.Command) error {
 		return nil
 	}
 	if cmd.Name() == "check" {
-		return badInput(
-			"campaignd instrument check drives an instrument of this machine, and %s or --server names the server %s: "+
-				"check it on its own machine",
-			serverVariable,
-			a.server,
-		)
+		return badInput("campaignd instrument check drives an instrument of this machine, "+
+			"and %s or --server names the server %s: check it on its own machine", serverVariable, a.server)
 	}
 	u, err := url.Parse(a.server)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -57,11 +53,8 @@ func (a *app) checkServer(cmd *cobra.Command) error {
 	a.server = strings.TrimRight(a.server, "/")
 	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && token() != "" && u.Hostname() != "localhost" &&
 		(ip == nil || !ip.IsLoopback()) {
-		return badInput(
-			"--server %s: everyone on the way could read the token in %s; use https",
-			a.server,
-			tokenVariable,
-		)
+		return badInput("--server %s: everyone on the way could read the token in %s; use https",
+			a.server, tokenVariable)
 	}
 	return nil
 }

@@ -38,13 +38,8 @@ var reportCommand = command{
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
 		var output string
-		flags.StringVarP(
-			&output,
-			"output",
-			"o",
-			"",
-			"the `file` to write (default: report.html next to the store, and STORE.report.html where another campaign's is there)",
-		)
+		flags.StringVarP(&output, "output", "o", "", "the `file` to write (default: report.html next to the store, "+
+			"and STORE.report.html where another campaign's is there)")
 		return func(c *call, args []string) error {
 			t, err := c.optionalTarget(args)
 			if err != nil {
@@ -127,10 +122,7 @@ func storeMode(store string) fs.FileMode {
 // The file is replaced as a whole: a reader never sees half of it. Advice in it
 // names commands for this store.
 func (a *app) writeReport(
-	ctx context.Context,
-	log events.Log,
-	name, store, path, checkpoint string,
-	mode fs.FileMode,
+	ctx context.Context, log events.Log, name, store, path, checkpoint string, mode fs.FileMode,
 ) error {
 	return wholefile.Write(path, mode, func(f io.Writer) error {
 		w := bufio.NewWriter(f)

@@ -122,15 +122,8 @@ func notHeld(ctx context.Context, t target) error {
 		what = status.Campaigns[0].Campaign
 	}
 	since := status.Since.Local().Format(time.DateTime)
-	return badStore(
-		"%s is being run by process %d since %s; "+
-			"watch it with `campaignd status %s` or `campaignd events --follow %s`",
-		what,
-		status.PID,
-		since,
-		t,
-		t,
-	)
+	return badStore("%s is being run by process %d since %s; "+
+		"watch it with `campaignd status %s` or `campaignd events --follow %s`", what, status.PID, since, t, t)
 }
 
 // running is a campaign that this command runs. Its fields are filled in this
@@ -165,14 +158,9 @@ func (r *running) prepare(ctx context.Context, seed *uint64) error {
 	}
 	def := core.State().Definition
 	if seed != nil && *seed != def.Seed {
-		return badInput(
-			"the campaign in %s has the seed %d, not %d: a campaign keeps its seed. "+
-				"Leave --seed out to continue it, or start another one with --store OTHER%s",
-			r.target.store,
-			def.Seed,
-			*seed,
-			store.Ending,
-		)
+		return badInput("the campaign in %s has the seed %d, not %d: a campaign keeps its seed. "+
+			"Leave --seed out to continue it, or start another one with --store OTHER%s",
+			r.target.store, def.Seed, *seed, store.Ending)
 	}
 	// The file and the store may have drifted apart. Nothing is changed on the
 	// quiet: compare refuses, and names the difference and `campaignd amend`.

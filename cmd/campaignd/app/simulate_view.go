@@ -63,17 +63,10 @@ func (s *simulation) newProgress(study *simulate.Study, missing int) *studyProgr
 	if s.shard != "" {
 		of = "shard " + s.shard + " of "
 	}
-	s.remark(
-		"%s: %s (%s%s × %s × %s), %d to run with %s",
-		study.File.Name,
-		format.Count(len(study.Units), "campaign"),
-		of,
-		format.Count(len(study.Tasks), "task"),
-		format.Count(len(study.Arms), "arm"),
-		format.Count(study.File.Seeds.Count, "seed"),
-		missing,
-		format.Count(s.workers, "worker"),
-	)
+	s.remark("%s: %s (%s%s × %s × %s), %d to run with %s", study.File.Name,
+		format.Count(len(study.Units), "campaign"), of, format.Count(len(study.Tasks), "task"),
+		format.Count(len(study.Arms), "arm"), format.Count(study.File.Seeds.Count, "seed"), missing,
+		format.Count(s.workers, "worker"))
 	if p.terminal {
 		p.drawn.Go(p.draw)
 	}
@@ -182,12 +175,8 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 			t.Task.Name, words.Regret, format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed"), unit)
 		w := tabwriter.NewWriter(s.stdout, 0, 0, 3, ' ', 0)
 		store := t.Task.Kind == simulate.Store
-		tabulate(
-			w,
-			"  arm\t%s\tdifference to %s [95 %%]\trank\tnear after\tasked\ts/suggestion",
-			words.Column,
-			t.Arms[t.Baseline].Arm.Name,
-		)
+		tabulate(w, "  arm\t%s\tdifference to %s [95 %%]\trank\tnear after\tasked\ts/suggestion",
+			words.Column, t.Arms[t.Baseline].Arm.Name)
 		if store {
 			fmt.Fprint(w, "\tfrom log\tfrom surrogate")
 		}
@@ -197,17 +186,9 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 			if !math.IsNaN(a.Until) {
 				near = fmt.Sprintf("%.0f", a.Until)
 			}
-			tabulate(
-				w,
-				"  %s\t%s\t%s\t%.2f\t%s\t%.1f\t%s",
-				a.Arm.Name,
-				plusMinus(a.Regret),
-				intervalText(a.Difference),
-				a.Rank,
-				near,
-				a.Asked,
-				secondsText(simulate.Quantile(0.5, a.Seconds)),
-			)
+			tabulate(w, "  %s\t%s\t%s\t%.2f\t%s\t%.1f\t%s", a.Arm.Name, plusMinus(a.Regret),
+				intervalText(a.Difference), a.Rank, near, a.Asked,
+				secondsText(simulate.Quantile(0.5, a.Seconds)))
 			if store {
 				tabulate(w, "\t%.0f %%\t%.0f %%", 100*a.FromLog, 100*a.FromSurrogate)
 			}
@@ -228,10 +209,9 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 // the marks from showing up by chance.
 func (s *simulation) ratios(summary simulate.Summary) {
 	words := summary.Words()
-	s.printf(
-		"\n%s along the campaigns, change in %% to each task's baseline [95 %%]; ! worse and * better in a cell by Bonferroni over %d\n\n",
-		strings.ToUpper(words.Short[:1])+words.Short[1:], summary.Ratios.Cells,
-	)
+	s.printf("\n%s along the campaigns, change in %% to each task's baseline [95 %%]; "+
+		"! worse and * better in a cell by Bonferroni over %d\n\n",
+		strings.ToUpper(words.Short[:1])+words.Short[1:], summary.Ratios.Cells)
 	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
 	tabulate(w, "  arm\tall tasks\tfinal %s", words.Short)
 	for _, t := range summary.Tasks {

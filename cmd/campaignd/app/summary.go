@@ -18,11 +18,7 @@ type result struct {
 // empty for none. undecided says for an expert's name what speaks against
 // calling their preferred composition the best (see running.undecided).
 func (a *app) summarize(
-	ctx context.Context,
-	core *engine.Core,
-	t target,
-	report string,
-	undecided map[string]string,
+	ctx context.Context, core *engine.Core, t target, report string, undecided map[string]string,
 ) error {
 	summary, err := core.Summarize(ctx)
 	if err != nil {
