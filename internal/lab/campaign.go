@@ -95,12 +95,8 @@ func (c *Campaign) Standing() Standing {
 	s.Trouble = errors.Join(broken, c.trouble)
 	s.Here = c.run != nil
 	c.mu.Unlock()
-	if l := c.store.lab; l.cluster != nil && !s.Here {
-		due := c.store.custody.started(c.name) && !c.over()
-		if run == nil && due {
-			s.Trouble = errors.Join(s.Trouble, l.cluster.noDriver(c.store))
-		}
-		s.Elsewhere = run != nil || due && s.Trouble == nil
+	if !s.Here {
+		c.store.lab.custodian.driver(c, run, &s)
 	}
 	c.cache.found.fill(&s)
 	if run != nil {

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/board"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -102,24 +104,125 @@ const (
 	noDriverTime = 10 * time.Second
 )
 
-// openCluster makes this process one of those of a lab in a database. It is a
-// worker from then on, also before it drives anything: it can be asked for.
-func openCluster(ctx context.Context, l *Lab) (*cluster, error) {
-	db, err := store.OpenDatabase(l.options.Database)
-	if err != nil {
-		return nil, err
-	}
-	c := &cluster{
-		lab: l, db: db, news: make(chan struct{}, 1),
+func newCluster(l *Lab) *cluster {
+	return &cluster{
+		lab: l, news: make(chan struct{}, 1),
 		others: make(map[string]Process), holders: make(map[string]string),
 		free: make(map[string]time.Time), failures: make(map[string]failure), given: make(map[string]time.Time),
 	}
-	db.Describe(func() any { return c.self() })
-	if _, err := db.Worker(ctx); err != nil {
-		_ = db.Close()
-		return nil, err
+}
+
+// open makes this process one of those of a lab in a database. It is a worker from
+// then on, also before it drives anything: it can be asked for.
+func (c *cluster) open(ctx context.Context) (err error) {
+	if c.db, err = store.OpenDatabase(c.lab.options.Database); err != nil {
+		return err
 	}
-	return c, nil
+	c.db.Describe(func() any { return c.self() })
+	_, err = c.db.Worker(ctx)
+	return err
+}
+
+// join implements [custodian].
+func (c *cluster) join(ctx context.Context) (err error) {
+	if err = c.open(ctx); err != nil {
+		return err
+	}
+	if c.watched, err = telemetry.WatchDatabase(c.stats); err != nil {
+		return err
+	}
+	log, err := c.lab.own.Store()
+	if err != nil {
+		return err
+	}
+	c.heard.Store(int64(log.Last()))
+	c.lab.wg.Go(c.follow)
+	if c.lab.options.Forwards != nil {
+		c.takeOffice(ctx)
+		c.lab.wg.Go(c.keepOffice)
+	}
+	return c.look(ctx)
+}
+
+// close implements [custodian].
+func (c *cluster) close() {
+	if c.watched != nil {
+		c.watched()
+	}
+	if c.db != nil {
+		_ = c.db.Close() // it has no error
+	}
+}
+
+// refuses implements [custodian].
+func (c *cluster) refuses() error { return c.db.Refuses() }
+
+// ready implements [custodian]. It asks the database nothing: a heartbeat was
+// answered a moment ago or not.
+func (c *cluster) ready() error {
+	if !c.sure() {
+		return errors.New("the database does not answer")
+	}
+	return c.refuses()
+}
+
+// address implements [custodian].
+func (c *cluster) address(campaign string) string { return store.In(c.lab.options.Database, campaign) }
+
+// reading implements [custodian].
+func (c *cluster) reading(address string) (events.Store, error) {
+	return store.Open(address, store.Options{Shared: true})
+}
+
+// gone implements [custodian]: no store is removed from a database.
+func (c *cluster) gone(string) bool { return false }
+
+// take implements [custodian]: a store is taken only where this process wants it,
+// and another one may be quicker.
+func (c *cluster) take(ctx context.Context, s *member) (Store, error) {
+	o := s.localOptions()
+	s.mu.Lock()
+	wanted := s.wanted
+	s.mu.Unlock()
+	if wanted {
+		local, err := OpenLocal(ctx, s.path, o)
+		if err == nil {
+			return local, nil
+		}
+		s.mu.Lock()
+		s.wanted = false
+		s.mu.Unlock()
+		if !errors.Is(err, events.ErrInUse) {
+			return nil, err
+		}
+	}
+	return &watched{c, s.path, o, s.reading()}, nil
+}
+
+// driver implements [custodian].
+func (c *cluster) driver(of *Campaign, run *Running, s *Standing) {
+	due := of.store.custody.started(of.name) && !of.over()
+	if run == nil && due {
+		s.Trouble = errors.Join(s.Trouble, c.noDriver(of.store))
+	}
+	s.Elsewhere = run != nil || due && s.Trouble == nil
+}
+
+// keptRuns is how many runs of a kind are remembered. What they found may be large,
+// and can be found again.
+const keptRuns = 32
+
+// board implements [custodian].
+func (c *cluster) board(prefix, letter string) *board.Board {
+	return &board.Board{
+		Prefix: prefix, Letter: letter, Most: keptRuns, Log: c.lab.Log, Self: c.id(),
+		Lives: func(process string) bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			_, lives := c.others[process]
+			return lives
+		},
+	}
 }
 
 // self is what this process says of itself.
@@ -224,7 +327,7 @@ func (c *cluster) look(ctx context.Context) error {
 		if s.Holder != "" {
 			holders[s.Name] = s.Holder
 		}
-		c.lab.add(store.In(c.lab.options.Database, s.Name))
+		c.lab.add(c.address(s.Name))
 	}
 	c.mu.Lock()
 	changed := !maps.Equal(c.said, said) || !maps.Equal(c.holders, holders)
@@ -483,7 +586,7 @@ func (c *cluster) hear(e events.Event) {
 	}
 	if name, ok := events.StoreOfStream(e.Campaign); ok {
 		c.lab.mu.Lock()
-		s := c.lab.stores[store.In(c.lab.options.Database, name)]
+		s := c.lab.stores[c.address(name)]
 		c.lab.mu.Unlock()
 		if s != nil {
 			s.custody.hear(e)

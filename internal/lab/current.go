@@ -16,23 +16,23 @@ import (
 // database does not answer, it is answered by what is known here.
 const currentTime = 3 * time.Second
 
-// Current waits until this process shows what any process of the lab has recorded
-// before the call: of the campaign of that name, where there is one, else of all.
-func (l *Lab) Current(ctx context.Context, campaign string) {
-	if l.cluster == nil || !l.cluster.sure() {
+// current implements [custodian].
+func (c *cluster) current(ctx context.Context, campaign string) {
+	l := c.lab
+	if !c.sure() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, currentTime)
 	defer cancel()
-	rows, err := l.recorded(ctx, campaign)
+	rows, err := c.recorded(ctx, campaign)
 	if err != nil {
 		return
 	}
 	for _, row := range rows {
 		if row.Name == lablog.Name {
-			l.await(ctx, func() bool { return l.cluster.heard.Load() >= row.Size })
+			l.await(ctx, func() bool { return c.heard.Load() >= row.Size })
 		} else if !reserved(row.Name) {
-			s := l.add(store.In(l.options.Database, row.Name))
+			s := l.add(c.address(row.Name))
 			l.await(ctx, func() bool { return s.folded.Load() >= row.Size || s.failure() != nil })
 		}
 	}
@@ -40,14 +40,14 @@ func (l *Lab) Current(ctx context.Context, campaign string) {
 
 // recorded returns the sizes of the stores of a campaign and of the lab itself, or
 // of all where there is no campaign of that name.
-func (l *Lab) recorded(ctx context.Context, campaign string) ([]store.StoreRow, error) {
-	if c, err := l.Campaign(campaign); err == nil {
-		return l.cluster.db.Stores(ctx, lablog.Name, c.store.base())
+func (c *cluster) recorded(ctx context.Context, campaign string) ([]store.StoreRow, error) {
+	if of, err := c.lab.Campaign(campaign); err == nil {
+		return c.db.Stores(ctx, lablog.Name, of.store.base())
 	}
-	return l.cluster.sizes.Since(time.Now(), func(time.Time) ([]store.StoreRow, error) {
-		ctx, cancel := context.WithTimeout(l.ctx, currentTime)
+	return c.sizes.Since(time.Now(), func(time.Time) ([]store.StoreRow, error) {
+		ctx, cancel := context.WithTimeout(c.lab.ctx, currentTime)
 		defer cancel()
-		return l.cluster.db.Stores(ctx)
+		return c.db.Stores(ctx)
 	})
 }
 

@@ -3,9 +3,6 @@ package lab
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
@@ -37,14 +34,11 @@ func (l *Lab) review(path, name string) {
 		return
 	}
 	started := s.custody.started(name) && !c.over()
-	switch at := at.(type) {
-	case *Local:
-		err = at.leaveDevices(l.ctx, name, !started)
-	case *watched:
-		if started || l.cluster.held(s.base()) {
-			return
-		}
-		err = at.hold(l.ctx, func(local *Local) error { return local.leaveDevices(l.ctx, name, true) })
+	if away, ok := at.(*watched); ok && (started || away.cluster.held(s.base())) {
+		return
+	}
+	if own, ok := at.(holdable); ok {
+		err = own.hold(l.ctx, func(local *Local) error { return local.leaveDevices(l.ctx, name, !started) })
 	}
 	if err != nil && !errors.Is(err, events.ErrInUse) {
 		l.options.Log("what %s has left at its device cannot be freed yet: %v", name, err)
@@ -52,10 +46,9 @@ func (l *Lab) review(path, name string) {
 }
 
 // reviewGone frees what a campaign has at devices whose store a person has removed from the folder:
-// its fate will never be known. A store of another folder may only be away.
+// its fate will never be known.
 func (l *Lab) reviewGone(path, name string) {
-	_, err := os.Lstat(filepath.Join(l.options.Folder, path))
-	if l.cluster != nil || filepath.Base(path) != path || !errors.Is(err, fs.ErrNotExist) {
+	if !l.custodian.gone(path) {
 		return
 	}
 	if err := l.devices.Store(path).Campaign(name).Forget(func(string) bool { return true }, true); err == nil {

@@ -41,10 +41,11 @@ func (l *Lab) Hand(ctx context.Context, campaign string, held bool) {
 // Processes are the identifiers of the processes of a lab in a database that live,
 // and own is that of this one.
 func (l *Lab) Processes() (ids []string, own string) {
-	own = l.cluster.id()
-	l.cluster.mu.Lock()
-	defer l.cluster.mu.Unlock()
-	return slices.Sorted(maps.Keys(l.cluster.others)), own
+	c := l.custodian.(*cluster)
+	own = c.id()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.others)), own
 }
 
 // MostOpening is how many stores a process of a lab in a database takes at a time.
@@ -53,7 +54,7 @@ const MostOpening = mostOpening
 // Assign has a process of a lab in a database take what it is to drive, as it does
 // from time to time, and returns how many stores it holds or is about to.
 func (l *Lab) Assign() (mine int) {
-	l.cluster.assign()
+	l.custodian.(*cluster).assign()
 	for _, s := range l.list() {
 		if s.mine() {
 			mine++

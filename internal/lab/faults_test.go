@@ -168,7 +168,7 @@ func TestHoldOfAnotherProcess(t *testing.T) {
 	s := &member{
 		path:    "/lab/a.campaign",
 		lab:     &Lab{options: Options{Log: func(format string, args ...any) { said = append(said, format) }}},
-		custody: &custodian{own: own, stream: "store/a.campaign", worker: "late"},
+		custody: &custodyLog{own: own, stream: "store/a.campaign", worker: "late"},
 	}
 	seen, err := s.custody.look()
 	if err != nil {

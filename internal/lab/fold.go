@@ -10,7 +10,6 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/bus"
-	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -19,17 +18,14 @@ import (
 // What is in a member's store is read, and folded into its campaigns: by the process that holds the
 // store and by all others alike.
 
-// openToRead opens the log of a store in a database for reading, where that is not
-// open, or has stopped.
+// openToRead opens the log that stays open while the store changes hands, where
+// there is one that is not open, or has stopped.
 func (s *member) openToRead() error {
-	if s.lab.cluster == nil {
-		return nil
-	}
 	if log := s.reading(); log != nil && log.Err() == nil {
 		return nil
 	}
 	s.stopReading()
-	log, err := store.Open(s.path, store.Options{Shared: true})
+	log, err := s.lab.custodian.reading(s.path)
 	if err != nil {
 		return err
 	}
@@ -61,7 +57,7 @@ func (s *member) stopReading() {
 // place in the order.
 func (s *member) readers(log events.Log) (end func()) {
 	reads, forwards := s.lab.options.Reads, s.lab.options.Forwards
-	if s.lab.cluster != nil && !s.lab.cluster.forwards() {
+	if !s.lab.custodian.forwards() {
 		forwards = nil
 	}
 	b := bus.New(log, bus.Config{})

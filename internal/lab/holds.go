@@ -69,11 +69,11 @@ func (c *Custody) read(ctx context.Context, log events.Store, stream string) err
 	return nil
 }
 
-// custodian writes what the lab's log says of a store. Each of its events is
+// custodyLog writes what the lab's log says of a store. Each of its events is
 // appended with the sequence of the last one that it knows, so that once another
 // process has taken the store, it is refused. Its methods may be called by
 // several goroutines.
-type custodian struct {
+type custodyLog struct {
 	own    *lablog.Log
 	stream string
 	worker string // this process
@@ -87,12 +87,12 @@ type custodian struct {
 	said events.Sequence
 }
 
-// read folds the custody where that was not done yet, or the log was opened
+// read folds what has come to the stream, all of it where the log was opened
 // again. The caller holds mu. A log that was opened again is another value, by
 // which that is noticed.
-func (c *custodian) read() error {
+func (c *custodyLog) read() error {
 	log, err := c.own.Store()
-	if err != nil || log == c.log && !c.own.Shared() {
+	if err != nil {
 		return err
 	}
 	if log != c.log {
@@ -108,7 +108,7 @@ func (c *custodian) read() error {
 
 // hear folds an event that another process has recorded, where this one knows
 // all before it; what it does not know yet is read before it is needed.
-func (c *custodian) hear(e events.Event) {
+func (c *custodyLog) hear(e events.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now == nil || e.Sequence <= c.now.Last {
@@ -121,7 +121,7 @@ func (c *custodian) hear(e events.Event) {
 }
 
 // started is isStarted as far as this process has heard.
-func (c *custodian) started(campaign string) bool {
+func (c *custodyLog) started(campaign string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now != nil && c.now.Started[campaign]
@@ -132,7 +132,7 @@ var ourselves = engine.Request{Actor: "engine"}
 
 // append records an event, at a sequence that the caller has seen; by says who
 // asks for it. The caller holds mu.
-func (c *custodian) append(
+func (c *custodyLog) append(
 	expected events.Sequence, kind events.Kind, payload events.Payload, by engine.Request,
 ) error {
 	e, err := events.Lab.New(c.stream, kind, payload)
@@ -155,7 +155,7 @@ func (c *custodian) append(
 
 // look returns the sequence up to which this process knows the store's custody:
 // what it must have seen before it takes the store.
-func (c *custodian) look() (events.Sequence, error) {
+func (c *custodyLog) look() (events.Sequence, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.read(); err != nil {
@@ -169,7 +169,7 @@ func (c *custodian) look() (events.Sequence, error) {
 //
 // Lost is set where the one before has not let go: it was killed, or its disk
 // failed.
-func (c *custodian) hold(seen events.Sequence, holder events.StoreHeld) error {
+func (c *custodyLog) hold(seen events.Sequence, holder events.StoreHeld) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.read(); err != nil {
@@ -190,7 +190,7 @@ func (c *custodian) hold(seen events.Sequence, holder events.StoreHeld) error {
 
 // taken is the refusal of what another process has forestalled. The caller holds
 // mu.
-func (c *custodian) taken() error {
+func (c *custodyLog) taken() error {
 	if err := c.read(); err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (c *custodian) taken() error {
 // release records that the holder has let go of the store. The holder may be a
 // process through which this one has read the store: its hold was recorded as
 // well. A hold that another process has recorded since is not this one's to end.
-func (c *custodian) release() error {
+func (c *custodyLog) release() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	said := c.said
@@ -225,7 +225,7 @@ func (c *custodian) release() error {
 }
 
 // isStarted reports whether the lab goes on with a campaign.
-func (c *custodian) isStarted(campaign string) (bool, error) {
+func (c *custodyLog) isStarted(campaign string) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	err := c.read()
@@ -237,7 +237,7 @@ func (c *custodian) isStarted(campaign string) (bool, error) {
 // Where this process had the store and another one has taken it, it is refused.
 // It needs no hold: a person may say it of a store that another process has, and
 // the loop repeats it until no other event comes between.
-func (c *custodian) setStarted(campaign string, started bool, by engine.Request) error {
+func (c *custodyLog) setStarted(campaign string, started bool, by engine.Request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	kind, payload := events.KindRunEnded, events.Payload(&events.RunEnded{Campaign: campaign})

@@ -50,7 +50,7 @@ func TestHoldersRace(t *testing.T) {
 	var held, refused atomic.Int32
 	for i := range holders {
 		asked.Go(func() {
-			c := &custodian{own: own, stream: "store/a.campaign", worker: string(rune('a' + i))}
+			c := &custodyLog{own: own, stream: "store/a.campaign", worker: string(rune('a' + i))}
 			seen, err := c.look()
 			looked.Done()
 			looked.Wait() // all have seen it free
@@ -81,9 +81,9 @@ func TestHoldersRace(t *testing.T) {
 // should it be there still, nothing that it says of the store counts any more.
 func TestHoldIsTakenOver(t *testing.T) {
 	own := openLog(t, t.TempDir())
-	take := func(worker string) (*custodian, *events.StoreHeld) {
+	take := func(worker string) (*custodyLog, *events.StoreHeld) {
 		t.Helper()
-		c := &custodian{own: own, stream: "store/a.campaign", worker: worker}
+		c := &custodyLog{own: own, stream: "store/a.campaign", worker: worker}
 		seen, err := c.look()
 		if err == nil {
 			err = c.hold(seen, events.StoreHeld{Worker: worker, PID: 7})
@@ -126,7 +126,7 @@ func TestHoldIsTakenOver(t *testing.T) {
 		t.Error("the hold before was let go of")
 	}
 	// A person says meanwhile that the lab goes on with another campaign.
-	other := &custodian{own: own, stream: third.stream, worker: "other"}
+	other := &custodyLog{own: own, stream: third.stream, worker: "other"}
 	if err := errors.Join(other.setStarted("two", true, ourselves), third.release()); err != nil {
 		t.Fatal(err)
 	}

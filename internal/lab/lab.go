@@ -16,7 +16,7 @@
 // log in either case.
 //
 // A lab in a database has any number of processes. Each reads all stores, and
-// takes those alone of which it drives a campaign: see cluster.
+// takes those alone of which it drives a campaign: see custodian.
 //
 // Nothing physical begins unasked: after a restart the lab goes on with the
 // campaigns that people have started in it, and with no others.
@@ -27,7 +27,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -41,6 +40,7 @@ import (
 	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/board"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/devices"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -50,7 +50,6 @@ import (
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
-	"github.com/campaignd/campaignd/internal/telemetry"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -114,10 +113,11 @@ type Lab struct {
 	// people are answered.
 	slots chan struct{}
 
+	custodian custodian
+
 	own     *lablog.Log
 	filings *filings       // of that log
 	devices *devices.Queue // in that log
-	cluster *cluster       // nil for a lab in a folder
 	worker  string         // a random word for this process, in that log
 	past    view.Past      // campaigns as they were, for readers
 
@@ -140,12 +140,11 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
 	}
-	folder, err := filepath.Abs(o.Folder)
-	if err != nil {
+	var err error
+	if o.Folder, err = filepath.Abs(o.Folder); err != nil {
 		return nil, err
 	}
-	o.Folder = folder
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+	if info, err := os.Stat(o.Folder); err != nil || !info.IsDir() {
 		return nil, problem.New(problem.Invalid, "there is no folder %s", o.Folder)
 	}
 	l := &Lab{
@@ -155,26 +154,21 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 		slots:   make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
 		worker:  engine.NewInstance(),
 	}
-	found, err := l.find()
-	if err != nil {
-		return nil, err
+	l.custodian = folder{l}
+	if o.Database != "" {
+		l.custodian = newCluster(l)
 	}
 	if l.own = o.Own; l.own == nil {
-		if l.own, err = lablog.Open(lablog.Address(cmp.Or(o.Database, folder)), lablog.Options{}); err != nil {
+		if l.own, err = lablog.Open(lablog.Address(cmp.Or(o.Database, o.Folder)), lablog.Options{}); err != nil {
 			return nil, err
 		}
 	}
 	l.filings = &filings{own: l.own}
 	l.devices = devices.New(l.own, devices.Options{Review: l.review})
 	l.ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
-	if o.Database != "" {
-		if err := l.join(ctx); err != nil {
-			l.Close()
-			return nil, err
-		}
-	}
-	for _, path := range found {
-		l.add(path)
+	if err := l.custodian.join(ctx); err != nil {
+		l.Close()
+		return nil, err
 	}
 	for _, s := range l.list() { // so that a list is whole from the first
 		if err := s.wait(ctx); err != nil {
@@ -182,12 +176,7 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 			return nil, err
 		}
 	}
-	switch {
-	case l.cluster != nil:
-		l.wg.Go(l.cluster.run)
-	case len(o.Stores) == 0:
-		l.wg.Go(l.watch)
-	}
+	l.wg.Go(l.custodian.run)
 	l.wg.Go(l.unload)
 	l.wg.Go(func() {
 		WatchClock(l.ctx, func(text string) {
@@ -198,41 +187,13 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 	return l, nil
 }
 
-// join joins the other processes of a lab in a database.
-func (l *Lab) join(ctx context.Context) (err error) {
-	if l.cluster, err = openCluster(ctx, l); err != nil {
-		return err
-	}
-	if l.cluster.watched, err = telemetry.WatchDatabase(l.cluster.stats); err != nil {
-		return err
-	}
-	log, err := l.own.Store()
-	if err != nil {
-		return err
-	}
-	l.cluster.heard.Store(int64(log.Last()))
-	l.wg.Go(l.cluster.follow)
-	if l.options.Forwards != nil {
-		l.cluster.takeOffice(ctx)
-		l.wg.Go(l.cluster.keepOffice)
-	}
-	return l.cluster.look(ctx)
-}
-
 // Close ends all runs, so that they can go on later, and lets go of the stores.
 func (l *Lab) Close() {
-	if l.cluster != nil {
-		l.cluster.leave()
-	}
+	l.custodian.leave()
 	l.stop()
 	l.wg.Wait()
 	l.devices.Close()
-	if l.cluster != nil {
-		if l.cluster.watched != nil {
-			l.cluster.watched()
-		}
-		_ = l.cluster.db.Close() // it has no error
-	}
+	l.custodian.close()
 	if l.options.Own != nil {
 		return // it outlives the lab
 	}
@@ -244,11 +205,6 @@ func (l *Lab) Close() {
 // Log returns the lab's own log, in which is what the lab and its server must
 // remember, as it is held now: see [lablog.Log.Store].
 func (l *Lab) Log() (events.Store, error) { return l.own.Store() }
-
-// custodian returns the one that writes a stream of the lab's log.
-func (l *Lab) custodian(stream string) *custodian {
-	return &custodian{own: l.own, stream: stream, worker: l.worker}
-}
 
 // private is a path in the lab's own folder.
 func (l *Lab) private(name string) string {
@@ -267,64 +223,6 @@ func (l *Lab) Build() events.Build { return l.options.Build }
 
 // Folder returns the folder of the stores.
 func (l *Lab) Folder() string { return l.options.Folder }
-
-// find returns the paths of the stores that there are.
-func (l *Lab) find() (paths []string, err error) {
-	if l.options.Database != "" {
-		return nil, nil // the cluster finds them
-	}
-	if len(l.options.Stores) > 0 {
-		for _, path := range l.options.Stores {
-			if path, err = filepath.Abs(path); err != nil {
-				return nil, err
-			}
-			paths = append(paths, path)
-		}
-		return paths, nil
-	}
-	entries, err := os.ReadDir(l.options.Folder)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		path := filepath.Join(l.options.Folder, e.Name())
-		if e.IsDir() && strings.HasSuffix(e.Name(), store.Ending) && !empty(path) {
-			paths = append(paths, path)
-		}
-	}
-	return paths, nil
-}
-
-// empty reports whether a folder holds nothing: it is no store yet.
-func empty(path string) bool {
-	entries, err := os.ReadDir(path)
-	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
-}
-
-// watchEvery is how often the lab looks for stores that other commands have
-// made.
-const watchEvery = 2 * time.Second
-
-// watch adds stores that appear in the folder. Stores that disappear stay
-// members.
-func (l *Lab) watch() {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-l.ctx.Done():
-			return
-		case <-tick.C:
-		}
-		found, err := l.find()
-		if err != nil {
-			continue // the folder may be away for a moment
-		}
-		for _, path := range found {
-			l.add(path)
-		}
-	}
-}
 
 // restEvery is how often campaigns leave memory that were not read meanwhile:
 // more seldom than the pages of one are asked for that someone works with.
@@ -432,7 +330,7 @@ func (l *Lab) Campaign(id string) (*Campaign, error) {
 // Troubles says, for each store that cannot be used, why not; before all, why the
 // database of the lab takes nothing.
 func (l *Lab) Troubles() (troubles []string) {
-	if err := l.refuses(); err != nil {
+	if err := l.custodian.refuses(); err != nil {
 		troubles = append(troubles, err.Error())
 	}
 	for _, s := range l.list() {
@@ -459,22 +357,19 @@ func (l *Lab) Health() (stores, troubled int) {
 // asks the database of the lab nothing: a heartbeat was answered a moment ago or
 // not.
 func (l *Lab) Ready() error {
-	switch {
-	case l.ctx.Err() != nil:
+	if l.ctx.Err() != nil {
 		return errors.New("it is about to end")
-	case l.cluster != nil && !l.cluster.sure():
-		return errors.New("the database does not answer")
 	}
-	return l.refuses()
+	return l.custodian.ready()
 }
 
-// refuses says why the database of the lab takes nothing now, nil where it does.
-func (l *Lab) refuses() error {
-	if l.cluster == nil {
-		return nil
-	}
-	return l.cluster.db.Refuses()
-}
+// Current waits until this process shows what any process of the lab has recorded
+// before the call: of the campaign of that name, where there is one, else of all.
+func (l *Lab) Current(ctx context.Context, campaign string) { l.custodian.current(ctx, campaign) }
+
+// Board returns what shows runs of a kind at all servers of the lab; nil where there
+// is one server. See [board.Board].
+func (l *Lab) Board(prefix, letter string) *board.Board { return l.custodian.board(prefix, letter) }
 
 // Changed returns a channel that is closed at the next change of any campaign.
 func (l *Lab) Changed() <-chan struct{} {
@@ -591,18 +486,12 @@ func (l *Lab) define(
 	ctx context.Context, file *campaignfile.File, by engine.Request, run bool,
 ) (*Campaign, error) {
 	def := file.Definition
-	path := filepath.Join(l.options.Folder, def.Name+store.Ending)
-	switch {
-	case l.options.Database != "":
-		path = store.In(l.options.Database, def.Name)
-	case len(l.options.Stores) > 0:
-		path, _ = filepath.Abs(l.options.Stores[0])
-	}
+	path := l.custodian.address(def.Name)
 	equipment, err := equip.Open(ctx, l.options.Registry, def, l.environment(path, def.Name))
 	if err != nil {
 		return nil, unanswered(err)
 	}
-	equipment.Unleased = l.cluster != nil
+	equipment.Unleased = store.InDatabase(path) // the process that drives it leases its device
 	def, err = equipment.Prepare(ctx, def, file.Source)
 	var held *lock.HeldError
 	if errors.As(err, &held) {

@@ -102,6 +102,12 @@ func OpenLocal(ctx context.Context, address string, o LocalOptions) (*Local, err
 	return h, nil
 }
 
+// hold implements [holdable].
+func (h *Local) hold(_ context.Context, do func(*Local) error) error { return do(h) }
+
+// drives implements [holdable].
+func (h *Local) drives(c *Campaign) bool { return c.current() != nil }
+
 // Log implements [Store].
 func (h *Local) Log() events.Log { return h.log }
 

@@ -28,7 +28,7 @@ const retryAfter = 2 * time.Second
 type member struct {
 	lab     *Lab
 	path    string
-	custody *custodian
+	custody *custodyLog
 	// folded is the position up to which all events are folded.
 	folded atomic.Int64
 
@@ -62,7 +62,7 @@ func newMember(l *Lab, path string) *member {
 	return &member{
 		lab:       l,
 		path:      path,
-		custody:   l.custodian(events.StoreStream(l.relative(path))),
+		custody:   &custodyLog{own: l.own, stream: events.StoreStream(l.relative(path)), worker: l.worker},
 		campaigns: make(map[string]*Campaign),
 		ready:     make(chan struct{}),
 		read:      read,
@@ -273,7 +273,7 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 	if err := s.openToRead(); err != nil {
 		return nil, nil, err
 	}
-	if at, err = s.take(ctx); err != nil {
+	if at, err = s.lab.custodian.take(ctx, s); err != nil {
 		return nil, nil, err
 	}
 	if err := s.holds(at, seen); err != nil {
@@ -325,31 +325,6 @@ func (s *member) localOptions() LocalOptions {
 		Devices:  s.lab.devices.Store(s.lab.relative(s.path)),
 		Remark:   func(campaign, text string) { s.lab.options.Log("%s: %s", campaign, text) },
 	}
-}
-
-// take takes the store, or connects to the process that holds it. In a database
-// it is taken only where this process wants it; another one may be quicker.
-func (s *member) take(ctx context.Context) (Store, error) {
-	o := s.localOptions()
-	if s.lab.cluster == nil {
-		return Take(ctx, s.path, o)
-	}
-	s.mu.Lock()
-	wanted := s.wanted
-	s.mu.Unlock()
-	if wanted {
-		local, err := OpenLocal(ctx, s.path, o)
-		if err == nil {
-			return local, nil
-		}
-		s.mu.Lock()
-		s.wanted = false
-		s.mu.Unlock()
-		if !errors.Is(err, events.ErrInUse) {
-			return nil, err
-		}
-	}
-	return &watched{s.lab.cluster, s.path, o, s.reading()}, nil
 }
 
 // holds has the lab's log say who holds the store. Where this process cannot
@@ -429,11 +404,8 @@ func (s *member) define(
 	if err != nil {
 		return err
 	}
-	switch at := at.(type) {
-	case *Local:
-		return at.Define(ctx, defined, by)
-	case *watched: // the store is new, or free
-		return at.hold(ctx, func(local *Local) error { return local.Define(ctx, defined, by) })
+	if own, ok := at.(holdable); ok {
+		return own.hold(ctx, func(local *Local) error { return local.Define(ctx, defined, by) })
 	}
 	return problem.New(problem.Unavailable, "the store %s is held by process %d, which "+
 		"begins its campaigns itself",

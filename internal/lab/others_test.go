@@ -35,11 +35,13 @@ func clustered(t *testing.T, others map[string]Process) (*cluster, *member, *end
 		options: Options{Database: database, Folder: t.TempDir()}, own: own, ctx: t.Context(),
 		stores: make(map[string]*member), changed: make(chan struct{}), worker: "w",
 	}
-	if l.cluster, err = openCluster(t.Context(), l); err != nil {
+	c := newCluster(l)
+	l.custodian = c
+	if err := c.open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := l.cluster.db.Close(); err != nil {
+		if err := c.db.Close(); err != nil {
 			t.Error(err)
 		}
 		_ = own.Close()
@@ -48,8 +50,8 @@ func clustered(t *testing.T, others map[string]Process) (*cluster, *member, *end
 	s := newMember(l, store.In(database, "bench"))
 	s.at = &Local{log: log}
 	l.stores[s.path], l.ordered = s, []*member{s}
-	l.cluster.others = others
-	return l.cluster, s, log
+	c.others = others
+	return c, s, log
 }
 
 // Law: a store is handed over where this process has more than its share and another one that
@@ -173,12 +175,12 @@ func TestProcessIsWhatItSays(t *testing.T) {
 // Law: runs that are shown at all servers are of a process that lives as long as the lab knows it; a
 // lab in a folder has one server, and shows none elsewhere.
 func TestBoardKnowsWhoLives(t *testing.T) {
-	if b := new(Lab).Board("p/", "w"); b != nil {
+	if b := (&Lab{custodian: folder{}}).Board("p/", "w"); b != nil {
 		t.Errorf("a lab in a folder has %+v", b)
 	}
 	c, _, _ := clustered(t, map[string]Process{"late": {}})
 	b := c.lab.Board("p/", "w")
-	if b.Prefix != "p/" || b.Letter != "w" || b.Most != keptRuns || b.Self != c.id() || !b.Lives("late") || b.Lives("gone") || !c.lab.Shared() {
+	if b.Prefix != "p/" || b.Letter != "w" || b.Most != keptRuns || b.Self != c.id() || !b.Lives("late") || b.Lives("gone") {
 		t.Errorf("%+v", b)
 	}
 	if log, err := b.Log(); err != nil || log == nil {

@@ -366,27 +366,27 @@ func TestSeenCutOff(t *testing.T) {
 
 // Law: a lab's stores are the folders of that ending that hold something, and nothing else is.
 func TestWhatIsAStore(t *testing.T) {
-	folder := t.TempDir()
+	place := t.TempDir()
 	for _, name := range []string{"b.campaign", "a.campaign", "empty.campaign", "other"} {
-		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {
+		if err := os.Mkdir(filepath.Join(place, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, name := range []string{"a.campaign/x", "b.campaign/x", "file.campaign", "other/x"} {
-		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(place, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	l := &Lab{options: Options{Folder: folder}}
-	if found, err := l.find(); err != nil || !slices.Equal(found, []string{filepath.Join(folder, "a.campaign"), filepath.Join(folder, "b.campaign")}) {
+	l := &Lab{options: Options{Folder: place}}
+	if found, err := (folder{l}).find(); err != nil || !slices.Equal(found, []string{filepath.Join(place, "a.campaign"), filepath.Join(place, "b.campaign")}) {
 		t.Errorf("%q, %v", found, err)
 	}
-	l.options.Stores = []string{filepath.Join(folder, "only.campaign")}
-	if found, err := l.find(); err != nil || !slices.Equal(found, l.options.Stores) {
+	l.options.Stores = []string{filepath.Join(place, "only.campaign")}
+	if found, err := (folder{l}).find(); err != nil || !slices.Equal(found, l.options.Stores) {
 		t.Errorf("%q, %v", found, err)
 	}
-	l.options = Options{Folder: filepath.Join(folder, "gone")}
-	if found, err := l.find(); err == nil {
+	l.options = Options{Folder: filepath.Join(place, "gone")}
+	if found, err := (folder{l}).find(); err == nil {
 		t.Errorf("a folder that is gone has %q", found)
 	}
 }

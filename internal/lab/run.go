@@ -22,10 +22,6 @@ import (
 type driving struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-
-	mu      sync.Mutex
-	idle    bool // the loop waits, and not for a computation
-	waiting bool // it has said what for
 }
 
 // Start has the lab run the campaign, now and after restarts, until it has
@@ -36,16 +32,7 @@ func (c *Campaign) Start(ctx context.Context, by engine.Request) error {
 	if err := c.store.custody.setStarted(c.name, true, by); err != nil {
 		return err
 	}
-	if l := c.store.lab; l.cluster != nil {
-		return l.cluster.start(ctx, c)
-	}
-	ready := c.start()
-	select {
-	case err := <-ready:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return c.store.lab.custodian.start(ctx, c)
 }
 
 // goOn goes on with a campaign that was started and has not ended. It is called
@@ -94,11 +81,12 @@ func (c *Campaign) start() (ready <-chan error) {
 	answer := make(chan error, 1)
 	at, err := c.store.holder()
 	local, ours := at.(*Local)
+	_, due := at.(*watched)
 	switch {
 	case err != nil:
 		answer <- err
 		return answer
-	case !ours && c.store.lab.cluster != nil:
+	case due:
 		answer <- nil // the process that is to drive it takes the store
 		return answer
 	case !ours:
@@ -120,7 +108,7 @@ func (c *Campaign) start() (ready <-chan error) {
 	c.run, c.trouble = r, nil
 	c.store.lab.wg.Go(func() {
 		defer close(r.done)
-		err := c.drive(ctx, local, r, answer)
+		err := c.drive(ctx, local, answer)
 		cancel()
 		c.mu.Lock()
 		c.run = nil
@@ -129,9 +117,7 @@ func (c *Campaign) start() (ready <-chan error) {
 			c.trouble = err
 		}
 		c.mu.Unlock()
-		if cluster := c.store.lab.cluster; cluster != nil {
-			cluster.ended(c.store.base(), failed && !errors.Is(err, events.ErrInUse))
-		}
+		c.store.lab.custodian.ended(c.store.base(), failed && !errors.Is(err, events.ErrInUse))
 		c.store.lab.announce()
 	})
 	return answer
@@ -181,7 +167,7 @@ const lostPause = time.Second
 // Each attempt opens the instruments anew: while the campaign waits for its
 // turn, others may use them. The end of the campaign is recorded as the end of
 // the run, so that a restart does not begin it again.
-func (c *Campaign) drive(ctx context.Context, h *Local, r *driving, began chan<- error) error {
+func (c *Campaign) drive(ctx context.Context, h *Local, began chan<- error) error {
 	var once sync.Once
 	answer := func(err error) { once.Do(func() { began <- err }) }
 	var place equip.Place
@@ -192,7 +178,7 @@ func (c *Campaign) drive(ctx context.Context, h *Local, r *driving, began chan<-
 		c.mu.Unlock()
 		c.store.lab.announce()
 	}
-	try := func() error { return c.once(ctx, h, r, &place, func() { answer(nil) }) }
+	try := func() error { return c.once(ctx, h, &place, func() { answer(nil) }) }
 	off := func(err error, again time.Duration) {
 		waits(fmt.Errorf("%w; it is asked again in %s", err, format.Duration(again)))
 		answer(nil)
@@ -229,7 +215,7 @@ func (c *Campaign) drive(ctx context.Context, h *Local, r *driving, began chan<-
 // mistake, of a method or an instrument that a lab has added perhaps, ends this
 // campaign's run and no other's.
 func (c *Campaign) once(
-	ctx context.Context, h *Local, r *driving, place *equip.Place, began func(),
+	ctx context.Context, h *Local, place *equip.Place, began func(),
 ) (err error) {
 	defer problem.Recover(&err, c.store.lab.options.Log, "the run of "+c.name)
 	core, err := h.Load(ctx, c.name)
@@ -244,22 +230,11 @@ func (c *Campaign) once(
 	defer func() { err = errors.Join(err, equipment.Close()) }()
 	equipment.Place = place
 	running, err := h.Start(ctx, c.name, equipment, Hooks{
-		Observe: func(_ *engine.Core, wait engine.Wait) {
-			r.mu.Lock()
-			r.idle = true
-			r.waiting = wait.For != ""
-			r.mu.Unlock()
-			c.store.lab.announce()
-		},
+		Observe: func(*engine.Core, engine.Wait) { c.store.lab.announce() },
 		Summarized: func(at engine.Revision, summary engine.Summary) {
 			c.cache.found.keep(at, summary, nil)
 		},
-		Working: func(core *engine.Core, computation engine.Computation) {
-			r.mu.Lock()
-			r.idle = computation == engine.Computation{}
-			r.mu.Unlock()
-			c.store.lab.announce()
-		},
+		Working: func(*engine.Core, engine.Computation) { c.store.lab.announce() },
 	})
 	if err != nil {
 		return err

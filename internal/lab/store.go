@@ -44,6 +44,15 @@ type Store interface {
 	Close() error
 }
 
+// holdable is a store that this process holds, or can take for a moment.
+type holdable interface {
+	Store
+	// hold calls do while this process holds the store.
+	hold(ctx context.Context, do func(*Local) error) error
+	// drives reports whether a campaign of the store is driven, or about to be.
+	drives(c *Campaign) bool
+}
+
 // Take takes a store for this process, or connects to the process that holds
 // it.
 func Take(ctx context.Context, address string, o LocalOptions) (Store, error) {

@@ -36,58 +36,53 @@ func (c *Campaign) Suggest(ctx context.Context) (s *view.Suggestion, err error) 
 }
 
 // suggest is Suggest of a store that stays where it is.
+//
+// In a campaign that is run it waits until the loop waits for a person or an
+// instrument: what it suggests before may still be overtaken. It looks at the loop
+// and at the log: the loop says that it waits, and the engine, asked about the
+// newest state, that nothing has come since which would have it go on. Either alone
+// would be too early: the loop may have waited for what has just come. One that
+// suggests nothing to a person is not waited for: it may wait for its instrument for
+// days.
 func (c *Campaign) suggest(ctx context.Context) (*view.Suggestion, error) {
 	at, err := c.store.holder()
 	if err != nil {
 		return nil, err
 	}
-	if away, ok := at.(*watched); ok {
-		return c.suggestAway(ctx, away)
-	}
-	local, ours := at.(*Local)
-	if !ours {
+	own, ok := at.(holdable)
+	if !ok {
 		return nil, problem.New(problem.NotNow,
 			"process %d runs the campaign, and its instrument performs the experiments",
 			at.Status().PID).About(c.name)
 	}
-	r := c.current()
-	for r == nil {
-		core, suggestion, err := c.suggestByHand(ctx, local)
-		switch {
-		case err != nil:
-			return nil, err
-		case core != nil:
-			if _, err := c.store.await(ctx, c.name, core.State().Sequence); err != nil {
-				return nil, err
-			}
-			return view.Suggest(ctx, core, local.log, suggestion)
-		}
-		r = c.current() // it was started just now
-	}
-	core, err := c.settled(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return c.suggestRun(ctx, core, local.log)
-}
-
-// suggestAway is Suggest of a campaign in a database of which this process does
-// not hold the store: another one runs it, or none does, and then this one takes
-// the store for the moment.
-func (c *Campaign) suggestAway(ctx context.Context, away *watched) (*view.Suggestion, error) {
 	for {
 		changed := c.store.lab.Changed()
 		run := c.Running()
 		switch {
-		case run == nil && !c.store.custody.started(c.name):
-			return c.suggestFree(ctx, away)
+		case run == nil && !own.drives(c):
+			var core *engine.Core
+			var suggestion engine.Suggestion
+			err := own.hold(ctx, func(local *Local) (err error) {
+				core, suggestion, err = c.suggestByHand(ctx, local)
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			if core == nil {
+				continue // it was started just now
+			}
+			if _, err := c.store.await(ctx, c.name, core.State().Sequence); err != nil {
+				return nil, err
+			}
+			return view.Suggest(ctx, core, at.Log(), suggestion)
 		case run != nil && run.WaitingFor != "", c.unattended():
 			core, err := c.Load(ctx)
 			if err != nil {
 				return nil, err
 			}
 			if unattended(core) || waits(core) {
-				return c.suggestRun(ctx, core, away.log)
+				return c.suggestRun(ctx, core, at.Log())
 			}
 		}
 		select {
@@ -96,26 +91,6 @@ func (c *Campaign) suggestAway(ctx context.Context, away *watched) (*view.Sugges
 			return nil, context.Cause(ctx)
 		}
 	}
-}
-
-// suggestFree works out what a campaign suggests that no process runs.
-func (c *Campaign) suggestFree(ctx context.Context, away *watched) (*view.Suggestion, error) {
-	var core *engine.Core
-	var suggestion engine.Suggestion
-	err := away.hold(ctx, func(local *Local) (err error) {
-		core, suggestion, err = c.suggestByHand(ctx, local)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if core == nil {
-		return c.suggest(ctx) // it was started just now
-	}
-	if _, err := c.store.await(ctx, c.name, core.State().Sequence); err != nil {
-		return nil, err
-	}
-	return view.Suggest(ctx, core, away.log, suggestion)
 }
 
 // suggestRun is what a campaign that is run, and waits, suggests.
@@ -142,45 +117,6 @@ func (c *Campaign) suggestRun(ctx context.Context, core *engine.Core, log events
 		suggested.Remedies = run.Remedies
 	}
 	return view.Suggest(ctx, core, log, suggested)
-}
-
-// settled waits until the loop waits for a person or an instrument, and returns
-// the campaign then: what it suggests before may still be overtaken. It looks
-// at the loop and at the log: the loop says that it waits, and the engine,
-// asked about the newest state, that nothing has come since which would have it
-// go on. Either alone would be too early: the loop may have waited for what has
-// just come.
-//
-// One that suggests nothing to a person is not waited for: it may wait for its
-// instrument for days.
-func (c *Campaign) settled(ctx context.Context, r *driving) (*engine.Core, error) {
-	for {
-		changed := c.store.lab.Changed()
-		ended := false
-		select {
-		case <-r.done:
-			ended = true
-		default:
-		}
-		r.mu.Lock()
-		idle := r.idle && r.waiting
-		r.mu.Unlock()
-		if idle || ended || c.unattended() {
-			core, err := c.Load(ctx)
-			if err != nil || ended {
-				return core, err
-			}
-			if unattended(core) || waits(core) {
-				return core, nil
-			}
-		}
-		select {
-		case <-changed:
-		case <-r.done:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
 }
 
 // unattended reports whether a campaign has nothing to suggest to a person,

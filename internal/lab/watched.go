@@ -28,7 +28,10 @@ func (w *watched) Record(ctx context.Context, campaign string) (*view.Record, er
 	return view.FoldRecord(ctx, w.options.Registry, w.log, campaign)
 }
 
-// hold takes the store for a moment. Another process may have it for one, too.
+// drives implements [holdable].
+func (w *watched) drives(c *Campaign) bool { return c.store.custody.started(c.name) }
+
+// hold implements [holdable]: it takes the store for a moment. Another process may have it for one, too.
 func (w *watched) hold(ctx context.Context, do func(*Local) error) error {
 	var local *Local
 	err := Patiently(ctx, func() (err error) {
