@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Form is what a question asks an expert for.
+// Form is the kind of answer that a question asks for.
 type Form string
 
 const (
@@ -46,8 +46,8 @@ func Forms() []Form {
 	return list
 }
 
-// Check reports what is wrong with a question of the form about so many
-// compositions, with a scale or, for forms that have none, nil.
+// Check validates the number of compositions and the scale of a question of this form; scale is nil
+// for forms without one.
 func (f Form) Check(options int, scale *Scale) error {
 	for _, row := range forms {
 		if row.form != f {
@@ -55,7 +55,7 @@ func (f Form) Check(options int, scale *Scale) error {
 		}
 		switch {
 		case options < row.least || options > row.most:
-			return fmt.Errorf("a %s is no question about %d compositions", f, options)
+			return fmt.Errorf("a %s cannot be about %d compositions", f, options)
 		case scale == nil && row.scaled:
 			return fmt.Errorf("a %s needs a scale", f)
 		case scale != nil && !row.scaled:
@@ -82,8 +82,8 @@ const (
 type Answer struct {
 	// Label answers a label.
 	Label Label `json:"label,omitempty"`
-	// Order answers a comparison, of compositions or of outcomes: options from the best to the worst, counting
-	// from 0. An expert may leave out what they cannot place, which then comes
+	// Order answers a comparison, of compositions or of outcomes: options from the best to the
+	// worst, counting from 0. An expert may leave out the ones that they cannot place; those come
 	// after the others in no order.
 	Order []int `json:"order,omitempty"`
 	// Point answers a pinpoint.
@@ -123,9 +123,8 @@ func (a Answer) String() string {
 // ErrAnswer is wrapped by the error of [Answer.Check].
 var ErrAnswer = errors.New("this is not an answer to the question")
 
-// Check reports, with [ErrAnswer], what is wrong with an answer to a question
-// of a form about that many compositions, with that scale. Whether a pinpointed
-// composition can be made is not checked.
+// Check validates an answer against the question's form, number of compositions and scale. Errors
+// wrap [ErrAnswer]. Whether a pinpointed composition can be made is not checked.
 func (a Answer) Check(form Form, options int, scale *Scale) error {
 	if a.Unsure() {
 		return nil

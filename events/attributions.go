@@ -15,7 +15,8 @@ type Attributions struct {
 func (a *Attributions) fault() error {
 	for i, s := range a.Shapley {
 		if len(s.Values) != len(s.Parameters) || len(s.Parameters) != len(a.Shapley[0].Parameters) {
-			return fmt.Errorf("attribution %d has %d values of %d parameters", i+1, len(s.Values), len(s.Parameters))
+			return fmt.Errorf("attribution %d has %d values of %d parameters",
+				i+1, len(s.Values), len(s.Parameters))
 		}
 	}
 	if a.Plane == nil {
@@ -32,9 +33,9 @@ const (
 	QuantityUCB  = "ucb"  // upper confidence bound
 )
 
-// Shapley attributes a quantity at a candidate to the parameters. Base, what
-// the model says on average of the compositions that were measured, and the sum
-// of Values are what it says of the candidate.
+// Shapley attributes a quantity at a candidate to the parameters. Base is the model's average
+// prediction over the measured compositions; Base and the sum of Values add up to its prediction
+// for the candidate.
 type Shapley struct {
 	Candidate string `json:"candidate"`
 	// Quantity is one of the Quantity constants.
@@ -60,7 +61,7 @@ type Plane struct {
 	SD   [][]float64 `json:"sd"`
 }
 
-// fault says that a plane is no grid.
+// fault describes why a plane is not a grid.
 func (p *Plane) fault() error {
 	for _, rows := range [][][]float64{p.Mean, p.SD} {
 		if len(p.Ys) < 2 || len(rows) != len(p.Ys) {

@@ -49,13 +49,13 @@ type CampaignAmended struct {
 type Change struct {
 	// Path is the field as a JSON pointer, for example "/budget/experiments".
 	Path string `json:"path"`
-	// From and To are the values as JSON; empty where there was or is none.
+	// From and To are the values as JSON; empty where there was or will be no value.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 }
 
-// CampaignPaused says that no new experiment or question is started until the
-// campaign is resumed; what is under way goes on.
+// CampaignPaused stops new experiments and questions until the campaign is resumed; those under way
+// continue.
 type CampaignPaused struct {
 	Reason string `json:"reason,omitempty"`
 	// Device is the device that the run did not have to itself any more, where
@@ -112,8 +112,7 @@ type RecoveryDone struct {
 type RecoveredCommand struct {
 	Experiment string `json:"experiment"`
 	Command    string `json:"command"`
-	// Fate is what the instrument said: "running", "finished", "unknown", "not
-	// started".
+	// Fate as reported by the instrument: "running", "finished", "unknown", "not started".
 	Fate string `json:"fate"`
 }
 

@@ -43,7 +43,7 @@ import (
 // attributes. subject is taken from the payload and not read back.
 //
 // position is information, not identity: it says where the log that wrote the
-// form had the event, and is no part of the event's record, so that no hash and
+// form had the event, and is not part of the event's record, so that no hash and
 // no proof vouches for it. source and id identify the event, source and
 // sequence place it in its campaign.
 //
@@ -182,16 +182,17 @@ func CloudEventAttributes(e Event) map[string]string {
 	return m
 }
 
-// FromCloudEventAttributes returns the event whose [CloudEventAttributes] and
-// payload are given; it keeps data. It refuses with [ErrBadCloudEvent] what no
-// stored event has, and ignores other attributes.
+// FromCloudEventAttributes returns the event whose [CloudEventAttributes] and payload are given; it
+// keeps data. It refuses with [ErrBadCloudEvent] attributes that no stored event has, and ignores
+// others.
 func FromCloudEventAttributes(attributes map[string]string, data []byte) (Event, error) {
 	if v := attributes["specversion"]; v != cloudEventsVersion {
 		return Event{}, badCloudEvent("its specversion is %q, not %q", v, cloudEventsVersion)
 	}
 	kind, ok := strings.CutPrefix(attributes["type"], typePrefix)
 	if !ok {
-		return Event{}, badCloudEvent("its type %q does not begin with %q", attributes["type"], typePrefix)
+		return Event{}, badCloudEvent("its type %q does not begin with %q",
+			attributes["type"], typePrefix)
 	}
 	name, ok := strings.CutPrefix(attributes["source"], sourcePrefix)
 	if !ok {
@@ -301,8 +302,8 @@ func attributes(e Event) []attribute {
 	return list
 }
 
-// subject returns the identifier of what the event is about, or nothing where
-// its payload does not name it or is not understood.
+// subject returns the identifier of the event's subject, or nothing where its payload does not name
+// one or is not understood.
 func subject(e Event) string {
 	payload, err := Decode(e)
 	if err != nil {

@@ -13,8 +13,7 @@ type Compression struct {
 	Width float64 `json:"width"`
 }
 
-// mostWidths bounds what is expanded: beyond it a prediction says nothing but
-// "very bad".
+// mostWidths bounds the expanded values: a prediction beyond it means only "very bad".
 const mostWidths = 100
 
 // Compress returns y′.

@@ -7,7 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Action is what a decision does.
+// Action is the step that a decision takes.
 type Action string
 
 const (
@@ -36,7 +36,7 @@ type DecisionMade struct {
 	// compare in the order in which they are shown, which is left to chance.
 	Candidates []Candidate `json:"candidates,omitempty"`
 	Action     Action      `json:"action"`
-	// Form is what an expert is asked for; empty where no one is asked.
+	// Form of the question; empty where no expert is asked.
 	Form Form `json:"form,omitempty"`
 	// Chosen names the candidate the action is about.
 	Chosen string `json:"chosen,omitempty"`
@@ -58,14 +58,13 @@ type DecisionMade struct {
 	// Lambda is the expert's dual variable λ after the decision, where there is
 	// one.
 	Lambda *float64 `json:"lambda,omitempty"`
-	// Tradeoff is what the decision knew of the front, where several quantities are
-	// traded off against each other.
+	// Tradeoff describes the front as known to the decision, where several quantities are traded
+	// off against each other.
 	Tradeoff *Tradeoff `json:"tradeoff,omitempty"`
 	// Standard is how outcomes are standardized, where the decision rests on what
 	// an expert prefers among them.
 	Standard []OutcomeScale `json:"standard,omitempty"`
-	// Answers is what had been learned of each expert's answers, where they
-	// enter the model of the objective.
+	// Answers weighs each expert's answers so far, where they enter the model of the objective.
 	Answers []AnswersWeighed `json:"answers,omitempty"`
 }
 
@@ -98,14 +97,14 @@ func (d *DecisionMade) Fault() error {
 	return nil
 }
 
-// AnswersWeighed is what an expert's answers of one kind have turned out to be
-// worth, as measurements of the objective.
+// AnswersWeighed is the worth of an expert's answers of one kind, learned by comparing them with
+// measurements of the objective.
 type AnswersWeighed struct {
 	Expert string `json:"expert"`
 	// Kind is "choices" (labels, orders and pinpoints), "estimates" or "marks".
 	Kind string `json:"kind"`
-	// Quantity is what they are about, where experts estimate single quantities;
-	// absent for what is sought as a whole.
+	// Quantity that the answers estimate, where experts estimate single quantities; absent where
+	// they estimate the objective.
 	Quantity string `json:"quantity,omitempty"`
 	// Answers counts them.
 	Answers int `json:"answers"`
@@ -114,8 +113,8 @@ type AnswersWeighed struct {
 	// turned over.
 	Helps    float64 `json:"helps"`
 	Misleads float64 `json:"misleads"`
-	// Worth is what one answer tells against one measurement, at most and where
-	// nothing is known.
+	// Worth is the weight of one answer relative to one measurement: its greatest, where nothing
+	// else is known.
 	Worth float64 `json:"worth"`
 }
 
@@ -174,21 +173,20 @@ type Candidate struct {
 	// Acquisition is the value the search optimized, in standardized units;
 	// smaller is better.
 	Acquisition *float64 `json:"acquisition,omitempty"`
-	// Outcomes are what is expected of the quantities that the decision depends on,
-	// where there are several, and Value what is of an objective that is computed
-	// from them.
+	// Outcomes are the predictions of the quantities that the decision depends on, where there are
+	// several, and Value is that of an objective computed from them.
 	Outcomes []QuantityPrediction `json:"outcomes,omitempty"`
 	Value    *Prediction          `json:"value,omitempty"`
 	// Feasible is how probably it keeps the constraints on outcomes.
 	Feasible *Feasible `json:"feasible,omitempty"`
-	// Cost is what the experiment is expected to cost, where the campaign says what one
-	// costs and the decision weighs it.
+	// Cost is the expected cost of the experiment, where the campaign defines a cost and the
+	// decision weighs it.
 	Cost *Prediction `json:"cost,omitempty"`
 	// Fidelity is in which way the composition is measured, and why; absent where there
 	// is one way.
 	Fidelity *FidelityChoice `json:"fidelity,omitempty"`
-	// Informed is what the objective's model predicts once experts' answers are
-	// counted as measurements.
+	// Informed is the prediction of the objective's model with experts' answers counted as
+	// measurements.
 	Informed *Prediction `json:"informed,omitempty"`
 	// InformedOutcomes and InformedFeasible are what Outcomes and Feasible are then,
 	// where experts estimate single quantities.
@@ -196,20 +194,19 @@ type Candidate struct {
 	InformedFeasible *Feasible            `json:"informed_feasible,omitempty"`
 	// Belief bounds the expert's rejection score at the point, in logits.
 	Belief *Interval `json:"belief,omitempty"`
-	// Score is what the model of the expert's preferences says: the probability
-	// of being preferred to a random composition (the soft-Copeland score), or
-	// the utility.
+	// Score by the model of the expert's preferences: the probability of being preferred to a
+	// random composition (the soft-Copeland score), or the utility.
 	Score *Score `json:"score,omitempty"`
-	// Outcome is what an expert who compares outcomes is shown.
+	// Outcome as shown to an expert who compares outcomes.
 	Outcome *Outcome `json:"outcome,omitempty"`
 }
 
-// FidelityChoice is the choice between ways to measure a composition that was chosen for
-// what is expected of it at the target.
+// FidelityChoice is the choice between ways to measure a composition that was chosen for its
+// prediction at the target.
 type FidelityChoice struct {
 	// Rule is one of the Fidelity… constants.
 	Rule string `json:"rule"`
-	// Target is what is expected of the composition at the target.
+	// Target is the prediction for the composition at the target.
 	Target Prediction `json:"target"`
 	// Ways are the ways that were weighed, the target last. The one with the greatest
 	// information for its cost is taken, unless another rule decides.
@@ -227,14 +224,14 @@ const (
 type FidelityWay struct {
 	// Value is that of the parameter.
 	Value definition.Value `json:"value"`
-	// Cost is what an experiment is expected to cost, in the unit of the campaign's cost.
+	// Cost is the expected cost of an experiment, in the unit of the campaign's cost.
 	Cost float64 `json:"cost"`
 	// Information is how much it is expected to tell of the value at the target, in
 	// nats.
 	Information float64 `json:"information"`
 }
 
-// QuantityPrediction is what is expected of one of several quantities.
+// QuantityPrediction is the prediction of one of several quantities.
 type QuantityPrediction struct {
 	Quantity string `json:"quantity"`
 	Prediction
@@ -253,17 +250,16 @@ type ConstraintKept struct {
 	Probability float64 `json:"probability"`
 }
 
-// Tradeoff is what was known of the front of a trade-off. Values are in the order
-// of the definition's objectives, in the units that their models work in: the
-// logarithm where a quantity has that scale.
+// Tradeoff describes the known front of a trade-off. Values are in the order of the definition's
+// objectives, in the units of their models: the logarithm where a quantity has that scale.
 type Tradeoff struct {
 	// Reference are the worst values of interest, in the units of the quantities.
 	Reference []float64 `json:"reference"`
 	// Front are the experiments whose posterior means are on the front, beyond the
 	// reference.
 	Front []string `json:"front,omitempty"`
-	// Hypervolume is what the front covers, beyond the reference; in logarithms of
-	// the quantities that are modelled by theirs.
+	// Hypervolume that the front dominates, up to the reference; in logarithms for the quantities
+	// that are modelled by theirs.
 	Hypervolume float64 `json:"hypervolume"`
 	// Members is how many possible fronts the improvement is averaged over.
 	Members int `json:"members"`

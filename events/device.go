@@ -26,8 +26,8 @@ type DeviceUser struct {
 	// Store is the path of the campaign's store, with slashes, from the lab's folder on.
 	Store    string `json:"store"`
 	Campaign string `json:"campaign"`
-	// Command is what the device is sent. A ticket without one is the campaign's own: it keeps
-	// other campaigns off the device between two commands.
+	// Command that the device is sent. A ticket without one is the campaign's own: it keeps other
+	// campaigns off the device between two commands.
 	Command string `json:"command,omitempty"`
 	// Worker is a random word that tells the process from every other one.
 	Worker string `json:"worker"`

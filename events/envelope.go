@@ -20,8 +20,8 @@ type Sequence uint64
 // The writer fills everything but Position and Sequence, which the log assigns
 // on Append.
 type Event struct {
-	// Position is the place in the log. The log tells it, in what Append
-	// returns and in what is read; it is no part of what is hashed.
+	// Position is the place in the log. The log sets it in what Append and readers return; it is
+	// not part of the hashed record.
 	Position Position
 	// Campaign names the stream the event belongs to.
 	Campaign string
@@ -66,8 +66,7 @@ type Event struct {
 	Data []byte
 }
 
-// ToldBy returns the account where it has another name than the actor, and ""
-// where they are the same or there is none.
+// ToldBy returns the account where its name differs from the actor's, and "" otherwise.
 func (e Event) ToldBy() string {
 	if account, _, _ := strings.Cut(e.Account, " (uid "); account == ActorName(e.Actor) {
 		return ""

@@ -27,8 +27,8 @@ const (
 
 // Scale says what the numbers of an estimate mean.
 type Scale struct {
-	// Quantity is what is estimated, by its name: the objective, or a quantity that
-	// the campaign declares.
+	// Quantity is the name of the estimated quantity: the objective, or one that the campaign
+	// declares.
 	Quantity string `json:"quantity"`
 	// Unit of the numbers, where they are in the quantity's. Marks have none.
 	Unit string `json:"unit,omitempty"`
@@ -39,13 +39,12 @@ type Scale struct {
 	// Marks is the best of the marks that are asked for: whole numbers from 1,
 	// the worst. Absent: numbers in Unit.
 	Marks int `json:"marks,omitempty" jsonschema:"minimum=2"`
-	// Columns are asked for in place of one number of each composition: a table with a
-	// column for each quantity, of which the first is that of the fields above. Absent:
-	// one number of each.
+	// Columns are asked for in place of one number for each composition: a table with a column for
+	// each quantity, the first being that of the fields above. Absent: one number for each.
 	Columns []Column `json:"columns,omitempty"`
 }
 
-// Column is one of the quantities of which experts say numbers.
+// Column is one of the quantities that experts estimate.
 type Column struct {
 	// Quantity is a declared quantity, by its name.
 	Quantity string `json:"quantity" jsonschema:"required"`
@@ -109,8 +108,7 @@ func betterOf(def *definition.Campaign, quantity string) string {
 	return ""
 }
 
-// Table are the columns of the answer, of which there is one where no more is asked
-// for.
+// Table returns the columns of the answer: one, unless more are asked for.
 func (s *Scale) Table() []Column {
 	switch {
 	case s == nil: // of an estimate from before there were scales
@@ -137,15 +135,16 @@ func (s *Scale) Equal(t *Scale) bool {
 	if s == nil || t == nil {
 		return s == t
 	}
-	return s.Quantity == t.Quantity && s.Unit == t.Unit && s.Better == t.Better && s.Marks == t.Marks &&
+	return s.Quantity == t.Quantity && s.Unit == t.Unit && s.Better == t.Better &&
+		s.Marks == t.Marks &&
 		slices.Equal(s.Columns, t.Columns)
 }
 
-// Check reports what is wrong with a scale.
+// Check validates a scale.
 func (s *Scale) Check() error {
 	switch {
 	case s.Quantity == "":
-		return errors.New("the scale does not say what is estimated")
+		return errors.New("the scale names no quantity to estimate")
 	case len(s.Columns) > 0:
 		return s.checkColumns()
 	case s.Better != BetterHigher && s.Better != BetterLower:
@@ -169,17 +168,18 @@ func (s *Scale) checkColumns() error {
 	for i, c := range s.Columns {
 		switch {
 		case c.Quantity == "":
-			return fmt.Errorf("column %d does not say what is estimated", i+1)
+			return fmt.Errorf("column %d names no quantity to estimate", i+1)
 		case slices.ContainsFunc(s.Columns[:i], func(d Column) bool { return d.Quantity == c.Quantity }):
 			return fmt.Errorf("%s has two columns", c.Quantity)
 		case c.Better != "" && c.Better != BetterHigher && c.Better != BetterLower:
-			return fmt.Errorf("the column %s says that %q is better: write higher or lower", c.Quantity, c.Better)
+			return fmt.Errorf("the column %s says that %q is better: write higher or lower",
+				c.Quantity, c.Better)
 		}
 	}
 	return nil
 }
 
-// Takes reports what is wrong with a number in a column, counted from 0.
+// Takes validates a number in a column, counted from 0.
 func (s *Scale) Takes(column int, x float64) error {
 	switch {
 	case math.IsNaN(x) || math.Abs(x) > definition.Greatest:

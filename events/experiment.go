@@ -106,10 +106,9 @@ func (m *Measurement) All() []definition.Quantity {
 	return all
 }
 
-// version is that of a payload with the measurement: a program that knows
-// version 1 alone looks for the objective, and a campaign that declares no
-// quantities goes on writing it. Where everything is still to arrive, there is
-// none either.
+// version of a payload with the measurement: a program that knows version 1 alone looks for the
+// objective, and a campaign that declares no quantities goes on writing it. Where every value is
+// still to arrive, the objective is absent as well.
 func (m *Measurement) version() int {
 	if m == nil || m.Objective != (definition.Quantity{}) {
 		return 1
@@ -122,7 +121,7 @@ func (m *Measurement) version() int {
 type Unread struct {
 	// Field is where it stood, for example "further 1 (lot)" or "files".
 	Field string `json:"field"`
-	// Text is what was written there, JSON as text.
+	// Text that was read there, JSON as text.
 	Text string `json:"text"`
 	// Reason says why it could not be used.
 	Reason string `json:"reason"`
@@ -165,21 +164,20 @@ func (p *QuantityArrived) Name() string {
 	return ""
 }
 
-// ExperimentFailed says that the experiment ended without a usable result. What it
-// measured before is no result, and is never the best.
+// ExperimentFailed says that the experiment ended without a usable result. Values measured before
+// the failure are not a result, and never the best.
 type ExperimentFailed struct {
 	Experiment string `json:"experiment"`
 	Command    string `json:"command,omitempty"`
 	Instrument string `json:"instrument"`
 	// Cause says why, in the instrument's or the engine's words.
 	Cause string `json:"cause"`
-	// Rejected is what the instrument answered where the engine refused the
-	// answer (wrong unit, NaN, out of range): JSON as text, kept for the
-	// record.
+	// Rejected is the instrument's answer where the engine refused it (wrong unit, NaN, out of
+	// range): JSON as text, kept for the record.
 	Rejected string `json:"rejected,omitempty"`
-	// Measurement is what it gave all the same, in a campaign that declares its
-	// quantities: the values enter the models of their quantities, the failure
-	// that of what is feasible.
+	// Measurement holds the values given before the failure, in a campaign that declares its
+	// quantities: they enter the models of their quantities, the failure enters the feasibility
+	// model.
 	Measurement *Measurement `json:"measurement,omitempty"`
 }
 
@@ -227,8 +225,8 @@ type ExperimentResolved struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// ExperimentInfeasible says that the composition cannot be made or measured at
-// all: "can't". It teaches the model of what is feasible.
+// ExperimentInfeasible says that the composition cannot be made or measured at all: "can't". The
+// feasibility model learns from it.
 type ExperimentInfeasible struct {
 	Experiment string `json:"experiment"`
 	Command    string `json:"command,omitempty"`
@@ -266,7 +264,7 @@ type RegionAllowed struct {
 	Reason    string `json:"reason,omitempty"`
 }
 
-// Verdict is what is thought of a measurement that was doubted.
+// Verdict is the judgement of a doubted measurement.
 type Verdict string
 
 const (
@@ -292,12 +290,11 @@ type MeasurementsJudged struct {
 	// Version is that of the models, raised whenever the same observations
 	// could lead to another judgment; absent stands for 1.
 	Version int `json:"version,omitempty"`
-	// Expected has an entry for each measurement of which anything could be
-	// expected.
+	// Expected has an entry for each measurement that had a prediction.
 	Expected []Expected `json:"expected,omitempty"`
 }
 
-// Expected is what one measurement was expected to be.
+// Expected is the prediction of one measurement.
 type Expected struct {
 	Experiment string `json:"experiment"`
 	// Predicted is of the measured value, noise included.
@@ -318,8 +315,8 @@ type Expected struct {
 type MeasurementFlagged struct {
 	Experiment string  `json:"experiment"`
 	Verdict    Verdict `json:"verdict"`
-	// Predicted is what the model expects there without this composition's
-	// measurements, noise included.
+	// Predicted is the model's prediction there without this composition's measurements, noise
+	// included.
 	Predicted Prediction `json:"predicted"`
 	// Deviation is (measured − predicted mean)/predicted sd.
 	Deviation float64 `json:"deviation"`
@@ -327,9 +324,9 @@ type MeasurementFlagged struct {
 	Repetition string `json:"repetition,omitempty"`
 	// Reason says it in a sentence.
 	Reason string `json:"reason"`
-	// Quantity is the declared quantity that is doubted; empty where the
-	// campaign declares none, and where what it seeks is computed: of which quantity
-	// it is wrong is then not known, and it is the whole measurement.
+	// Quantity is the doubted quantity. It is empty where the campaign declares none, and where the
+	// objective is computed: it is then unknown which quantity is wrong, and the whole measurement
+	// is doubted.
 	Quantity string `json:"quantity,omitempty"`
 }
 
@@ -358,12 +355,12 @@ type MeasurementCorrected struct {
 	Values []QuantityCorrected `json:"values,omitempty"`
 }
 
-// QuantityCorrected is what a correction says of one declared quantity.
+// QuantityCorrected is a correction of one declared quantity.
 type QuantityCorrected struct {
 	Name string `json:"name"`
-	// Old is what was measured; absent where the quantity was missing.
+	// Old is the measured value; absent where the quantity was missing.
 	Old *definition.Quantity `json:"old,omitempty"`
-	// New is what counts from now on; absent where the value stays.
+	// New is the value that counts from now on; absent where the value stays.
 	New *definition.Quantity `json:"new,omitempty"`
 	// Excluded takes the value out of the models, and leaves the others.
 	Excluded bool `json:"excluded,omitempty"`

@@ -15,10 +15,9 @@ import (
 // are kept next to the store's events (package events/filestore), or by a URI,
 // where they stay elsewhere.
 type Attachment struct {
-	// Name is what the file was called where it came from, without folders.
+	// Name of the file at its origin, without folders.
 	Name string `json:"name"`
-	// MediaType is what is in it, for example "text/csv"; empty where that is
-	// not known.
+	// MediaType of the content, for example "text/csv"; empty where it is unknown.
 	MediaType string `json:"media_type,omitempty"`
 	// Digest is that of its bytes, as [DigestOf] writes it. A file that stays
 	// elsewhere need not have one.
@@ -30,7 +29,7 @@ type Attachment struct {
 	URI string `json:"uri,omitempty"`
 	// Quantity names the measured quantity that it belongs to, or is empty.
 	Quantity string `json:"quantity,omitempty"`
-	// Comment is what is said of it.
+	// Comment on the file.
 	Comment string `json:"comment,omitempty"`
 }
 
@@ -70,8 +69,8 @@ const digestPrefix = "sha256:"
 // "sha256:" and 64 hexadecimal digits.
 func DigestOf(sum [sha256.Size]byte) string { return digestPrefix + hex.EncodeToString(sum[:]) }
 
-// HashIn returns the hash in a digest, as hexadecimal digits. It is empty for a
-// text that is no digest, so that what it returns can name a file.
+// HashIn returns the hash in a digest, as hexadecimal digits. It is empty for invalid digests, so
+// that a result that is not empty can safely name a file.
 func HashIn(digest string) string {
 	text, ok := strings.CutPrefix(digest, digestPrefix)
 	sum, err := hex.DecodeString(text)
@@ -86,7 +85,7 @@ const (
 	maxFileName  = 255      // bytes, as file systems have it
 	maxMediaType = 100      // bytes
 	maxURI       = 4 << 10  // bytes
-	maxFileWords = 64 << 10 // bytes of what is said of a file
+	maxFileWords = 64 << 10 // bytes of a comment on a file
 )
 
 // Fault says why there cannot be such an attachment; empty where there can.
@@ -106,7 +105,7 @@ func (a Attachment) Fault() string {
 	case a.Kept() && a.Size == 0:
 		return "it is empty"
 	case len(a.Comment) > maxFileWords || len(a.Quantity) > maxFileWords:
-		return "what is said of it is too long"
+		return fmt.Sprintf("the comment or the quantity's name has more than %d bytes", maxFileWords)
 	}
 	return faultOfURI(a.URI)
 }
@@ -118,7 +117,8 @@ func faultOfName(name string) string {
 	case name == "":
 		return "the file has no name"
 	case len(name) > maxFileName:
-		return fmt.Sprintf("the file's name has %d bytes, at most %d are recorded", len(name), maxFileName)
+		return fmt.Sprintf("the file's name has %d bytes, at most %d are recorded",
+			len(name), maxFileName)
 	case !utf8.ValidString(name):
 		return "the file's name is not UTF-8"
 	case strings.ContainsAny(name, `/\`) || name == "." || name == "..":
@@ -157,11 +157,12 @@ func faultOfURI(uri string) string {
 	switch {
 	case len(uri) > maxURI:
 		return fmt.Sprintf("the URI has %d bytes, at most %d are recorded", len(uri), maxURI)
-	case err != nil || u.Scheme == "" || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case err != nil || u.Scheme == "" ||
+		strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return fmt.Sprintf("%.200q is not a URI, such as https://data.example.org/run7.h5", uri)
 	case u.User != nil:
 		if _, secret := u.User.Password(); secret {
-			return "the URI holds a password, and what is recorded stays"
+			return "the URI holds a password, which the log would keep for ever"
 		}
 	}
 	return ""
@@ -180,9 +181,8 @@ func FileName(location string) string {
 	return name
 }
 
-// MediaTypeOf is what is in a file of that name, as its ending says; empty where
-// that is not known. The table is our own, so that the same name means the same
-// on every machine.
+// MediaTypeOf returns the media type for a file name's extension; empty where it is unknown. The
+// table is our own, so that the same name means the same on every machine.
 func MediaTypeOf(name string) string { return mediaTypes[strings.ToLower(path.Ext(name))] }
 
 var mediaTypes = map[string]string{

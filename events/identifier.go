@@ -49,9 +49,8 @@ func ExclusionNumber(id string) int { return numberOf(exclusionLetter, id) }
 // FileNumber returns n of [FileID], 0 for any other text.
 func FileNumber(id string) int { return numberOf(fileLetter, id) }
 
-// numberOf is the one reader of identifiers. Text that merely begins like one,
-// or writes its number in another way, is none: two texts never name the same
-// thing.
+// numberOf is the one reader of identifiers. It rejects text that merely begins like an identifier,
+// or writes its number in another way: two texts never name the same thing.
 func numberOf(letter byte, id string) int {
 	if id == "" || id[0] != letter {
 		return 0

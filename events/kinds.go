@@ -70,9 +70,8 @@ const (
 // Payload is the content of an event: one of the types in the table of kinds,
 // or a pointer to one.
 type Payload interface {
-	// Subject is the identifier of what the event is about: an experiment
-	// ("e7"), a question ("q12"), a decision ("d31") or an exclusion ("n2"),
-	// and empty where it is about the campaign.
+	// Subject is the identifier of the event's subject: an experiment ("e7"), a question ("q12"), a
+	// decision ("d31") or an exclusion ("n2"), and empty where it is the campaign.
 	Subject() string
 }
 
@@ -127,9 +126,9 @@ func NewVocabulary(rows ...Row) *Vocabulary {
 	return v
 }
 
-// New returns an event of a kind around payload, in the newest version, or in
-// that which the payload itself names ([Versioned]). It fails for a kind without a row, for a payload of another type than the row's,
-// and for one that JSON cannot express (NaN, ±Inf). Stream is the event's
+// New returns an event of a kind around payload, in the newest version, or in the version that the
+// payload itself names ([Versioned]). It fails for a kind without a row, for a payload of another
+// type than the row's, and for one that JSON cannot express (NaN, ±Inf). Stream is the event's
 // Campaign.
 func (v *Vocabulary) New(stream string, kind Kind, payload Payload) (Event, error) {
 	r, ok := v.byKind[kind]

@@ -22,25 +22,23 @@ import (
 // All methods may be called from many goroutines. Events returned by a log are
 // the caller's to keep, but their Data must not be modified.
 type Log interface {
-	// Append adds a batch to one campaign, atomically and durably: when it
-	// returns without error, every event of the batch is on disk, in order and
-	// without another writer's event of the same campaign between them. It
-	// returns the events as stored, with Position, Sequence and ID filled in.
+	// Append adds a batch to one campaign, atomically and durably: when it returns without error,
+	// every event of the batch is on disk, in order and without another writer's event of the same
+	// campaign between them. It returns the events as stored, with Position, Sequence and ID filled
+	// in.
 	//
-	// expected is the campaign's sequence the writer has seen, 0 for a new
-	// campaign, or [AnySequence]. If the campaign is not there, Append returns
-	// a [ConflictError]. A batch with an invalid event ([ErrInvalidEvent]) is
-	// refused whole. An empty batch stores nothing, but reports a conflict.
+	// expected is the campaign's sequence the writer has seen, 0 for a new campaign, or
+	// [AnySequence]. If the campaign is not there, Append returns a [ConflictError]. A batch with
+	// an invalid event ([ErrInvalidEvent]) is refused whole. An empty batch stores nothing, but
+	// reports a conflict.
 	//
-	// An error that does not wrap [ErrUncertain] is a promise: nothing of the
-	// batch is stored, and nothing of it ever will be, not later, not by
-	// opening the log again, not together with what others write. A conflict is
-	// always such a promise. A log that tries again after an attempt of which
-	// it does not know the end must tell its own events from another writer's:
-	// that it finds the campaign moved on by the first attempt is no conflict.
+	// An error that does not wrap [ErrUncertain] is a promise: nothing of the batch is stored, and
+	// nothing of it ever will be, not later, not by opening the log again, not together with what
+	// others write. A conflict is always such a promise. A log that retries after an attempt with
+	// an unknown end must tell its own events from another writer's: if the first attempt moved the
+	// campaign on, that is not a conflict.
 	//
-	// A cancelled context may abandon the wait, not the write: see
-	// [ErrUncertain].
+	// A cancelled context may abandon the wait, not the write: see [ErrUncertain].
 	Append(ctx context.Context, campaign string, expected Sequence, batch ...Event) ([]Event, error)
 
 	// Read yields the events with a position greater than after, in order,
@@ -68,8 +66,8 @@ type Log interface {
 	// sequence of Append holds off another writer.
 	LastSequence(ctx context.Context, campaign string) (Sequence, error)
 
-	// Close releases the log. Appends under way finish first; later operations
-	// return [ErrClosed]. Closing again waits for the first and is no error.
+	// Close releases the log. Appends under way finish first; later operations return [ErrClosed].
+	// Closing again waits for the first and succeeds.
 	Close() error
 }
 
@@ -113,17 +111,17 @@ var (
 	// ErrMoved is wrapped by [MovedError], ErrUnfinished by [UnfinishedError].
 	ErrMoved      = errors.New("the store has been moved")
 	ErrUnfinished = errors.New("the store is an unfinished copy")
-	// ErrDamaged means that the stored bytes are not what was written. The
-	// error that wraps it says what is lost.
+	// ErrDamaged means that the stored bytes differ from those written. The error that wraps it
+	// names the loss.
 	ErrDamaged = errors.New("the store is damaged")
 	// ErrNewerFormat means that a newer campaignd wrote the store.
 	ErrNewerFormat = errors.New("the store was written by a newer version of campaignd")
 	// ErrEarlierFormat means that a campaignd from before 0.1.0 wrote the
 	// store.
 	ErrEarlierFormat = errors.New("the store was written by a campaignd from before 0.1.0")
-	// ErrUncertain means that an Append may or may not have become durable: the
-	// disk failed, the database did not answer, or the caller stopped waiting. The log shows which once it
-	// is opened or read again; nothing was acknowledged.
+	// ErrUncertain means that an Append may or may not have become durable: the disk failed, the
+	// database did not answer, or the caller stopped waiting. The log shows which once it is opened
+	// or read again; nothing was acknowledged.
 	ErrUncertain = errors.New("the write may or may not be stored")
 )
 

@@ -29,19 +29,18 @@ type Program struct {
 type MethodAnswered struct {
 	// Decision is the one that it was asked for: the next one.
 	Decision string `json:"decision"`
-	// Seed is what it was to draw its random numbers from.
+	// Seed of its random numbers.
 	Seed uint64 `json:"seed,string"`
 	// Attempt counts the answers for this decision, from 1.
 	Attempt int     `json:"attempt"`
 	Program Program `json:"program"`
-	// Parameters is the composition that it proposes; absent where there is
-	// none, and Cause says why.
+	// Parameters is the proposed composition. Where it is absent, Cause gives the reason.
 	Parameters definition.Point `json:"parameters,omitempty"`
-	// Reason is the program's own, and Numbers what it says of its proposal.
+	// Reason is the program's own, and Numbers its account of the proposal.
 	Reason  string   `json:"reason,omitempty"`
 	Numbers []Number `json:"numbers,omitempty"`
-	// Cause says why there is no proposal: the program was silent, ended, or said
-	// what cannot be read. Rejected is what it said then, cut where it is long.
+	// Cause explains a missing proposal: the program was silent, ended, or wrote something
+	// unreadable. Rejected is that text, cut where it is long.
 	Cause    string `json:"cause,omitempty"`
 	Rejected string `json:"rejected,omitempty"`
 	// Took is how long the answer took, in seconds.

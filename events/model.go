@@ -29,7 +29,7 @@ type Interval struct {
 	Upper float64 `json:"upper"`
 }
 
-// Prediction is what the objective model expects at a point.
+// Prediction is the objective model's prediction at a point.
 type Prediction struct {
 	// Mean and SD are the posterior mean and standard deviation of the
 	// objective without noise, in Unit; SD as the definition's model.intervals
@@ -144,7 +144,7 @@ type ObjectiveFit struct {
 	LogPosterior float64 `json:"log_posterior"`
 	// Observations is the number of measurements used.
 	Observations int `json:"observations"`
-	// Jitter is what had to be added to the diagonal for the factorisation.
+	// Jitter added to the diagonal for the factorisation to succeed.
 	Jitter float64 `json:"jitter,omitempty"`
 	// Evaluations counts likelihood evaluations over all starts.
 	Evaluations int `json:"evaluations"`

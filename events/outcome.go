@@ -6,14 +6,14 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Outcome is what one experiment gives in several quantities, as an expert who
-// compares outcomes is shown it.
+// Outcome is the result of one experiment in several quantities, as shown to an expert who compares
+// outcomes.
 type Outcome struct {
-	// Experiment is where it was measured. Empty: it is what the models expect of
-	// a composition that has not been measured.
+	// Experiment that measured it. Empty: it is the models' prediction for a composition that has
+	// not been measured.
 	Experiment string `json:"experiment,omitempty"`
-	// Quantities are in the order of the definition's objective. SD is of what is
-	// expected, and absent of what was measured.
+	// Quantities are in the order of the definition's objective. SD belongs to predictions, and is
+	// absent from measurements.
 	Quantities []definition.Quantity `json:"quantities"`
 }
 
@@ -41,8 +41,7 @@ type OutcomeScale struct {
 	Spread   float64 `json:"spread"`
 }
 
-// Standardized returns a value without unit. It is not finite where there is no
-// logarithm.
+// Standardized returns a value without unit. It is not finite where the logarithm does not exist.
 func (s OutcomeScale) Standardized(value float64) float64 {
 	if s.Log {
 		value = math.Log(value)

@@ -18,8 +18,7 @@ type Option struct {
 	// et al. 2024, Eq. 5): positive means likely rejected. It is shown with a
 	// label.
 	Belief *Interval `json:"belief,omitempty"`
-	// Outcome is what is compared where outcomes are; the composition is then
-	// where it comes from.
+	// Outcome to compare, where outcomes are compared; the composition is then its origin.
 	Outcome *Outcome `json:"outcome,omitempty"`
 }
 
@@ -29,7 +28,7 @@ type QuestionAsked struct {
 	// Question is the identifier, "q1", "q2", … in order: questions of all
 	// forms share one count.
 	Question string `json:"question"`
-	// Form is what is asked for.
+	// Form of the answer that is asked for.
 	Form   Form   `json:"form"`
 	Expert string `json:"expert"`
 	// Options are the compositions that the question is about, in the order in
@@ -38,7 +37,7 @@ type QuestionAsked struct {
 	Options []Option `json:"options,omitempty"`
 	// Scale says what the numbers of an estimate mean; other forms have none.
 	Scale *Scale `json:"scale,omitempty"`
-	// Suggestion is what the campaign would measure in place of a pinpoint,
+	// Suggestion is the composition that the campaign itself would measure in place of a pinpoint,
 	// where it has a view.
 	Suggestion *Option `json:"suggestion,omitempty"`
 	// Explanation is the sentence shown with the question.
@@ -80,15 +79,15 @@ type QuestionAnswered struct {
 	// Took is how long the expert had the question before them, in seconds,
 	// where the channel knows: from when it was shown to when it was answered.
 	Took float64 `json:"took,omitempty"`
-	// Shown is what the channel showed with the question, where it says so.
+	// Shown is the channel's account of what it showed with the question, if it gives one.
 	Shown *Shown `json:"shown,omitempty"`
 	// Program is the program that answered, where it was no person and no
 	// simulation.
 	Program *Program `json:"program,omitempty"`
 }
 
-// Shown is what an expert saw with a question: with the question itself and
-// the log up to that event, what was before their eyes.
+// Shown describes what an expert saw with a question: together with the question itself and the log
+// up to that event, all that was before their eyes.
 type Shown struct {
 	// At is the sequence of the campaign's last event that what was shown is
 	// made from.
@@ -152,7 +151,7 @@ type QuestionExpired struct {
 	Question string `json:"question"`
 }
 
-// QuestionWithdrawn says that the question is no longer needed.
+// QuestionWithdrawn says that the campaign no longer needs the answer.
 type QuestionWithdrawn struct {
 	Question string `json:"question"`
 	Reason   string `json:"reason"`

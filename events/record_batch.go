@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// Assign returns a copy of batch as a log stores it after the given sequence of
-// its campaign: with Campaign and Sequence filled in, ID too where it was
-// empty, Time in UTC, cut to the microsecond, and Position 0, for the log to
-// fill in when it knows it. It is what the Append of every Log starts with.
+// Assign returns a copy of batch as a log stores it after the given sequence of its campaign: with
+// Campaign and Sequence filled in, ID too where it was empty, Time in UTC, cut to the microsecond,
+// and Position 0, for the log to fill in when it knows it. The Append of every Log starts with it.
 //
-// It refuses the whole batch, with [ErrInvalidEvent], if an event names another
-// campaign, has no record (see [AppendRecord]) or makes the batch larger than
-// [MaxBatchSize]. Data is shared with batch, not copied.
+// It refuses the whole batch, with [ErrInvalidEvent], if an event names another campaign, has no
+// record (see [AppendRecord]) or makes the batch larger than [MaxBatchSize]. Data is shared with
+// batch, not copied.
 func Assign(campaign string, sequence Sequence, batch []Event) ([]Event, error) {
 	out := slices.Clone(batch)
 	size := 0

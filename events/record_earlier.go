@@ -29,7 +29,8 @@ func EarlierRecord(record []byte) (Position, bool) {
 	position := r.uvarint()
 	sequence := r.uvarint()
 	version := r.uvarint()
-	if position == 0 || sequence == 0 || sequence > position || version == 0 || version > math.MaxInt32 {
+	if position == 0 || sequence == 0 || sequence > position || version == 0 ||
+		version > math.MaxInt32 {
 		return 0, false
 	}
 	texts := 6 // campaign, ID, kind, actor, cause, trace

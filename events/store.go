@@ -8,18 +8,17 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Store is a log that outlives its process and can be held to account: what
-// everything above this package knows of where events are kept. Package
-// events/store opens one, events/logtest has the suite that each must pass.
+// Store is a log that outlives its process and can be held to account: the packages above this one
+// know nothing else of where events are kept. Package events/store opens one, events/logtest has
+// the suite that each must pass.
 //
-// Its events are the leaves of a Merkle tree (RFC 6962, section 2.1), in the
-// order of their positions: the leaf of an event is its record
-// ([AppendRecord]). So the head of the tree, which fits on a line, stands for
-// all of them, and what was shown to someone once can be held against the store
-// for ever.
+// Its events are the leaves of a Merkle tree (RFC 6962, section 2.1), in the order of their
+// positions: the leaf of an event is its record ([AppendRecord]). So the head of the tree, which
+// fits on a line, stands for all of them, and a head that was shown to someone once can be held
+// against the store for ever.
 //
-// Its methods may be called from many goroutines. After Close they answer
-// [ErrClosed], but for Err and Failed.
+// Its methods may be called from many goroutines. After Close they answer [ErrClosed], but for Err
+// and Failed.
 type Store interface {
 	Log
 	CampaignReader
@@ -34,11 +33,10 @@ type Store interface {
 	// least those up to [Log.Last].
 	Head(ctx context.Context) (tlog.Tree, error)
 
-	// Verify reads all of the log, up to the event that is the newest when it
-	// is called, and checks that each event is there, as it was written and in
-	// its place, and that what the store keeps in addition to the events agrees
-	// with them. The error is about the check itself (a done context, a disk
-	// that does not answer); what is wrong with the log is in the Report.
+	// Verify reads all of the log, up to the newest event at the time of the call, and checks that
+	// each event is there, as it was written and in its place, and that the store's own data agree
+	// with the events. The error is about the check itself (a done context, a disk that does not
+	// answer); faults of the log are in the Report.
 	Verify(ctx context.Context) (Report, error)
 
 	// Check is the part of Verify that an opening can wait for: it fails, with
@@ -91,7 +89,7 @@ var (
 	ErrNotExtended = errors.New("the log does not extend the earlier checkpoint")
 )
 
-// Report is what [Store.Verify] found.
+// Report is the result of [Store.Verify].
 type Report struct {
 	// Events is the number of events that the log has acknowledged.
 	Events Position
@@ -105,8 +103,8 @@ type Report struct {
 	Faults []Fault
 	// More is the number of faults that are not listed.
 	More int
-	// Notes are observations that are no fault of the events, for example that
-	// one of two copies of the head was not readable.
+	// Notes are observations that are not faults of the events, for example that one of two copies
+	// of the head was not readable.
 	Notes []string
 }
 
@@ -121,7 +119,7 @@ type Fault struct {
 	// From and To are the first and last position concerned, both 0 where the
 	// fault concerns no event of its own.
 	From, To Position
-	// What says what is wrong.
+	// What describes the fault.
 	What string
 	// Lost says what cannot be had any more; empty where nothing is lost.
 	Lost string

@@ -7,20 +7,19 @@ import (
 	"iter"
 )
 
-// ValueStore keeps small values outside the events of a store, for what a lab
-// must be able to forget: the hash of a password, a session, a counter. A value
-// is never an event and never hashed, so that removing it breaks no proof; and
-// no proof vouches for it.
+// ValueStore keeps small values outside the events of a store, for data that a lab must be able to
+// forget: the hash of a password, a session, a counter. A value is never an event and never hashed,
+// so that removing it breaks no proof; and no proof vouches for it.
 //
-// An event that refers to a value names its key, under a reference that was
-// never used before. The value is written first, then the event that names it:
-// so whatever a crash leaves, a value without its event is rubbish that can be
-// removed, and an event without its value says that the value was forgotten.
+// An event that refers to a value names its key, under a reference that was never used before. The
+// value is written first, then the event that names it: so whatever a crash leaves, a value without
+// its event is rubbish that can be removed, and an event without its value says that the value was
+// forgotten.
 //
-// Changes of one call happen all or none. What a crash leaves are the changes
-// up to one of the calls, at least to the newest that waited for the disk.
+// Changes of one call happen all or none. A crash leaves the changes up to one of the calls, at
+// least to the newest that waited for the disk.
 type ValueStore interface {
-	// Value returns the value of a key, nil where there is none.
+	// Value returns the value of a key, nil for a key without one.
 	Value(ctx context.Context, key string) ([]byte, error)
 
 	// Values yields the values whose keys begin with a prefix, in the order of
@@ -36,10 +35,10 @@ type ValueStore interface {
 	// them at once; a crash may lose them.
 	SetValuesLazily(ctx context.Context, changes ...KeyValue) error
 
-	// SwapValue sets the value of a key, durably as SetValues does, if it still
-	// is what the caller takes it for: nil where there is none, and to remove
-	// it. It reports whether it was; of several that swap the same one at the
-	// same time, it was for one. Nothing is changed for the others.
+	// SwapValue sets the value of a key, durably as SetValues does, if the current one equals
+	// before: nil stands for a key without a value, and after nil removes it. It reports whether it
+	// did; of several callers that swap the same value at the same time one succeeds, and the
+	// others change nothing.
 	SwapValue(ctx context.Context, key string, before, after []byte) (swapped bool, err error)
 }
 
@@ -53,12 +52,11 @@ type KeyValue struct {
 // those of an envelope are, and not empty.
 const MaxValueSize = 1 << 20
 
-// ErrInvalidValue means that a store refused changes of values for the form of
-// one of them. None was made.
+// ErrInvalidValue means that a store refused changes of values because one of them is malformed.
+// None was made.
 var ErrInvalidValue = errors.New("the value cannot be kept")
 
-// CheckValues refuses, with [ErrInvalidValue], what a [ValueStore] does not
-// keep.
+// CheckValues refuses, with [ErrInvalidValue], changes that a [ValueStore] cannot keep.
 func CheckValues(changes []KeyValue) error {
 	for _, c := range changes {
 		switch err := checkString(c.Key); {

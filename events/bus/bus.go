@@ -6,17 +6,17 @@
 //
 // # Consumers
 //
-// What reads a whole log (forwarders, messages to people, streams) is a
+// A reader of a whole log (forwarders, messages to people, streams) is a
 // [Consumer], a function that handles one event at a time; [Bus.Consume] serves
 // it. A consumer with a name goes on where it stood, after a restart too:
-// how far it has come is kept in the store, and moves with it. One without
-// begins where it says each time.
+// its position is kept in the store, and moves with it. One without a name
+// sets its beginning each time.
 //
 // # Subscribing
 //
 // A subscription delivers every event of its campaign, in the order of their
 // positions, one at a time: the next message comes when the last one was
-// acknowledged. It first catches up with what is stored and then goes on live,
+// acknowledged. It first catches up with the stored events and then goes on live,
 // without a gap. A handler's refusal (Nack) has the same message delivered
 // again, after a pause that doubles with each further refusal.
 //

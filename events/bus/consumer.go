@@ -37,9 +37,8 @@ type Consumer struct {
 	RetryPause, RetryPauseMax time.Duration
 }
 
-// Consume has a consumer handle the events of the log until ctx is done, the
-// bus is closed or the log is; these are no errors. It returns what kept it
-// from reading on.
+// Consume has a consumer handle the events of the log until ctx is done, the bus is closed or the
+// log is; these are not errors. It returns the error that kept it from reading on.
 func (b *Bus) Consume(ctx context.Context, c Consumer) error {
 	s := b.Subscriber(c.Name)
 	s.after = c.After

@@ -11,13 +11,11 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// KindMessage is the kind of the events that hold published messages. Version 1
-// of its payload is
+// KindMessage is the kind of the events that hold published messages. Version 1 of its payload is
 //
 //	{"uuid": "…", "metadata": {"name": "value", …}, "payload": "base64"}
 //
-// where what is empty is left out. Such an event is in the stream "bus/" and
-// the topic.
+// with empty fields left out. Such an event is in the stream "bus/" and the topic.
 const KindMessage events.Kind = "bus.message"
 
 const messageVersion = 1

@@ -36,8 +36,8 @@ type Subscriber struct {
 
 var _ message.Subscriber = (*Subscriber)(nil)
 
-// Subscriber returns a new subscriber of the consumer group; "" is no group.
-// The package comment says what a group is.
+// Subscriber returns a new subscriber of the consumer group; "" means without a group. The package
+// comment explains groups.
 func (b *Bus) Subscriber(group string) *Subscriber {
 	return &Subscriber{
 		bus:      b,
@@ -179,7 +179,7 @@ func (s *Subscriber) deliver(ctx context.Context, e events.Event, out chan<- *me
 	}
 }
 
-// answer is what became of an offered message.
+// answer is the outcome of offering a message.
 type answer int
 
 const (

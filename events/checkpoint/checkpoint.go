@@ -17,9 +17,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// ErrInvalid is wrapped by the errors about a file that is not what it should
-// be: not in its form, changed after it was signed, or a proof that does not
-// hold.
+// ErrInvalid is wrapped by the errors about an invalid file: malformed, changed after it was
+// signed, or with a proof that does not hold.
 var ErrInvalid = errors.New("invalid")
 
 func invalid(format string, args ...any) error {
@@ -40,8 +39,8 @@ type Checkpoint struct {
 	Origin string
 	// Tree is the number of events and the root hash.
 	Tree tlog.Tree
-	// Signed names the keys whose signatures were checked, Unchecked those that
-	// are not known. Both are empty where there is no signature.
+	// Signed names the keys whose signatures were checked, Unchecked the unknown ones. Both are
+	// empty for an unsigned checkpoint.
 	Signed, Unchecked []string
 }
 
@@ -74,7 +73,8 @@ func instanceOf(first events.Event) (string, error) {
 	case *events.LabBegun:
 		return begun.Instance, nil
 	}
-	return "", fmt.Errorf("checkpoint: the log begins with %s, not with the definition of a campaign", first.Kind)
+	return "", fmt.Errorf("checkpoint: the log begins with %s, not with the definition of a campaign",
+		first.Kind)
 }
 
 // SameLog reports whether two origins name the same log: they are equal, or one
@@ -94,7 +94,8 @@ func Write(origin string, tree tlog.Tree, signer note.Signer) ([]byte, error) {
 		return []byte(text), nil
 	}
 	if !covers(signer.Name(), origin) {
-		return nil, fmt.Errorf("checkpoint: the key %q does not sign for the log %q", signer.Name(), origin)
+		return nil, fmt.Errorf("checkpoint: the key %q does not sign for the log %q",
+			signer.Name(), origin)
 	}
 	msg, err := note.Sign(&note.Note{Text: text}, signer)
 	if err != nil {
@@ -107,8 +108,8 @@ func Write(origin string, tree tlog.Tree, signer note.Signer) ([]byte, error) {
 // own name, and for all whose names are below it.
 func covers(key, origin string) bool { return origin == key || strings.HasPrefix(origin, key+"/") }
 
-// Read returns what a checkpoint says. Signatures of known keys are checked and
-// a wrong one is an error; the others are named in Unchecked.
+// Read returns the content of a checkpoint. Signatures of known keys are checked and a wrong one is
+// an error; the others are named in Unchecked.
 func Read(msg []byte, known ...note.Verifier) (Checkpoint, error) {
 	if len(msg) > maxFile {
 		return Checkpoint{}, fmt.Errorf("checkpoint: %w", invalid("%d bytes are too many", len(msg)))
@@ -144,7 +145,8 @@ func read(msg []byte, known []note.Verifier) (Checkpoint, error) {
 	}
 	for _, s := range n.Sigs {
 		if !covers(s.Name, c.Origin) {
-			return Checkpoint{}, invalid("the key %q has signed for the log %q, which is not its own", s.Name, c.Origin)
+			return Checkpoint{}, invalid("the key %q has signed for the log %q, which is not its own",
+				s.Name, c.Origin)
 		}
 		c.Signed = append(c.Signed, s.Name)
 	}
@@ -181,7 +183,8 @@ func parseText(text string) (Checkpoint, error) {
 
 // printable keeps out what would change the terminal it is shown in.
 func printable(s string) bool {
-	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+	return utf8.ValidString(s) &&
+		strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
 // parseNumber reads a number in its only form.

@@ -1,4 +1,4 @@
-// Package checkpoint is what an auditor keeps of a log and is shown of it:
+// Package checkpoint reads and writes the files by which an auditor checks a log:
 // signed tree heads, and proofs that a log contains an event or has only grown.
 //
 // A log is a Merkle tree (RFC 6962) whose leaves are the records of its events.

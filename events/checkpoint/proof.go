@@ -93,12 +93,13 @@ func (p *Consistency) Check(old, tree tlog.Tree) error {
 	}
 	if err := tlog.CheckTree(p.Hashes, tree.N, tree.Hash, old.N, old.Hash); err != nil {
 		return fmt.Errorf("checkpoint: %w",
-			invalid("the later log is not shown to begin with the %d events of the earlier checkpoint (%v)", old.N, err))
+			invalid("the later log is not shown to begin with the %d events of the earlier checkpoint (%v)",
+				old.N, err))
 	}
 	return nil
 }
 
-// File is what [Decode] found: exactly one part is set.
+// File is the content that [Decode] found: exactly one part is set.
 type File struct {
 	Inclusion   *Inclusion
 	Consistency *Consistency
@@ -106,8 +107,7 @@ type File struct {
 	Checkpoint []byte
 }
 
-// Decode says what a file is. The proof is not checked, nor is the checkpoint
-// read.
+// Decode recognizes the kind of a file. The proof is not checked, nor is the checkpoint read.
 func Decode(msg []byte) (File, error) {
 	f, err := decode(msg)
 	if err != nil {
@@ -138,7 +138,8 @@ func decodeInclusion(text string) (*Inclusion, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(lines) < 3 || !strings.HasPrefix(lines[1], extraWord) || !strings.HasPrefix(lines[2], indexWord) {
+	if len(lines) < 3 || !strings.HasPrefix(lines[1], extraWord) ||
+		!strings.HasPrefix(lines[2], indexWord) {
 		return nil, invalid("a proof of inclusion has the lines extra, with the event's record, and index")
 	}
 	p := &Inclusion{Checkpoint: checkpoint}

@@ -46,7 +46,8 @@ func (i *Instrument) UnmarshalJSON(data []byte) error {
 
 // IsZero reports whether no instrument is described.
 func (i Instrument) IsZero() bool {
-	return i.Driver.IsZero() && len(i.Steps) == 0 && i.StallAfter == 0 && i.GiveUpAfter == 0 && !i.ByHand
+	return i.Driver.IsZero() && len(i.Steps) == 0 && i.StallAfter == 0 && i.GiveUpAfter == 0 &&
+		!i.ByHand
 }
 
 // Expert is a person, or a simulated one, who answers questions. Its JSON has
@@ -66,16 +67,16 @@ type Expert struct {
 	// gaussian.
 	Belief *StatedBelief `json:"belief,omitempty"`
 
-	// Quantities are the declared quantities of which the expert says what they expect
-	// of compositions: a table with a column for each, in which a number is data about
-	// its quantity alone. Not for marks. Absent: they estimate what is sought.
+	// Quantities are the declared quantities that the expert estimates for compositions: a table
+	// with a column for each, in which a number is data about its quantity alone. Not for marks.
+	// Absent: the expert estimates the objective.
 	Quantities []string `json:"quantities,omitempty" jsonschema:"minItems=1,maxItems=4"`
 
-	// AnswerWithin is how long a question waits before the campaign goes on
-	// without it. Default "2m" for people, no limit where their channel is one
-	// in which they answer when they come by (web), where nothing is measured or where the experiments are run by hand, a suggestion at a
-	// time; of several compositions to be estimated at once the default is for
-	// each. Simulated experts answer at once.
+	// AnswerWithin is how long a question waits before the campaign goes on without it. Default
+	// "2m" for people. No limit by default where people answer when they come by (web), where
+	// nothing is measured, and where experiments are run by hand, one suggestion at a time; where
+	// several compositions are estimated at once the default is for each. Simulated experts answer
+	// at once.
 	AnswerWithin Duration `json:"answer_within,omitempty"`
 	// Meanwhile is how many experiments the campaign may choose by itself while
 	// a question to the expert is open: what it would measure if they were not

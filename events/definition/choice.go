@@ -19,7 +19,7 @@ import (
 //
 // The zero Choice chooses nothing.
 type Choice struct {
-	// Name of what is chosen.
+	// Name of the chosen rule, model or adapter.
 	Name string
 	// settings is a JSON object, compact, as its owner wrote it.
 	settings string
@@ -174,7 +174,7 @@ type Settings interface {
 	// Check returns what makes no sense, in a campaign whose defaults are
 	// written out. here is where the settings stand.
 	Check(def *Campaign, here Path) []Fault
-	// Words says in a line what is chosen, for people.
+	// Words describes the choice in one line, for people.
 	Words(def *Campaign) string
 }
 
@@ -187,8 +187,8 @@ type Confined interface {
 	Confined() bool
 }
 
-// Shortened is implemented by settings of which one can stand for all: in a
-// campaign file its bare value, in place of an object.
+// Shortened is implemented by settings that one of them can stand for: in a campaign file its bare
+// value replaces the object.
 type Shortened interface {
 	// Short returns the name of that setting.
 	Short() string
@@ -196,8 +196,8 @@ type Shortened interface {
 
 // Filed is implemented by settings that name files.
 type Filed interface {
-	// CheckFiles returns what is wrong with the files themselves. Relative
-	// paths start from folder; here is where the settings stand.
+	// CheckFiles validates the files themselves. Relative paths start from folder; here is the
+	// place of the settings.
 	CheckFiles(folder string, here Path) []Fault
 }
 
@@ -243,8 +243,7 @@ func (p Path) String() string {
 type Fault struct {
 	// At is the place.
 	At Path
-	// Problem says what is wrong, Remedy what to do about it, if anything is
-	// known.
+	// Problem describes the fault, Remedy how to mend it, if that is known.
 	Problem, Remedy string
 	// Unknown is a name that does not exist, where that is the problem, and
 	// Known those that do: the nearest is then the remedy.

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// Definition describes a campaign: what may be varied, what is sought, how the
-// next step is chosen, who is asked and what measures. It is the content of a
-// campaign file; internal/campaignfile reads, completes and checks it. In an
-// event every default is written out.
+// Definition describes a campaign: the parameters, the objective, the method that chooses the next
+// step, the experts and the instrument. It is the content of a campaign file; internal/campaignfile
+// reads, completes and checks it. In an event every default is written out.
 type Campaign struct {
 	// Name of the campaign: letters, digits, dot, dash and underscore. It names
 	// the stream of events and, with the ending .campaign, the default store.
@@ -41,7 +40,7 @@ type Campaign struct {
 	// probably keep all of them count as the best. In a campaign file a bare text
 	// stands for a constraint with the default confidence.
 	ConstraintsOnOutcomes []OutcomeConstraint `json:"constraints_on_outcomes,omitempty" jsonschema:"maxItems=16"`
-	// Reference is what constraints on outcomes compare with.
+	// Reference that constraints on outcomes compare with.
 	Reference Reference `json:"reference,omitzero"`
 	// Model of the objective.
 	Model Model `json:"model,omitzero"`
@@ -51,8 +50,8 @@ type Campaign struct {
 	Policy Policy `json:"policy,omitzero"`
 	// Cost of an experiment: of what it takes, not of what it makes.
 	Cost Cost `json:"cost,omitzero"`
-	// Fidelity is by which parameter an experiment becomes cheaper and tells less of
-	// what is sought. Absent: all experiments tell the same.
+	// Fidelity is the parameter by which an experiment becomes cheaper and tells less about the
+	// objective. Absent: all experiments tell the same.
 	Fidelity Fidelity `json:"fidelity,omitzero"`
 	// Budget after which the campaign completes.
 	Budget Budget `json:"budget" jsonschema:"required"`
@@ -62,8 +61,7 @@ type Campaign struct {
 	// Parallel is how many experiments may be open at once; the instrument may
 	// limit it further. Default 1.
 	Parallel int `json:"parallel,omitempty" jsonschema:"minimum=1,maximum=64"`
-	// Outliers says what is done about a measurement that contradicts the
-	// model.
+	// Outliers is the treatment of a measurement that contradicts the model.
 	Outliers Outliers `json:"outliers,omitzero"`
 	// Replicates is how often each composition is measured. Default 1.
 	Replicates int `json:"replicates,omitempty" jsonschema:"minimum=1"`
@@ -196,12 +194,11 @@ type Objective struct {
 	// worth, from 0 to 1, which is maximized (Derringer and Suich 1980). Like a
 	// formula it is computed from what was measured.
 	Desirability []Desire `json:"desirability,omitempty" jsonschema:"maxItems=8"`
-	// Tradeoff are two to four quantities that are traded off against each other:
-	// what is sought is the front, of compositions than which no other one is
-	// better in all of them.
+	// Tradeoff are two to four quantities that are traded off against each other. The objective is
+	// the front: the compositions that no other one beats in all of the quantities.
 	Tradeoff []Aim `json:"tradeoff,omitempty" jsonschema:"minItems=2,maxItems=4"`
-	// Preference are quantities of which an expert is asked what they prefer: what
-	// is sought is what is worth most to them.
+	// Preference are quantities that an expert compares: the objective is the outcome that the
+	// expert values most.
 	Preference *Preference `json:"preference,omitempty"`
 	// Unit the instrument must report it in; of a formula it follows from those of
 	// its names.
@@ -229,8 +226,8 @@ func (o Objective) Better(value, than float64) bool {
 	return value < than
 }
 
-// Sign is what values are multiplied by so that smaller is better: -1 where the
-// quantity is maximized, 1 where it is minimized.
+// Sign is the factor that makes smaller values better: -1 where the quantity is maximized, 1 where
+// it is minimized.
 func (o Objective) Sign() float64 {
 	if o.Goal == Maximize {
 		return -1
@@ -273,7 +270,7 @@ func (o Objective) Quantity(value float64, sd *float64) Quantity {
 
 // Actions on a measurement that contradicts the model.
 const (
-	OutlierRepeat = "repeat" // measure the composition again; what is confirmed by it counts
+	OutlierRepeat = "repeat" // measure the composition again; confirmed values count
 	OutlierFlag   = "flag"   // say so, and go on
 	OutlierIgnore = "ignore"
 )
@@ -350,23 +347,21 @@ type Model struct {
 	// Feasibility learns from failed and infeasible experiments where the next
 	// would fail too, and keeps the policy away. Default true.
 	Feasibility *bool `json:"feasibility,omitempty"`
-	// Tails is "compress" (default) or "keep": what becomes of results that are
-	// far worse than most. A few terrible ones make all differences among good
-	// ones small, and a model then takes those for noise. Compressed, what is
-	// worse than the median counts by its logarithm, once there are eight apart
-	// from one another, and the worst of those is more than 20 times as far
+	// Tails is "compress" (default) or "keep": the treatment of results that are far worse than
+	// most. A few terrible ones make all differences among good ones small, and a model then takes
+	// those for noise. Compressed, a result worse than the median counts by its logarithm, once
+	// there are eight apart from one another, and the worst of those is more than 20 times as far
 	// from their median as the best.
 	//
-	// Absent: as it was before there were Tails, "keep".
+	// Absent: "keep", as before Tails were introduced.
 	Tails string `json:"tails,omitempty" jsonschema:"enum=compress,enum=keep"`
-	// Intervals is "marginal" (default) or "fitted": how sure of a prediction
-	// the model is said to be. The hyperparameters are fitted, and few
-	// measurements leave them open: an sd that takes them for known is too
-	// small. A marginal one is that over hyperparameters around the fitted
-	// ones. Only what is said of predictions differs; decisions rest on the
-	// fitted ones in any case.
+	// Intervals is "marginal" (default) or "fitted": the uncertainty that is reported with a
+	// prediction. The hyperparameters are fitted, and few measurements leave them open: an sd that
+	// takes them for known is too small. A marginal one averages over hyperparameters around the
+	// fitted ones. Only reported predictions differ; decisions rest on the fitted hyperparameters
+	// in any case.
 	//
-	// Absent: as it was before there were Intervals, "fitted".
+	// Absent: "fitted", as before Intervals were introduced.
 	Intervals string `json:"intervals,omitempty" jsonschema:"enum=marginal,enum=fitted"`
 	// Utility is known from comparisons, where policy.duel models one.
 	Utility Utility `json:"utility,omitzero"`
@@ -392,7 +387,7 @@ const (
 	DesignPoints   = "points"
 )
 
-// Initial describes what is done before the policy takes over.
+// Initial describes the experiments before the policy takes over.
 type Initial struct {
 	// Experiments is how many experiments the design holds. Default: the number
 	// of given points, else two for each parameter that is free, and one for
@@ -446,9 +441,9 @@ type Budget struct {
 	// Comparisons is the number of comparisons after which a campaign without
 	// an instrument completes. Required there.
 	Comparisons int `json:"comparisons,omitempty" jsonschema:"minimum=1"`
-	// Cost is what all experiments may cost, in the unit of the campaign's cost. None
-	// is chosen that is expected to cost more than is left, and the campaign
-	// completes once nothing is left that could be chosen. Absent: no limit.
+	// Cost is the most that all experiments may cost together, in the unit of the campaign's cost.
+	// No experiment is chosen whose expected cost exceeds the remaining budget, and the campaign
+	// completes once none can be chosen any more. Absent: no limit.
 	Cost float64 `json:"cost,omitempty" jsonschema:"exclusiveMinimum=0"`
 	// Labels is the number of questions after which no one is asked any more.
 	// Absent: no limit.

@@ -8,13 +8,13 @@ import (
 // MaxSources is how many sources of one quantity there may be.
 const MaxSources = 4
 
-// Fidelity says by which parameter an experiment becomes cheaper and tells less of what
-// is sought. What is sought is the value at the target: it alone is compared, and cheaper
+// Fidelity names the parameter by which an experiment becomes cheaper and tells less about the
+// objective. The objective is the value at the target: only values there are compared, and cheaper
 // experiments serve to find where it is worth measuring.
 type Fidelity struct {
-	// Parameter is a numeric parameter, of which the target is the least or the greatest
-	// value. Where there are sources it is the choice between them, which need not be
-	// declared. Default of that "source".
+	// Parameter is a numeric parameter whose target is its least or its greatest value. Where there
+	// are sources it is the choice between them, which need not be declared. Default of that
+	// "source".
 	Parameter string `json:"parameter,omitempty" jsonschema:"pattern=^[A-Za-z_][A-Za-z0-9_.-]*$,maxLength=64"`
 	// Target is the value that matters: a number, or the name of a source. Default: the
 	// last source.

@@ -18,9 +18,11 @@ func (d *Campaign) Misnamed() (faults []string) {
 		}
 		return known
 	}
-	parameters := twice("parameters", namesOf(d.Parameters, func(p Parameter) string { return p.Name }))
+	parameters := twice("parameters",
+		namesOf(d.Parameters, func(p Parameter) string { return p.Name }))
 	twice("experts", namesOf(d.Experts, func(e Expert) string { return e.Name }))
-	quantities := twice("quantities", namesOf(d.Quantities, func(q QuantityDef) string { return q.Name }))
+	quantities := twice("quantities",
+		namesOf(d.Quantities, func(q QuantityDef) string { return q.Name }))
 	refers := func(known map[string]bool, path, name string) {
 		if !known[name] {
 			faults = append(faults, fmt.Sprintf("%s %q", path, name))

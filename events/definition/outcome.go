@@ -30,13 +30,12 @@ type Reference struct {
 	Composition Point `json:"composition,omitempty"`
 }
 
-// IsZero reports whether there is no reference.
+// IsZero reports whether no reference is set.
 func (r Reference) IsZero() bool { return r.Experiment == "" && r.Composition == nil }
 
-// Desire is what is desired of one quantity, as a part of a desirability: it is
-// worth nothing at From and beyond, and 1 at To and beyond; in between its worth
-// grows evenly. Either may be the greater. Where there is a Best, the quantity
-// is worth 1 within it, and nothing at From and To, which lie on both sides.
+// Desire is the worth of one quantity, as a part of a desirability: 0 at From and beyond, 1 at To
+// and beyond, growing evenly in between. Either may be the greater. Where there is a Best, the
+// quantity is worth 1 within it, and nothing at From and To, which lie on both sides.
 type Desire struct {
 	// Quantity is a declared quantity.
 	Quantity string `json:"quantity" jsonschema:"required"`
@@ -61,9 +60,9 @@ type Aim struct {
 	Worst *float64 `json:"worst,omitempty"`
 }
 
-// Cost says what an experiment costs: hours, or money, or anything that it takes. Where
-// it counts, cheap experiments come first. A price of what is made is a quantity, and
-// may be sought or bounded. In a campaign file a bare text stands for Of.
+// Cost is the cost of an experiment: hours, or money, or anything that it takes. Where it counts,
+// cheap experiments come first. The price of the product is a quantity, and may be optimized or
+// bounded. In a campaign file a bare text stands for Of.
 type Cost struct {
 	// Of is a formula of numeric parameters, "2 + 0.5*temperature/100", or the name of
 	// a declared quantity that is the cost.
@@ -75,7 +74,7 @@ type Cost struct {
 // IsZero reports whether nothing is said of the cost.
 func (c Cost) IsZero() bool { return c.Of == "" }
 
-// Preference is what an expert prefers among outcomes.
+// Preference asks an expert to compare outcomes.
 type Preference struct {
 	// Over are the declared quantities that are compared.
 	Over []string `json:"over" jsonschema:"required,minItems=2,maxItems=6"`
@@ -115,17 +114,17 @@ func (c *Campaign) Preferred() []string {
 // front, and not what an expert prefers.
 func (c *Campaign) Single() bool { return c.Tradeoff() == nil && c.Objective.Preference == nil }
 
-// SeveralMatter reports whether more than the value of what is sought decides: of a
-// trade-off, of a preference, and where outcomes are bounded.
+// SeveralMatter reports whether more than the objective's value decides: with a trade-off, with a
+// preference, and where outcomes are bounded.
 func (c *Campaign) SeveralMatter() bool { return !c.Single() || len(c.ConstraintsOnOutcomes) > 0 }
 
-// Names reports whether a result names each of its quantities: what is sought is
-// computed from several, or several are traded off or compared, so that a value
-// without a name could be of any.
+// Names reports whether a result names each of its quantities: the objective is computed from
+// several, or several are traded off or compared, so that a value without a name could belong to
+// any of them.
 func (c *Campaign) Names() bool { return !c.Single() || c.Sought().Computed() }
 
-// Unnamed is the quantity that a value without a name is of, where results name theirs: the
-// only one that is measured. Nil where it could be of several, or of what is computed.
+// Unnamed returns the quantity of a value without a name, where results name theirs: the only one
+// that is measured. Nil where the value could belong to several, or to a computed one.
 func (c *Campaign) Unnamed() *QuantityDef {
 	all := c.Declared()
 	if len(all) != 1 || c.Sought().Computed() {

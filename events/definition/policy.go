@@ -6,10 +6,9 @@ package definition
 // mr-lpf, raeubo, …; `campaignd validate --explain` writes it out. The packages
 // that own the rules have their settings.
 type Policy struct {
-	// Next chooses a composition to measure: one acquisition and its settings.
-	// In a campaign file a bare name stands for the default settings. Default
-	// that with which the rule of trust was published (lcb for cobol), lognei
-	// where trust is none.
+	// Next chooses a composition to measure: one acquisition and its settings. In a campaign file a
+	// bare name stands for the default settings. By default, the acquisition that the rule of trust
+	// was published with (lcb for cobol), and lognei where trust is "none".
 	Next Choice `json:"next,omitzero"`
 	// Trust lets an expert's belief bend that choice. Default cobol where there
 	// are experts and the choice has a model, none otherwise.

@@ -27,18 +27,17 @@ type Program struct {
 	Settings map[string]any `json:"settings,omitempty"`
 }
 
-// Check reports what is wrong with a program's settings at a place of the file.
+// Check validates a program's settings at a place of the file.
 //
-// Environment may hold names alone: values of variables would be recorded with
-// the definition. A wildcard is refused too: it would hand on variables that no
-// one has thought of.
+// Environment may hold names alone: values of variables would be recorded with the definition. A
+// wildcard is refused too: it would hand on variables that no one has thought of.
 func (p *Program) Check(here Path) []Fault {
 	var faults []Fault
 	report := func(at Path, problem, remedy string) {
 		faults = append(faults, Fault{At: at, Problem: problem, Remedy: remedy})
 	}
 	if len(p.Command) == 0 || p.Command[0] == "" {
-		report(here.To("command"), "there is no program to start",
+		report(here.To("command"), "the program to start is missing",
 			"give the program and its arguments as a list")
 	}
 	unnameable := func(r rune) bool { return r <= ' ' || r == 0x7f || r == '*' }

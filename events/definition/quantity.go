@@ -38,9 +38,8 @@ type QuantityDef struct {
 	// a capacity after 100 cycles does: the experiment counts as measured without
 	// it, and awaits it. Default: it comes with the experiment's result.
 	Arrives string `json:"arrives,omitempty" jsonschema:"enum=later"`
-	// AnswerWithin is how long after the end of its experiment a value that arrives
-	// later is awaited; after that it is missing, until it comes all the same.
-	// Absent: for as long as it takes.
+	// AnswerWithin is how long after the end of its experiment a late value is awaited. After that
+	// the value is missing, unless it still arrives. Absent: awaited without limit.
 	AnswerWithin Duration `json:"answer_within,omitempty"`
 }
 
@@ -55,9 +54,9 @@ func (q *QuantityDef) Later() bool { return q.Arrives == ArrivesLater }
 // for a remark.
 func (c *Campaign) Several() bool { return len(c.Quantities) > 0 }
 
-// Declared are all quantities that an experiment of the campaign gives: what is
-// sought first, unless it stands among the others or is computed from them.
-// Those that follow from the parameters are not among them.
+// Declared returns all quantities that an experiment of the campaign measures: the objective first,
+// unless it stands among the others or is computed from them. Those that follow from the parameters
+// are left out.
 func (c *Campaign) Declared() []QuantityDef {
 	given := c.Quantities
 	follows := func(q QuantityDef) bool { return q.From != "" }
@@ -79,8 +78,8 @@ func (c *Campaign) Awaits() bool {
 	return slices.ContainsFunc(c.Quantities, func(q QuantityDef) bool { return q.Later() })
 }
 
-// Quantity returns the declared quantity of a name, one that follows from the
-// parameters among them; nil where there is none.
+// Quantity returns the declared quantity of a name, including those that follow from the
+// parameters; nil where the name is unknown.
 func (c *Campaign) Quantity(name string) *QuantityDef {
 	for i := range c.Quantities {
 		if c.Quantities[i].Name == name {

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// Greatest is the greatest magnitude of a number that a person may have
-// measured or set: what is beyond is a typing error, or a program's word for
-// "nothing", and its square would not be a number any more.
+// Greatest is the greatest magnitude of a number that a person may have measured or set: a larger
+// one is a typing error, or a program's word for "nothing", and its square would not be a number
+// any more.
 const Greatest = 1e100
 
 // Value is the value of one parameter: a number in the parameter's unit, or the
@@ -25,8 +25,8 @@ type Value struct {
 // Number returns a numeric value, in the parameter's unit.
 func Number(x float64) Value { return Value{number: x} }
 
-// Category returns a categorical value. One with an empty name is no number
-// either: no parameter has it, and it cannot be written.
+// Category returns a categorical value. One with an empty name is not a number either: no parameter
+// has it, and it cannot be written.
 func Category(name string) Value { return Value{category: name, named: true} }
 
 // Float returns the number; ok is false for a category.

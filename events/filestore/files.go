@@ -28,39 +28,34 @@ import (
 // machines where the store is in a database. Events/filestore/filestoretest has
 // its laws as tests.
 type Files interface {
-	// Put keeps what a reader gives and returns its digest, once the bytes are
-	// durable: only then may an event name them. Memory does not grow with the
-	// size.
+	// Put stores the bytes of a reader and returns their digest, once they are durable: only then
+	// may an event name them. Memory does not grow with the size.
 	//
-	// It fails with [ErrEmpty], with an error that wraps [ErrTooLarge] or
-	// [ErrNoRoom], or [io/fs.ErrNotExist] where there is no such store; or with
-	// that of the reader or of what keeps the bytes. Then nothing is kept. A
-	// process that dies in between leaves at most what Unnamed lists, and never
-	// an event whose file was not there.
+	// It fails with [ErrEmpty], with an error that wraps [ErrTooLarge] or [ErrNoRoom], with
+	// [io/fs.ErrNotExist] where the store does not exist, or with the error of the reader or of the
+	// storage. Then nothing is kept. A process that dies in between leaves at most files that
+	// Unnamed lists, and never an event whose file is absent.
 	//
-	// Bytes that are there already are compared and kept once; a file that was
-	// altered is mended.
+	// Bytes that are already stored are compared and kept once; an altered file is mended.
 	Put(ctx context.Context, r io.Reader) (Kept, error)
-	// Open opens the bytes of a digest for reading, until the context ends. Where
-	// they are not there the error wraps [ErrMissing]; where they are others,
-	// Open fails or Read does, with an error that wraps [ErrAltered], before it
-	// has given the last of them: no caller takes an altered file for a whole
-	// one.
+	// Open opens the bytes of a digest for reading, until the context ends. For missing bytes the
+	// error wraps [ErrMissing]; for altered ones Open fails or Read does, with an error that wraps
+	// [ErrAltered], before it has given the last of them: no caller takes an altered file for a
+	// whole one.
 	Open(ctx context.Context, digest string, size int64) (io.ReadCloser, error)
-	// State reads the bytes of a digest and says what became of them: [Sound],
-	// [Missing] or [Altered]. An error is about the reading, and not about them.
+	// State reads the bytes of a digest and returns their condition: [Sound], [Missing] or
+	// [Altered]. An error is about the reading, and not about them.
 	State(ctx context.Context, digest string, size int64) (State, error)
-	// Unnamed lists what no event names: files that were put and never attached
-	// because the process ended in between, and the rests of what was being
-	// written. named reports whether an event names a digest. While others put
-	// files, theirs can be among them.
+	// Unnamed lists the files that no event names: those that were put and never attached because
+	// the process ended in between, and the rests of unfinished puts. named reports whether an
+	// event names a digest. While others put files, theirs can be among them.
 	Unnamed(ctx context.Context, named func(digest string) bool) ([]Unnamed, error)
 	// Remove removes what Unnamed has listed. The caller holds the store from
 	// before that until after this; who holds it also looks whether the bytes are
 	// there before it records an event that names them, so that no file is
 	// removed between the two.
 	Remove(ctx context.Context, found []Unnamed) error
-	// Close lets go of what was opened for the files.
+	// Close releases the resources of the files.
 	Close() error
 }
 
@@ -68,7 +63,7 @@ type Files interface {
 const MaxSize = 50 << 20
 
 var (
-	// ErrEmpty is returned by Put where there are no bytes.
+	// ErrEmpty is returned by Put for an empty file.
 	ErrEmpty = errors.New("the file is empty")
 	// ErrTooLarge is wrapped by the error of a Put of more than [MaxSize] bytes.
 	ErrTooLarge = errors.New("the file is too large")
@@ -80,8 +75,8 @@ var (
 	ErrAltered = errors.New("the file is altered")
 )
 
-// State is what became of a file that the log names. Each is one word, the same
-// for people and for programs.
+// State is the condition of a file that the log names. Each is one word, the same for people and
+// for programs.
 type State string
 
 const (
@@ -91,7 +86,7 @@ const (
 	Elsewhere State = "elsewhere" // they were never here: nothing was looked at
 )
 
-// Kept is what was put.
+// Kept describes stored bytes.
 type Kept struct {
 	Digest string // as [events.DigestOf] writes it
 	Size   int64  // bytes
@@ -109,8 +104,8 @@ const bufferSize = 256 << 10
 // buffers are those of files that were read before.
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
-// Copy copies what there is, at most MaxSize bytes, and says what it was. It
-// fails with the errors of [Files.Put].
+// Copy copies a reader's bytes, at most MaxSize, and describes them. It fails with the errors of
+// [Files.Put].
 func Copy(ctx context.Context, w io.Writer, r io.Reader) (Kept, error) {
 	buffer := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buffer)
@@ -121,7 +116,8 @@ func Copy(ctx context.Context, w io.Writer, r io.Reader) (Kept, error) {
 		}
 		n, err := r.Read(buffer[:])
 		if size += int64(n); size > MaxSize {
-			return Kept{}, fmt.Errorf("%w: it has more than the %d MB that are kept", ErrTooLarge, MaxSize>>20)
+			return Kept{}, fmt.Errorf("%w: it has more than the %d MB that are kept",
+				ErrTooLarge, MaxSize>>20)
 		}
 		if n > 0 {
 			sum.Write(buffer[:n]) // never fails

@@ -21,18 +21,17 @@ import (
 // Folder is the folder of the files in that of a store.
 const Folder = "files"
 
-// incoming is the folder of what is being written.
+// incoming is the folder of files that are being written.
 const incoming = "incoming"
 
 // Store keeps the files of a store in the folder of the store:
 //
 //	files/ab/ab12…   the bytes whose SHA-256 is ab12…, 64 hexadecimal digits
-//	files/incoming/  what is being written
+//	files/incoming/  files that are being written
 //
-// [Store.Put] streams the bytes into incoming, syncs the file, renames it to its
-// place and syncs the folders: it appears whole, and two that put the same bytes
-// write the same file. A crash leaves something in incoming, or a file that no
-// event names.
+// [Store.Put] streams the bytes into incoming, syncs the file, renames it to its place and syncs
+// the folders: it appears whole, and two that put the same bytes write the same file. A crash
+// leaves something in incoming, or a file that no event names.
 type Store struct {
 	fs     vfs.FS
 	store  string // the folder of the events
@@ -68,7 +67,7 @@ func (s *Store) Put(ctx context.Context, r io.Reader) (kept Kept, err error) {
 	return kept, nil
 }
 
-// write writes what a reader gives to a new file, and syncs it.
+// write copies a reader to a new file, and syncs it.
 func (s *Store) write(ctx context.Context, name string, r io.Reader) (kept Kept, err error) {
 	f, err := s.fs.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -183,7 +182,7 @@ func (s *Store) Unnamed(_ context.Context, named func(digest string) bool) ([]Un
 // digestOfName is the digest of the bytes in a file of that name.
 func digestOfName(name string) string { return "sha256:" + name }
 
-// list returns the names in a folder in order; none where there is no folder.
+// list returns the names in a folder in order; none where the folder is missing.
 func (s *Store) list(dir string) ([]string, error) {
 	names, err := s.fs.List(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -233,8 +232,8 @@ func (s *Store) makeDir(dir, in string) error {
 	return s.syncDir(in)
 }
 
-// chmod gives what was made the permissions of the store's folder, but for those
-// outside of a mask: who may read the events may read the files.
+// chmod gives a new file or folder the permissions of the store's folder, but for those outside of
+// a mask: a reader of the events may read the files.
 func (s *Store) chmod(name string, mask fs.FileMode) error {
 	if s.fs != vfs.Default || runtime.GOOS == "windows" {
 		return nil

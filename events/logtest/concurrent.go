@@ -109,12 +109,11 @@ func checkAnySequence(s *subject) error {
 	return contiguous(all)
 }
 
-// checkAtomic reads the whole log over and over while batches are appended, and
-// once more after the last: half a batch would be seen at some moment. A
-// decision and what it leads to are one batch (docs/engine.md): who reads
-// half of it would act on half a decision. A log that writes a batch event by
-// event, or announces it before its last event, is caught. Batches of several
-// writers in one campaign show in addition whether they are mixed.
+// checkAtomic reads the whole log over and over while batches are appended, and once more after the
+// last: half a batch would be seen at some moment. A decision and its consequences are one batch
+// (docs/engine.md): a reader of half of it would act on half a decision. A log that writes a batch
+// event by event, or announces it before its last event, is caught. Batches of several writers in
+// one campaign show in addition whether they are mixed.
 func checkAtomic(s *subject) error {
 	// Five events, so that a batch can be cut at four places.
 	const writers, batches, size = 4, 25, 5
@@ -180,7 +179,8 @@ func wholeBatches(ctx context.Context, log events.Log, size int) error {
 // in every way. Every follower is given each event once, in the order of
 // positions.
 func checkFollow(s *subject) error {
-	// More followers and writers than processors, and more events before the start than a log is likely to fetch first.
+	// More followers and writers than processors, and more events before the start than a log is
+	// likely to fetch first.
 	const writers, each, before = 16, 25, 100
 	const total = before + writers*each
 	ctx, cancel := s.context()
@@ -188,7 +188,8 @@ func checkFollow(s *subject) error {
 	if _, err := s.Append(ctx, "c0", 0, plain(before)...); err != nil {
 		return err
 	}
-	// The last start may lie beyond what there is when it is asked: its follower must then wait and not take that for an error.
+	// The last start may lie beyond the end of the log when it is asked: its follower must then
+	// wait and not take that for an error.
 	starts := []events.Position{0, before / 2, before, before + 50}
 	return together(writers+len(starts), func(i int) error {
 		if i >= writers {
@@ -231,13 +232,11 @@ func follow(ctx context.Context, log events.Log, start, total events.Position) e
 	return fmt.Errorf("following after %d: waited in vain for position %d", start, next)
 }
 
-// checkFollowEnds ends a context in the middle of catching up and while a
-// follower waits, and closes the log under a waiting one. A follower that does
-// not end is found by the patience of the suite. A context that is done is how
-// a reader stops, and no error; a log that is closed under it is one, since
-// there may be more to come. Real logs leak here: a goroutine that waits on a
-// condition does not see a context, and a wake-up that is sent between a look
-// and a wait is lost.
+// checkFollowEnds ends a context in the middle of catching up and while a follower waits, and
+// closes the log under a waiting one. A follower that does not end is found by the patience of the
+// suite. A done context is how a reader stops, and no error comes of it; a log that is closed under
+// it is an error, since there may be more to come. Real logs leak here: a goroutine that waits on a
+// condition does not see a context, and a wake-up that is sent between a look and a wait is lost.
 func checkFollowEnds(s *subject) error {
 	all, err := s.fill(5)
 	if err != nil {

@@ -76,10 +76,9 @@ func checkReadAfter(s *subject) error {
 	return nil
 }
 
-// checkIdentity mixes events with and without IDs in one batch, and looks
-// whether the caller's batch stays as it was. An ID is what causes and
-// corrections name, so that a caller's own must stay. An ID made by the log is
-// the sequence in decimal, since the event itself has no other name that a
+// checkIdentity mixes events with and without IDs in one batch, and checks that the caller's batch
+// stays unchanged. Causes and corrections name events by their IDs, so a caller's own must stay. An
+// ID made by the log is the sequence in decimal, since the event itself has no other name that a
 // replay would find again; a random one would differ in a copy.
 func checkIdentity(s *subject) error {
 	ctx, cancel := s.context()
@@ -102,11 +101,10 @@ func checkIdentity(s *subject) error {
 	return s.holds(stored)
 }
 
-// checkTime takes times of another zone, with a monotonic reading, and none:
-// what comes back is what a disk can keep. A time that came back with more
-// digits after a restart than before, or fewer, would change what is folded
-// from it. Microseconds in UTC are what all logs keep. The third has no time: a
-// log that puts its own clock in its place records what did not happen.
+// checkTime appends a time in another zone, one with a monotonic reading, and none: readers get the
+// precision that a disk can keep. A time that came back with more digits after a restart than
+// before, or fewer, would change the folded state. All logs keep microseconds in UTC. The third has
+// no time: a log that put its own clock in its place would record something that did not happen.
 func checkTime(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -152,10 +150,10 @@ func checkMemory(s *subject) error {
 	return nil
 }
 
-// checkEmptyBatch: an empty batch is how a writer asks whether it has seen all,
-// and waits for what is on its way. It stores nothing and is checked against
-// the expected sequence like any other. A log that stores an empty batch as a
-// mark of its own, or answers it before those that came earlier, breaks what a writer asks by it.
+// checkEmptyBatch: with an empty batch a writer asks whether it has seen all, and waits for events
+// on their way. It stores nothing and is checked against the expected sequence like any other. A
+// log that stores an empty batch as a mark of its own, or answers it before those that came
+// earlier, breaks that question.
 func checkEmptyBatch(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -224,11 +222,10 @@ func checkInvalid(s *subject) error {
 	return nil
 }
 
-// checkConflict expects sequences that were and that never were, of a campaign
-// whose name begins with another's; the error must name all three values.
-// Afterwards the campaign takes what expects rightly: a conflict is no state. A
-// name that begins another's is how an index over text goes wrong: the newest
-// event of "ab" is taken for that of "a".
+// checkConflict expects sequences of the past and sequences that never were, of a campaign whose
+// name begins with another's; the error must name all three values. Afterwards the campaign accepts
+// a correct expectation: a conflict leaves no state behind. A name that begins another's is how an
+// index over text goes wrong: the newest event of "ab" is taken for that of "a".
 func checkConflict(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -261,11 +258,10 @@ func checkConflict(s *subject) error {
 	return err
 }
 
-// checkCampaign asks for each campaign from each sequence, and for campaigns
-// that there are not, which yield nothing. It holds for a log without an index
-// of its own too, of which events.ReadCampaign reads everything. The faults are
-// those of a second index: it names an event of another campaign, misses the
-// newest ones, or goes on into what was appended after the call.
+// checkCampaign reads each campaign from each sequence, and campaigns that do not exist, which
+// yield nothing. It holds for a log without an index of its own too, where events.ReadCampaign
+// reads everything. The faults are those of a second index: it names an event of another campaign,
+// misses the newest ones, or goes on into events appended after the call.
 func checkCampaign(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -311,10 +307,10 @@ func checkCampaign(s *subject) error {
 	return nil
 }
 
-// checkOffsets sets an offset back as well: a consumer may want to read again.
-// Names of consumers that begin alike are different ones, and none is an event.
-// A log that treats an offset as a mark that only rises would keep a consumer
-// from starting over, which is how one that lost its own state recovers.
+// checkOffsets sets an offset back as well: a consumer may want to read again. Names of consumers
+// that begin alike are different ones, and none is an event. A log that treats an offset as a mark
+// that only rises would keep a consumer from starting over, although a consumer that lost its own
+// state recovers by that.
 func checkOffsets(s *subject) error {
 	store, ok := s.Log.(events.OffsetStore)
 	if !ok {
@@ -336,7 +332,8 @@ func checkOffsets(s *subject) error {
 				set.consumer, got, err, set.position)
 		}
 	}
-	for consumer, want := range map[string]events.Position{"report": 2, "report2": 5, "repor": 0, "": 0} {
+	for consumer, want := range map[string]events.Position{"report": 2, "report2": 5, "repor": 0,
+		"": 0} {
 		if got, err := store.Offset(consumer); err != nil || got != want {
 			return fmt.Errorf("offset of %q is %d, %v; want %d", consumer, got, err, want)
 		}
@@ -347,11 +344,10 @@ func checkOffsets(s *subject) error {
 	return nil
 }
 
-// checkCancelled: an Append that fails by its context may have stored its batch
-// only if it says that this is uncertain. An error comes once and ends what it
-// comes from, so that no reader loops on it. Where it is certain that nothing
-// is stored, a caller may try again at once; said wrongly, the retry stores the
-// batch twice.
+// checkCancelled: an Append that fails by its context may have stored its batch only if it reports
+// that this is uncertain. An error comes once and ends its sequence, so that no reader loops on it.
+// Where it is certain that nothing is stored, a caller may try again at once; after a wrong report,
+// the retry stores the batch twice.
 func checkCancelled(s *subject) error {
 	all, err := s.fill(5)
 	if err != nil {
@@ -398,13 +394,11 @@ func checkCancelled(s *subject) error {
 	return nil
 }
 
-// checkClosed calls everything on a closed log, a Read that was made before
-// among it. Ending without an error would look like the end of the log. A
-// follower that took it for the end would believe to have seen all. Closing
-// twice is allowed, since several parts of a program may close what they share.
-// Use after closing happens whenever a page or a consumer is slower than the
-// process that ends. A panic, or a wait for ever, would be what the log's own
-// users see of it.
+// checkClosed calls everything on a closed log, a Read that was made before among it. Ending
+// without an error would look like the end of the log. A follower that took it for the end would
+// believe to have seen all. Closing twice is allowed, since several parts of a program may close a
+// log that they share. Use after closing happens whenever a page or a consumer is slower than the
+// process that ends. The log's own users would see a panic, or a wait for ever.
 func checkClosed(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -417,8 +411,8 @@ func checkClosed(s *subject) error {
 	}
 	_, appendErr := s.Append(ctx, "a", events.AnySequence, plain(1)...)
 	_, sequenceErr := s.LastSequence(ctx, "a")
-	// A map, and below a list of names: what did not answer at all is not in
-	// the map, and errors are reported in one order.
+	// A map, and below a list of names: a call without an answer is not in the map, and errors are
+	// reported in one order.
 	errs := map[string]error{"Append": appendErr, "LastSequence": sequenceErr}
 	for _, err := range before {
 		errs["a Read called before"] = err
@@ -457,11 +451,10 @@ func checkClosed(s *subject) error {
 	return nil
 }
 
-// checkReopened appends and reopens in turn, so that the second opening is of a
-// log that was opened before. What was acknowledged is there after each, at its
-// place, and the sequences go on. A log that keeps its counters in memory and
-// guesses them at opening, from what it happens to find last, gives a number
-// twice.
+// checkReopened appends and reopens in turn, so that the second opening is of a log that was opened
+// before. Acknowledged events are there after each, in their places, and the sequences go on. A log
+// that keeps its counters in memory and guesses them at opening, from the last event that it
+// happens to find, gives a number twice.
 func checkReopened(s *subject) error {
 	var all []events.Event
 	for range 3 {

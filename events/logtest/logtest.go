@@ -76,9 +76,8 @@ type law struct {
 	check     func(*subject) error
 }
 
-// laws are those of every log. The text of a law is what a broken one is
-// reported with. Simple ones come first: where a log loses events, the failures
-// of all others only repeat it.
+// laws are those of every log. The text of a law reports the log that breaks it. Simple ones come
+// first: where a log loses events, the failures of all others only repeat it.
 var laws = []law{
 	{"Order", "positions and sequences count up from 1 without a gap, and events come back as " +
 		"they were written", false, checkOrder},
@@ -112,7 +111,7 @@ var laws = []law{
 		false, checkFollowEnds},
 	{"Campaign", "ReadCampaign yields one campaign's events after a sequence",
 		false, checkCampaign},
-	{"Offsets", "a consumer's offset is what it last set, and belongs to it alone",
+	{"Offsets", "a consumer reads the offset that it last set, and no other consumer's",
 		false, checkOffsets},
 	{"Cancelled", "a done context stops an operation with its error", false, checkCancelled},
 	{"Abandoned", "writers who stop waiting, at whatever moment, leave the log to the others",
@@ -141,10 +140,10 @@ func (s *subject) context() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), s.patience)
 }
 
-// sample returns an event whose every field is particular to i. Its payload has
-// two spaces, an escape and a letter of two bytes, which a log that parses it
-// and writes it anew would change. Times differ by microseconds and lie on a leap day, versions and kinds repeat, every other event is simulated: a
-// log that mixes up two fields of two events is seen.
+// sample returns an event whose every field is particular to i. Its payload has two spaces, an
+// escape and a letter of two bytes, which a log that parses it and writes it anew would change.
+// Times differ by microseconds and lie on a leap day, versions and kinds repeat, every other event
+// is simulated: a log that mixes up two fields of two events is found out.
 func sample(i int) events.Event {
 	return events.Event{
 		ID:        fmt.Sprintf("id-%d", i),
@@ -159,8 +158,8 @@ func sample(i int) events.Event {
 	}
 }
 
-// plain returns n small events without IDs. Where a check is about numbers and
-// order, what is in an event only costs time.
+// plain returns n small events without IDs. Where a check is about numbers and order, larger events
+// only cost time.
 func plain(n int) []events.Event {
 	batch := make([]events.Event, n)
 	for i := range batch {
@@ -214,10 +213,9 @@ func (s *subject) readAll(after events.Position) ([]events.Event, error) {
 	return all, nil
 }
 
-// contiguous reports positions that do not count up from 1 and sequences that
-// do not count up within their campaign. No gap is what makes a position a
-// count: a consumer knows by its own position alone whether it has missed
-// something.
+// contiguous reports positions that do not count up from 1 and sequences that do not count up
+// within their campaign. Only without gaps is a position a count: a consumer knows by its own
+// position alone whether it has missed something.
 func contiguous(all []events.Event) error {
 	last := map[string]events.Sequence{}
 	for i, e := range all {
@@ -248,8 +246,7 @@ func (s *subject) holds(want []events.Event) error {
 	if last := s.Last(); last != events.Position(len(want)) {
 		return fmt.Errorf("the log's Last is %d, want %d", last, len(want))
 	}
-	// A campaign that was never written to has the sequence 0, which is what
-	// its first writer expects.
+	// A campaign without events has the sequence 0, which its first writer expects.
 	count := map[string]events.Sequence{"never used": 0}
 	for _, e := range want {
 		count[e.Campaign]++
@@ -265,11 +262,10 @@ func (s *subject) holds(want []events.Event) error {
 	return nil
 }
 
-// fill appends n samples to three campaigns in batches of one to four and
-// returns them as stored. The names are chosen to be confused: one begins
-// another, and one holds a slash and a letter of two bytes. What Append returns
-// is compared with what was given, place by place: the engine folds that, and
-// not what it reads back.
+// fill appends n samples to three campaigns in batches of one to four and returns them as stored.
+// The names are chosen to be confused: one begins another, and one holds a slash and a letter of
+// two bytes. The result of Append is compared with the batch, place by place: the engine folds the
+// result, and does not read it back.
 func (s *subject) fill(n int) ([]events.Event, error) {
 	ctx, cancel := s.context()
 	defer cancel()

@@ -9,11 +9,10 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// fates are what became of the events of several writers, by their IDs. A batch
-// of which Append said that it is uncertain is in neither: both are allowed of
-// it. mu is held for a look at the maps alone, never during a call of the log:
-// the suite must not make the writers wait for each other where the log would
-// not.
+// fates records the fate of several writers' events, by their IDs. A batch whose Append was
+// uncertain is in neither map: both fates are allowed. mu is held for a look at the maps alone,
+// never during a call of the log: the suite must not make the writers wait for each other where the
+// log would not.
 type fates struct {
 	mu      sync.Mutex
 	stored  map[string]events.Position // acknowledged, and where
@@ -25,8 +24,8 @@ func newFates() *fates {
 	return &fates{stored: make(map[string]events.Position), refused: make(map[string]error)}
 }
 
-// took notes what Append returned for a batch. A batch that failed for another
-// reason than uncertainty was refused for good: so the contract reads, and its caller may append it again.
+// took notes what Append returned for a batch. A batch that failed for another reason than
+// uncertainty was refused for good: so the contract reads, and its caller may append it again.
 func (f *fates) took(batch, stored []events.Event, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -41,9 +40,9 @@ func (f *fates) took(batch, stored []events.Event, err error) {
 	}
 }
 
-// met reports an event that was refused, or is not at the position that Append
-// returned. It may be asked before the event's own writer has noted anything,
-// so that silence is no fault; agree is asked when all have ended.
+// met reports an event that was refused, or differs in position from the one that Append returned.
+// It may be called before the event's own writer has noted anything, so an unknown event passes;
+// agree is called when all have ended.
 func (f *fates) met(e events.Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,10 +56,9 @@ func (f *fates) met(e events.Event) error {
 	return nil
 }
 
-// agree reports a log that does not hold what was acknowledged once, or holds
-// what was refused. It is the promise of law 2 of docs/architecture.md, that
-// acknowledged means durable, for writers that race. Twice is what a retry
-// inside the log leads to, gone what a write behind the acknowledgement does.
+// agree reports a log that lacks or repeats an acknowledged event, or holds a refused one. It is
+// the promise of law 2 of docs/architecture.md, that acknowledged means durable, for writers that
+// race. A retry inside the log stores events twice; a write behind the acknowledgement loses them.
 func (f *fates) agree(s *subject) error {
 	all, err := s.readAll(0)
 	if err != nil {
@@ -132,11 +130,10 @@ func (s *subject) watched(
 	return errors.Join(err, endErr, <-ended)
 }
 
-// checkRefused has writers meet conflicts by racing and on purpose, and looks
-// for their batches among what is followed, read and, after reopening, there.
-// Reopening is tried twice, with an event in between. A conflict is a promise,
-// too: the engine makes its decision anew after one, and would act twice if the
-// first were recorded all the same.
+// checkRefused has writers meet conflicts by racing and on purpose, and looks for their batches
+// among the followed events, the read ones and, after reopening, the stored ones. Reopening is
+// tried twice, with an event in between. A conflict is a promise, too: the engine makes its
+// decision anew after one, and would act twice if the first were recorded after all.
 func checkRefused(s *subject) error {
 	// A third of the tries races, a third is behind and a third ahead of the
 	// log.
@@ -150,10 +147,9 @@ func checkRefused(s *subject) error {
 			if err != nil {
 				return err
 			}
-			// Besides the conflicts of a race, some with a sequence that was,
-			// and some with one that will be. Behind by one is what a slow
-			// writer is; ahead by two is what a writer has that believes an
-			// uncertain batch to be stored.
+			// Besides the conflicts of a race, some with a sequence of the past, and some with one
+			// of the future. A slow writer is behind by one; a writer that believes an uncertain
+			// batch to be stored is ahead by two.
 			switch {
 			case n%3 == 1 && seen > 0:
 				seen--
@@ -277,11 +273,10 @@ func checkSeen(s *subject) error {
 	return told.agree(s)
 }
 
-// checkLast compares Last with what was acknowledged and with what followers
-// are given. Last never falls, and there is an event at it. Last is read
-// without the log's lock in many a log, and rises in two places, that of the
-// writer and that of the reader: one of them sets it back. Who asks Last to
-// know where to stop would then stop too early.
+// checkLast compares Last with acknowledged events and with those that followers get. Last never
+// falls, and the event at it exists. Last is read without the log's lock in many a log, and rises
+// in two places, that of the writer and that of the reader: one of them sets it back. A caller that
+// asks Last where to stop would then stop too early.
 func checkLast(s *subject) error {
 	const writers, batches = 4, 25
 	ctx, cancel := s.context()
@@ -312,7 +307,7 @@ func checkLast(s *subject) error {
 				break
 			}
 			if !there {
-				return fmt.Errorf("the log's Last is %d, and there is no such event", last)
+				return fmt.Errorf("the log's Last is %d, and that event does not exist", last)
 			}
 		}
 		return nil

@@ -12,9 +12,9 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// RunStore checks the contract of [events.Store]: every law of [Run], and those
-// of what a store proves. open returns a new, empty store; the suite closes it.
-// reopen closes a store and opens it again.
+// RunStore checks the contract of [events.Store]: every law of [Run], and those of a store's
+// proofs. open returns a new, empty store; the suite closes it. reopen closes a store and opens it
+// again.
 func RunStore(
 	t *testing.T, open func(testing.TB) events.Store, reopen func(testing.TB, events.Store) events.Store,
 ) {
@@ -33,9 +33,9 @@ var storeLaws = []law{
 	{"Proofs", "each event, and each growth, can be proved to someone who has a head alone",
 		false, checkProofs},
 	{"Working", "a store that works says so", false, checkWorking},
-	{"Values", "a value is what was last set of its key, belongs to no other key, and is no event",
+	{"Values", "a key has the value that was last set, no other key shares it, and it adds no event",
 		false, checkValues},
-	{"ValuesRefused", "of changes of which one cannot be kept none is made",
+	{"ValuesRefused", "if one change of several is refused, none is made",
 		false, checkValuesRefused},
 	{"SwapValue", "a value is changed by one of those who have seen what it was, and by no other",
 		false, checkSwapValue},
@@ -50,10 +50,9 @@ var storeLaws = []law{
 // the assertion cannot fail.
 func (s *subject) store() events.Store { return s.Log.(events.Store) }
 
-// tree is a Merkle tree that is computed from events alone: the oracle of what
-// a store says. It shares the records' form with the store
-// (events.AppendRecord) and nothing else: hashes and proofs are those of the
-// library that a stranger would use. hashes are all of the stored hashes in the
+// tree is a Merkle tree that is computed from events alone: the oracle for a store's answers. It
+// shares the records' form with the store (events.AppendRecord) and nothing else: hashes and proofs
+// are those of the library that a stranger would use. hashes are all of the stored hashes in the
 // library's order, leaves those of the records alone.
 type tree struct {
 	hashes []tlog.Hash
@@ -224,10 +223,9 @@ func checkVerify(s *subject) error {
 	return nil
 }
 
-// checkExtends tries heads with a wrong hash, with a wrong size, and of sizes
-// that no log has. A head of the right size with another hash is what a log
-// that was rewritten has. A store that compares sizes alone says yes to any log
-// that is longer.
+// checkExtends tries heads with a wrong hash, with a wrong size, and of sizes that no log has. A
+// rewritten log has a head of the right size with another hash. A store that compares sizes alone
+// says yes to any log that is longer.
 func checkExtends(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -268,10 +266,9 @@ func checkExtends(s *subject) error {
 	return nil
 }
 
-// checkProofs checks every proof of a small log with the library that a
-// stranger would use, and asks for proofs of what is not so. Every event is
-// proved in every size of the log: the shapes of the tree differ with each, and
-// edges are where such code is wrong.
+// checkProofs checks every proof of a small log with the library that a stranger would use, and
+// asks for proofs of false claims. Every event is proved in every size of the log: the shapes of
+// the tree differ with each, and such code goes wrong at edges.
 func checkProofs(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -306,9 +303,8 @@ func checkProofs(s *subject) error {
 			}
 		}
 	}
-	// There is no proof of what is not so. A store that answers with some
-	// hashes in place of an error leaves it to the verifier to find out, who
-	// may believe that the log was changed.
+	// False claims have no proof. A store that answers with some hashes in place of an error leaves
+	// it to the verifier to find out, who may believe that the log was changed.
 	for _, c := range []struct{ n, size int64 }{{0, last}, {last, last - 1}, {last + 1, last + 1},
 		{1, last + 1}} {
 		if _, err := s.store().ProveEvent(ctx, events.Position(c.n), c.size); err == nil {
@@ -323,9 +319,9 @@ func checkProofs(s *subject) error {
 	return nil
 }
 
-// checkWorking: what a failing disk does is tested with the store that has one.
-// Here it is enough that one that works does not say otherwise. A channel of
-// Failed that is closed too early would stop a healthy campaign: the lab waits on it for as long as the store is open.
+// checkWorking: failing disks are tested with the store that has one. Here a working store must not
+// report failure. A channel of Failed that is closed too early would stop a healthy campaign: the
+// lab waits on it for as long as the store is open.
 func checkWorking(s *subject) error {
 	if _, err := s.fill(3); err != nil {
 		return err
@@ -341,9 +337,8 @@ func checkWorking(s *subject) error {
 	}
 }
 
-// checkClosedStore is checkClosed for what a store can do beyond a log. A head
-// that is answered from memory after closing is the fault to expect: it may be
-// older than the one on disk.
+// checkClosedStore is checkClosed for the methods of a store beyond those of a log. A head that is
+// answered from memory after closing is the fault to expect: it may be older than the one on disk.
 func checkClosedStore(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -389,11 +384,10 @@ func checkClosedStore(s *subject) error {
 	return nil
 }
 
-// checkSameHead is what a checkpoint relies on. A head that changed by opening
-// would make every checkpoint that was kept contradict the store. A tree that
-// is kept in memory, and is rebuilt at opening from another form of the
-// records, or without the last batch, shows here. Writes between the openings
-// give the edge of the tree another shape each time.
+// checkSameHead opens a store again and compares its head, as checkpoints rely on. A head that
+// changed by opening would make every checkpoint that was kept contradict the store. A tree that is
+// kept in memory, and is rebuilt at opening from another form of the records, or without the last
+// batch, shows here. Writes between the openings give the edge of the tree another shape each time.
 func checkSameHead(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()

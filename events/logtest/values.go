@@ -65,7 +65,7 @@ func checkValues(s *subject) error {
 		s.store().SetValues(ctx, set("a/2", "x"), events.KeyValue{Key: "a/1", Value: own},
 			set("a", ""), set("b/ü", "3")),
 		s.store().SetValuesLazily(ctx, set("a/2", "y"), set("a0", "4")),
-		// No change at all is no error.
+		// SetValues without changes succeeds.
 		s.store().SetValues(ctx),
 		s.store().SetValues(ctx, events.KeyValue{Key: "a0"}, events.KeyValue{Key: "never set"},
 			set("c", "5")),
@@ -128,11 +128,10 @@ func checkValuesRefused(s *subject) error {
 	return s.hasValues("", long)
 }
 
-// checkValuesReopened also removes a value that is removed already, which is no
-// error. SetValues alone is a promise for the disk; what was set lazily may be
-// lost with the process, and is not looked for. Removal is what is tested
-// hardest here: a value that returns after a restart was promised to be
-// forgotten.
+// checkValuesReopened also removes a value that is removed already, which must succeed. Only
+// SetValues promises durability; values that were set lazily may be lost with the process, and are
+// not looked for. Removals are tested hardest here: a value that returned after a restart was
+// promised to be forgotten.
 func checkValuesReopened(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -153,9 +152,9 @@ func checkValuesReopened(s *subject) error {
 	return nil
 }
 
-// checkSwapValue swaps values that are there, empty or missing, for others, and
-// then has several writers swap the same one at the same time, again and again:
-// one of them has, and it is that one's. Values of other keys are set meanwhile.
+// checkSwapValue swaps values that are there, empty or missing, for others, and then has several
+// writers swap the same one at the same time, again and again: one of them succeeds, and the value
+// is that one's. Values of other keys are set meanwhile.
 func checkSwapValue(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -164,7 +163,7 @@ func checkSwapValue(s *subject) error {
 		before, after []byte
 		swapped       bool
 	}{
-		{[]byte("1"), []byte("2"), false}, // there is none
+		{[]byte("1"), []byte("2"), false}, // the key has no value
 		{[]byte{}, []byte("2"), false},
 		{nil, []byte{}, true},
 		{nil, []byte("3"), false}, // an empty one is one
@@ -194,7 +193,8 @@ func checkSwapValue(s *subject) error {
 				<-begin
 				after := fmt.Appendf(nil, "%d by %d", n, w)
 				won[w], errs[w] = s.store().SwapValue(ctx, "k", []byte("0"), after)
-				errs[w] = errors.Join(errs[w], s.store().SetValues(ctx, set(fmt.Sprint("other/", w), fmt.Sprint(n))))
+				errs[w] = errors.Join(errs[w],
+					s.store().SetValues(ctx, set(fmt.Sprint("other/", w), fmt.Sprint(n))))
 			})
 		}
 		close(begin)

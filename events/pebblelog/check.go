@@ -14,11 +14,10 @@ import (
 	"github.com/campaignd/campaignd/events/internal/records"
 )
 
-// Check implements [events.Store]. The log is read once, a range of positions
-// on each processor; the index, whose entries are short, after that. What it
-// leaves to [Log.Verify] is the tree, for which every record has to be hashed,
-// in order. That records can be read, and that sequences and index agree, is
-// what a fold relies on.
+// Check implements [events.Store]. The log is read once, a range of positions on each processor;
+// the index, whose entries are short, after that. It leaves the tree to [Log.Verify]: every record
+// would have to be hashed, in order. A fold relies on readable records, and on sequences that agree
+// with the index.
 func (l *Log) Check(ctx context.Context, campaign string) error {
 	c := &checker{
 		log: l, last: l.Last(), campaign: campaign,
@@ -46,8 +45,8 @@ type checker struct {
 	last     events.Position
 	campaign string // whose index is checked; empty for all
 	seed     maphash.Seed
-	// named holds, of each event that the index must name, a hash of what it is
-	// named; 0 of others, and once it has been named.
+	// named holds a hash of campaign and sequence for each event that the index must name; 0 for
+	// others, and once it has been named.
 	named []uint64
 }
 
@@ -62,14 +61,12 @@ type span struct {
 	err         error
 }
 
-// records reads all events: each is whole, and the sequences of each campaign
-// count up by one.
+// records reads all events: each is whole, and the sequences of each campaign count up by one.
 //
-// Each range counts its campaigns by itself; where two ranges meet, the first
-// sequence of the one must follow the last of the other. What lies between two
-// ranges cannot be seen by either, and a campaign may skip any number of
-// ranges; so the last sequence of each is carried through all of them, in
-// order.
+// Each range counts its campaigns by itself; where two ranges meet, the first sequence of the one
+// must follow the last of the other. A gap between two ranges cannot be seen by either, and a
+// campaign may skip any number of ranges; so the last sequence of each is carried through all of
+// them, in order.
 func (c *checker) records(ctx context.Context) error {
 	spans := make([]span, runtime.GOMAXPROCS(0))
 	// Rounded up, so that the ranges cover everything; the last ones may be
@@ -111,8 +108,7 @@ func (c *checker) read(ctx context.Context, s *span) error {
 		if err := c.log.usable(ctx); err != nil {
 			return err
 		}
-		// Longer chunks than a reader's: nothing is kept of what is read, so
-		// that memory is no bound.
+		// Longer chunks than a reader's: nothing that is read is kept, so memory is not the bound.
 		end := min(s.last, at+4*largestChunk)
 		err := c.log.use(func(db *pebble.DB) error {
 			return scan(db, at, end, func(p events.Position, value []byte) error {
@@ -146,9 +142,8 @@ func (c *checker) wants(campaign string) bool {
 	return c.campaign == "" || c.campaign == campaign
 }
 
-// index checks that the index names each event by its campaign and sequence.
-// Each entry strikes out the event that it names; what is left in the end is an
-// event that its campaign's readers would never see.
+// index checks that the index names each event by its campaign and sequence. Each entry strikes out
+// its event; an event that is left in the end would never be seen by its campaign's readers.
 func (c *checker) index(db *pebble.DB) error {
 	prefix := []byte{sequencePrefix}
 	end := []byte{sequencePrefix + 1}

@@ -10,9 +10,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Head implements [events.Store]. The head of what is durable, never of what
-// the committer has added since: a checkpoint of the latter could be
-// contradicted by a crash.
+// Head implements [events.Store]. It returns the durable head, never one with the committer's
+// additions since: a crash could contradict a checkpoint of those.
 func (l *Log) Head(ctx context.Context) (tlog.Tree, error) {
 	if err := l.usable(ctx); err != nil {
 		return tlog.Tree{}, fmt.Errorf("store: head: %w", err)
@@ -20,8 +19,8 @@ func (l *Log) Head(ctx context.Context) (tlog.Tree, error) {
 	return l.durableHead(), nil
 }
 
-// durableHead is the head of what is on disk. It is taken once in a call and
-// used throughout: the log may grow meanwhile.
+// durableHead returns the head on disk. It is taken once in a call and used throughout: the log may
+// grow meanwhile.
 func (l *Log) durableHead() tlog.Tree {
 	head, _, _ := l.state()
 	return head
@@ -76,8 +75,7 @@ func (l *Log) ProveEvent(
 	return proof, err
 }
 
-// ProveExtends implements [events.Store]. Of an empty log there is no proof:
-// every log extends it.
+// ProveExtends implements [events.Store]. An empty log has no proof: every log extends it.
 func (l *Log) ProveExtends(ctx context.Context, old, size int64) (tlog.TreeProof, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, fmt.Errorf("store: prove: %w", err)

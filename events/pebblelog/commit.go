@@ -14,8 +14,8 @@ import (
 	"github.com/campaignd/campaignd/events/internal/queue"
 )
 
-// group is what one batch of the database holds. It belongs to the committer
-// until it is sent, and to the syncer from then on.
+// group is the content of one batch of the database. It belongs to the committer until it is sent,
+// and to the syncer from then on.
 type group struct {
 	requests []*queue.Request
 	batch    *pebble.Batch // nil if there is nothing to write
@@ -113,9 +113,9 @@ func (l *Log) add(batch *pebble.Batch, r *queue.Request, scratch []byte) ([]byte
 	}
 	for i := range stored {
 		e := &stored[i]
-		// Assign has refused what has no record, so that a batch is added
-		// whole; a failure here would be a mistake of this program. The record
-		// stands behind the byte that a leaf is hashed with.
+		// Assign has refused events without a record, so that a batch is added whole; a failure
+		// here would be a mistake of this program. The record stands behind the byte that a leaf is
+		// hashed with.
 		if scratch, err = events.AppendRecord(append(scratch[:0], merkle.LeafPrefix), *e); err != nil {
 			l.guard.Fail(err)
 			return scratch, err
@@ -148,10 +148,9 @@ func (g *group) index() {
 	}
 }
 
-// sequence returns the campaign's sequence as the committer knows it. The first
-// time it is read from the database, up to what the committer has added. An
-// absent campaign is not remembered: a map that grew with every name someone
-// asked for would be theirs to fill.
+// sequence returns the campaign's sequence as the committer knows it. The first time it is read
+// from the database, before the committer's own additions. An absent campaign is not remembered:
+// callers could fill a map that grew with every name they ask for.
 func (l *Log) sequence(campaign string) (events.Sequence, error) {
 	if s, ok := l.sequences[campaign]; ok {
 		return s, nil
@@ -189,18 +188,17 @@ func (l *Log) apply(g *group) {
 	}
 }
 
-// headSyncInterval is the number of groups after which HEAD is synced. HEAD is
-// written after each group and left to the system. Syncing it each time would
-// double the waits for the disk; once in a while bounds what a power failure
-// can make it forget.
+// headSyncInterval is the number of groups after which HEAD is synced. HEAD is written after each
+// group and left to the system. Syncing it each time would double the waits for the disk; once in a
+// while bounds the part that a power failure can make it forget.
 const headSyncInterval = 1024
 
-// sync is the syncer: it waits for the disk, group by group, and tells readers
-// and writers. It ends when the committer has.
+// sync is the syncer: it waits for the disk, group by group, and tells readers and writers. It ends
+// when the committer has.
 //
-// Its order is what "acknowledged means durable" rests on: the database is
-// synced, then HEAD is written, then readers see the events, then the writer is
-// answered. What was under way when the disk failed is answered as uncertain.
+// "Acknowledged means durable" rests on its order: the database is synced, then HEAD is written,
+// then readers see the events, then the writer is answered. Batches under way when the disk fails
+// are answered as uncertain.
 func (l *Log) sync() {
 	defer close(l.done)
 	// Counted from opening, when HEAD has been synced.

@@ -15,7 +15,7 @@
 //	                        hashes of the Merkle tree that it completes
 //	s campaign sequence   → the event's position
 //	o consumer            → a consumer's offset
-//	v key                 → a value that is no event (events.ValueStore)
+//	v key                 → a value apart from the events (events.ValueStore)
 //
 // # Durability
 //

@@ -36,9 +36,9 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// formatSlot is a slot's line, always of slotSize bytes. The checksum tells a
-// torn write from a whole one; it is no protection against a person who
-// rewrites the file, whom only a checkpoint kept elsewhere finds out.
+// formatSlot is a slot's line, always of slotSize bytes. The checksum tells a torn write from a
+// whole one; it does not protect against a person who rewrites the file, which only a checkpoint
+// kept elsewhere reveals.
 func formatSlot(head tlog.Tree) []byte {
 	line := fmt.Appendf(make([]byte, 0, slotSize), slotLine, head.N, head.Hash)
 	return fmt.Appendf(line, "%08x\n", crc32.Checksum(line, castagnoli))

@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/internal/records"
 )
 
-// The first byte of a key says what it is.
+// The first byte of a key gives its kind.
 const (
 	// They are part of the store's format, as are the forms of the keys below:
 	// a change needs a new formatVersion.
@@ -38,9 +38,8 @@ func parseEventKey(key []byte) (events.Position, bool) {
 	return events.Position(binary.BigEndian.Uint64(key[1:])), true
 }
 
-// appendCampaignPrefix appends what the index keys of one campaign start with.
-// The length comes first, so that no campaign's prefix is the start of
-// another's.
+// appendCampaignPrefix appends the beginning of the index keys of one campaign. The length comes
+// first, so that no campaign's prefix is the start of another's.
 func appendCampaignPrefix(dst []byte, campaign string) []byte {
 	dst = binary.BigEndian.AppendUint16(append(dst, sequencePrefix), uint16(len(campaign)))
 	return append(dst, campaign...)
@@ -53,7 +52,8 @@ func appendSequenceKey(dst []byte, campaign string, s events.Sequence) []byte {
 
 // parseSequenceKey reads an index key; false for any other.
 func parseSequenceKey(key []byte) (string, events.Sequence, bool) {
-	if len(key) < 3+8 || key[0] != sequencePrefix || int(binary.BigEndian.Uint16(key[1:])) != len(key)-3-8 {
+	if len(key) < 3+8 || key[0] != sequencePrefix ||
+		int(binary.BigEndian.Uint16(key[1:])) != len(key)-3-8 {
 		return "", 0, false
 	}
 	return string(key[3 : len(key)-8]), events.Sequence(binary.BigEndian.Uint64(key[len(key)-8:])), true

@@ -17,8 +17,8 @@ import (
 	"github.com/campaignd/campaignd/internal/guardfs"
 )
 
-// Options says how to open a store. The zero value opens it for reading and
-// writing, and creates it where there is none.
+// Options says how to open a store. The zero value opens it for reading and writing, and creates a
+// missing one.
 type Options struct {
 	// FS is the file system that holds the store; nil is the system's own.
 	FS vfs.FS
@@ -60,8 +60,8 @@ type Log struct {
 	groups chan *group // from the committer to the syncer
 	done   chan struct{}
 
-	// So that closing twice, also at once, closes the database once; closeErr
-	// is what the first call came to.
+	// So that closing twice, also at once, closes the database once; closeErr is the result of the
+	// first call.
 	closing  sync.Once
 	closeErr error
 
@@ -74,7 +74,7 @@ type Log struct {
 	swapping sync.RWMutex
 
 	mu      sync.Mutex
-	durable tlog.Tree // what is on disk, and so visible
+	durable tlog.Tree // on disk, and so visible
 	closed  bool
 	changed chan struct{} // closed and replaced whenever durable or closed changes
 
@@ -161,8 +161,8 @@ func (l *Log) Close() error {
 	return l.closeErr
 }
 
-// close makes the log invisible to new callers first, then lets the committer
-// and the syncer end with what they have, and only then closes the database.
+// close makes the log invisible to new callers first, then lets the committer and the syncer finish
+// their work, and only then closes the database.
 func (l *Log) close() error {
 	l.mu.Lock()
 	l.closed = true

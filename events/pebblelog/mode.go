@@ -10,10 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// modeFS gives the files of a store the permissions of its directory: that is
-// private in a new store, and those it is opened to can read what is in it. The
-// umask, which belongs to the whole process, has no say in it. Windows has no
-// such permissions, and is left as it is.
+// modeFS gives the files of a store the permissions of its directory: a new store is private, and
+// those who may read a shared directory can read its files. The umask, which belongs to the whole
+// process, has no say in it. Windows has no such permissions, and is left as it is.
 type modeFS struct {
 	vfs.FS
 	store string
@@ -55,9 +54,9 @@ func (f modeFS) Lock(name string) (io.Closer, error) {
 	return lock, err
 }
 
-// MkdirAll implements vfs.FS. Inside the store a directory is as the store is.
-// One that is there stays as it is. Where the store itself is being made there
-// is nothing to take permissions from, and perm counts as it is given.
+// MkdirAll implements vfs.FS. A directory inside the store gets the store's permissions. An
+// existing one stays as it is. While the store itself is being made, it has none to take over, and
+// perm counts as given.
 func (f modeFS) MkdirAll(dir string, perm os.FileMode) error {
 	if info, err := os.Stat(f.store); err == nil {
 		perm = info.Mode().Perm()

@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// formatVersion is the version of a store's layout. It goes up when an
-	// earlier program would misread what a later one writes.
+	// formatVersion is the version of a store's layout. It goes up when an earlier program would
+	// misread a later one's stores.
 	formatVersion = 1
 	// pebbleFormat is the version of Pebble's own formats. Older ones take a
 	// damaged write-ahead log for one that ends there.
@@ -39,20 +39,17 @@ const (
 
 // Open opens the store in dir, or creates it. Close releases it.
 //
-// With Options.ReadOnly it takes no lock and writes nothing: what is returned
-// is the log as it was at that moment, although another process may write to it
-// meanwhile.
+// With Options.ReadOnly it takes no lock and writes nothing: the result is the log as it was at
+// that moment, although another process may write to it meanwhile.
 //
-// Otherwise it answers with [events.ErrInUse] where another process has the
-// store open, with [events.ErrNewerFormat] where a newer campaignd wrote it,
-// with [events.ErrEarlierFormat] where one from before 0.1.0 did, and with
-// [events.ErrDamaged], and what is lost, where events are missing or not what
-// was acknowledged. A store that is refused is not changed.
+// Otherwise it answers with [events.ErrInUse] where another process has the store open, with
+// [events.ErrNewerFormat] where a newer campaignd wrote it, with [events.ErrEarlierFormat] where
+// one from before 0.1.0 did, and with [events.ErrDamaged], which names the loss, where events are
+// missing or differ from the acknowledged ones. A store that is refused is not changed.
 //
-// Opening checks the end of the log; [Log.Verify] checks all of it, and a
-// reader what it reads. Most of it is about what must not happen: a damaged
-// store that is opened for writing loses its evidence, since the database
-// repairs itself by forgetting.
+// Opening checks the end of the log; [Log.Verify] checks all of it, and a reader the events that it
+// reads. Most of the code is about what must not happen: a damaged store that is opened for writing
+// loses its evidence, since the database repairs itself by forgetting.
 func Open(dir string, o Options) (*Log, error) {
 	fsys := o.FS
 	if fsys == nil {
@@ -81,25 +78,23 @@ func open(fsys vfs.FS, dir string, o Options) (*Log, error) {
 	return openToWrite(fsys, dir, o)
 }
 
-// How often a reader looks at a store that is being written to, and how long it
-// waits in between. A look takes a few milliseconds, and what can disturb it, a
-// flush or a compaction, happens once in some thousand events.
+// How often a reader looks at a store that is being written to, and how long it waits in between. A
+// look takes a few milliseconds, and only a flush or a compaction, once in some thousand events,
+// can disturb it.
 const (
 	looks     = 60
 	lookPause = 10 * time.Millisecond
-	// quietLooks is after how many looks at a store that does not change what
-	// they found is believed: less would take the write that is just being made
-	// for damage.
+	// quietLooks is the number of looks at an unchanged store after which their finding is
+	// believed: fewer would take a write in progress for damage.
 	quietLooks = 3
 )
 
-// openToRead opens a store as it is now, without a lock: others may read and
-// write it meanwhile. HEAD is read before the database, which then must hold
-// what it says.
+// openToRead opens a store as it is now, without a lock: others may read and write it meanwhile.
+// HEAD is read before the database, which then must hold all that HEAD names.
 //
-// What it finds wrong is believed only once the store has not changed for a few
-// looks: files that are being replaced look damaged for a moment. Errors of
-// permission and of format do not pass, and end it at once.
+// A fault is believed only once the store has not changed for a few looks: files that are being
+// replaced look damaged for a moment. Errors of permission and of format do not pass, and end it at
+// once.
 func openToRead(fsys vfs.FS, dir string, o Options) (l *Log, err error) {
 	if err := mustHoldStore(fsys, dir); err != nil {
 		return nil, err
@@ -229,10 +224,9 @@ func openToWrite(fsys vfs.FS, dir string, o Options) (_ *Log, err error) {
 	return l, nil
 }
 
-// shows makes what the database holds visible, with a note on what HEAD does
-// not know. For a writer events beyond HEAD are durable by now: the HEAD that
-// resume has written names them. A reader cannot know that, which is what the
-// note is for.
+// shows makes the content of the database visible, with a note on events that HEAD does not know.
+// For a writer events beyond HEAD are durable by now: the HEAD that resume has written names them.
+// A reader cannot know that, and gets the note.
 func (l *Log) shows(note string, head tlog.Tree) {
 	l.notes = nil
 	if note != "" {
@@ -246,8 +240,8 @@ func (l *Log) shows(note string, head tlog.Tree) {
 	l.durable, l.changed = l.edge.Head(), make(chan struct{})
 }
 
-// mustHoldStore refuses a directory without a store. One of the three is
-// enough: which of them is missing is then said by prepare, or by reading HEAD.
+// mustHoldStore refuses a directory without a store. One of the three is enough: prepare, or
+// reading HEAD, then reports which of them is missing.
 func mustHoldStore(fsys vfs.FS, dir string) error {
 	names, err := fsys.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -451,11 +445,11 @@ func lockStore(fsys vfs.FS, name string) (io.Closer, error) {
 		events.ErrInUse, err)
 }
 
-// prepare checks the layout of a store and creates it where there is none yet.
+// prepare checks the layout of a store, and creates a missing one.
 //
-// A directory with files of other kinds is refused, so that a mistyped path does
-// not become a store. A creation that stopped while FORMAT was written is begun
-// again, which is safe: such a store holds no event.
+// A directory with files of other kinds is refused, so that a mistyped path does not become a
+// store. A creation that stopped while FORMAT was written is begun again, which is safe: such a
+// store holds no event.
 func prepare(fsys vfs.FS, dir string, o Options) error {
 	names, err := fsys.List(dir)
 	if err != nil {
@@ -489,10 +483,9 @@ func prepare(fsys vfs.FS, dir string, o Options) error {
 	return create(fsys, dir, o)
 }
 
-// create makes an empty store. FORMAT comes last, and CREATING is there until
-// it has, so that a crash in between leaves what the next Open recognizes. Each
-// step is synced before the next begins, or a power failure could keep FORMAT
-// and lose what it vouches for.
+// create makes an empty store. FORMAT comes last, and CREATING is there until it has, so that the
+// next Open recognizes the remains of a crash in between. Each step is synced before the next
+// begins, or a power failure could keep FORMAT and lose the files that it vouches for.
 func create(fsys vfs.FS, dir string, o Options) error {
 	path := func(name string) string { return fsys.PathJoin(dir, name) }
 	if err := writeFile(fsys, path(creatingName), nil); err != nil {

@@ -29,9 +29,9 @@ const (
 // errEnough ends a scan.
 var errEnough = errors.New("enough")
 
-// scan calls f with each event's value in (after, last], in order. The value is
-// valid during the call. A gap is [events.ErrDamaged]. Positions are compared
-// one by one: what is missing must be an error, and never a shorter log.
+// scan calls f with each event's value in (after, last], in order. The value is valid during the
+// call. A gap is [events.ErrDamaged]. Positions are compared one by one: a missing event must be an
+// error, and never a shorter log.
 func scan(
 	db pebble.Reader, after, last events.Position, f func(events.Position, []byte) error,
 ) error {
@@ -191,10 +191,9 @@ func (l *Log) usable(ctx context.Context) error {
 	return nil
 }
 
-// Follow implements [events.Log]. It waits without polling, and ends without an
-// error when ctx does. The channel is taken together with the head, before the
-// events are read: what is announced meanwhile has closed it, so that no
-// wake-up is lost.
+// Follow implements [events.Log]. It waits without polling, and ends without an error when ctx
+// does. The channel is taken together with the head, before the events are read: an announcement in
+// between has closed it, so that no wake-up is lost.
 func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		seen, after := records.NewOrder(after), after // of this iteration; there may be others
@@ -239,7 +238,7 @@ func (l *Log) ReadCampaign(
 			return
 		}
 		if len(campaign) > events.MaxStringSize {
-			return // there is no such campaign
+			return // no campaign has such a name
 		}
 		var buf []events.Event
 		for n, more := firstChunk, true; more; n = min(2*n, largestChunk) {
@@ -474,7 +473,7 @@ func (l *Log) Offset(consumer string) (events.Position, error) {
 		if err != nil {
 			return err
 		}
-		position, _ = parsePosition(value) // an unreadable offset is no offset
+		position, _ = parsePosition(value) // an unreadable offset counts as 0
 		return closer.Close()
 	})
 	if err != nil {

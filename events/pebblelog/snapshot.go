@@ -14,23 +14,20 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// snapshotFS shows a reader the files of a database as they were at one moment,
-// though another process writes to them, and lets none of them be changed: so a
-// reader needs no lock, and no right to write. It is a file system for the one
-// database.
+// snapshotFS shows a reader the files of a database as they were at one moment, though another
+// process writes to them, and lets none of them be changed: so a reader needs no lock, and no right
+// to write. It is a file system for the one database.
 //
-// A database is its newest manifest and the files that this names. Tables never
-// change, and are held open, so that one that a compaction removes can still be
-// read. The manifest, the write-ahead logs and what else is small are copied.
-// The manifest is read first and again in the end: if it is the same, nothing
-// that it needs was removed in between. The write-ahead log goes on beyond what
-// was copied, which leaves out events from its end; those that HEAD knew of
-// before are there. Pebble's own read-only mode would not do on the files as
-// they are: it reads a manifest and then the files that this named, some of
-// which a writer has removed by then.
+// A database is its newest manifest and the files that this names. Tables never change, and are
+// held open, so that one that a compaction removes can still be read. The manifest, the write-ahead
+// logs and other small files are copied. The manifest is read first and again in the end: if it is
+// the same, nothing that it needs was removed in between. The write-ahead log goes on beyond the
+// copy, which leaves out events from its end; those that HEAD knew before are there. Pebble's own
+// read-only mode would fail on the live files: it reads a manifest and then the files that this
+// named, when a writer may have removed some.
 //
-// names are all files of the snapshot; copies holds those that were copied, and
-// tables, by path, those that are held open.
+// names are all files of the snapshot; copies holds those that were copied, and tables, by path,
+// those that are held open.
 type snapshotFS struct {
 	vfs.FS
 	dir    string
@@ -42,9 +39,8 @@ type snapshotFS struct {
 // errChanging means that the files changed while they were looked at.
 var errChanging = errors.New("the store is being written to, too fast to be read")
 
-// takeSnapshot returns the files of the database in dir. It opens and copies in
-// the order of the list; what makes that consistent is the manifest being the
-// same before and after.
+// takeSnapshot returns the files of the database in dir. It opens and copies in the order of the
+// list; they are consistent because the manifest is the same before and after.
 func takeSnapshot(fsys vfs.FS, dir string) (_ *snapshotFS, err error) {
 	before, manifest, err := readManifest(fsys, dir)
 	if err != nil {
@@ -111,9 +107,8 @@ func (s *snapshotFS) take(name, manifestName string, manifest []byte) error {
 // manifest.
 const manifestMarker = "marker.manifest."
 
-// readManifest returns the database's newest manifest. Where there is none,
-// Pebble says what is wrong. The marker with the greatest name is the newest:
-// its number has six digits.
+// readManifest returns the database's newest manifest. Where it is missing, Pebble reports the
+// fault. The marker with the greatest name is the newest: its number has six digits.
 func readManifest(fsys vfs.FS, dir string) (name string, content []byte, err error) {
 	names, err := fsys.List(dir)
 	if err != nil {
@@ -183,7 +178,7 @@ func (s *snapshotFS) List(dir string) ([]string, error) {
 	return slices.Clone(s.names), nil
 }
 
-// Lock takes nothing: what is read does not change.
+// Lock takes nothing: the files of a snapshot do not change.
 func (s *snapshotFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 // OpenDir implements vfs.FS.

@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/events/internal/records"
 )
 
-// Value implements [events.ValueStore]. The copy keeps an empty value from
-// being nil, which means that there is none.
+// Value implements [events.ValueStore]. The copy keeps an empty value from being nil, which means
+// that the key has no value.
 func (l *Log) Value(ctx context.Context, key string) (value []byte, err error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("store: value of %q: %w", key, context.Cause(ctx))
@@ -43,7 +43,7 @@ func (l *Log) Values(ctx context.Context, prefix string) iter.Seq2[events.KeyVal
 	return records.Values(prefix, all, err)
 }
 
-// values copies what it returns: the database may be closed meanwhile.
+// values copies its result: the database may be closed meanwhile.
 func (l *Log) values(ctx context.Context, prefix string) (all []events.KeyValue, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -107,7 +107,7 @@ func (l *Log) SwapValue(ctx context.Context, key string, before, after []byte) (
 		return false, err
 	}
 	same := (now == nil) == (before == nil) && bytes.Equal(now, before)
-	if !same { // a store that does not write says so all the same
+	if !same { // even so, a store that does not write must report that
 		return false, l.changeValues(ctx, pebble.Sync, nil)
 	}
 	if err := l.changeValues(ctx, pebble.Sync, []events.KeyValue{{Key: key, Value: after}}); err != nil {

@@ -12,12 +12,11 @@ import (
 	"github.com/campaignd/campaignd/events/internal/records"
 )
 
-// Verify implements [events.Store]: each record is there, has its checksum and
-// is in its place; the sequences of each campaign count up from 1; the hashes
-// stored and the root hash are those of the records; and the index of campaigns
-// agrees. It reads every byte once. It goes on after a fault, where [Log.Check]
-// stops at the first: a person who has to decide what to restore wants all of
-// them. What is appended meanwhile is not looked at.
+// Verify implements [events.Store]: each record is there, has its checksum and is in its place; the
+// sequences of each campaign count up from 1; the hashes stored and the root hash are those of the
+// records; and the index of campaigns agrees. It reads every byte once. It goes on after a fault,
+// where [Log.Check] stops at the first: a person who has to decide what to restore wants all of
+// them. Events that are appended meanwhile are not looked at.
 func (l *Log) Verify(ctx context.Context) (events.Report, error) {
 	head, _, _ := l.state()
 	v := &verifier{
@@ -40,10 +39,9 @@ type verifier struct {
 	named []uint64
 }
 
-// run reads everything. After an event that cannot be read the tree can no
-// longer be computed, and only what is said of single events and of the index
-// goes on. It reads the log in order and in one goroutine, since the tree needs
-// each leaf after the one before it.
+// run reads everything. After an event that cannot be read the tree can no longer be computed, and
+// only the checks of single events and of the index continue. It reads the log in order and in one
+// goroutine, since the tree needs each leaf after the one before it.
 func (v *verifier) run(ctx context.Context, l *Log) error {
 	// The events, in chunks so that Close need not wait for all of it.
 	for after := events.Position(0); after < v.Events; {

@@ -33,9 +33,9 @@ func (l *Log) Append(
 	return l.queue.Append(ctx, campaign, expected, batch, nil, nil)
 }
 
-// committer is what the committer knows of the store: the newest head that it
-// has seen and the sequences of campaigns at that head. Others append as well,
-// so that it is only true where a statement matches.
+// committer is the committer's knowledge of the store: the newest head that it has seen and the
+// sequences of campaigns at that head. Others append as well, so it is only true where a statement
+// matches.
 type committer struct {
 	edge      *merkle.Edge // nil: not known
 	epoch     int64        // of the store's holder
@@ -91,10 +91,9 @@ func (l *Log) store(group []*queue.Request) {
 	}
 }
 
-// write has a group stored, however long the database takes to answer. It
-// returns what was stored, with the requests answered for themselves; or an
-// error for all of them, which wraps [events.ErrUncertain] unless nothing is
-// stored or ever will be.
+// write has a group stored, however long the database takes to answer. It returns the stored plan,
+// with the requests answered for themselves; or an error for all of them, which wraps
+// [events.ErrUncertain] unless nothing is stored or ever will be.
 func (l *Log) write(group []*queue.Request) (*plan, error) {
 	var (
 		open  *plan // was sent, and what became of it is not known
@@ -127,14 +126,15 @@ func (l *Log) write(group []*queue.Request) (*plan, error) {
 		fresh = true
 		select {
 		case <-l.giveUp:
-			return nil, unsettled(open, fmt.Errorf("%w; the database does not answer: %w", events.ErrClosed, plainly(err)))
+			return nil, unsettled(open, fmt.Errorf("%w; the database does not answer: %w",
+				events.ErrClosed, plainly(err)))
 		default:
 		}
 		_ = pause(l.db.life, backoff(n)) // the next attempt finds it closed
 	}
 }
 
-// unsettled is the error of a group of which a statement may be on its way.
+// unsettled is the error of a group that may have a statement on its way.
 func unsettled(open *plan, err error) error {
 	if open != nil {
 		return fmt.Errorf("%w: %w", events.ErrUncertain, err)
@@ -215,8 +215,8 @@ func (l *Log) attempt(
 	return p, nil
 }
 
-// nothing answers a group of which nothing is to be stored: empty batches and
-// conflicts. They are answered by the store as it is and not as it was.
+// nothing answers a group without anything to store: empty batches and conflicts. They are answered
+// by the present state of the store, not by an earlier one.
 func (l *Log) nothing(
 	ctx context.Context, c *conn, p *plan, group []*queue.Request, late, known bool,
 ) (*plan, error) {
@@ -263,7 +263,7 @@ func (l *Log) know(
 	return true, err
 }
 
-// plan is what a group comes to at a head, and the statement that makes it so.
+// plan is the effect of a group at a head, with the statement that brings it about.
 type plan struct {
 	base, head tlog.Tree
 	edge       *merkle.Edge // at head
@@ -303,7 +303,7 @@ func (l *Log) plan(group []*queue.Request) (*plan, error) {
 		}
 		for i := range stored {
 			e := &stored[i]
-			// Assign has refused what has no record.
+			// Assign has refused events without a record.
 			record, err := events.AppendRecord(nil, *e)
 			if err != nil {
 				return nil, err

@@ -24,9 +24,8 @@ type conn struct {
 // be nowhere but there.
 var errWarned = errors.New("the server warned")
 
-// warned returns the warning of the statement as an error, nil where there is
-// none. Any warning counts, whatever its code: no statement of this package has
-// one when all is well.
+// warned returns the warning of the statement as an error, or nil. Any warning counts, whatever its
+// code: the statements of this package have none when all is well.
 func (c *conn) warned() error {
 	if c.warning == nil {
 		return nil
@@ -77,7 +76,7 @@ func (e endpoint) alone(config *pgconn.Config) *pgconn.Config {
 // dialing marks the contexts of this package's own dialing.
 type dialing struct{}
 
-// errNoCancel is what a request to cancel is refused with.
+// errNoCancel refuses a request to cancel.
 var errNoCancel = errors.New("a statement is never cancelled")
 
 // dial is the DialFunc of every connection. pgx dials for two reasons: to
@@ -95,13 +94,13 @@ func dial(dial pgconn.DialFunc) pgconn.DialFunc {
 	}
 }
 
-// connect returns a new connection to a server that is the primary and has
-// passed the barrier. Of several servers in the address, one after the other is
-// tried: first the one that was the primary last.
+// connect returns a new connection to a server that is the primary and has passed the barrier. Of
+// several servers in the address, one after the other is tried: first the one that was the primary
+// last.
 //
-// Where the time is over before all were tried, the next call begins with the one
-// after that which took it. Otherwise who has little time, as a heartbeat, would
-// wait for the first server alone, and that may be a machine that is gone.
+// Where the time is over before all were tried, the next call begins with the one after that which
+// took it. Otherwise a caller with little time, such as a heartbeat, would wait for the first
+// server alone, and that may be a machine that is gone.
 func (d *Database) connect(ctx context.Context) (*conn, error) {
 	d.mu.Lock()
 	first := d.first
@@ -204,9 +203,8 @@ func (d *Database) admit(ctx context.Context, c *conn, pg *pgconn.PgConn) error 
 	return nil
 }
 
-// sameCluster refuses a server of another cluster than the one that was used.
-// Timelines of two clusters are not to be compared, and what the one lacks of the
-// other is no damage.
+// sameCluster refuses a server of another cluster than the one that was used. Timelines of two
+// clusters cannot be compared, and events that one lacks of the other are not damage.
 func (d *Database) sameCluster(id string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -214,7 +212,8 @@ func (d *Database) sameCluster(id string) error {
 		return nil
 	}
 	return &refusal{
-		fmt.Sprintf("the server is of another cluster (%s) than the one that was used (%s)", id, d.cluster),
+		fmt.Sprintf("the server is of another cluster (%s) than the one that was used (%s)",
+			id, d.cluster),
 		"name the servers of one cluster alone, or start this program again if the database was moved",
 	}
 }

@@ -21,8 +21,8 @@ type Database struct {
 	config    *pgconn.Config
 	endpoints []endpoint
 	single    bool
-	// patience is how long a statement may take before its connection is cut,
-	// and how long who asks waits for a database that does not answer.
+	// patience is how long a statement may take before its connection is cut, and how long a caller
+	// waits for a database that does not answer.
 	patience time.Duration
 	// pollTime is how often the heads are looked at of the stores that are
 	// followed, in case a notification was lost.
@@ -50,7 +50,7 @@ type Database struct {
 	cluster  string         // of the servers, empty before the first was used
 	refuses  error          // see Refuses
 	logs     map[*Log]bool
-	worker   *Worker                  // this process, nil where it is none
+	worker   *Worker                  // this process, nil if it cannot hold stores
 	awaited  map[string]chan struct{} // by letter: there may be an answer
 	wake     wake
 }
@@ -143,7 +143,8 @@ func configure(address string) (*Database, error) {
 	for name, value := range settings {
 		config.RuntimeParams[name] = value
 	}
-	config.RuntimeParams["application_name"] = cmp.Or(config.RuntimeParams["application_name"], "campaignd")
+	config.RuntimeParams["application_name"] = cmp.Or(config.RuntimeParams["application_name"],
+		"campaignd")
 	if config.ConnectTimeout = cmp.Or(config.ConnectTimeout, connectTime); config.ConnectTimeout > time.Minute {
 		config.ConnectTimeout = connectTime // pgx's own default
 	}
@@ -153,9 +154,8 @@ func configure(address string) (*Database, error) {
 	return d, nil
 }
 
-// plainly returns the refusal of a server alone, without what pgx says around
-// it; where an address names several, what each of them says; any other error as
-// it is.
+// plainly returns the refusal of a server alone, without the words of pgx around it; where an
+// address names several, the refusal of each; any other error as it is.
 func plainly(err error) error {
 	var servers *unreachable
 	if errors.As(err, &servers) && servers.several {
@@ -214,7 +214,9 @@ type use struct {
 // is done ends the wait; f, and the statement that it has sent, go on: see
 // doc.go. f has a context of its own, which ends by the patience of the
 // database, and then the connection is cut. Where it returns an error, so is it.
-func ask[T any](ctx context.Context, d *Database, u use, f func(context.Context, *conn) (T, error)) (T, error) {
+func ask[T any](
+	ctx context.Context, d *Database, u use, f func(context.Context, *conn) (T, error),
+) (T, error) {
 	type answer struct {
 		value T
 		err   error

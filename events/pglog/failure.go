@@ -15,8 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// final reports whether an error is one of what was found and not of the way to
-// find it.
+// final reports whether an error is about the store's content rather than about reaching it.
 func final(err error) bool {
 	for _, e := range []error{
 		events.ErrDamaged, events.ErrNewerFormat, events.ErrEarlierFormat, events.ErrInvalidEvent, ErrFenced,
@@ -129,8 +128,8 @@ func (u *unreachable) add(e endpoint, err error) {
 func (u *unreachable) Error() string   { return strings.Join(u.says, "; ") }
 func (u *unreachable) Unwrap() []error { return u.causes }
 
-// reason is what an error of pgx says, without its words around that and with what
-// to do about it, where that is known.
+// reason extracts the cause from an error of pgx, without the words around it and with a remedy,
+// where one is known.
 func reason(err error) string {
 	var answer *pgconn.PgError
 	var network *net.OpError

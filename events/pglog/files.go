@@ -18,13 +18,11 @@ import (
 	"github.com/campaignd/campaignd/events/filestore"
 )
 
-// partSize is how many bytes of a file a row has at most: what a statement
-// carries, and what is in memory of a file.
+// partSize is the most bytes of a file that a row has, a statement carries and memory holds.
 const partSize = 256 << 10
 
-// Files are the files of a store in the database. Of what is being put, each
-// part is a commit of its own; the digest comes last, and only with it the file
-// is there.
+// Files are the files of a store in the database. Each part of a file that is being put is a commit
+// of its own; the digest comes last, and makes the file visible.
 type Files struct {
 	db    *Database
 	store string
@@ -69,7 +67,7 @@ func (f *Files) Put(ctx context.Context, r io.Reader) (filestore.Kept, error) {
 	return kept, nil
 }
 
-// begin makes the row of what is being put, and returns its store.
+// begin makes the row of a file that is being put, and returns its store.
 func (f *Files) begin(ctx context.Context, id []byte) (store int64, err error) {
 	store, err = attempts(ctx, f.db, func(ctx context.Context, c *conn) (store int64, err error) {
 		err = c.query(ctx, `select store from cd_head where name = $1`, f.store).one(&store)
@@ -116,8 +114,7 @@ type fileRow struct {
 	size int64
 }
 
-// find returns the file of a digest. The error wraps [filestore.ErrMissing]
-// where there is none.
+// find returns the file of a digest. The error wraps [filestore.ErrMissing] where it is missing.
 func (f *Files) find(ctx context.Context, digest string) (fileRow, error) {
 	missing := fmt.Errorf("%w: %s", filestore.ErrMissing, digest)
 	if events.HashIn(digest) == "" {
@@ -137,8 +134,8 @@ func (f *Files) find(ctx context.Context, digest string) (fileRow, error) {
 	return row, err
 }
 
-// place gives what was put its digest, unless the same bytes have it already. A
-// file that was altered goes in the same transaction.
+// place gives the bytes of a put their digest, unless the same bytes have it already. A file that
+// was altered goes in the same transaction.
 func (f *Files) place(ctx context.Context, store int64, id []byte, kept filestore.Kept, parts int) error {
 	for {
 		was, err := f.find(ctx, kept.Digest)
@@ -192,18 +189,18 @@ func roomOr(err error) error {
 	return err
 }
 
-// discardTime is how long a Put that has failed waits until what it has written
-// is gone. After that it may stay, and is listed.
+// discardTime is how long a failed Put waits for the removal of its parts. After that they may
+// stay, and are listed.
 const discardTime = 2 * time.Second
 
-// discard removes what was written by a Put that has failed.
+// discard removes the parts of a failed Put.
 func (f *Files) discard(ctx context.Context, id []byte) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTime)
 	defer cancel()
 	_ = f.delete(ctx, id) // Unnamed lists what stays
 }
 
-// delete removes what was put.
+// delete removes the bytes of a put.
 func (f *Files) delete(ctx context.Context, id []byte) error {
 	_, err := attempts(ctx, f.db, func(ctx context.Context, c *conn) (int64, error) {
 		return c.exec(ctx, `delete from cd_file where put = $1`, id)
@@ -264,8 +261,8 @@ func (f *Files) State(ctx context.Context, digest string, size int64) (filestore
 	return filestore.StateOf(ctx, f, digest, size)
 }
 
-// What Unnamed calls the files: by their hashes, as in a folder, and what is
-// being written by the identifier of its put.
+// Unnamed calls files by their hashes, as in a folder, and unfinished ones by the identifier of
+// their put.
 const (
 	filesPath    = filestore.Folder + "/"
 	incomingPath = filesPath + "incoming/"
@@ -282,7 +279,8 @@ func (f *Files) Unnamed(ctx context.Context, named func(digest string) bool) ([]
 			from cd_file f join cd_head h using (store) where h.name = $1 order by f.digest, f.put`, f.store).each(func() error {
 			switch hash := events.HashIn(digest); {
 			case hash == "":
-				found = append(found, filestore.Unnamed{Path: incomingPath + hex.EncodeToString(id), Size: size})
+				found = append(found,
+					filestore.Unnamed{Path: incomingPath + hex.EncodeToString(id), Size: size})
 			case !named(digest):
 				found = append(found, filestore.Unnamed{Path: filesPath + hash[:2] + "/" + hash, Size: size})
 			}

@@ -19,12 +19,13 @@ func (d *Database) Refuses() error {
 	return d.refuses
 }
 
-// refused notes that the server has refused what it was asked for, as
-// [Database.Refuses] says it. From then on it is tried whether it takes writes. A
-// server that ends is no such case: another one is the primary in a moment.
+// refused notes that the server has refused a request, for [Database.Refuses]. From then on
+// attempts to write find out when it accepts writes again. A server that shuts down does not count:
+// another one is the primary in a moment.
 func (d *Database) refused(err error) {
 	var answer *pgconn.PgError
-	if !errors.Is(err, events.ErrUnavailable) || !errors.As(err, &answer) || answer.SeverityUnlocalized != "ERROR" {
+	if !errors.Is(err, events.ErrUnavailable) || !errors.As(err, &answer) ||
+		answer.SeverityUnlocalized != "ERROR" {
 		return
 	}
 	why := "it is out of resources"

@@ -89,8 +89,7 @@ func (w *Worker) takeHold(ctx context.Context, l *Log) (int64, error) {
 	}
 	for {
 		wait := w.believes()
-		// An attempt of which the end is not known has raised the epoch or not: both
-		// are right.
+		// An attempt with an unknown end has raised the epoch or not: both are right.
 		a, err := attempts(ctx, l.db, func(ctx context.Context, c *conn) (a answer, err error) {
 			c.warning = nil
 			err = c.query(ctx, `update cd_head h set epoch = h.epoch + 1, holder = $2
@@ -160,9 +159,8 @@ func (l *Log) release() {
 	})
 }
 
-// Sure fails, with [ErrFenced] or [ErrLapsed], where this log's hold is lost or
-// may be: what is done outside the store is not done any more. Without a hold
-// there is none to lose.
+// Sure fails, with [ErrFenced] or [ErrLapsed], where this log's hold is lost or may be: effects
+// outside the store must then stop. Without a hold it succeeds, since none can be lost.
 func (l *Log) Sure() error {
 	if err := l.Err(); err != nil || l.epoch.Load() == 0 {
 		return err

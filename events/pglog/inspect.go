@@ -10,8 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Inspection is what a session sees of a server, its cluster and its database. It
-// judges nothing.
+// Inspection is a session's view of a server, its cluster and its database. It judges nothing.
 type Inspection struct {
 	// Refusal is why the server is not used, in words, and Remedy what to do about
 	// it; empty where it is.
@@ -25,7 +24,7 @@ type Inspection struct {
 	Local        bool          // it is on this machine
 	TLS          string        // the version of TLS, empty without
 	ClockAhead   time.Duration // of the server's, at least; 0 where the two may agree
-	Monitor      bool          // the role sees what the server says of all sessions and standbys
+	Monitor      bool          // the role sees all sessions and standbys
 	Superuser    bool
 	Signals      bool // the role may cancel and end sessions of others
 	OwnsDatabase bool
@@ -49,7 +48,7 @@ type Standby struct {
 	Name, State, Sync string        // as pg_stat_replication has them
 	Address           string        // from which it follows, empty for a socket of the file system
 	Behind            int64         // bytes of WAL that it has not on its disk
-	Silent            time.Duration // since its newest answer, by the clocks of both; 0 where there is none yet
+	Silent            time.Duration // since its newest answer, by the clocks of both; 0 before the first
 }
 
 // Archive is how the WAL is archived.
@@ -72,11 +71,10 @@ var inspected = []string{
 	"synchronous_commit", "synchronous_standby_names", "transaction_timeout", "wal_level",
 }
 
-// Inspect looks at the server that an address leads to, and at what is in the
-// database, in a session that can only read. Of several servers it is the primary,
-// or the first that answers where none of them is. A server that would be refused is
-// looked at, too; the error is for one that does not answer. It does not take
-// longer than 15 seconds.
+// Inspect looks at the server that an address leads to, and at the content of the database, in a
+// session that can only read. Of several servers it takes the primary, or the first that answers
+// where none of them is one. A server that would be refused is looked at, too; the error is for one
+// that does not answer. It does not take longer than 15 seconds.
 func Inspect(ctx context.Context, address string) (*Inspection, error) {
 	d, err := configure(address)
 	if err != nil {
@@ -158,7 +156,8 @@ func (i *Inspection) look(ctx context.Context, c *conn, s server, single bool) e
 	i.Cluster = s.cluster
 	i.Timeline = s.timeline
 	i.Local = local(c.pg)
-	steps := []func(context.Context, *conn) error{i.lookAtSettings, i.lookAtSession, i.lookAtClock, i.lookAtTables}
+	steps := []func(context.Context, *conn) error{i.lookAtSettings, i.lookAtSession, i.lookAtClock,
+		i.lookAtTables}
 	if !i.Standby {
 		steps = append(steps, i.lookAtStandbys, i.lookAtArchive)
 	}
@@ -202,7 +201,8 @@ func (i *Inspection) lookAtSession(ctx context.Context, c *conn) error {
 			and pid <> pg_backend_pid()),
 		(`+stuck+`),
 		pg_database_size(current_database())`).
-		one(&i.TLS, &i.Monitor, &i.Superuser, &i.Signals, &i.OwnsDatabase, &i.Sessions, &i.Ours, &i.Stuck, &i.DatabaseSize)
+		one(&i.TLS, &i.Monitor, &i.Superuser, &i.Signals, &i.OwnsDatabase, &i.Sessions, &i.Ours, &i.Stuck,
+			&i.DatabaseSize)
 }
 
 // lookAtClock compares the clocks: the server's was read between two looks at

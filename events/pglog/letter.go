@@ -12,9 +12,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Workers and those who ask something of them need no way to each other but the
-// database, which they reach already, encrypted and with a password: a letter is
-// a row, and a notification says that it is there.
+// Workers and their callers need no way to each other but the database, which they reach already,
+// encrypted and with a password: a letter is a row, and a notification announces it.
 
 var (
 	// ErrUnread means that a worker has ended before it took a letter: nothing
@@ -36,10 +35,9 @@ const (
 // MaxLetterSize is the greatest length in bytes of a letter, and of an answer.
 const MaxLetterSize = 64 << 20
 
-// Ask asks something of a worker, and waits for the answer. The error wraps
-// [ErrUnread] where the worker is not there, and [ErrUnanswered] where it may
-// have done what it was asked and ended. A context that ends leaves that open,
-// too.
+// Ask sends a request to a worker, and waits for the answer. The error wraps [ErrUnread] where the
+// worker is not there, and [ErrUnanswered] where it may have served the request and ended. A
+// context that ends leaves that open, too.
 func (d *Database) Ask(ctx context.Context, worker string, request []byte) ([]byte, error) {
 	answer, err := d.askWorker(ctx, worker, request)
 	if err != nil {
@@ -50,7 +48,8 @@ func (d *Database) Ask(ctx context.Context, worker string, request []byte) ([]by
 
 func (d *Database) askWorker(ctx context.Context, worker string, request []byte) ([]byte, error) {
 	if len(request) > MaxLetterSize {
-		return nil, fmt.Errorf("the request has %d bytes, and the most is %d", len(request), MaxLetterSize)
+		return nil, fmt.Errorf("the request has %d bytes, and the most is %d",
+			len(request), MaxLetterSize)
 	}
 	id := newID()
 	name := hex.EncodeToString(id)
@@ -64,7 +63,7 @@ func (d *Database) askWorker(ctx context.Context, worker string, request []byte)
 		delete(d.awaited, name)
 		d.mu.Unlock()
 	}()
-	// An attempt of which the end is not known may have left the letter there.
+	// An attempt with an unknown end may have left the letter there.
 	written, err := attempts(ctx, d, func(ctx context.Context, c *conn) (int64, error) {
 		return c.exec(ctx, `with letter as (
 				insert into cd_letter (letter, worker, request) select $1, $2, $3
@@ -109,14 +108,13 @@ func (d *Database) askWorker(ctx context.Context, worker string, request []byte)
 	}
 }
 
-// letterState is what became of a letter.
+// letterState is the state of a letter: whether it was answered, and whether it still can be.
 type letterState struct {
-	text  []byte // the answer, nil where there is none
+	text  []byte // the answer, nil until it comes
 	alive bool   // the worker
 }
 
-// lookForAnswer takes the answer to a letter, if there is one; nil where there is
-// no letter.
+// lookForAnswer takes the answer to a letter, if there is one; nil where the letter is gone.
 func lookForAnswer(ctx context.Context, c *conn, id []byte) (*letterState, error) {
 	s := new(letterState)
 	err := c.query(ctx, `select answer, exists (select from cd_worker w

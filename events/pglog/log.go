@@ -45,8 +45,8 @@ type Log struct {
 
 var _ events.Store = (*Log)(nil)
 
-// ErrFenced means that another process has taken hold of the store since this
-// log did ([Log.Hold]). Of what it refused nothing is stored.
+// ErrFenced means that another process has taken hold of the store since this log did ([Log.Hold]).
+// A refused batch is not stored.
 var ErrFenced = fmt.Errorf("another process has taken hold of the store: %w", events.ErrInUse)
 
 // newLog returns a log, and makes it known to its database.
@@ -145,8 +145,8 @@ func (l *Log) Err() error {
 	return fmt.Errorf("%w: %w; nothing acknowledged is lost", events.ErrStopped, l.failure)
 }
 
-// lostError is [events.ErrStopped] of a log whose store another process has, which
-// is no failure of a disk.
+// lostError is [events.ErrStopped] of a log whose store another process has, which is not a disk
+// failure.
 type lostError struct{ cause error }
 
 func (e *lostError) Error() string   { return e.cause.Error() }

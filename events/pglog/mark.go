@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Marks say what has become of a store. Empty ones say nothing.
+// Marks record the fate of a store. Empty ones say nothing.
 type Marks struct {
 	// Moved is the address that it was moved to: nothing is appended here any
 	// more.
@@ -20,7 +20,7 @@ type Marks struct {
 	Unfinished string
 }
 
-// Marks returns those of a store, none where there is no such store.
+// Marks returns those of a store, none where the store does not exist.
 func (d *Database) Marks(ctx context.Context, store string) (Marks, error) {
 	m, err := attempts(ctx, d, func(ctx context.Context, c *conn) (m Marks, err error) {
 		err = c.query(ctx, `select coalesce(moved, ''), coalesce(unfinished, '') from cd_head where name = $1`, store).
@@ -47,7 +47,8 @@ func (l *Log) Mark(ctx context.Context, head tlog.Tree, m Marks) error {
 			l.id, head.N, head.Hash[:], l.epoch.Load(), m.Moved, m.Unfinished)
 	})
 	if err == nil && marked == 0 {
-		err = fmt.Errorf("something was appended meanwhile, or another process has taken hold of it: %w", events.ErrInUse)
+		err = fmt.Errorf("something was appended meanwhile, or another process has taken hold of it: %w",
+			events.ErrInUse)
 	}
 	if err != nil {
 		return fmt.Errorf("store: mark %q: %w", l.name, err)

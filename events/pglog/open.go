@@ -15,8 +15,8 @@ import (
 	"github.com/campaignd/campaignd/events/internal/records"
 )
 
-// Options says how to open a store. The zero value opens it for reading and
-// writing, and creates it where there is none.
+// Options says how to open a store. The zero value opens it for reading and writing, and creates a
+// missing one.
 type Options struct {
 	// ReadOnly opens an existing store that is not changed by this log. It goes
 	// on with what others append. Append and SetOffset answer
@@ -39,14 +39,14 @@ type Options struct {
 // MaxNameSize is the greatest length in bytes of a store's name.
 const MaxNameSize = 200
 
-// Open opens the store of a name, or creates it. Any number of logs may have it
-// open, in any number of processes, for writing too: a writer that has not seen
-// another's event is refused ([events.ConflictError]), and who must be the only
-// one takes hold of it ([Log.Hold]).
+// Open opens the store of a name, or creates it. Any number of logs may have it open, in any number
+// of processes, for writing too: a writer that has not seen another's event is refused
+// ([events.ConflictError]), and a process that must be the only writer takes hold of it
+// ([Log.Hold]).
 //
-// A store that has been moved, or is an unfinished copy, is opened for reading
-// alone. It answers with [events.ErrDamaged], and what is lost, where events are
-// missing or not what was acknowledged.
+// A store that has been moved, or is an unfinished copy, is opened for reading alone. Open answers
+// with [events.ErrDamaged], which names the loss, where events are missing or differ from the
+// acknowledged ones.
 func (d *Database) Open(ctx context.Context, name string, o Options) (*Log, error) {
 	l, err := d.open(ctx, name, o)
 	if err != nil {
@@ -59,7 +59,8 @@ func (d *Database) open(ctx context.Context, name string, o Options) (*Log, erro
 	if !nameable(name) || name == "" || len(name) > MaxNameSize || strings.ContainsFunc(name, func(r rune) bool {
 		return r < 0x20 || r == 0x7f
 	}) {
-		return nil, fmt.Errorf("a store's name is a text of 1 to %d bytes without control characters", MaxNameSize)
+		return nil, fmt.Errorf("a store's name is a text of 1 to %d bytes without control characters",
+			MaxNameSize)
 	}
 	end, err := attempts(ctx, d, func(ctx context.Context, c *conn) (*storeEnd, error) {
 		return loadEnd(ctx, c, name)
@@ -73,8 +74,8 @@ func (d *Database) open(ctx context.Context, name string, o Options) (*Log, erro
 			return nil, fmt.Errorf("there is no store of that name in the database: %w", fs.ErrNotExist)
 		}
 		end, err = attempts(ctx, d, func(ctx context.Context, c *conn) (*storeEnd, error) {
-			// Also what another process has created meanwhile will do, and what an
-			// attempt before has, of which the end is not known.
+			// A store that another process has created meanwhile will do, and so will that of an
+			// earlier attempt with an unknown end.
 			_, err := c.exec(ctx, `insert into cd_head (name, root) values ($1, $2) on conflict do nothing`,
 				name, emptyRoot())
 			if err != nil {
@@ -120,13 +121,13 @@ func (d *Database) open(ctx context.Context, name string, o Options) (*Log, erro
 type storeEnd struct {
 	id, size       int64
 	root, edge     []byte
-	first, last    int64 // positions, 0 where there is no event
+	first, last    int64 // positions, 0 without events
 	record, hashes []byte
 
 	moved, unfinished *string
 }
 
-// loadEnd returns the end of a store, nil where there is no such store.
+// loadEnd returns the end of a store, nil where the store does not exist.
 func loadEnd(ctx context.Context, c *conn, name string) (*storeEnd, error) {
 	e := new(storeEnd)
 	err := c.query(ctx, `select h.store, h.size, h.root, h.edge,
@@ -135,7 +136,8 @@ func loadEnd(ctx context.Context, c *conn, name string) (*storeEnd, error) {
 		e.record, e.hashes, h.moved, h.unfinished
 		from cd_head h left join cd_event e on e.store = h.store and e.position = h.size
 		where h.name = $1`, name).
-		one(&e.id, &e.size, &e.root, &e.edge, &e.first, &e.last, &e.record, &e.hashes, &e.moved, &e.unfinished)
+		one(&e.id, &e.size, &e.root, &e.edge, &e.first, &e.last, &e.record, &e.hashes, &e.moved,
+			&e.unfinished)
 	if errors.Is(err, errNoRow) {
 		return nil, nil
 	}

@@ -23,8 +23,8 @@ type query struct {
 	args []any
 }
 
-// query returns a statement that is to answer with rows. See [parameter] for what
-// an argument can be, and [scan] for what a column is read into.
+// query returns a statement that is to answer with rows. See [parameter] for the arguments, and
+// [scan] for the variables that columns are read into.
 func (c *conn) query(ctx context.Context, sql string, args ...any) query {
 	return query{ctx, c, sql, args}
 }
@@ -50,8 +50,8 @@ func (q query) prepare() (*pgconn.StatementDescription, [][]byte, error) {
 	return s, values, nil
 }
 
-// each sends the statement, and calls f with each row that is read. It reads a row
-// into what the row before was read into.
+// each sends the statement, and calls f with each row that is read. Every row is read into the same
+// variables.
 func (q query) each(f func() error, into ...any) error {
 	s, values, err := q.prepare()
 	if err != nil {
@@ -74,8 +74,7 @@ func (q query) each(f func() error, into ...any) error {
 	return errors.Join(failed, err)
 }
 
-// one sends the statement and reads its first row. The error is errNoRow where there
-// is none.
+// one sends the statement and reads its first row. The error is errNoRow for an empty result.
 func (q query) one(into ...any) error {
 	rows := 0
 	err := q.each(func() error { rows++; return nil }, into...)
@@ -93,9 +92,8 @@ func all[T any](q query, columns func(*T) []any) (rows []T, err error) {
 	return rows, err
 }
 
-// exec executes a statement that changes something, and returns how many rows it did
-// so to. An error that wraps errWarned is one of which the server believes that it
-// has succeeded.
+// exec executes a statement that changes something, and returns the number of changed rows. An
+// error that wraps errWarned belongs to a statement that the server believes to have succeeded.
 func (c *conn) exec(ctx context.Context, sql string, args ...any) (int64, error) {
 	c.warning = nil
 	s, values, err := c.query(ctx, sql, args...).prepare()

@@ -153,7 +153,7 @@ func yieldRows(
 	return after, true, nil
 }
 
-// row is what is stored of an event.
+// row is the stored form of an event.
 type row struct {
 	position       events.Position
 	campaign       string
@@ -180,11 +180,12 @@ func (r *row) misnamed(e events.Event) error {
 		events.ErrDamaged, r.position, e.Sequence, e.Campaign, r.sequence, r.campaign)
 }
 
-// rows reads rows by a statement whose first column is the number of events in
-// the store, and whose others are all NULL where there is none to read. What the
-// statement selects is bounded by the size of the records, and is one row at
-// least.
-func (l *Log) rows(ctx context.Context, from string, args ...any) (_ []row, size events.Position, err error) {
+// rows reads rows by a statement whose first column is the number of events in the store, and whose
+// others are all NULL where no event matches. The selection is bounded by the size of the records,
+// and is one row at least.
+func (l *Log) rows(
+	ctx context.Context, from string, args ...any,
+) (_ []row, size events.Position, err error) {
 	statement := `select h.size, e.position, e.campaign, e.sequence, e.record, e.hashes
 		from cd_head h left join (
 			select *, sum(octet_length(record)) over (order by position) - octet_length(record) as before
@@ -312,7 +313,8 @@ func (l *Log) yieldCampaign(
 		}
 		for _, r := range rows {
 			if r.sequence != after+1 {
-				return fmt.Errorf("%w: sequence %d of campaign %q is missing", events.ErrDamaged, after+1, campaign)
+				return fmt.Errorf("%w: sequence %d of campaign %q is missing",
+					events.ErrDamaged, after+1, campaign)
 			}
 			e, err := r.event()
 			if err == nil && ctx.Err() != nil {

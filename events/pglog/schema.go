@@ -70,8 +70,8 @@ var migrations = []string{
 	);
 	create index cd_letter_worker on cd_letter (worker) where answer is null;
 	create index cd_head_holder on cd_head (holder) where holder <> '';`,
-	// A file is bytes in parts of a bounded size. It has its digest once it is
-	// whole; until then it is what a put has come to.
+	// A file is bytes in parts of a bounded size. It has its digest once it is whole; until then
+	// the row belongs to an unfinished put.
 	`create table cd_file (
 		put    bytea primary key,
 		store  bigint not null references cd_head,
@@ -85,8 +85,8 @@ var migrations = []string{
 		bytes bytea not null,
 		primary key (put, part)
 	);`,
-	// Where a store has been moved to, and what it is an unfinished copy of: null
-	// where it is neither.
+	// The address that a store has been moved to, and the source that it is an unfinished copy of:
+	// null where it is neither.
 	`alter table cd_head add column moved text, add column unfinished text`,
 }
 
@@ -130,12 +130,12 @@ func migrate(ctx context.Context, c *conn) error {
 	return err
 }
 
-// schemaVersion returns the version of the tables, 0 where there are none, and
+// schemaVersion returns the version of the tables, 0 where they do not exist, and
 // [events.ErrNewerFormat] where this program does not know them.
 func schemaVersion(ctx context.Context, c *conn) (version int, err error) {
 	var there bool
-	// Not to_regclass: it may answer from what the session remembers, which is from
-	// before it waited for another program's migration.
+	// Not to_regclass: it may answer from the session's cache, which is older than its wait for
+	// another program's migration.
 	err = c.query(ctx, `select exists (select from pg_class
 		where relname = 'cd_schema' and pg_table_is_visible(oid))`).one(&there)
 	if err != nil || !there {

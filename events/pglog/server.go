@@ -9,14 +9,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// refusal is why a server is not used, and what can be done about it. It holds
-// nothing of the address but the server's own name.
+// refusal is the reason why a server is not used, with a remedy. It holds nothing of the address
+// but the server's own name.
 type refusal struct{ what, remedy string }
 
 func (r *refusal) Error() string { return r.what + ": " + r.remedy }
 
 // errStandby is the refusal of a server that follows another one.
-var errStandby = &refusal{"the server is a standby", "name the primary, or all servers of the cluster (host=a,b,c)"}
+var errStandby = &refusal{"the server is a standby",
+	"name the primary, or all servers of the cluster (host=a,b,c)"}
 
 // leastVersion is the earliest PostgreSQL whose behaviour was tried.
 const leastVersion = 15
@@ -35,9 +36,9 @@ var settings = map[string]string{
 	"synchronous_commit":                  "on",
 }
 
-// look is what a new connection is asked first. The timeline is the first eight
-// digits of the name of the file that the server writes to; what the server's
-// control file says lags behind it after a promotion.
+// look is the first query on a new connection. The timeline is the first eight digits of the name
+// of the file that the server writes to; the server's control file lags behind it after a
+// promotion.
 const look = `select
 	pg_backend_pid(),
 	pg_is_in_recovery(),
@@ -51,7 +52,7 @@ const look = `select
 	(select system_identifier from pg_control_system()),
 	case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end`
 
-// server is what a connection says of its server.
+// server is the description that a connection gives of its server.
 type server struct {
 	pid                                  string
 	recovery                             bool
@@ -93,7 +94,7 @@ func (s server) refuse(pid uint32, single bool) error {
 			fmt.Sprintf("use PostgreSQL %d or a newer one", leastVersion)}
 	case s.pid != strconv.FormatUint(uint64(pid), 10):
 		return &refusal{"a pooler of connections stands before the server",
-			"name the server itself: sessions that are shared lose their settings, and with them what is promised"}
+			"name the server itself: shared sessions lose their settings, which durability rests on"}
 	case s.recovery:
 		return errStandby
 	case s.encoding != "UTF8":
@@ -138,7 +139,7 @@ func barrier(ctx context.Context, c *conn, pg *pgconn.PgConn) (err error) {
 	defer cancel()
 	defer func() {
 		if err != nil && ctx.Err() != nil {
-			err = &refusal{"no standby confirms what is committed on the server",
+			err = &refusal{"no standby confirms the server's commits",
 				"have one follow it again, or name the primary that there is now"}
 		}
 	}()

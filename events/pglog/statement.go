@@ -65,7 +65,7 @@ func lockHead(ctx context.Context, c *conn, store int64) error {
 // place is a store's head, with what stands at a position.
 type place struct {
 	size, epoch int64
-	append      []byte // who wrote the event behind the position, nil where there is none
+	append      []byte // who wrote the event behind the position, nil without one
 	moved       *string
 }
 
@@ -148,7 +148,8 @@ func restore(size int64, root, edge []byte) (*merkle.Edge, error) {
 		ok = string(hash[:]) == string(root)
 	}
 	if !ok {
-		return nil, fmt.Errorf("%w: the head of %d events is not that of their tree", events.ErrDamaged, size)
+		return nil, fmt.Errorf("%w: the head of %d events is not that of their tree",
+			events.ErrDamaged, size)
 	}
 	return restored, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Stats are what this process has seen of a database since it opened it.
+// Stats count this process's experience with a database since it opened it.
 type Stats struct {
 	// Held is how many stores it holds now.
 	Held int

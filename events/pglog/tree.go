@@ -121,8 +121,7 @@ func (l *Log) ProveEvent(ctx context.Context, p events.Position, size int64) (tl
 	return tlog.ProveRecord(size, int64(p)-1, l.hashes(ctx))
 }
 
-// ProveExtends implements [events.Store]. Of an empty log there is no proof:
-// every log extends it.
+// ProveExtends implements [events.Store]. An empty log has no proof: every log extends it.
 func (l *Log) ProveExtends(ctx context.Context, old, size int64) (tlog.TreeProof, error) {
 	head, err := l.head(ctx)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/events/internal/records"
 )
 
-// Value implements [events.ValueStore]. An empty value is not nil, which means
-// that there is none.
+// Value implements [events.ValueStore]. An empty value is not nil: nil means that the key has no
+// value.
 func (l *Log) Value(ctx context.Context, key string) ([]byte, error) {
 	found, err := l.values(ctx, `select key, value from cd_value where store = $1 and key = $2`, []byte(key))
 	if err != nil {
@@ -33,7 +33,7 @@ func (l *Log) Values(ctx context.Context, prefix string) iter.Seq2[events.KeyVal
 	return records.Values(prefix, all, err)
 }
 
-// values returns what a statement selects.
+// values returns the selection of a statement.
 func (l *Log) values(ctx context.Context, statement string, key []byte) ([]events.KeyValue, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, err

@@ -62,8 +62,8 @@ func (l *Log) entries(ctx context.Context, campaign string, last events.Position
 	return events.Position(n), err
 }
 
-// each calls f with each row up to last, and missing with the positions where
-// there is none. The first error ends it.
+// each calls f with each row up to last, and missing with each gap in the positions. The first
+// error ends it.
 func (l *Log) each(
 	ctx context.Context, last events.Position, f func(row) error, missing func(from, to events.Position) error,
 ) error {
@@ -126,7 +126,8 @@ func (l *Log) check(ctx context.Context, campaign string) error {
 	}
 	entries, err := l.entries(ctx, campaign, last)
 	if err == nil && entries != named {
-		err = fmt.Errorf("%w: the index of campaigns has %d entries for %d events", events.ErrDamaged, entries, named)
+		err = fmt.Errorf("%w: the index of campaigns has %d entries for %d events",
+			events.ErrDamaged, entries, named)
 	}
 	return err
 }

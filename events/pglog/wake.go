@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// wake tells other processes of appends, and hears of theirs, on a connection of
-// its own. What it hears is no fact: it only makes followers look.
+// wake tells other processes of appends, and hears of theirs, on a connection of its own. A
+// notification states no fact: it only makes followers look.
 type wake struct {
 	mu        sync.Mutex
 	news      map[int64]int64 // the sizes of stores that other processes are to hear of
@@ -38,8 +38,8 @@ func (w *wake) start(d *Database) {
 	}()
 }
 
-// tell tells other processes that a store has size events. It does not wait for
-// that: what has gathered meanwhile is sent at once.
+// tell tells other processes that a store has size events. It does not wait for that: announcements
+// that gather meanwhile are sent at once.
 func (w *wake) tell(store, size int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -91,9 +91,9 @@ func arrayValue[T any](elements []T, typ uint32, value func(T) []byte) []byte {
 	return out
 }
 
-// scan reads a column of a row, nil for NULL, into what a pointer points to, which
-// keeps none of these bytes. NULL is a nil []byte, or a nil pointer where that is
-// what is pointed to; nothing else can be NULL.
+// scan reads a column of a row into the variable behind a pointer, which keeps none of these bytes.
+// NULL gives a nil []byte, or a nil pointer where into points to a pointer; no other type can hold
+// NULL.
 func scan(column pgconn.FieldDescription, value []byte, into any) error {
 	var ok bool
 	switch p := into.(type) {
@@ -116,7 +116,8 @@ func scan(column pgconn.FieldDescription, value []byte, into any) error {
 	case *int64:
 		*p, ok = scanInt(column.DataTypeOID, value)
 	case *string:
-		*p, ok = string(value), value != nil && (column.DataTypeOID == textType || column.DataTypeOID == nameType)
+		*p, ok = string(value), value != nil &&
+			(column.DataTypeOID == textType || column.DataTypeOID == nameType)
 	case *time.Time:
 		if ok = column.DataTypeOID == timestampType && len(value) == 8; ok {
 			n := int64(binary.BigEndian.Uint64(value))
@@ -125,7 +126,8 @@ func scan(column pgconn.FieldDescription, value []byte, into any) error {
 	case *[]int64:
 		*p, ok = scanArray(value, int8Type, scanInt)
 	case *[]string:
-		*p, ok = scanArray(value, textType, func(_ uint32, b []byte) (string, bool) { return string(b), true })
+		*p, ok = scanArray(value, textType,
+			func(_ uint32, b []byte) (string, bool) { return string(b), true })
 	}
 	if !ok {
 		return fmt.Errorf("column %s: the database answered with %q, of type %d, which cannot be read into a %T",

@@ -98,8 +98,8 @@ func (d *Database) Work(ctx context.Context, id string, say func() []byte) (*Wor
 // ID returns the worker's identifier.
 func (w *Worker) ID() string { return w.id }
 
-// Close ends the worker: what it holds can be taken at once. A log that is not
-// closed yet takes no more events.
+// Close ends the worker: its stores can be taken at once. A log that is not closed yet takes no
+// more events.
 func (w *Worker) Close() {
 	w.lapsed()
 	w.end()
@@ -207,8 +207,8 @@ func (w *Worker) beat(c **conn) (err error) {
 	return err
 }
 
-// forget deletes what is left of workers and askers that ended without a word.
-// Where it fails, the next heartbeat finds that out.
+// forget deletes the traces of workers and askers that ended without a word. Where it fails, the
+// next heartbeat finds that out.
 func (w *Worker) forget(c *conn) {
 	ctx, cancel := context.WithTimeout(w.life, w.db.beatPatience())
 	defer cancel()
@@ -237,9 +237,9 @@ func (w *Worker) Sure() bool {
 	return time.Since(w.beaten) < w.db.lapseTime()
 }
 
-// believes is how long it takes until this worker may take others for dead. Who
-// could not reach the database a moment ago does not know whether they could:
-// after a failover all of them come back at once.
+// believes is how long it takes until this worker may take others for dead. A worker that could not
+// reach the database a moment ago does not know whether others could: after a failover all of them
+// come back at once.
 func (w *Worker) believes() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -133,8 +133,8 @@ func (d *Database) Worker(ctx context.Context) (*pglog.Worker, error) {
 	return worker, nil
 }
 
-// Said is what the processes that use a database learn of each other, about once
-// a second.
+// Said is the status of a process, which the others that use the database learn about once a
+// second.
 type Said struct {
 	// Process describes the process: see [Database.Describe].
 	Process json.RawMessage `json:"process,omitempty"`
@@ -142,14 +142,14 @@ type Said struct {
 	Stores map[string]json.RawMessage `json:"stores,omitempty"`
 }
 
-// Describe has others learn of this process what a function returns, as JSON.
+// Describe sets the function whose result, as JSON, others learn about this process.
 func (d *Database) Describe(process func() any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.describe = process
 }
 
-// say is what others learn, with a heartbeat.
+// say returns the status that others learn with a heartbeat.
 func (d *Database) say() []byte {
 	d.mu.Lock()
 	describe := d.describe
@@ -172,8 +172,8 @@ func (d *Database) say() []byte {
 // Handler answers what other processes ask about a store that this one holds.
 type Handler func(ctx context.Context, request []byte) []byte
 
-// Serve has a function answer what is asked about a store, until stop is called,
-// and others learn its status.
+// Serve has a function answer requests about a store, until stop is called, and others learn its
+// status.
 func (d *Database) Serve(name string, answer Handler, status func() any) (stop func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -207,9 +207,9 @@ func (d *Database) answer(ctx context.Context, letter []byte) []byte {
 // nothing: as one does that has it for a moment.
 var ErrNobody = errors.New("no process answers for the store")
 
-// AskHolder asks the process that holds a store. The error wraps [ErrNobody]
-// where there is none, and then nothing was done; [pglog.ErrUnanswered], as
-// [events.ErrUncertain], where that is not known.
+// AskHolder asks the process that holds a store. The error wraps [ErrNobody] where no process does,
+// and then nothing was done; [pglog.ErrUnanswered], as [events.ErrUncertain], where that is not
+// known.
 func (d *Database) AskHolder(ctx context.Context, name string, request []byte) ([]byte, error) {
 	holder, err := d.Holder(ctx, name)
 	if err != nil {
@@ -234,7 +234,7 @@ func (d *Database) AskHolder(ctx context.Context, name string, request []byte) (
 
 // What a database shows of itself: see events/pglog.
 type (
-	// Inspection is what a session sees of a server and a database.
+	// Inspection is a session's view of a server and a database.
 	Inspection = pglog.Inspection
 	// Standby is a server that follows.
 	Standby = pglog.Standby

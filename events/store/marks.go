@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events/pglog"
 )
 
-// Marks say what has become of a store. Empty ones say nothing.
+// Marks record the fate of a store. Empty ones say nothing.
 type Marks = pglog.Marks
 
 // The marks of a store in a folder are files in it, which hold an address.
@@ -72,8 +72,7 @@ func refuseFolder(folder string) error {
 	return nil
 }
 
-// readMark returns what a mark says, nothing where there is none. One that was
-// being written is none.
+// readMark returns the text of a mark, empty where the mark is missing or unfinished.
 func readMark(folder, name string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(folder, name))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

@@ -11,10 +11,10 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// A program that is built with the tag "pauses" stands still at random round its
-// appends and reads, as on a machine under load: what is stored is seen by others before
-// the one that stored it goes on, and what was read has changed since. Tests that wait for
-// a time, in place of a state, fail with it. No release is built so.
+// A program that is built with the tag "pauses" stands still at random round its appends and reads,
+// as on a machine under load: an event is seen by others before its writer goes on, and what was
+// read has changed since. Tests that wait for a time, in place of a state, fail with it. Releases
+// are never built so.
 
 // pausing is a store with pauses.
 type pausing struct{ events.Store }
@@ -52,7 +52,9 @@ func (p pausing) Read(ctx context.Context, after events.Position) iter.Seq2[even
 }
 
 // ReadCampaign implements [events.CampaignReader].
-func (p pausing) ReadCampaign(ctx context.Context, campaign string, after events.Sequence) iter.Seq2[events.Event, error] {
+func (p pausing) ReadCampaign(
+	ctx context.Context, campaign string, after events.Sequence,
+) iter.Seq2[events.Event, error] {
 	pause()
 	return p.Store.ReadCampaign(ctx, campaign, after)
 }

@@ -1,5 +1,5 @@
-// Package store opens the stores of campaigns. It alone knows what they are
-// kept in: everything above package events works with an [events.Store].
+// Package store opens the stores of campaigns. It alone knows the media that keep them: everything
+// above package events works with an [events.Store].
 //
 // # Addresses
 //
@@ -7,9 +7,9 @@
 //
 //	postgres://USER@HOST/DATABASE/STORE
 //
-// for a store in a database of PostgreSQL. Without STORE it is the address of
-// the database, with all the stores in it. The part behind a question mark says
-// how to connect, as everywhere: events/pglog says which of them are ours.
+// for a store in a database of PostgreSQL. Without STORE it is the address of the database, with
+// all the stores in it. The part behind a question mark says how to connect, as everywhere:
+// events/pglog lists our own parameters.
 package store
 
 import (
@@ -54,12 +54,11 @@ type Options struct {
 
 // Open opens the store at an address. Close releases it.
 //
-// The error wraps [events.ErrInUse] where another process has the store open
-// for writing, [events.ErrNewerFormat] or [events.ErrEarlierFormat] where
-// another campaignd is needed, and [events.ErrDamaged] where events are missing
-// or not what was acknowledged; it is an [events.MovedError] or an
-// [events.UnfinishedError] where the store is only to be read. A store that is
-// refused is not changed.
+// The error wraps [events.ErrInUse] where another process has the store open for writing,
+// [events.ErrNewerFormat] or [events.ErrEarlierFormat] where another campaignd is needed, and
+// [events.ErrDamaged] where events are missing or differ from the acknowledged ones; it is an
+// [events.MovedError] or an [events.UnfinishedError] where the store is only to be read. A store
+// that is refused is not changed.
 func Open(address string, o Options) (events.Store, error) {
 	if InDatabase(address) {
 		return openInDatabase(address, o)
@@ -141,11 +140,11 @@ func Unlocked(address string) (without, password string) {
 	return scheme + "://" + user + host[at:] + "/" + path, password
 }
 
-// Name is what a store is called: the last part of its address, without the
-// ending of a folder's name.
+// Name returns the name of a store: the last part of its address, without the ending of a folder's
+// name.
 func Name(address string) string {
 	if InDatabase(address) {
-		_, name, _ := Split(address) // none where the address is none
+		_, name, _ := Split(address) // empty for an invalid address
 		return name
 	}
 	return strings.TrimSuffix(filepath.Base(filepath.Clean(address)), Ending)
@@ -154,8 +153,8 @@ func Name(address string) string {
 // Ending is the ending of the name of a store's folder.
 const Ending = ".campaign"
 
-// Exists reports whether there is a store at an address. An empty folder is none
-// yet: a person may have made it, with the rights it should have.
+// Exists reports whether there is a store at an address. An empty folder is not a store yet: a
+// person may have made it, with the rights it should have.
 func Exists(address string) (bool, error) {
 	if !InDatabase(address) {
 		entries, err := os.ReadDir(address)
@@ -197,7 +196,8 @@ func openDatabaseOf(address string) (*Database, string, error) {
 		return nil, "", err
 	}
 	if name == "" {
-		return nil, "", fmt.Errorf("store: %s is a database: name a store in it, %s", address, In(database, "STORE"))
+		return nil, "", fmt.Errorf("store: %s is a database: name a store in it, %s",
+			address, In(database, "STORE"))
 	}
 	d, err := OpenDatabase(database)
 	return d, name, err

@@ -25,16 +25,14 @@ type Moved struct {
 // steps, where set, is called between the steps: tests end the process there.
 var steps = func(string) {}
 
-// Move moves a store to another address, where there is nothing, or what an
-// interrupted move or an earlier copy of this store has left: its events, values
-// and attached files.
+// Move moves a store to another address, which is empty or holds the remains of an interrupted move
+// or an earlier copy of this store: its events, values and attached files.
 //
-// It holds the store meanwhile, so that nothing is appended. At the end the two
-// have the same root hash, the copy was read and verified whole, and the old
-// store is marked as moved ([store.Marks]): it can be read, and says where it
-// went. Until the copy is all there, and the old store is marked, the copy is
-// marked as unfinished and refused to all others: at no moment can both be
-// appended to. Interrupted anywhere, it goes on when it is called again.
+// It holds the store meanwhile, so that nothing is appended. At the end the two have the same root
+// hash, the copy was read and verified whole, and the old store is marked as moved ([store.Marks]):
+// it can be read, and says where it went. Until the copy is all there, and the old store is marked,
+// the copy is marked as unfinished and refused to all others: at no moment can both be appended to.
+// Interrupted anywhere, it goes on when it is called again.
 func Move(ctx context.Context, from, to string) (m Moved, err error) {
 	if from, to, err = twoAddresses(from, to); err != nil {
 		return m, err
@@ -86,7 +84,7 @@ func twoAddresses(from, to string) (string, string, error) {
 	return from, to, nil
 }
 
-// alreadyMoved compares a store that has been moved with what it has become.
+// alreadyMoved compares a store that has been moved with its successor.
 func alreadyMoved(ctx context.Context, source events.Store, to string) (m Moved, err error) {
 	now, err := store.Open(to, store.Options{ReadOnly: true})
 	if err != nil {
@@ -98,18 +96,18 @@ func alreadyMoved(ctx context.Context, source events.Store, to string) (m Moved,
 		err = now.VerifyExtends(ctx, m.Head)
 	}
 	if errors.Is(err, events.ErrNotExtended) {
-		err = fmt.Errorf("%w: the store was moved there, and what is there does not go on from it: %w", ErrDiffers, err)
+		err = fmt.Errorf("%w: the store was moved there, and the events there do not go on from it: %w",
+			ErrDiffers, err)
 	}
 	return m, err
 }
 
-// Backup copies a store as it is at one moment, also while it is in use, to an
-// address where there is nothing or an earlier copy, which it goes on from. The
-// copy was read and verified whole at the end. The store itself is not marked,
-// and not changed.
+// Backup copies a store as it is at one moment, also while it is in use, to an empty address or to
+// an earlier copy, which it continues. The copy was read and verified whole at the end. The store
+// itself is not marked, and not changed.
 //
-// It fails with [ErrDiffers], and changes nothing, where the store does not
-// extend what the copy has: one of them is not what it was.
+// It fails with [ErrDiffers], and changes nothing, where the store does not extend the copy: one of
+// them has been altered.
 func Backup(ctx context.Context, from, to string) (m Moved, err error) {
 	if from, to, err = twoAddresses(from, to); err != nil {
 		return m, err
@@ -139,7 +137,7 @@ func copyHouse(
 	ctx context.Context, source events.Store, from, to string, leave func(tlog.Tree) error,
 ) (m Moved, err error) {
 	steps("opened")
-	// What is not sound is not copied, and what is no beginning of the source is
+	// A damaged source is not copied, and a destination that is not a beginning of the source is
 	// neither written to nor marked.
 	if err := sound(ctx, source); err != nil {
 		return m, fmt.Errorf("transfer: %w", err)

@@ -1,6 +1,5 @@
-// Package transfer copies a store into another one, whatever keeps the two, so
-// that what was proved of the one is proved of the other: the same events at the
-// same positions, under the same root hash.
+// Package transfer copies a store into another one, whatever the media, so that proofs of the one
+// hold for the other: the same events at the same positions, under the same root hash.
 package transfer
 
 import (
@@ -13,19 +12,19 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Report says what was copied.
+// Report sums up a copy.
 type Report struct {
 	// Head is that of both stores in the end.
 	Head tlog.Tree
 	// Copied counts the events that were copied, Already those that the
 	// destination had before, of a copy that was interrupted or of an earlier one.
 	Copied, Already int64
-	// Values counts the values that are no events.
+	// Values counts the copied values.
 	Values int
 }
 
-// ErrDiffers means that the destination holds, or came to hold, other events than
-// the source. It is no copy.
+// ErrDiffers means that the destination holds, or came to hold, other events than the source. It is
+// not a copy of it.
 var ErrDiffers = errors.New("the two stores hold different events")
 
 // A batch is a few hundred events of one campaign: a store that is far away
@@ -51,7 +50,8 @@ func copySound(ctx context.Context, from, to events.Store) (r Report, err error)
 	}
 	if err := from.VerifyExtends(ctx, head); err != nil {
 		if errors.Is(err, events.ErrNotExtended) {
-			err = fmt.Errorf("%w: the destination has %d events, which are not the first of the source", ErrDiffers, head.N)
+			err = fmt.Errorf("%w: the destination has %d events, which are not the first of the source",
+				ErrDiffers, head.N)
 		}
 		return r, err
 	}
@@ -83,8 +83,7 @@ func copySound(ctx context.Context, from, to events.Store) (r Report, err error)
 	}
 }
 
-// sound refuses a store that is not as it was written: its copy would look as if
-// it were.
+// sound refuses an altered store: its copy would look sound.
 func sound(ctx context.Context, s events.Store) error {
 	report, err := s.Verify(ctx)
 	if err != nil {
@@ -110,7 +109,8 @@ func copyEvents(ctx context.Context, from, to events.Store, after events.Positio
 			return err
 		}
 		if at := stored[0].Position; at != first.Position {
-			return fmt.Errorf("%w: the event at position %d of the source is at %d of the copy", ErrDiffers, first.Position, at)
+			return fmt.Errorf("%w: the event at position %d of the source is at %d of the copy",
+				ErrDiffers, first.Position, at)
 		}
 		batch, size = batch[:0], 0
 		return nil

@@ -61,7 +61,7 @@ func Bytes(seed uint64, n int) []byte {
 	return content
 }
 
-// MustPut puts what has to be kept.
+// MustPut puts a file and fails the test where it is not kept.
 func MustPut(t testing.TB, files filestore.Files, content []byte) filestore.Kept {
 	t.Helper()
 	kept, err := files.Put(t.Context(), bytes.NewReader(content))
@@ -71,7 +71,7 @@ func MustPut(t testing.TB, files filestore.Files, content []byte) filestore.Kept
 	return kept
 }
 
-// StateOf is the state of what was kept.
+// StateOf is the state of a kept file.
 func StateOf(t testing.TB, files filestore.Files, kept filestore.Kept) filestore.State {
 	t.Helper()
 	state, err := files.State(t.Context(), kept.Digest, kept.Size)
@@ -81,8 +81,10 @@ func StateOf(t testing.TB, files filestore.Files, kept filestore.Kept) filestore
 	return state
 }
 
-// left are the paths and sizes of what no event names.
-func left(t *testing.T, files filestore.Files, named func(string) bool) (found []filestore.Unnamed, lines []string) {
+// left lists the paths and sizes of the files that no event names.
+func left(
+	t *testing.T, files filestore.Files, named func(string) bool,
+) (found []filestore.Unnamed, lines []string) {
 	t.Helper()
 	found, err := files.Unnamed(t.Context(), named)
 	if err != nil {
@@ -97,8 +99,8 @@ func left(t *testing.T, files filestore.Files, named func(string) bool) (found [
 
 func noDigest(string) bool { return false }
 
-// Law: what was put is read back, byte by byte, under the digest of its bytes, by all who read
-// it; and the same bytes are kept once.
+// Law: a file is read back, byte by byte, under the digest of its bytes, by all readers; and the
+// same bytes are kept once.
 func putAndOpen(t *testing.T, s Subject) {
 	sizes := []int{1, s.Pieces - 1, s.Pieces, s.Pieces + 1, 3 * s.Pieces}
 	for _, size := range sizes {
@@ -139,7 +141,8 @@ func refused(t *testing.T, s Subject) {
 		want error
 	}{
 		{"no bytes", t.Context(), strings.NewReader(""), filestore.ErrEmpty},
-		{"one byte too many", t.Context(), io.LimitReader(zeros{}, filestore.MaxSize+1), filestore.ErrTooLarge},
+		{"one byte too many", t.Context(), io.LimitReader(zeros{}, filestore.MaxSize+1),
+			filestore.ErrTooLarge},
 		{"without an end", t.Context(), zeros{}, filestore.ErrTooLarge},
 		{"cut off", t.Context(), io.MultiReader(bytes.NewReader(half), iotest.ErrReader(broken)), broken},
 		{"called off", ended, zeros{}, broken},
@@ -176,7 +179,7 @@ func (p *peak) Read(b []byte) (int, error) {
 
 // Law: the largest file is kept and read in a few pieces of memory, whatever its size.
 func flatMemory(t *testing.T, s Subject) {
-	MustPut(t, s.Files, []byte("what is made once is made"))
+	MustPut(t, s.Files, []byte("a small file, to warm up"))
 	runtime.GC()
 	var before runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -275,7 +278,7 @@ func readUntilTheContextEnds(t *testing.T, s Subject) {
 	}
 }
 
-// Law: a digest that is none leads to no file, wherever it points.
+// Law: an invalid digest leads to no file, wherever it points.
 func hostileDigests(t *testing.T, s Subject) {
 	MustPut(t, s.Files, []byte("abc"))
 	for _, digest := range []string{
@@ -314,8 +317,8 @@ func concurrentPuts(t *testing.T, s Subject) {
 	}
 }
 
-// Law: what no event names is listed with its size, what is just being put with it, and can be
-// removed; what one names stays. A put whose bytes were removed fails.
+// Law: files that no event names are listed with their size, and so are those that are being put;
+// they can be removed, and named files stay. A put whose bytes were removed fails.
 func unnamed(t *testing.T, s Subject) {
 	if _, lines := left(t, s.Files, noDigest); len(lines) > 0 {
 		t.Errorf("without files there are %q", lines)
@@ -325,7 +328,8 @@ func unnamed(t *testing.T, s Subject) {
 	half := Bytes(9, 2*s.Pieces)
 	putting := make(chan error)
 	go func() {
-		_, err := s.Another().Put(t.Context(), io.MultiReader(bytes.NewReader(half), &waiting{begun: begun, rest: rest}))
+		_, err := s.Another().Put(t.Context(),
+			io.MultiReader(bytes.NewReader(half), &waiting{begun: begun, rest: rest}))
 		putting <- err
 	}()
 	<-begun
@@ -336,7 +340,7 @@ func unnamed(t *testing.T, s Subject) {
 		!slices.ContainsFunc(lines, func(line string) bool {
 			return strings.HasPrefix(line, "files/incoming/") && !strings.HasSuffix(line, " 0")
 		}) {
-		t.Errorf("there are %q, want %q and what is being put", lines, want)
+		t.Errorf("there are %q, want %q and the file that is being put", lines, want)
 	}
 	if err := s.Files.Remove(t.Context(), found); err != nil {
 		t.Fatal(err)

@@ -17,10 +17,10 @@ import (
 // leaf's hash is that of this byte and the record, as [tlog.RecordHash] has it.
 const LeafPrefix = 0
 
-// Edge is the right edge of the growing tree: what is needed to add a leaf and
-// to compute the root. The zero value is that of the empty tree. It is a binary
-// counter: where bit i of size is set, hashes[i] is the root of a complete
-// subtree of 2^i leaves. 64 hashes are 2 KiB, whatever the size of the log.
+// Edge is the right edge of the growing tree: the hashes that suffice to add a leaf and to compute
+// the root. The zero value is that of the empty tree. It is a binary counter: where bit i of size
+// is set, hashes[i] is the root of a complete subtree of 2^i leaves. 64 hashes are 2 KiB, whatever
+// the size of the log.
 type Edge struct {
 	size   uint64
 	hashes [64]tlog.Hash

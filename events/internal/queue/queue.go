@@ -1,5 +1,5 @@
-// Package queue holds what the writers of a log have asked for and its committer
-// has not taken yet, for every store of package events that groups appends.
+// Package queue holds the requests of a log's writers that its committer has not taken yet, for
+// every store of package events that groups appends.
 package queue
 
 import (
@@ -51,8 +51,7 @@ func newRequest(campaign string, expected events.Sequence, batch []events.Event)
 	return r
 }
 
-// answer returns what a request that is done came to, and gives the request
-// back.
+// answer returns the result of a finished request, and gives the request back.
 func (r *Request) answer() ([]events.Event, error) {
 	stored, err := r.Stored, r.Err
 	*r = Request{Done: r.Done}
@@ -75,13 +74,12 @@ func New() *Queue {
 	return q
 }
 
-// Append has a batch appended by the committer, as [events.Log] says of Append.
+// Append has a batch appended by the committer, under the contract of [events.Log].
 //
-// What has been taken by the committer cannot be withdrawn: a context that ends
-// then leaves it open whether the batch is stored ([events.ErrUncertain]). The
-// same goes for a store that fails, where the committer may never answer: failed
-// is closed then, and stopped says why. A store that never gives up has no such
-// channel.
+// A batch that the committer has taken cannot be withdrawn: a context that ends then leaves it open
+// whether the batch is stored ([events.ErrUncertain]). The same goes for a store that fails, where
+// the committer may never answer: failed is closed then, and stopped returns the cause. A store
+// that never gives up has no such channel.
 func (q *Queue) Append(
 	ctx context.Context, campaign string, expected events.Sequence, batch []events.Event,
 	failed <-chan struct{}, stopped func() error,
@@ -96,8 +94,8 @@ func (q *Queue) Append(
 		return r.answer()
 	case <-ctx.Done():
 		why = context.Cause(ctx)
-	// A disk that hangs closes this channel too late or never; then the
-	// caller's context is what ends the wait.
+	// A disk that hangs closes this channel too late or never; then the caller's context ends the
+	// wait.
 	case <-failed:
 		select {
 		case <-r.Done:
@@ -139,12 +137,11 @@ func (q *Queue) withdraw(r *Request) bool {
 	return i >= 0
 }
 
-// Take waits for requests and moves them all to buf. None means that the queue
-// is closed and empty.
+// Take waits for requests and moves them all to buf. None means that the queue is closed and empty.
 //
-// While requests go on arriving, it lets their writers run first: writers who
-// were answered at the same time come back at the same time, and all of them in
-// one batch cost one wait for the disk instead of two.
+// While requests go on arriving, it lets their writers run first: writers that were answered at the
+// same time come back at the same time, and all of them in one batch cost one wait for the disk
+// instead of two.
 func (q *Queue) Take(buf []*Request) []*Request {
 	q.mu.Lock()
 	defer q.mu.Unlock()

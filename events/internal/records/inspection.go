@@ -10,12 +10,12 @@ import (
 	"github.com/campaignd/campaignd/events/internal/merkle"
 )
 
-// LostEvents is what a fault says is lost where events cannot be read.
+// LostEvents names the loss in a fault where events cannot be read.
 const LostEvents = "these events"
 
-// Inspection is a Verify under way ([events.Store]): it is given what the store
-// holds, position by position, and notes what is wrong. It goes on after a
-// fault: a person who has to decide what to restore wants all of them.
+// Inspection is a Verify under way ([events.Store]): it is fed the content of the store, position
+// by position, and notes faults. It goes on after a fault: a person who has to decide what to
+// restore wants all of them.
 type Inspection struct {
 	events.Report
 	head      tlog.Tree
@@ -52,17 +52,16 @@ func (v *Inspection) Fault(from, to events.Position, lost, what string, args ...
 		Lost: lost})
 }
 
-// Lost notes that the events from..to cannot be read. After them the tree can
-// no longer be computed, and only what is said of single events goes on.
+// Lost notes that the events from..to cannot be read. After them the tree can no longer be
+// computed, and only checks of single events continue.
 func (v *Inspection) Lost(from, to events.Position, why string) {
 	v.tree = nil
 	v.Fault(from, to, LostEvents, "%s", why)
 }
 
-// Event checks what is kept at one position, and returns the event where it can
-// be read. After a loss sequences are not judged either: the first event of a
-// campaign behind the gap would be a fault of its own, of which the gap is the
-// cause.
+// Event checks the record at one position, and returns the event where it can be read. After a loss
+// sequences are not judged either: the gap would make the next event of each campaign a fault of
+// its own.
 func (v *Inspection) Event(p events.Position, record, hashes []byte) (events.Event, bool) {
 	e, err := Decode(p, record)
 	if err != nil {

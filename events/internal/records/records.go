@@ -1,6 +1,6 @@
-// Package records checks what a store has kept of events: that each record is
-// whole, in its place, and followed by the next. It is the same for every store
-// of package events, whatever the records are kept in.
+// Package records checks the stored records of events: that each is whole, in its place, and
+// followed by the next. It is the same for every store of package events, in whatever medium the
+// records are kept.
 package records
 
 import (
@@ -40,9 +40,8 @@ func Missing(from, to events.Position) error {
 		events.ErrDamaged, from, to)
 }
 
-// Values yields what was read of a store's values, or the error of reading those
-// whose keys begin with a prefix. They are read before: nothing is held open
-// while the caller's code runs.
+// Values yields values that were read from a store, or the error of reading those whose keys begin
+// with a prefix. They are read before: nothing is held open while the caller's code runs.
 func Values(prefix string, all []events.KeyValue, err error) iter.Seq2[events.KeyValue, error] {
 	return func(yield func(events.KeyValue, error) bool) {
 		if err != nil {
@@ -57,10 +56,9 @@ func Values(prefix string, all []events.KeyValue, err error) iter.Seq2[events.Ke
 	}
 }
 
-// Order finds what is not in its place among the events that one reader is
-// given: in each campaign their sequences count up by one. A record does not
-// say where it belongs in the log, and to compute the tree again is for Verify.
-// It costs a map look-up only where the campaign changes, so that readers can
+// Order finds misplaced events among those that one reader is given: in each campaign their
+// sequences count up by one. A record does not hold its place in the log, and to compute the tree
+// again is for Verify. It costs a map look-up only where the campaign changes, so that readers can
 // afford it for every event.
 type Order struct {
 	whole    bool // the reader began with the first event
@@ -97,8 +95,7 @@ func (o *Order) Check(e *events.Event) error {
 	return nil
 }
 
-// Last is the sequence of the newest event of a campaign that was checked, 0 if
-// there was none.
+// Last is the sequence of the newest checked event of a campaign, 0 before the first.
 func (o *Order) Last(campaign string) events.Sequence {
 	if s := o.last[campaign]; s != nil {
 		return *s

@@ -94,9 +94,9 @@ class Budget(Part):
     """
 
     cost: float | None = None
-    """Cost is what all experiments may cost, in the unit of the campaign's cost. None is
-    chosen that is expected to cost more than is left, and the campaign completes once
-    nothing is left that could be chosen. Absent: no limit.
+    """Cost is the most that all experiments may cost together, in the unit of the campaign's
+    cost. No experiment is chosen whose expected cost exceeds the remaining budget, and the
+    campaign completes once none can be chosen any more. Absent: no limit.
     """
 
     labels: int | None = None
@@ -160,9 +160,9 @@ class CobohlTrust(Part):
     """
 
     feedback: str | None = None
-    """Feedback is what the expert is asked for: "label" (default), "comparison", "ranking",
-    "pinpoint" or "gaussian" (Xu et al. 2024, App. H). With gaussian each expert states a
-    belief and no questions are asked.
+    """Feedback is the form of the expert's answers: "label" (default), "comparison",
+    "ranking", "pinpoint" or "gaussian" (Xu et al. 2024, App. H). With gaussian each expert
+    states a belief and no questions are asked.
     """
 
     options: int | None = None
@@ -207,9 +207,9 @@ class CobolTrust(Part):
     """
 
     feedback: str | None = None
-    """Feedback is what the expert is asked for: "label" (default), "comparison", "ranking",
-    "pinpoint" or "gaussian" (Xu et al. 2024, App. H). With gaussian each expert states a
-    belief and no questions are asked.
+    """Feedback is the form of the expert's answers: "label" (default), "comparison",
+    "ranking", "pinpoint" or "gaussian" (Xu et al. 2024, App. H). With gaussian each expert
+    states a belief and no questions are asked.
     """
 
     options: int | None = None
@@ -260,9 +260,9 @@ class Constraint(Part):
 
 @part(kw_only=True)
 class Cost(Part):
-    """Cost says what an experiment costs: hours, or money, or anything that it takes. Where it
-    counts, cheap experiments come first. A price of what is made is a quantity, and may be
-    sought or bounded. In a campaign file a bare text stands for Of.
+    """Cost is the cost of an experiment: hours, or money, or anything that it takes. Where it
+    counts, cheap experiments come first. The price of the product is a quantity, and may be
+    optimized or bounded. In a campaign file a bare text stands for Of.
     """
 
     of: str
@@ -276,10 +276,10 @@ class Cost(Part):
 
 @part(kw_only=True)
 class Desire(Part):
-    """Desire is what is desired of one quantity, as a part of a desirability: it is worth
-    nothing at From and beyond, and 1 at To and beyond; in between its worth grows evenly.
-    Either may be the greater. Where there is a Best, the quantity is worth 1 within it, and
-    nothing at From and To, which lie on both sides.
+    """Desire is the worth of one quantity, as a part of a desirability: 0 at From and beyond,
+    1 at To and beyond, growing evenly in between. Either may be the greater. Where there is
+    a Best, the quantity is worth 1 within it, and nothing at From and To, which lie on both
+    sides.
     """
 
     quantity: str
@@ -350,17 +350,17 @@ class Expert(Part):
     """Belief is where the expert expects the best composition, for feedback: gaussian."""
 
     quantities: Sequence[str] | None = None
-    """Quantities are the declared quantities of which the expert says what they expect of
-    compositions: a table with a column for each, in which a number is data about its
-    quantity alone. Not for marks. Absent: they estimate what is sought.
+    """Quantities are the declared quantities that the expert estimates for compositions: a
+    table with a column for each, in which a number is data about its quantity alone. Not
+    for marks. Absent: the expert estimates the objective.
     """
 
     answer_within: str | None = None
     """AnswerWithin is how long a question waits before the campaign goes on without it.
-    Default "2m" for people, no limit where their channel is one in which they answer when
-    they come by (web), where nothing is measured or where the experiments are run by hand,
-    a suggestion at a time; of several compositions to be estimated at once the default is
-    for each. Simulated experts answer at once.
+    Default "2m" for people. No limit by default where people answer when they come by
+    (web), where nothing is measured, and where experiments are run by hand, one suggestion
+    at a time; where several compositions are estimated at once the default is for each.
+    Simulated experts answer at once.
     """
 
     meanwhile: int | None = None
@@ -408,15 +408,15 @@ class Expert(Part):
 
 @part(kw_only=True)
 class Fidelity(Part):
-    """Fidelity says by which parameter an experiment becomes cheaper and tells less of what is
-    sought. What is sought is the value at the target: it alone is compared, and cheaper
-    experiments serve to find where it is worth measuring.
+    """Fidelity names the parameter by which an experiment becomes cheaper and tells less about
+    the objective. The objective is the value at the target: only values there are compared,
+    and cheaper experiments serve to find where it is worth measuring.
     """
 
     parameter: str | None = None
-    """Parameter is a numeric parameter, of which the target is the least or the greatest
-    value. Where there are sources it is the choice between them, which need not be
-    declared. Default of that "source".
+    """Parameter is a numeric parameter whose target is its least or its greatest value. Where
+    there are sources it is the choice between them, which need not be declared. Default of
+    that "source".
     """
 
     target: float | str | None = None
@@ -486,9 +486,9 @@ class HceiTrust(Part):
     """
 
     feedback: str | None = None
-    """Feedback is what the expert is asked for: "label" (default), "comparison", "ranking",
-    "pinpoint" or "gaussian" (Xu et al. 2024, App. H). With gaussian each expert states a
-    belief and no questions are asked.
+    """Feedback is the form of the expert's answers: "label" (default), "comparison",
+    "ranking", "pinpoint" or "gaussian" (Xu et al. 2024, App. H). With gaussian each expert
+    states a belief and no questions are asked.
     """
 
     options: int | None = None
@@ -497,7 +497,7 @@ class HceiTrust(Part):
 
 @part(kw_only=True)
 class Initial(Part):
-    """Initial describes what is done before the policy takes over."""
+    """Initial describes the experiments before the policy takes over."""
 
     experiments: int | None = None
     """Experiments is how many experiments the design holds. Default: the number of given
@@ -698,20 +698,20 @@ class Model(Part):
     """
 
     tails: Literal["compress", "keep"] | None = None
-    """Tails is "compress" (default) or "keep": what becomes of results that are far worse than
-    most. A few terrible ones make all differences among good ones small, and a model then
-    takes those for noise. Compressed, what is worse than the median counts by its
+    """Tails is "compress" (default) or "keep": the treatment of results that are far worse
+    than most. A few terrible ones make all differences among good ones small, and a model
+    then takes those for noise. Compressed, a result worse than the median counts by its
     logarithm, once there are eight apart from one another, and the worst of those is more
-    than 20 times as far from their median as the best. Absent: as it was before there were
-    Tails, "keep".
+    than 20 times as far from their median as the best. Absent: "keep", as before Tails were
+    introduced.
     """
 
     intervals: Literal["marginal", "fitted"] | None = None
-    """Intervals is "marginal" (default) or "fitted": how sure of a prediction the model is
-    said to be. The hyperparameters are fitted, and few measurements leave them open: an sd
-    that takes them for known is too small. A marginal one is that over hyperparameters
-    around the fitted ones. Only what is said of predictions differs; decisions rest on the
-    fitted ones in any case. Absent: as it was before there were Intervals, "fitted".
+    """Intervals is "marginal" (default) or "fitted": the uncertainty that is reported with a
+    prediction. The hyperparameters are fitted, and few measurements leave them open: an sd
+    that takes them for known is too small. A marginal one averages over hyperparameters
+    around the fitted ones. Only reported predictions differ; decisions rest on the fitted
+    hyperparameters in any case. Absent: "fitted", as before Intervals were introduced.
     """
 
     utility: Utility | Mapping[str, Any] | None = None
@@ -754,8 +754,8 @@ class MrLpfDuel(Part):
 @part(kw_only=True)
 class Next(Part):
     """Next chooses a composition to measure: one acquisition and its settings. In a campaign
-    file a bare name stands for the default settings. Default that with which the rule of
-    trust was published (lcb for cobol), lognei where trust is none.
+    file a bare name stands for the default settings. By default, the acquisition that the
+    rule of trust was published with (lcb for cobol), and lognei where trust is "none".
     """
 
     lcb: LcbNext | Mapping[str, Any] | None = None
@@ -806,13 +806,14 @@ class Objective(Part):
     """
 
     tradeoff: Sequence[Aim | Sought | Mapping[str, Any]] | None = None
-    """Tradeoff are two to four quantities that are traded off against each other: what is
-    sought is the front, of compositions than which no other one is better in all of them.
+    """Tradeoff are two to four quantities that are traded off against each other. The
+    objective is the front: the compositions that no other one beats in all of the
+    quantities.
     """
 
     preference: Preference | Mapping[str, Any] | None = None
-    """Preference are quantities of which an expert is asked what they prefer: what is sought
-    is what is worth most to them.
+    """Preference are quantities that an expert compares: the objective is the outcome that the
+    expert values most.
     """
 
     unit: str | None = None
@@ -963,7 +964,7 @@ class Policy(Part):
 
 @part(kw_only=True)
 class Preference(Part):
-    """Preference is what an expert prefers among outcomes."""
+    """Preference asks an expert to compare outcomes."""
 
     over: Sequence[str]
     """Over are the declared quantities that are compared."""
@@ -1131,9 +1132,8 @@ class Quantity(Part):
     """
 
     answer_within: str | None = None
-    """AnswerWithin is how long after the end of its experiment a value that arrives later is
-    awaited; after that it is missing, until it comes all the same. Absent: for as long as
-    it takes.
+    """AnswerWithin is how long after the end of its experiment a late value is awaited. After
+    that the value is missing, unless it still arrives. Absent: awaited without limit.
     """
 
 
@@ -1224,7 +1224,7 @@ class SimulatedExpert(Part):
     """Correlation makes estimates normal scores of the objective over the space instead, with
     normal noise, so that the two correlate so far: 1 knows the order of all compositions, 0
     guesses, negative the other way round. Absent: estimates are a times the rank with
-    logistic noise, of which labels are the sign.
+    logistic noise; labels are their signs.
     """
 
     correlations: Mapping[str, float] | None = None
@@ -1252,7 +1252,7 @@ class SimulatedExpert(Part):
     """
 
     repeats: bool | None = None
-    """Repeats makes what the expert says of a composition depend on the composition alone:
+    """Repeats makes the expert's answer about a composition depend on the composition alone:
     asked again, they say the same, errors included.
     """
 
@@ -1268,8 +1268,8 @@ class SimulatedExpert(Part):
     """
 
     utility: Sequence[Worth | Mapping[str, Any]] | None = None
-    """Utility is what outcomes are worth to the expert, where they are to compare those: the
-    sum over quantities. Such an expert knows no task.
+    """Utility is the worth of outcomes to the expert, where they are to compare those: the sum
+    over quantities. Such an expert knows no task.
     """
 
     utility_noise: float | None = None
@@ -1507,7 +1507,7 @@ class WidthHandover(Part):
 
 @part(kw_only=True)
 class Worth(Part):
-    """Worth is what a value v of one quantity is worth to an expert who compares outcomes,
+    """Worth is the worth of a value v of one quantity to an expert who compares outcomes,
     weight·S(6(v − from)/(to − from) − 3), with the logistic function S: next to nothing at
     From (0.05 of the weight), next to all at To (0.95), and hardly more beyond. Either may
     be the greater.
@@ -1549,8 +1549,8 @@ class WorthHandover(Part):
 
 @part(kw_only=True)
 class Definition(Part):
-    """Definition describes a campaign: what may be varied, what is sought, how the next step
-    is chosen, who is asked and what measures. It is the content of a campaign file;
+    """Definition describes a campaign: the parameters, the objective, the method that chooses
+    the next step, the experts and the instrument. It is the content of a campaign file;
     internal/campaignfile reads, completes and checks it. In an event every default is
     written out.
     """
@@ -1596,7 +1596,7 @@ class Definition(Part):
     """
 
     reference: Reference | Mapping[str, Any] | None = None
-    """Reference is what constraints on outcomes compare with."""
+    """Reference that constraints on outcomes compare with."""
 
     model: Model | Mapping[str, Any] | None = None
     """Model of the objective."""
@@ -1611,8 +1611,8 @@ class Definition(Part):
     """Cost of an experiment: of what it takes, not of what it makes."""
 
     fidelity: Fidelity | Mapping[str, Any] | None = None
-    """Fidelity is by which parameter an experiment becomes cheaper and tells less of what is
-    sought. Absent: all experiments tell the same.
+    """Fidelity is the parameter by which an experiment becomes cheaper and tells less about
+    the objective. Absent: all experiments tell the same.
     """
 
     budget: Budget | Mapping[str, Any]
@@ -1627,7 +1627,7 @@ class Definition(Part):
     """
 
     outliers: Outliers | Mapping[str, Any] | None = None
-    """Outliers says what is done about a measurement that contradicts the model."""
+    """Outliers is the treatment of a measurement that contradicts the model."""
 
     replicates: int | None = None
     """Replicates is how often each composition is measured. Default 1."""
