@@ -33,9 +33,8 @@ func Composition(c Compositions, p definition.Point) Text {
 	return Properties(c.Parameters(), values)
 }
 
-// valueOf writes the value of the i-th parameter, "?" where there is none. A
-// log from elsewhere may hold a composition that lacks one; a form that shows
-// the rest is better than none.
+// valueOf writes the value of the i-th parameter, "?" for a missing one. A log from elsewhere may
+// hold a composition that lacks one; a form that shows the rest is better than none.
 func valueOf(c Compositions, i int, p definition.Point) string {
 	if text, ok := c.Value(i, p); ok {
 		return text
@@ -106,12 +105,11 @@ func list(items []string, width int) []string {
 	return lines
 }
 
-// Options writes compositions side by side, for comparing them: a column for
-// each, under the name that call gives to the i-th; a row for each parameter,
-// with a * where they differ; and what the model expects of them, where it
-// says. Columns that do not fit into the width follow below. Where there are
-// too many lines, it leaves out units, breaks predictions, and at last states
-// in one sentence what is the same in all.
+// Options writes compositions side by side, for comparing them: a column for each, under the name
+// that call gives to the i-th; a row for each parameter, with a * where they differ; and the
+// model's predictions, where there are any. Columns that do not fit into the width follow below.
+// Where there are too many lines, it leaves out units, breaks predictions, and at last lists in one
+// sentence the values that all share.
 func Options(c Compositions, options []events.Option, call func(i int) string) Text {
 	draw := func(l layout) Text {
 		return func(width, _ int) []string { return sideBySide(c, options, call, width, l) }
@@ -200,9 +198,9 @@ func parameterRows(c Compositions, options []events.Option, l layout) (rows []ro
 	return rows, alike
 }
 
-// predictionRows returns what is predicted of the options, "?" where nothing
-// is; no row where nothing is of any. A column without a prediction stays among
-// the others, so that what is predicted of one is not read under another.
+// predictionRows returns the predictions of the options, "?" for a missing one, and no row where
+// all are missing. A column without a prediction stays among the others, so that one option's
+// prediction is not read under another.
 func predictionRows(options []events.Option, l layout) []row {
 	expects := row{"  predicted", make([]string, len(options))}
 	predicted := false
@@ -374,7 +372,8 @@ func split(parameters []definition.Parameter, text string) (values map[string]st
 		}
 		name := text[at[2]:at[3]]
 		switch _, twice := values[name]; {
-		case !slices.ContainsFunc(parameters, func(p definition.Parameter) bool { return p.Name == name }):
+		case !slices.ContainsFunc(parameters,
+			func(p definition.Parameter) bool { return p.Name == name }):
 			fault("there is no parameter %s", name)
 		case twice:
 			fault("%s is there twice", name)

@@ -1,7 +1,6 @@
-// Package console is how adapters ask a person something in the terminal that
-// runs the campaign: an instrument that a person reads, an expert who accepts
-// or rejects. One [Prompter] serves all of them; what draws the terminal
-// implements it, and [Lines] does so with plain lines of text.
+// Package console asks a person something in the terminal that runs the campaign, for the adapters:
+// an instrument that a person reads, an expert who accepts or rejects. One [Prompter] serves all of
+// them; the program's own screen implements it, and [Lines] does so with plain lines of text.
 package console
 
 import (
@@ -36,15 +35,14 @@ type PromptFunc func(ctx context.Context, f Form) (string, error)
 // Prompt implements Prompter.
 func (p PromptFunc) Prompt(ctx context.Context, f Form) (string, error) { return p(ctx, f) }
 
-// Form is what a person is shown and asked to fill in.
+// Form is a question to a person, with a line to fill in.
 type Form struct {
-	// Key is a short word for what is asked, for example "e7" or "q3". It is
-	// different for each open form; a line may begin with it to say which form
-	// it answers.
+	// Key is a short word for the question, for example "e7" or "q3". It is different for each open
+	// form; a line may begin with it to name the form that it answers.
 	Key string
-	// Title says in one line what is asked.
+	// Title is the question in one line.
 	Title string
-	// Body is what the person must see to answer. It is always shown whole,
+	// Body is the information without which the person cannot answer. It is always shown whole,
 	// next to the line to fill in.
 	Body Text
 	// More helps to judge. It is shown above Body where there is room for both,
@@ -68,8 +66,8 @@ type Form struct {
 	Then func(line string) (all string, next *Form)
 	// Blank is set where an empty line says something too.
 	Blank bool
-	// Brisk says what is asked next where the form before it can still be seen
-	// above: it may be shown in place of the whole.
+	// Brisk is the next question in short, where the form before it can still be seen above: it may
+	// be shown in place of the whole.
 	Brisk Text
 }
 
@@ -119,9 +117,8 @@ func (p *Pending) Wait(ctx context.Context, ended <-chan struct{}, remove func()
 	}
 }
 
-// Text writes what is shown, in lines of at most width characters and, where
-// possible, in at most height lines. A word longer than the width gets a longer
-// line of its own. A nil Text writes nothing.
+// Text writes lines of at most width characters and, where possible, at most height of them. A word
+// longer than the width gets a longer line of its own. A nil Text writes nothing.
 type Text func(width, height int) []string
 
 // Lines writes the text for a screen of any height.
@@ -189,9 +186,9 @@ func Shortest(ways ...Text) Text {
 	}
 }
 
-// clean makes what a person typed one line of text: control characters, and
-// what changes its direction, become spaces. It is recorded and shown to
-// others, whose terminals it must not be able to control.
+// clean makes a person's input one line of text: control characters, and those that change its
+// direction, become spaces. It is recorded and shown to others, whose terminals it must not be able
+// to control.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || plaintext.Unsafe(r) {

@@ -21,20 +21,17 @@ import (
 // input, and the error says so.
 const maxLine = 1 << 20
 
-// Lines is a Prompter over plain lines of text. Its methods are safe for
-// concurrent use.
+// Lines is a Prompter over plain lines of text. Its methods are safe for concurrent use.
 //
-// A line that begins with the key of an open form answers that form. Without a
-// key it answers the only open form. What happens otherwise depends on who
-// writes the lines:
+// A line that begins with the key of an open form answers that form. Without a key it answers the
+// only open form. What happens otherwise depends on who writes the lines:
 //
-//   - A person at a terminal (interactive) sees what is wrong. In
-//     particular, a line that comes when nothing is asked, or that names what is
-//     not asked any more, say just after a question was withdrawn, does not answer
-//     the next question, which the person has not seen.
-//   - Lines from a file or a pipe were written beforehand. One that begins with
-//     a key, as "e7" is, waits for that form alone; any other is kept until
-//     something is asked, and then answers the form that has been open longest.
+//   - A person at a terminal (interactive) gets an error. In particular, a line that comes when no
+//     form is open, or that names a closed one, say just after a question was withdrawn, does not
+//     answer the next question, which the person has not seen.
+//   - Lines from a file or a pipe were written beforehand. One that begins with a key, such as "e7",
+//     waits for that form alone; any other is kept until a form opens, and then answers the form
+//     that has been open longest.
 //
 // No line is lost because a prompt was cancelled while it was being waited for.
 type Lines struct {
@@ -183,10 +180,9 @@ func (l *Lines) deliver(line string) {
 // keyed is a line that begins with the key of an experiment or a question.
 var keyed = regexp.MustCompile(`^([eq][0-9]+):?(?: +(.*))?$`)
 
-// named deals with a line that names a form which is not open: it must not
-// answer another one that is. From a pipe it is kept for its form; a person is
-// shown that it is too late. It reports whether there is nothing more to be
-// done.
+// named handles a line that names a form which is not open: it must not answer another one. From a
+// pipe it is kept for its form; a person is told that it is too late. It reports whether the line
+// is done with.
 func (l *Lines) named(line string) bool {
 	parts := keyed.FindStringSubmatch(line)
 	if parts == nil {
@@ -242,10 +238,9 @@ func (l *Lines) remove(p *Pending) bool {
 	return true
 }
 
-// show writes a form: the whole of it, or only what was wrong with the last
-// answer, and what is asked next. On a low screen the body is shortened first,
-// then title and hint; what helps to judge scrolls away above, since the line to
-// fill in must stay in sight.
+// show writes a form: the whole of it, or only the fault of the last answer and the next question.
+// On a low screen the body is shortened first, then title and hint; the background information
+// scrolls away above, since the line to fill in must stay in sight.
 func (l *Lines) show(f Form) {
 	width, height := 80, math.MaxInt
 	if l.Size != nil {
@@ -286,7 +281,7 @@ func (l *Lines) show(f Form) {
 	if len(body)+len(hint) > room && f.Brief != "" {
 		title = []string{format.Shorten(f.Key+"  "+f.Title, width)}
 		hint = hanging(f.Key+"> ", f.Brief, width)
-		room = height - len(title) // what is typed stands behind the hint
+		room = height - len(title) // typed text stands behind the hint
 		body = f.Body.Within(width-len(indent), room-len(hint))
 		tight = true
 	}
@@ -327,8 +322,7 @@ func hanging(head, text string, width int) []string {
 	return lines
 }
 
-// say writes a line. A failing output is no error: there is no other way to
-// reach the person.
+// say writes a line. A failing output is ignored: no other way reaches the person.
 func (l *Lines) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	blank := strings.HasPrefix(text, "\n")

@@ -17,11 +17,10 @@ func NewOnce[T any]() *Once[T] {
 	return &Once[T]{turn: make(chan struct{}, 1), over: make(chan struct{})}
 }
 
-// Get returns the answer. While there is none, one caller at a time runs ask
-// with its own context; if ask fails, that caller gets the error and the next
-// one takes its turn. The first answer stands for ever. over is looked at first,
-// so that an answer never competes with a free turn in the select, and once more
-// with the turn held, since the caller before may have got it.
+// Get returns the answer. Until it exists, one caller at a time runs ask with its own context; if
+// ask fails, that caller gets the error and the next one takes its turn. The first answer stands
+// for ever. over is looked at first, so that an answer never competes with a free turn in the
+// select, and once more with the turn held, since the caller before may have got it.
 func (o *Once[T]) Get(ctx context.Context, ask func(context.Context) (T, error)) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {

@@ -11,29 +11,27 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// Table writes compositions one below the other, for saying something of each:
-// a row for each, numbered from 1, a column for each parameter, and a last one
-// for what is said.
+// Table writes compositions one below the other, for saying something about each: a row for each,
+// numbered from 1, a column for each parameter, and last ones for the person's entries.
 type Table struct {
 	Compositions Compositions
 	Points       []definition.Point
-	// Said are the last columns: what is said of the compositions.
+	// Said are the last columns: the entries for the compositions.
 	Said []Said
 }
 
-// Said is a column of what is said of compositions.
+// Said is a column of entries, one for each composition.
 type Said struct {
 	// Head stands over the column, Unit below it.
 	Head, Unit string
-	// Of is what is said of the i-th composition so far, nothing where it is
-	// not known.
+	// Of returns the entry for the i-th composition so far, empty where there is nothing yet.
 	Of func(i int) string
 }
 
-// Text writes the table with a mark at the i-th row; −1: at none. Columns that
-// do not fit into the width leave out what is the same in all rows, then stand
-// under letters; where that does not help each composition is a paragraph. Of
-// rows that do not fit into the height those around the mark are written.
+// Text writes the table with a mark at the i-th row; −1: at none. Where columns do not fit into the
+// width, parameters with the same value in all rows are left out, then names become letters; where
+// that does not help each composition is a paragraph. Of rows that do not fit into the height those
+// around the mark are written.
 func (t Table) Text(at int) Text {
 	return func(width, height int) []string {
 		l := t.layout(width, at)
@@ -140,10 +138,9 @@ func mark(marked bool) string {
 	return " "
 }
 
-// columns lays the table out with columns for some parameters, under letters or
-// names. Parameters without a column are the same in all rows and are named once
-// below; wide is what the table needs, which the caller compares with what there
-// is.
+// columns lays the table out with columns for some parameters, under letters or names. Parameters
+// without a column are the same in all rows and are named once below; wide is the width that the
+// table needs, for the caller to compare with the screen's.
 func (t Table) columns(shown []int, letters bool, width, at int) (l laid, wide int) {
 	parameters := t.Compositions.Parameters()
 	lines := make([]string, len(t.Points)+2) // names, units, and the rows

@@ -8,9 +8,9 @@ import (
 	"github.com/campaignd/campaignd/adapters/console"
 )
 
-// Asker puts a question to a person and waits for what they say. Where problem
-// is not empty, it says what was wrong with their reply before. An error means
-// that there is no reply: the context is done, or no one can be reached.
+// Asker puts a question to a person and waits for their reply. A problem that is not empty is the
+// fault of their reply before. It fails where there will be no reply: the context is done, or no
+// one can be reached.
 type Asker func(ctx context.Context, q Question, problem string) (Reply, error)
 
 // NewReviewer returns the reviewer of one expert, who is asked by ask. The
@@ -55,7 +55,7 @@ func (a *asker) Ask(ctx context.Context, q Question) (Reply, error) {
 	})
 }
 
-// question returns what is known of a question's reply.
+// question returns the reply to a question, as far as it has come.
 func (a *asker) question(id string) *console.Once[Reply] {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,12 +14,14 @@ type Channel struct {
 	// Name as campaign files write it: `experts: [{name: ada, NAME:
 	// settings}]`.
 	Name string
-	// Settings returns the channel's settings, none of them set.
+	// Settings returns the channel's settings, all unset.
 	Settings func() definition.Settings
 	// Open returns the reviewer of an expert of a campaign whose definition is
 	// complete. It asks nothing yet. A reviewer that holds resources is an
 	// io.Closer.
-	Open func(ctx context.Context, expert definition.Expert, def definition.Campaign, env Environment) (Reviewer, error)
+	Open func(
+		ctx context.Context, expert definition.Expert, def definition.Campaign, env Environment,
+	) (Reviewer, error)
 	// Person says that a person answers, not a simulation.
 	Person bool
 	// Program says that a program of the user's answers.
@@ -30,17 +32,16 @@ type Channel struct {
 	Unhurried bool
 }
 
-// Environment is what the program provides to a channel that it opens.
+// Environment holds the program's services for a channel that it opens.
 type Environment struct {
 	// Folder is that of the campaign file, from which relative paths start.
 	Folder string
-	// Prompter asks the person at the terminal; nil where there is no
-	// terminal.
+	// Prompter asks the person at the terminal; nil without a terminal.
 	Prompter console.Prompter
 	// Now is the clock by which a person is shown the time that is left. It
 	// decides nothing.
 	Now func() time.Time
-	// Logf gets what a person should know and no question is about; nil drops it.
+	// Logf gets remarks for the person that belong to no question; nil drops them.
 	Logf func(format string, args ...any)
 	// Sample returns random compositions of the campaign's space, the same for
 	// equal arguments; none where the space is empty.

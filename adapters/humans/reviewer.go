@@ -78,7 +78,7 @@ type Question struct {
 	ID       string
 	Campaign string
 	Expert   string
-	// Form is what is asked for.
+	// Form of the answer that is asked for.
 	Form events.Form
 	// Parameters in the campaign's order, with units, for showing and entering
 	// compositions.
@@ -88,22 +88,20 @@ type Question struct {
 	// Excluded are regions in which nothing is to be made: compositions are rounded
 	// away from them.
 	Excluded []definition.Region
-	// Options are the compositions that the question is about, with what the
-	// models say of each: the one to be labeled, those to be compared or
-	// estimated.
+	// Options are the compositions that the question is about, with the models' predictions for
+	// each: the one to be labeled, those to be compared or estimated.
 	Options []events.Option
-	// Scale says what the numbers of an estimate mean; nil for other forms.
+	// Scale gives the meaning of an estimate's numbers; nil for other forms.
 	Scale *events.Scale
-	// Suggestion is what the campaign would choose itself, for a pinpoint
-	// question; nil where it has no view.
+	// Suggestion is the campaign's own choice, for a pinpoint question; nil where it has no view.
 	Suggestion *events.Option
 	// Allowed says why a pinpointed composition cannot be taken, nil where it
 	// can; itself nil for other forms.
 	Allowed func(definition.Point) error
-	// Objective is what the campaign seeks.
+	// Objective of the campaign.
 	Objective definition.Objective
-	// Explanation says in a sentence why this is asked, Attributions what the
-	// models base their view of the options on.
+	// Explanation is the reason for the question in one sentence, Attributions the basis of the
+	// models' view of the options.
 	Explanation  string
 	Attributions *events.Attributions
 	// Asked and Expires are when the question was asked and when the campaign
@@ -115,16 +113,16 @@ type Question struct {
 	Shown events.Program
 }
 
-// Reply is what the person said.
+// Reply is the person's answer, with the circumstances.
 type Reply struct {
 	Answer events.Answer `json:"answer"`
 	// Exclude is set where the person wants nothing near the composition
 	// suggested any more. It is allowed only with a label that rejects.
 	Exclude bool `json:"exclude,omitempty"`
-	// Comment is what else they said.
+	// Comment that they added.
 	Comment string `json:"comment,omitempty"`
-	// Took is how long they had the question before them, in seconds, and Shown
-	// what they saw with it, where the channel knows.
+	// Took is how long they had the question before them, in seconds, and Shown the content of
+	// their screen, where the channel knows.
 	Took  float64       `json:"took,omitempty"`
 	Shown *events.Shown `json:"shown,omitempty"`
 	// Program is the program that answered, where one did. No request says it.
@@ -136,9 +134,8 @@ func (r Reply) Equal(other Reply) bool {
 	return r.Answer.Equal(other.Answer) && r.Exclude == other.Exclude && r.Comment == other.Comment
 }
 
-// Check reports what is wrong with a reply to a question of a form about that
-// many options, with that scale; the error wraps [events.ErrAnswer]. Whether a
-// pinpointed composition can be made is not checked.
+// Check validates a reply against the question's form, number of options and scale; the error wraps
+// [events.ErrAnswer]. Whether a pinpointed composition can be made is not checked.
 func (r Reply) Check(form events.Form, options int, scale *events.Scale) error {
 	if r.Exclude && r.Answer.Label != events.LabelReject {
 		return fmt.Errorf("%w: only a composition that is rejected can be excluded", events.ErrAnswer)
@@ -162,7 +159,7 @@ func ParseOrder(text string, n int) ([]int, error) {
 		}
 		i := int(r - 'A')
 		if i < 0 || i >= n || slices.Contains(order, i) {
-			return nil, fmt.Errorf("%w: %q is no order of %s", events.ErrAnswer, text, OptionNames(n))
+			return nil, fmt.Errorf("%w: %q is not an order of %s", events.ErrAnswer, text, OptionNames(n))
 		}
 		order = append(order, i)
 	}
@@ -179,7 +176,7 @@ func ParseOrder(text string, n int) ([]int, error) {
 	return order, nil
 }
 
-// OptionName is what the i-th option is called, counting from 0: A, B, C, …
+// OptionName names the i-th option, counting from 0: A, B, C, …
 func OptionName(i int) string { return string(rune('A' + i)) }
 
 // OptionNames lists the names of n options.

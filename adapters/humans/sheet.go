@@ -46,8 +46,8 @@ func (s *Sheet) Size() string {
 	return rows
 }
 
-// Name is what a person writes for a cell: its row, counted from 1, and where there
-// are several columns the column's letter: "3B".
+// Name returns a person's name for a cell: its row, counted from 1, and where there are several
+// columns the column's letter: "3B".
 func (s *Sheet) Name(cell int) string {
 	name := strconv.Itoa(cell/len(s.columns) + 1)
 	if len(s.columns) > 1 {
@@ -59,7 +59,7 @@ func (s *Sheet) Name(cell int) string {
 // ColumnLetter is the letter of a column in the names of cells, counted from 0.
 func ColumnLetter(column int) string { return string(rune('A' + column)) }
 
-// Value returns the number in a cell; ok is false where there is none.
+// Value returns the number in a cell; ok is false for an empty cell.
 func (s *Sheet) Value(cell int) (x float64, ok bool) {
 	if s.values[cell] == nil {
 		return 0, false
@@ -92,7 +92,7 @@ func (s *Sheet) String() string {
 	return strings.Join(texts, ", ")
 }
 
-// entry is what a person says of a cell.
+// entry is a person's entry in a cell.
 type entry struct {
 	cell  int
 	value *float64
@@ -133,7 +133,8 @@ func (s *Sheet) pairs(line string) (entries []entry, err error) {
 		name, text, _ := strings.Cut(pair, "=")
 		cell, ok := s.cell(name)
 		if !ok {
-			return nil, fmt.Errorf("%q is no %s: write %s=NUMBER", name, s.which(), strings.ToUpper(s.noun()))
+			return nil, fmt.Errorf("%q is no %s: write %s=NUMBER",
+				name, s.which(), strings.ToUpper(s.noun()))
 		}
 		if slices.ContainsFunc(entries, func(e entry) bool { return e.cell == cell }) {
 			return nil, fmt.Errorf("%s %s is there twice", s.noun(), s.Name(cell))
@@ -147,8 +148,8 @@ func (s *Sheet) pairs(line string) (entries []entry, err error) {
 	return entries, nil
 }
 
-// pairsOf are what stands between blanks, semicolons, and commas that are no
-// decimal ones: "3=11,2" is one pair, "3=11,7=9" are two.
+// pairsOf splits at blanks, semicolons, and commas that are not decimal ones: "3=11,2" is one pair,
+// "3=11,7=9" are two.
 func pairsOf(line string) (pairs []string) {
 	for _, word := range strings.FieldsFunc(line,
 		func(r rune) bool { return unicode.IsSpace(r) || r == ';' }) {
@@ -198,7 +199,8 @@ func (s *Sheet) list(line string, from int) (entries []entry, err error) {
 		from = 0
 	}
 	if left := len(s.values) - from; len(texts) > left {
-		return nil, fmt.Errorf("%d numbers are more than the %d %ss from %s on", len(texts), left, s.noun(), s.Name(from))
+		return nil, fmt.Errorf("%d numbers are more than the %d %ss from %s on",
+			len(texts), left, s.noun(), s.Name(from))
 	}
 	for i, text := range texts {
 		value, err := s.number(from+i, text)
@@ -229,7 +231,7 @@ func (s *Sheet) cell(text string) (cell int, ok bool) {
 	return cell, err == nil && digits(text) && n >= 1 && cell < len(s.values)
 }
 
-// noun is what a number stands in, which says which there are.
+// noun names the place of a number, for error messages: a cell, or a row.
 func (s *Sheet) noun() string {
 	if len(s.columns) > 1 {
 		return "cell"

@@ -106,10 +106,9 @@ func text(v any) string {
 	return fmt.Sprintf("%+v", v)
 }
 
-// Limits on what is recorded of one answer besides its objective. They keep the
-// event within its size even if every character is escaped. Real instruments
-// stay far below, and a whole line of the process protocol fits. What exceeds
-// them is cut; the result is never lost.
+// Limits on the recorded parts of one answer besides its objective. They keep the event within its
+// size even if every character is escaped. Real instruments stay far below, and a whole line of the
+// process protocol fits. Longer parts are cut; the result is never lost.
 const (
 	maxUnread  = 100           // pieces, one by one
 	maxAside   = 1<<20 + 1<<16 // characters of all of them

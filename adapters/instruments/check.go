@@ -114,11 +114,13 @@ func CheckOutcome(def definition.Campaign, o Outcome) error {
 			return Check(def, Respelled(&def, *o.Measurement))
 		}
 		if o.Measurement != nil {
-			return &MeasurementError{Faults: []string{fmt.Sprintf("it says %s and holds a measurement", o.Status)}}
+			fault := fmt.Sprintf("it says %s and holds a measurement", o.Status)
+			return &MeasurementError{Faults: []string{fault}}
 		}
 		return nil
 	}
-	return &MeasurementError{Faults: []string{fmt.Sprintf("its status %q is none of the contract's", o.Status)}}
+	fault := fmt.Sprintf("its status %q is not one of the contract's", o.Status)
+	return &MeasurementError{Faults: []string{fault}}
 }
 
 // MismatchError says that an instrument cannot perform a campaign, with every
@@ -219,7 +221,8 @@ func (f *faults) parameters(desc Description, def definition.Campaign) {
 		}
 		delete(specs, p.Name)
 		if !units.Same(s.Unit, p.Unit) {
-			f.add("%s is in %s in the campaign, in %s for the instrument", p.Name, unit(p.Unit), unit(s.Unit))
+			f.add("%s is in %s in the campaign, in %s for the instrument", p.Name, unit(p.Unit),
+				unit(s.Unit))
 			continue // the numbers cannot be compared
 		}
 		if len(p.Categories) > 0 || len(s.Categories) > 0 {
@@ -262,7 +265,7 @@ func (f *faults) categories(p definition.Parameter, s ParameterSpec) {
 	}
 }
 
-// steps checks that what the campaign suggests for p are doses of s.
+// steps checks that the campaign's suggestions for p are doses of s.
 func (f *faults) steps(p definition.Parameter, s ParameterSpec, step float64) {
 	if len(p.Values) > 0 {
 		for _, v := range p.Values {
@@ -341,7 +344,8 @@ func multiple(x, step float64) bool {
 }
 
 func hasCategory(p definition.Parameter, name string) bool {
-	return slices.ContainsFunc(p.Categories, func(c definition.CategoryDef) bool { return c.Name == name })
+	return slices.ContainsFunc(p.Categories,
+		func(c definition.CategoryDef) bool { return c.Name == name })
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

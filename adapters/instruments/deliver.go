@@ -11,21 +11,20 @@ import (
 // Deliverer is an Instrument whose experiments give quantities after they have
 // ended: those that the campaign declares to arrive later.
 type Deliverer interface {
-	// Deliver waits until at least one of the named quantities of a command that
-	// was measured is there, or it is known that it will not be, and returns what
-	// is. It has no effect on the experiment, and may be called any number of
-	// times, also from a new process on an instrument that can recover. An error
-	// that wraps [ErrNoDelivery] says that this instrument never gives anything
-	// later; after any other one it is asked again.
+	// Deliver waits until at least one of the named quantities of a measured command arrives, or is
+	// known never to, and returns those that have arrived. It has no effect on the experiment, and
+	// may be called any number of times, also from a new process on an instrument that can recover.
+	// An error that wraps [ErrNoDelivery] says that this instrument never gives anything later;
+	// after any other error it is asked again.
 	Deliver(ctx context.Context, cmd Command, quantities []string) (Delivery, error)
 }
 
-// Listener is a Deliverer that also hears what it did not ask for.
+// Listener is a Deliverer that also hears unsolicited values.
 type Listener interface {
 	Deliverer
-	// Unasked waits for what is said of a command that was measured while no call of
-	// Deliver waits for it, such as a second value of a quantity that is there. It
-	// asks for nothing, and has no effect on the experiment. Any error ends it.
+	// Unasked waits for values of a measured command that arrive while no call of Deliver waits for
+	// them, such as a second value of a quantity. It asks for nothing, and has no effect on the
+	// experiment. Any error ends it.
 	Unasked(ctx context.Context, cmd Command) (Delivery, error)
 }
 
@@ -33,12 +32,12 @@ type Listener interface {
 // an experiment has ended.
 var ErrNoDelivery = errors.New("the instrument gives nothing after an experiment has ended")
 
-// Delivery is what came after the end of an experiment, as it was reported: the
-// engine checks it as it does a measurement.
+// Delivery holds values that came after the end of an experiment, as reported: the engine checks it
+// as it does a measurement.
 type Delivery struct {
 	Quantities []definition.Quantity `json:"quantities,omitempty"`
 	Missing    []events.Missing      `json:"missing,omitempty"`
-	// Unread is what was reported and is no quantity.
+	// Unread are the reported parts that are not quantities.
 	Unread []events.Unread `json:"unread,omitempty"`
 }
 

@@ -6,10 +6,10 @@ import (
 	"math"
 )
 
-// CheckDescription reports what is wrong with a description, whatever the
-// campaign: what is missing, and what could not be recorded. The instrument's
-// name is part of every event about its experiments: a name that the log
-// rejects would lose the first result. [Compatible] includes this check.
+// CheckDescription reports the faults of a description, whatever the campaign: missing parts, and
+// parts that could not be recorded. The instrument's name is part of every event about its
+// experiments: a name that the log rejects would lose the first result. [Compatible] includes this
+// check.
 func CheckDescription(d Description) error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

@@ -12,7 +12,7 @@ import (
 type Driver struct {
 	// Name as campaign files write it: `instrument: {NAME: settings}`.
 	Name string
-	// Settings returns the driver's settings, none of them set.
+	// Settings returns the driver's settings, all unset.
 	Settings func() definition.Settings
 	// Open returns the instrument of a campaign whose definition is complete.
 	// It begins nothing. An instrument that holds resources is an io.Closer.
@@ -41,17 +41,16 @@ type Foregone struct {
 	Identity string
 }
 
-// Environment is what the program provides to an instrument that it opens.
+// Environment holds the program's services for an instrument that it opens.
 type Environment struct {
 	// Folder is where relative paths of the definition start from.
 	Folder string
-	// Store is the address of the campaign's store, empty where there is none.
+	// Store is the address of the campaign's store, empty without one.
 	Store string
-	// Prompter asks the person at the terminal; nil where there is no
-	// terminal.
+	// Prompter asks the person at the terminal; nil without a terminal.
 	Prompter console.Prompter
-	// Acts is the file to which the device's side appends what it does, for a
-	// check that counts it; empty where nothing is counted.
+	// Acts is the file to which the device's side appends its acts, for a check that counts them;
+	// empty where they are not counted.
 	Acts string
 	// Logf takes remarks, a line each. It may be called by several goroutines.
 	Logf func(format string, args ...any)

@@ -58,8 +58,8 @@ import (
 // Instrument performs experiments. See the package documentation for its
 // obligations.
 type Instrument interface {
-	// Describe says what the instrument is and can do. It has no effect. Where
-	// the device cannot be described yet the error wraps [ErrLater].
+	// Describe returns the instrument's identity and capabilities. It has no effect. Where the
+	// device cannot be described yet the error wraps [ErrLater].
 	Describe(ctx context.Context) (Description, error)
 	// Start hands over a command. It returns nil once the instrument has
 	// accepted it (or had accepted it before), an error that wraps [ErrRefused]
@@ -69,24 +69,23 @@ type Instrument interface {
 	// Await waits for the outcome of a started command. For a command it was
 	// never given it returns an error: [ErrNotStarted] if it is sure.
 	Await(ctx context.Context, cmd Command) (Outcome, error)
-	// Cancel asks the instrument never to begin the command any more, and to stop
-	// it where it can. Once it returns nil, the command does not begin: neither by
-	// a start that is still on its way nor by one that is sent later. A program
-	// that hangs on its serial port reads the start after a person has said that
-	// nothing moved; only an answered Cancel says that there is no such start.
+	// Cancel asks the instrument never to begin the command any more, and to stop it where it can.
+	// Once it returns nil, the command does not begin: neither by a start that is still on its way
+	// nor by one that is sent later. A program that hangs on its serial port reads the start after
+	// a person has reported that nothing moved; only an answered Cancel rules that start out.
 	//
-	// What had begun by then may go on. Await gives the outcome, which may still
-	// be a measurement. Of a command that was never started it is Cancelled, or
-	// a later Start is refused. Cancelling a command that has ended changes nothing.
+	// A command that had begun by then may go on. Await gives the outcome, which may still be a
+	// measurement. For a command that was never started it is Cancelled, or a later Start is
+	// refused. Cancelling a command that has ended changes nothing.
 	//
-	// An error that wraps [ErrUnstoppable] is an answer, too. After any other error
-	// nothing is known: the command may be on its way.
+	// An error that wraps [ErrUnstoppable] is an answer, too. After any other error nothing is
+	// known: the command may be on its way.
 	Cancel(ctx context.Context, cmd Command) error
 }
 
-// Voider is an Instrument that says whether its Cancel keeps what the contract
-// asks of it for commands that were never started. A program of an earlier time
-// answers, forgets, and begins with a start that it reads later.
+// Voider is an Instrument that declares whether its Cancel keeps the contract for commands that
+// were never started. A program of an earlier time answers, forgets, and begins with a start that
+// it reads later.
 type Voider interface {
 	// Voids reports whether an answered Cancel is binding for as long as the
 	// instrument remembers commands. It is known once Describe has returned.
@@ -113,11 +112,10 @@ type Recoverer interface {
 // Killer is an Instrument that runs a program of its own, which the conformance
 // suite may end as crashes do.
 type Killer interface {
-	// Kill ends the program without warning, as `kill -9` does, and returns
-	// when it has ended; without a running program it does nothing. Where
-	// severed is true, the connection to it is cut first, as if campaignd had
-	// been killed with it: its further output is lost. Kill does not stop what
-	// the program has set in motion.
+	// Kill ends the program without warning, as `kill -9` does, and returns when it has ended;
+	// without a running program it does nothing. Where severed is true, the connection to it is cut
+	// first, as if campaignd had been killed with it: its further output is lost. Kill does not
+	// stop movements of the device.
 	Kill(ctx context.Context, severed bool) error
 }
 
@@ -130,9 +128,9 @@ type Confirmer interface {
 
 // Ender is an Instrument that runs a program which a person may order to end.
 type Ender interface {
-	// End ends the program without warning, and every earlier run of it that is
-	// left, and returns once they have ended: what they have not read they never
-	// do. It does not stop what they have set in motion.
+	// End ends the program without warning, and every earlier run of it that is left, and returns
+	// once they have ended: a command that they have not read they never perform. It does not stop
+	// movements of the device.
 	End(ctx context.Context) error
 }
 
@@ -155,20 +153,20 @@ type Redeliverer interface {
 	Redeliver(ctx context.Context, cmd Command) error
 }
 
-// Watched is an Instrument that runs a program and keeps account of what the
-// program does besides answering.
+// Watched is an Instrument that runs a program and keeps account of its behaviour apart from
+// answers.
 type Watched interface {
 	Watch() Watch
 }
 
-// Watch is what a program did besides answering.
+// Watch counts events in the life of a program other than its answers.
 type Watch struct {
 	// Exits counts the times that the program ended by itself, and LastExit
 	// says how it did so last.
 	Exits    int
 	LastExit string
-	// StrayLines counts the lines on its standard output that were no messages,
-	// and FirstStray is the first of them.
+	// StrayLines counts the lines on its standard output that were not messages, and FirstStray is
+	// the first of them.
 	StrayLines int
 	FirstStray string
 	// Left is the process that was left at work when the instrument was closed,
@@ -181,7 +179,7 @@ type Candidates interface {
 	Candidates(ctx context.Context) ([]definition.Point, error)
 }
 
-// Fate is what became of a command.
+// Fate is the state of a command as known by the instrument.
 type Fate string
 
 const (
@@ -210,8 +208,7 @@ type Command struct {
 
 // Description says what an instrument is and can do.
 type Description struct {
-	// Name is what it is called in the log, for example
-	// "simulated/electrolyte".
+	// Name of the instrument in the log, for example "simulated/electrolyte".
 	Name string `json:"name"`
 	// Identity names the device: model, serial number, firmware, calibration.
 	Identity string `json:"identity,omitempty"`
@@ -270,15 +267,15 @@ const (
 // Outcome is how a command ended.
 type Outcome struct {
 	Status Status `json:"status"`
-	// Measurement is set where Status is Measured. Where it is Failed, and the campaign
-	// declares its quantities, it may hold those that were measured all the same.
+	// Measurement is set where Status is Measured. Where it is Failed, and the campaign declares
+	// its quantities, it may hold values that were measured before the failure.
 	Measurement *events.Measurement `json:"measurement,omitempty"`
 	// Cause says why, where Status is not Measured.
 	Cause string `json:"cause,omitempty"`
 	// Files are those that belong to the experiment, whatever became of it.
 	Files []File `json:"files,omitempty"`
-	// Remarks are what a person should know of the answer and nothing else
-	// holds: such as that a file could not be kept, and why.
+	// Remarks inform a person about the answer where no other field does: such as that a file could
+	// not be kept, and why.
 	Remarks []string `json:"-"`
 	// Rejected is the instrument's answer where Status is Failed because it
 	// could not be used: as it was given, for the record.

@@ -9,18 +9,16 @@ import (
 	"github.com/campaignd/campaignd/internal/units"
 )
 
-// Arranged returns a measurement with the quantities that the campaign declares
-// taken from wherever the instrument reported them: as its objective, as
-// quantities or as further ones. An instrument that knows one objective thus
-// serves a campaign of several quantities unchanged.
+// Arranged returns a measurement with the quantities that the campaign declares taken from wherever
+// the instrument reported them: as its objective, as quantities or as further ones. An instrument
+// that knows one objective thus serves a campaign of several quantities unchanged.
 //
-// A declared quantity whose value cannot be used, or that was not reported, is
-// in Missing with the reason; its value, where there was one, is in Unread. One
-// that arrives later, and of which nothing is said yet, is in neither list. What
-// is not declared stays in Further.
+// A declared quantity whose value cannot be used, or that was not reported, is in Missing with the
+// reason; its value, if any, is in Unread. A quantity that arrives later, and is not known to be
+// missing yet, is in neither list. Undeclared quantities stay in Further.
 //
-// Where the campaign declares nothing, what it seeks is the objective, wherever
-// it was reported, and all else is further.
+// Where the campaign declares nothing, the objective is taken from wherever it was reported, and
+// all else is further.
 func Arranged(def *definition.Campaign, m events.Measurement) events.Measurement {
 	if !def.Several() {
 		return objectiveApart(def, m)
@@ -54,9 +52,9 @@ func Arranged(def *definition.Campaign, m events.Measurement) events.Measurement
 	return m
 }
 
-// Respelled writes the units of what a measurement holds as the campaign does, where
-// they are the same unit: mPa.s as mPa·s. It is for what comes in; what is recorded has
-// the campaign's spelling.
+// Respelled writes the units of a measurement's values as the campaign does, where they are the
+// same unit: mPa.s as mPa·s. It is for values that come in; recorded ones have the campaign's
+// spelling.
 func Respelled(def *definition.Campaign, m events.Measurement) events.Measurement {
 	m.Objective = RespelledValue(def, m.Objective)
 	for _, list := range []*[]definition.Quantity{&m.Quantities, &m.Further} {
@@ -120,9 +118,9 @@ func WhyMissing(reason string) string {
 	return Legible(reason, MaxCause)
 }
 
-// Arrived returns a quantity that came after the end of its experiment as it
-// enters the campaign: its value, or why it is missing, and then what was
-// reported in unread. It is [Arranged] for one quantity.
+// Arrived returns a quantity that came after the end of its experiment as it enters the campaign:
+// its value, or the reason why it is missing, with the report itself in unread. It is [Arranged]
+// for one quantity.
 func Arrived(
 	q *definition.QuantityDef, value definition.Quantity,
 ) (arrived *definition.Quantity, missing *events.Missing, unread []events.Unread) {
@@ -137,7 +135,7 @@ func Arrived(
 	return &value, nil, unread
 }
 
-// unreadSD is a standard deviation that is none.
+// unreadSD keeps an invalid standard deviation.
 func unreadSD(q *definition.QuantityDef, sd float64) events.Unread {
 	return events.Unread{
 		Field: q.Name + ".sd", Text: text(sd),
@@ -145,8 +143,8 @@ func unreadSD(q *definition.QuantityDef, sd float64) events.Unread {
 	}
 }
 
-// Usable says why a value is not one of a declared quantity: it is no finite
-// number, in another unit, or out of the range of plausible values.
+// Usable says why a value cannot be one of a declared quantity: it is not a finite number, in
+// another unit, or out of the range of plausible values.
 func Usable(q *definition.QuantityDef, value definition.Quantity) error {
 	switch v := value.Value; {
 	case !finite(v) || beyond(v):
@@ -228,7 +226,7 @@ func said(list []events.Missing, name string) bool {
 	return slices.ContainsFunc(list, func(q events.Missing) bool { return q.Name == name })
 }
 
-// outputs compares the declared quantities with what the instrument measures.
+// outputs compares the declared quantities with the instrument's outputs.
 func (f *faults) outputs(desc Description, def definition.Campaign) {
 	for _, q := range def.Declared() {
 		i := slices.IndexFunc(desc.Outputs, func(o OutputSpec) bool { return o.Name == q.Name })

@@ -1,16 +1,15 @@
-// Package methods is the contract between campaignd and a method that is not
-// its own: a program of the user's that proposes what to measure next.
+// Package methods is the contract between campaignd and a method that is not its own: a program of
+// the user's that proposes the next measurement.
 //
 // # Obligations
 //
-//   - Propose returns what the method said, or why it said nothing: silence, an
-//     end and nonsense are answers of a kind, and never errors. The only error is
-//     that of the context.
-//   - What is returned can be recorded: texts are cut and safe to show, numbers
-//     finite, and their number bounded.
+//   - Propose returns the method's answer, or the reason why there was no answer: silence, an end and
+//     nonsense are answers of a kind, and never errors. The only error is that of the context.
+//   - The result can be recorded: texts are cut and safe to show, numbers finite, and their number
+//     bounded.
 //   - An answer is to the question that was asked, and to no earlier one.
-//   - Whether a proposal can be measured is not the method's to say, nor the
-//     adapter's: the policy that records it does (policies/process).
+//   - Neither the method nor the adapter decides whether a proposal can be measured: the policy that
+//     records it does (policies/process).
 //
 // adapters/methods/methodtest holds the suite for programs.
 package methods
@@ -24,8 +23,8 @@ import (
 
 // Method proposes what to measure next.
 type Method interface {
-	// Describe starts the method where it does not run, and says what it is. The
-	// error says why it cannot be used: the program, or its settings.
+	// Describe starts the method where it does not run, and returns its description. The error says
+	// why it cannot be used: the program, or its settings.
 	Describe(ctx context.Context) (Description, error)
 	// Propose asks what to measure next.
 	Propose(ctx context.Context, q Question) (events.MethodAnswered, error)
@@ -33,21 +32,21 @@ type Method interface {
 	Close() error
 }
 
-// Description is what a method says that it is.
+// Description is a method's description of itself.
 type Description struct {
 	Name, Version string
 	// Deterministic: it gives the same answer to the same view and seed.
 	Deterministic bool
 }
 
-// Question is what a method is asked.
+// Question is a request to a method.
 type Question struct {
-	// Decision is the one that it is asked for, Seed what it draws its random
-	// numbers from, and Attempt counts the questions for the decision from 1.
+	// Decision is the one that it is asked for, Seed the seed of its random numbers, and Attempt
+	// counts the questions for the decision from 1.
 	Decision string
 	Seed     uint64
 	Attempt  int
-	// Refused says what was wrong with its answers to the questions before.
+	// Refused holds the faults of its answers to the questions before.
 	Refused []string
 	// View is the campaign as JSON (package internal/shown), and Shown which one
 	// that is; the other fields of Shown are empty.
@@ -62,5 +61,7 @@ type Driver struct {
 	Rule string
 	// Open returns the method of a complete definition, whose relative paths
 	// start from a folder. It asks nothing yet.
-	Open func(def definition.Campaign, folder string, logf func(format string, args ...any)) (Method, error)
+	Open func(
+		def definition.Campaign, folder string, logf func(format string, args ...any),
+	) (Method, error)
 }

@@ -39,8 +39,8 @@ func (s *session) renamed(q humans.Question) humans.Question {
 	return q
 }
 
-// reply is what Ask returned. An error comes with the zero answer, or the
-// reviewer breaks a law (see ended).
+// reply holds the values that Ask returned. An error comes with the zero answer, or the reviewer
+// breaks a law (see ended).
 type reply struct {
 	answer humans.Reply
 	err    error
@@ -64,10 +64,9 @@ func (s *session) ask(ctx context.Context, q humans.Question) <-chan reply {
 	return replied
 }
 
-// wait waits for a valid answer. Valid is what the engine would take: the
-// form's own rules are checked here for every answer. Patience bounds it: a
-// reviewer that never answers fails the check by name, where it would otherwise
-// hold up the whole suite.
+// wait waits for a valid answer, one that the engine would take: the form's own rules are checked
+// here for every answer. Patience bounds it: a reviewer that never answers fails the check by name,
+// where it would otherwise hold up the whole suite.
 func (s *session) wait(q humans.Question, replied <-chan reply) (humans.Reply, error) {
 	patience := time.NewTimer(s.env.Patience)
 	defer patience.Stop()
@@ -110,9 +109,8 @@ func (s *session) ended(q humans.Question, replied <-chan reply) error {
 	}
 }
 
-// sees waits until the person sees q, if there is a person. Answering before
-// would not be what a person does, and a channel that takes answers to
-// questions it has not shown would pass.
+// sees waits until the person sees q, if there is a person. No person answers before, and a channel
+// that takes answers to questions it has not shown would pass.
 func (s *session) sees(ctx context.Context, q humans.Question) error {
 	if s.env.Person == nil {
 		return nil
@@ -169,11 +167,10 @@ func describe(_ context.Context, s *session) error {
 	return nil
 }
 
-// answer puts every question as often as there are answers of its form, “can't
-// tell” among them. So each form's answers all go through the channel once,
-// with comments and without. A channel that shows one form and reads another is
-// caught, and one whose codes mix up two answers: the first option is 0, and 0
-// is also what is not there.
+// answer puts every question as often as there are answers of its form, “can't tell” among them. So
+// each form's answers all go through the channel once, with comments and without. It catches a
+// channel that shows one form and reads another, and one whose codes mix up two answers: the first
+// option is 0, and 0 is also the zero value of an absent answer.
 func answer(ctx context.Context, s *session) error {
 	for n := range s.env.Questions {
 		for k := range answersOfAForm {
@@ -186,11 +183,10 @@ func answer(ctx context.Context, s *session) error {
 	return nil
 }
 
-// askAgain asks a second time without anyone to answer: only what is remembered
-// can come back. A restart of the engine asks again, and the person has
-// answered already. A question is asked at least eight times, so that a guess
-// would be found out. Channels break it by keeping answers in the goroutine
-// that asked, or by forgetting them once they have been handed on.
+// askAgain asks a second time without anyone to answer: only a remembered answer can come back. A
+// restart of the engine asks again, and the person has answered already. A question is asked at
+// least eight times, so that a guess would be found out. Channels break it by keeping answers in
+// the goroutine that asked, or by forgetting them once they have been handed on.
 func askAgain(ctx context.Context, s *session) error {
 	for n := range max(8, len(s.env.Questions)) { // a guess would be found out
 		q := s.question(n)
@@ -289,7 +285,8 @@ func (s *session) withdrawn(ctx context.Context) (humans.Question, error) {
 	case s.reviewer.Describe().Simulated:
 		return q, fmt.Errorf("%w: the reviewer answers by itself", ErrSkipped)
 	default:
-		return q, fmt.Errorf("%w: the reviewer is not simulated, and nobody answers: set Env.Person", errUnjudged)
+		return q, fmt.Errorf("%w: the reviewer is not simulated, and nobody answers: set Env.Person",
+			errUnjudged)
 	}
 	open, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -301,9 +298,9 @@ func (s *session) withdrawn(ctx context.Context) (humans.Question, error) {
 	return q, s.ended(q, replied)
 }
 
-// withdraw asks again with a new reviewer: a withdrawal is no answer. A channel
-// that records a withdrawal as "can't tell", or remembers the question as done,
-// answers at once the second time, and with what no one said.
+// withdraw asks again with a new reviewer: a withdrawal must not count as an answer. A channel that
+// records a withdrawal as "can't tell", or remembers the question as done, answers at once the
+// second time, with an answer that no one gave.
 func withdraw(ctx context.Context, s *session) error {
 	q, err := s.withdrawn(ctx)
 	if err != nil {

@@ -17,14 +17,13 @@ import (
 // Every form has as many, so that checks need not know the forms.
 const answersOfAForm = 4
 
-// why is a comment. It has a comma, a digit and letters of two bytes, which a
-// channel that encodes or splits what was typed may damage.
+// why is a comment. It has a comma, a digit and letters of two bytes, which a channel that encodes
+// or splits its input may damage.
 const why = "too viscous, even at 30 °C"
 
-// forms holds, for each form of question, a person's answers, one after the
-// other and all different, and what the environment lacks to give them. A form
-// that is added to package events and not here panics in answerTo, which fails
-// its check: it does not pass in silence.
+// forms holds, for each form of question, a person's answers, one after the other and all
+// different, and the parts that the environment lacks to give them. A form that is added to package
+// events and not here panics in answerTo, which fails its check: it does not pass in silence.
 var forms = map[events.Form]struct {
 	answers func(e Env, q humans.Question) [answersOfAForm]humans.Reply
 	lacks   func(e Env, q humans.Question) error
@@ -42,13 +41,13 @@ func labels(Env, humans.Question) [answersOfAForm]humans.Reply {
 	accept := events.Answer{Label: events.LabelAccept}
 	reject := events.Answer{Label: events.LabelReject}
 	return [answersOfAForm]humans.Reply{
-		{Answer: accept}, {Answer: reject, Comment: why}, {}, {Answer: reject, Exclude: true, Comment: why},
+		{Answer: accept}, {Answer: reject, Comment: why}, {},
+		{Answer: reject, Exclude: true, Comment: why},
 	}
 }
 
-// orders are a whole order, the best alone (the last and the first option), and
-// can't tell. The whole order is the reverse of the one shown: a channel that
-// hands back what it was given is found out.
+// orders are a whole order, the best alone (the last and the first option), and can't tell. The
+// whole order is the reverse of the one shown: a channel that hands back its input is found out.
 func orders(_ Env, q humans.Question) [answersOfAForm]humans.Reply {
 	n := len(q.Options)
 	all := make([]int, n)
@@ -129,7 +128,8 @@ func best(i, n int) []int {
 func (e Env) allowed(q humans.Question) []definition.Point {
 	var list []definition.Point
 	add := func(p definition.Point) {
-		known := slices.ContainsFunc(list, func(other definition.Point) bool { return maps.Equal(p, other) })
+		known := slices.ContainsFunc(list,
+			func(other definition.Point) bool { return maps.Equal(p, other) })
 		if p != nil && !known && (q.Allowed == nil || q.Allowed(p) == nil) {
 			list = append(list, p)
 		}
@@ -145,8 +145,8 @@ func (e Env) allowed(q humans.Question) []definition.Point {
 	return list
 }
 
-// check reports what the environment lacks. Two questions, since some checks
-// need one to be open while another is withdrawn or answered.
+// check reports the missing parts of the environment. It needs two questions, since some checks
+// keep one open while another is withdrawn or answered.
 func (e Env) check() error {
 	if e.Open == nil || len(e.Questions) < 2 {
 		return errors.New("humantest: Env needs Open and two Questions")
@@ -176,10 +176,9 @@ func (s *session) of(form events.Form, n int) (humans.Question, error) {
 	return humans.Question{}, fmt.Errorf("%w: the environment has no such question", ErrSkipped)
 }
 
-// everyForm looks for forms that no check has put. A channel that cannot put a
-// form says so in Env.Unsupported: what is not checked must be known not to be.
-// It puts nothing itself. Without it a suite with labels alone would pass a
-// channel that cannot put anything else.
+// everyForm looks for forms that no check has put. A channel that cannot put a form says so in
+// Env.Unsupported: gaps in the checks must be declared. It puts nothing itself. Without it a suite
+// with labels alone would pass a channel that cannot put anything else.
 func everyForm(_ context.Context, s *session) error {
 	var missing []events.Form
 	for _, form := range events.Forms() {
@@ -229,11 +228,10 @@ func comparison(ctx context.Context, s *session) error {
 	return err
 }
 
-// pinpoint has the person name a composition that is refused first. Without a
-// person it only looks whether what the reviewer names is allowed. The refusal
-// must come from the question's own rule and lead to another question, not to
-// an error: a person who names what has run out is asked again. Channels break
-// it by checking nothing, so that the engine refuses the answer and the
+// pinpoint has the person name a composition that is refused first. Without a person it only checks
+// that the reviewer's composition is allowed. The refusal must come from the question's own rule
+// and lead to another question, not to an error: a person who names a substance that has run out is
+// asked again. Channels break it by checking nothing, so that the engine refuses the answer and the
 // question ends, or by giving up at the first refusal.
 func pinpoint(ctx context.Context, s *session) error {
 	like, err := s.of(events.FormPinpoint, 0)

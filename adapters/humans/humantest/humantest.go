@@ -1,14 +1,14 @@
-// Package humantest is the suite that every reviewer passes who is given answers:
-// in the terminal, by a program, or simulated. That of the browser only waits.
-// [Run] runs it in a Go test, [Examine] anywhere.
+// Package humantest is the conformance suite of reviewers that get their answers in the terminal,
+// from a program or by simulation. That of the browser only waits. [Run] runs it in a Go test,
+// [Examine] anywhere.
 //
-// A reviewer with a person behind it needs one for the suite too: [Env.Person]
-// is a program that sees what is shown and answers. Without it the reviewer
-// must answer by itself, as one that describes itself as simulated does.
+// A reviewer with a person behind it needs one for the suite too: [Env.Person] is a program that
+// sees the question and answers. Without it the reviewer must answer by itself, as one that
+// describes itself as simulated does.
 //
-// What could not be judged is not passed: [Run] fails where a reviewer that is
-// not simulated has no person, and where a form of question is neither among
-// [Env.Questions] nor in [Env.Unsupported].
+// A check without a judgement does not count as passed: [Run] fails where a reviewer that is not
+// simulated has no person, and where a form of question is neither among [Env.Questions] nor in
+// [Env.Unsupported].
 package humantest
 
 import (
@@ -29,10 +29,9 @@ import (
 type Env struct {
 	// Open returns the reviewer as a new process would see it. Required.
 	Open func() humans.Reviewer
-	// Questions are examples of questions to the reviewer's expert: every form
-	// that the reviewer can put, at two or more different compositions. The
-	// suite gives them IDs of its own. Compositions in them that are allowed
-	// are what the person answers to a pinpoint.
+	// Questions are examples of questions to the reviewer's expert: every form that the reviewer
+	// can put, at two or more different compositions. The suite gives them IDs of its own. The
+	// person answers a pinpoint with allowed compositions from them.
 	Questions []humans.Question
 	// Unsupported are the forms that the reviewer cannot put. Of every other
 	// form there is one among Questions.
@@ -51,8 +50,8 @@ type Env struct {
 type Person interface {
 	// Sees waits until the question has been shown.
 	Sees(ctx context.Context, q humans.Question) error
-	// Answers enters an answer to the question, even if it is no longer shown:
-	// people are late.
+	// Answers enters an answer to the question, even if it has disappeared from the screen: people
+	// are late.
 	Answers(q humans.Question, a humans.Reply) error
 }
 
@@ -78,15 +77,18 @@ var errUnjudged = fmt.Errorf("%w: it could not be judged", ErrSkipped)
 func Checks() []Check {
 	return []Check{
 		{"describe", "Describe names the expert and stays the same.", describe},
-		{"answer", "Each question gets an answer of its form, the person's own, with their comment.", answer},
-		{"ask-again", "The same question again gets the same answer, and the person is not asked twice.", askAgain},
+		{"answer", "Each question gets an answer of its form, the person's own, with their comment.",
+			answer},
+		{"ask-again", "The same question again gets the same answer, and the person is not asked twice.",
+			askAgain},
 		{"same-at-once", "The same question from several goroutines gets one answer.", sameAtOnce},
 		{"side-by-side", "Questions that are open at once each get their own answer.", sideBySide},
 		{"context-over", "Ask with a context that is over is an error and no answer.", contextOver},
 		{"withdraw",
 			"A withdrawn question returns promptly with the context's error and no answer, and can be asked again.",
 			withdraw},
-		{"late-answer", "An answer that comes after the withdrawal answers no other question.", lateAnswer},
+		{"late-answer", "An answer that comes after the withdrawal answers no other question.",
+			lateAnswer},
 		{"other-expert", "A question to someone else is an error.", otherExpert},
 		{"forms", "There is a question of every form that the reviewer can put.", everyForm},
 		{"comparison", "A comparison gets an order of its options, of all or of the best.", comparison},
@@ -96,7 +98,8 @@ func Checks() []Check {
 		{"examples",
 			"Examples are as many as asked for, labeled accept or reject, balanced if asked, and repeatable.",
 			examples},
-		{"comparisons", "Comparisons unasked are as many and as large as asked for, valid, and repeatable.",
+		{"comparisons",
+			"Comparisons unasked are as many and as large as asked for, valid, and repeatable.",
 			comparisons},
 	}
 }
@@ -112,9 +115,8 @@ type Result struct {
 // environment lacks something.
 func (r Result) Unjudged() bool { return errors.Is(r.Err, errUnjudged) }
 
-// Examine runs the suite. An error is about the environment, or the end of ctx;
-// what a reviewer does wrong is in the results, and does not keep the other
-// checks from running.
+// Examine runs the suite. An error is about the environment, or the end of ctx; the reviewer's
+// faults are in the results, and do not keep the other checks from running.
 func Examine(ctx context.Context, env Env) ([]Result, error) {
 	if err := env.check(); err != nil {
 		return nil, err

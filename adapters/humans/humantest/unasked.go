@@ -33,7 +33,7 @@ func examples(ctx context.Context, s *session) error {
 			accepted, rejected := count[events.LabelAccept], count[events.LabelReject]
 			switch {
 			case len(got) != n || accepted+rejected != n:
-				return fmt.Errorf("%d examples, balanced %v: got %d, of which %d accepted and %d rejected",
+				return fmt.Errorf("%d examples, balanced %v: got %d, %d accepted and %d rejected",
 					n, balanced, len(got), accepted, rejected)
 			case balanced && accepted != n/2:
 				return fmt.Errorf("%d balanced examples: %d accepted and %d rejected", n, accepted, rejected)

@@ -86,8 +86,8 @@ func (s *Settings) Remarks(folder string, here definition.Path) []string {
 	return program.Remarks(definition.Program(*s), folder, here, "campaignd method check")
 }
 
-// attempts is how often a program is asked a question whose answer cannot be
-// used, with what was wrong with it.
+// attempts is how often a program is asked a question whose answer cannot be used; each repetition
+// tells it the fault.
 const attempts = 3
 
 // reviewer asks the program.
@@ -139,8 +139,8 @@ type question struct {
 	Expires     time.Time              `json:"expires,omitzero"`
 }
 
-// ask asks the program until an answer can be used, a bounded number of times.
-// problem is what was wrong with an answer that could be read.
+// ask asks the program until an answer can be used, a bounded number of times. problem is the fault
+// of an answer that could be read.
 func (r *reviewer) ask(ctx context.Context, q humans.Question, problem string) (humans.Reply, error) {
 	refused := []string{}
 	for {
@@ -148,7 +148,8 @@ func (r *reviewer) ask(ctx context.Context, q humans.Question, problem string) (
 			refused = append(refused, problem)
 		}
 		if len(refused) >= attempts {
-			return humans.Reply{}, fmt.Errorf("its answer could not be used, %d times; the last: %s", len(refused), problem)
+			return humans.Reply{}, fmt.Errorf("its answer could not be used, %d times; the last: %s",
+				len(refused), problem)
 		}
 		reply, err := r.once(ctx, q, refused)
 		if ctx.Err() != nil {

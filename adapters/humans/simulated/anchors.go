@@ -20,16 +20,15 @@ const (
 // campaign's parameters is an error.
 type Noise func(definition.Point) (float64, error)
 
-// NoiseOf returns the noise of an anchored expert: the map that the campaign's
-// model.utility makes of the expert's anchors (Sinaga et al. 2026, Eq. 6),
+// NoiseOf returns the noise of an anchored expert: the map that the campaign's model.utility makes
+// of the expert's anchors (Sinaga et al. 2026, Eq. 6),
 //
 //	σ²(x) = a·exp(−q(x)),
 //
-// with q as the model takes it (package reliability). Where the campaign models
-// no utility, the defaults apply. Compositions are points of the unit cube,
-// each parameter scaled by its bounds, as in the model, so that the model's map
-// is the truth where it has the same anchors. The error wraps [ErrConfig]: the
-// expert has no anchors, or a parameter is no number.
+// with q as the model takes it (package reliability). Where the campaign models no utility, the
+// defaults apply. Compositions are points of the unit cube, each parameter scaled by its bounds, as
+// in the model, so that the model's map is the truth where it has the same anchors. The error wraps
+// [ErrConfig]: the expert has no anchors, or a parameter is not numeric.
 func NoiseOf(e definition.Expert, def definition.Campaign) (Noise, error) {
 	if len(e.Anchors) == 0 {
 		return nil, fault(e, "it is anchored and has no anchors; list compositions under anchors")
@@ -42,7 +41,7 @@ func NoiseOf(e definition.Expert, def definition.Campaign) (Noise, error) {
 		case p.Min != nil && p.Max != nil:
 			lower[i], width[i] = *p.Min, *p.Max-*p.Min
 		default:
-			return nil, fault(e, "it is anchored, and %s is no number", p.Name)
+			return nil, fault(e, "anchors need numeric parameters; %s is not numeric", p.Name)
 		}
 		if width[i] == 0 {
 			width[i] = 1

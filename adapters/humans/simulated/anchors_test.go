@@ -128,7 +128,7 @@ func TestAnchoredRefuses(t *testing.T) {
 			e.Channel = simulated.Choose(simulated.Settings{Anchored: true, ChoiceNoise: ptr(0.1)})
 		},
 		"anchor 2": func(e *definition.Expert, _ *definition.Campaign) { delete(e.Anchors[1], "x2") },
-		"x1 is no number": func(_ *definition.Expert, def *definition.Campaign) {
+		"x1 is not numeric": func(_ *definition.Expert, def *definition.Campaign) {
 			def.Parameters[0] = definition.Parameter{
 				Name:       "x1",
 				Categories: []definition.CategoryDef{{Name: "a"}, {Name: "b"}},

@@ -14,7 +14,7 @@ import (
 
 // ErrPinpoint is wrapped by the error of a pinpoint question where no
 // composition of the space may be measured.
-var ErrPinpoint = errors.New("there is no composition to pinpoint")
+var ErrPinpoint = errors.New("no composition can be pinpointed")
 
 // forms say how the expert answers a question of each form.
 var forms = map[events.Form]func(*Reviewer, context.Context, humans.Question) (events.Answer, error){
@@ -44,15 +44,16 @@ var forms = map[events.Form]func(*Reviewer, context.Context, humans.Question) (e
 	},
 }
 
-// answer answers a question of any form. An empty answer is one: “can't tell”.
-// Whether they can is drawn before and apart from what they would have said, so
-// that another unsure_rate leaves the other answers as they are.
+// answer answers a question of any form. An empty answer counts: “can't tell”. Whether they can is
+// drawn before the answer and apart from it, so that another unsure_rate leaves the other answers
+// as they are.
 func (r *Reviewer) answer(ctx context.Context, q humans.Question) (events.Answer, error) {
 	if err := q.Form.Check(len(q.Options), q.Scale); err != nil {
 		return events.Answer{}, err
 	}
 	// Of many compositions the expert may be unsure of each.
-	if q.Form != events.FormEstimate && r.draw("unsure", q.ID, points(q.Options)...) < r.cfg.UnsureRate {
+	if q.Form != events.FormEstimate &&
+		r.draw("unsure", q.ID, points(q.Options)...) < r.cfg.UnsureRate {
 		return events.Answer{}, nil
 	}
 	return forms[q.Form](r, ctx, q)
@@ -139,8 +140,7 @@ func (r *Reviewer) liking(purpose, id string, n int, p definition.Point) (float6
 	return value, err
 }
 
-// maxPinpoint is how many compositions an expert considers before taking the
-// best of them.
+// maxPinpoint is how many compositions an expert considers before taking the best one.
 const maxPinpoint = 20_000
 
 // pinpoint draws a composition from the belief: it draws random compositions

@@ -34,8 +34,7 @@ func (r *Reviewer) wrongAbout(p definition.Point) bool {
 	return math.Sqrt(squares/float64(len(x))) <= r.cfg.WrongRegion
 }
 
-// rank is ρ as the expert sees it: where they are prejudiced, what they
-// believe, as a normal score.
+// rank is ρ as the expert sees it: where they are prejudiced, their belief, as a normal score.
 func (r *Reviewer) rank(n int, p definition.Point) (float64, error) {
 	switch {
 	case r.wrongAbout(p):
@@ -50,7 +49,7 @@ func (r *Reviewer) rank(n int, p definition.Point) (float64, error) {
 // accurate is a when the expert has answered n times.
 func (r *Reviewer) accurate(n int) float64 { return r.accuracy * r.fresh(n) }
 
-// fresh is what is left of the expert's attention after n answers.
+// fresh is the rest of the expert's attention after n answers.
 func (r *Reviewer) fresh(n int) float64 {
 	if r.cfg.Tires == 0 {
 		return 1
@@ -68,9 +67,8 @@ func answered(id string) int {
 	return max(0, number-1)
 }
 
-// occasion is what chance depends on besides the composition: the question, and
-// the i-th place in it. Those who repeat themselves have one chance for each
-// composition.
+// occasion is the part of chance that depends on more than the composition: the question, and the
+// i-th place in it. Experts who repeat themselves have one chance for each composition.
 func (r *Reviewer) occasion(purpose string, i int, id string) (of, question string) {
 	if r.cfg.Repeats {
 		return purpose, ""

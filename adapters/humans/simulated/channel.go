@@ -49,11 +49,10 @@ type Settings struct {
 	// a·exp(−q), whatever the link (Sinaga et al. 2026, Eq. 6): small near an
 	// anchor, a far from all. Not with ChoiceNoise.
 	Anchored bool `json:"anchored,omitempty"`
-	// Correlation makes estimates normal scores of the objective over the space
-	// instead, with normal noise, so that the two correlate so far: 1 knows the
-	// order of all compositions, 0 guesses, negative the other way round.
-	// Absent: estimates are a times the rank with logistic noise, of which
-	// labels are the sign.
+	// Correlation makes estimates normal scores of the objective over the space instead, with
+	// normal noise, so that the two correlate so far: 1 knows the order of all compositions, 0
+	// guesses, negative the other way round. Absent: estimates are a times the rank with logistic
+	// noise; labels are their signs.
 	Correlation *float64 `json:"correlation,omitempty" jsonschema:"minimum=-1,maximum=1"`
 	// Correlations are those of single quantities, where the expert estimates several:
 	// they may know one of them and guess another. Absent: Correlation, or by Accuracy.
@@ -72,8 +71,8 @@ type Settings struct {
 	// Strictness is added to the logit of a rejection: of a strict expert (5)
 	// only the best is accepted.
 	Strictness float64 `json:"strictness,omitempty"`
-	// Repeats makes what the expert says of a composition depend on the
-	// composition alone: asked again, they say the same, errors included.
+	// Repeats makes the expert's answer about a composition depend on the composition alone: asked
+	// again, they say the same, errors included.
 	Repeats bool `json:"repeats,omitempty"`
 	// Copies is the probability that an answer copies the expert's first
 	// instead of judging: the same label, the same number as the first of the
@@ -83,8 +82,8 @@ type Settings struct {
 	// accurate, and so on; each composition of a sitting is one. Correlation
 	// falls likewise. 0: never.
 	Tires float64 `json:"tires,omitempty" jsonschema:"minimum=0"`
-	// Utility is what outcomes are worth to the expert, where they are to compare
-	// those: the sum over quantities. Such an expert knows no task.
+	// Utility is the worth of outcomes to the expert, where they are to compare those: the sum over
+	// quantities. Such an expert knows no task.
 	Utility []Worth `json:"utility,omitempty"`
 	// UtilityNoise is the standard deviation of the normal noise with which they
 	// judge each outcome, in the unit of the weights. Default 0. A negative

@@ -32,9 +32,8 @@ func quantitiesOf(task tasks.Task) map[string]func(definition.Point) (float64, e
 	return of
 }
 
-// table says a number of each quantity that a column asks for, of each option that the
-// expert can tell something of. What they know of one quantity has nothing to do with
-// what they know of another.
+// table estimates each quantity that a column asks for, at each option that the expert can judge.
+// Their knowledge of one quantity is independent of that of another.
 func (r *Reviewer) table(
 	id string, options []definition.Point, scale events.Scale,
 ) (list []events.Estimate, err error) {
@@ -89,9 +88,8 @@ func (r *Reviewer) subject(c events.Column) (*subject, error) {
 	return s, err
 }
 
-// expectedOf is what the expert expects of a quantity at p: by Correlations, by
-// Correlation, or by the rank among compositions of the space, 3 for the greatest,
-// with the accuracy.
+// expectedOf is the expert's estimate of a quantity at p: by Correlations, by Correlation, or by
+// the rank among compositions of the space, 3 for the greatest, with the accuracy.
 func (r *Reviewer) expectedOf(s *subject, purpose, id string, n int, p definition.Point) (float64, error) {
 	value, err := s.value(p)
 	if err != nil {
@@ -128,7 +126,9 @@ func (r *Reviewer) expectedOf(s *subject, purpose, id string, n int, p definitio
 }
 
 // checkColumns says which quantities the expert is asked for and knows nothing of.
-func (s *Settings) checkColumns(def *definition.Campaign, here definition.Path) (faults []definition.Fault) {
+func (s *Settings) checkColumns(
+	def *definition.Campaign, here definition.Path,
+) (faults []definition.Fault) {
 	e := expertAt(def, here)
 	for _, name := range slices.Sorted(maps.Keys(s.Correlations)) {
 		if !slices.Contains(e.Quantities, name) {
@@ -144,7 +144,7 @@ func (s *Settings) checkColumns(def *definition.Campaign, here definition.Path) 
 	for _, name := range e.Quantities {
 		if knows[name] == nil {
 			faults = append(faults, definition.Fault{At: here.To("task"),
-				Problem: fmt.Sprintf("the task %s has no %s, of which %s is asked", s.Task, name, e.Name),
+				Problem: fmt.Sprintf("the task %s has no %s, which %s is asked for", s.Task, name, e.Name),
 				Remedy:  "leave it out of the quantities of " + e.Name + ", or name a task that has it"})
 		}
 	}

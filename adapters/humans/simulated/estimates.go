@@ -40,11 +40,10 @@ func (r *Reviewer) estimates(
 	return list, nil
 }
 
-// expected is what the expert who judges by rank expects at p: the utility −aρ
-// with logistic noise, of which a label is the sign, divided by |a| where that
-// is more than 1, so that the numbers of a good expert are about as wide as the
-// objective. In the objective's unit 3 is its best over the space and −3 its
-// worst; marks are equal classes between the two.
+// expected is the estimate at p of an expert who judges by rank: the utility −aρ with logistic
+// noise, whose sign is the label, divided by |a| where that is more than 1, so that the numbers of
+// a good expert are about as wide as the objective. In the objective's unit 3 is its best over the
+// space and −3 its worst; marks are equal classes between the two.
 func (r *Reviewer) expected(
 	purpose, id string, n int, p definition.Point, scale events.Scale,
 ) (float64, error) {
@@ -71,11 +70,10 @@ func class(scale events.Scale, share float64) float64 {
 	return 1 + math.Min(math.Max(math.Floor(marks*share), 0), marks-1)
 }
 
-// correlated is what the expert expects at p whose estimates correlate at c
-// with the truth: c·z + √(1−c²)·ε, where z is the normal score of the objective
-// at p among compositions of the space, and ε is of mean 0 and variance 1. In
-// the objective's unit it has the objective's mean and standard deviation over
-// the space; marks are equally frequent classes.
+// correlated is the estimate at p of an expert whose estimates correlate at c with the truth: c·z +
+// √(1−c²)·ε, where z is the normal score of the objective at p among compositions of the space, and
+// ε is of mean 0 and variance 1. In the objective's unit it has the objective's mean and standard
+// deviation over the space; marks are equally frequent classes.
 func (r *Reviewer) correlated(
 	purpose, id string, n int, p definition.Point, scale events.Scale,
 ) (float64, error) {
@@ -126,7 +124,9 @@ type truth struct {
 
 // distribution looks at the values of a function at random compositions of the space;
 // a prejudice of its own has the given name.
-func (r *Reviewer) distribution(value func(definition.Point) (float64, error), prejudice string) (truth, error) {
+func (r *Reviewer) distribution(
+	value func(definition.Point) (float64, error), prejudice string,
+) (truth, error) {
 	points := r.sample(sampled, r.word("truth", ""))
 	if len(points) == 0 {
 		return truth{}, fmt.Errorf("%w: the space has no compositions to know of", ErrExamples)
@@ -220,8 +220,7 @@ func (r *Reviewer) coordinates(p definition.Point) (x []float64) {
 	return x
 }
 
-// moments are the mean and the standard deviation, which is 1 where there is
-// none.
+// moments are the mean and the standard deviation, which is 1 for constant values.
 func moments(values []float64) (mean, sd float64) {
 	for _, v := range values {
 		mean += v

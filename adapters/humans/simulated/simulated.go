@@ -73,7 +73,7 @@ type Reviewer struct {
 	sample     func(n int, seed uint64) []definition.Point
 }
 
-// Knowledge is what an expert knows of the truth.
+// Knowledge is an expert's knowledge of the truth.
 type Knowledge struct {
 	// Value is the noiseless objective at a composition, in the objective's
 	// unit. It is safe for concurrent use.
@@ -101,15 +101,14 @@ func (k Knowledge) Rank(p definition.Point) (float64, error) {
 	return min(max(-3+6*(v-k.Best)/(k.Worst-k.Best), -3), 3), nil
 }
 
-// New returns the simulated expert that e describes, for the campaign def: one
-// who knows the test problem that e names, or else that of the simulated
-// instrument.
+// New returns the simulated expert that e describes, for the campaign def: one who knows the test
+// problem that e names, or else that of the simulated instrument.
 //
-// sample returns n random compositions of the campaign's space, the same for
-// equal arguments: examples and pinpoints are drawn from them.
+// sample returns n random compositions of the campaign's space, the same for equal arguments:
+// examples and pinpoints are drawn from them.
 //
-// An expert wants what the campaign wants: if the campaign's goal is the
-// opposite of the task's, the expert's ranking is reversed.
+// An expert shares the campaign's goal: if that is the opposite of the task's, the expert's ranking
+// is reversed.
 func New(
 	e definition.Expert, def definition.Campaign, sample func(n int, seed uint64) []definition.Point,
 ) (*Reviewer, error) {
@@ -122,12 +121,13 @@ func New(
 	}
 	name := cmp.Or(settings.Task, measured(&def))
 	if name == "" {
-		return nil, fault(e, "say which task it knows, since no simulated instrument does; the tasks are %v",
+		return nil, fault(e,
+			"say which task it knows, since no simulated instrument does; the tasks are %v",
 			tasks.Names())
 	}
 	task, ok := tasks.Lookup(name)
 	if !ok {
-		return nil, fault(e, "there is no task %q; the tasks are %v", name, tasks.Names())
+		return nil, fault(e, "unknown task %q; the tasks are %v", name, tasks.Names())
 	}
 	have := make(map[string]definition.Parameter, len(def.Parameters))
 	for _, p := range def.Parameters {
@@ -135,12 +135,13 @@ func New(
 	}
 	for _, p := range task.Parameters {
 		if q, ok := have[p.Name]; !ok || q.Unit != p.Unit || len(have) != len(task.Parameters) {
-			return nil, fault(e, "the task %s has other parameters than the campaign, or other units (%s in %q)",
+			return nil, fault(e,
+				"the task %s has other parameters than the campaign, or other units (%s in %q)",
 				name, p.Name, p.Unit)
 		}
 	}
 	ordered := def
-	ordered.Parameters = nil // the order in the campaign file is no part of an answer
+	ordered.Parameters = nil // the order in the campaign file does not affect an answer
 	for _, p := range task.Parameters {
 		ordered.Parameters = append(ordered.Parameters, have[p.Name])
 	}
@@ -158,7 +159,8 @@ func New(
 // Knowing returns the simulated expert that e describes, who knows the given
 // truth instead of a test problem. sample is as in [New].
 func Knowing(
-	e definition.Expert, def definition.Campaign, knows Knowledge, sample func(n int, seed uint64) []definition.Point,
+	e definition.Expert, def definition.Campaign, knows Knowledge,
+	sample func(n int, seed uint64) []definition.Point,
 ) (*Reviewer, error) {
 	settings, err := settingsOf(e)
 	if err != nil {
@@ -200,7 +202,7 @@ func Knowing(
 func (r *Reviewer) check(e definition.Expert) error {
 	var (
 		c = r.cfg
-		// positive is what can be 0 or more; NaN is neither.
+		// positive numbers can be 0; NaN is not one.
 		positive    = func(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
 		probability = func(x float64) bool { return x >= 0 && x <= 1 }
 		finite      = func(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
@@ -241,7 +243,8 @@ func (r *Reviewer) check(e definition.Expert) error {
 		}
 	}
 	if c.Anchored && c.ChoiceNoise != nil {
-		return fault(e, "choice_noise and anchored both say how noisy its comparisons are; keep one of them")
+		return fault(e,
+			"choice_noise and anchored both say how noisy its comparisons are; keep one of them")
 	}
 	return nil
 }
@@ -257,7 +260,7 @@ func deref(x *float64) float64 {
 // settingsOf returns the settings of an expert who must be a simulated one.
 func settingsOf(e definition.Expert) (Settings, error) {
 	if e.Channel.Name != Name {
-		return Settings{}, fault(e, "it is no simulated expert")
+		return Settings{}, fault(e, "it is not a simulated expert")
 	}
 	settings, err := SettingsOf(e)
 	if err != nil {

@@ -217,7 +217,7 @@ func TestRefuses(t *testing.T) {
 		def  definition.Campaign
 		want string
 	}{
-		{nil, defined("branin", 1), "no simulated expert"},
+		{nil, defined("branin", 1), "not a simulated expert"},
 		{&simulated.Settings{}, rows, "which task"},
 		{&simulated.Settings{Task: "gold"}, rows, "hartmann3"},
 		{&simulated.Settings{Task: "hartmann3"}, rows, "other parameters"},

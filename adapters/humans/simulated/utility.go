@@ -11,13 +11,12 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// Worth is what a value v of one quantity is worth to an expert who compares
-// outcomes,
+// Worth is the worth of a value v of one quantity to an expert who compares outcomes,
 //
 //	weight·S(6(v − from)/(to − from) − 3),
 //
-// with the logistic function S: next to nothing at From (0.05 of the weight), next
-// to all at To (0.95), and hardly more beyond. Either may be the greater.
+// with the logistic function S: next to nothing at From (0.05 of the weight), next to all at To
+// (0.95), and hardly more beyond. Either may be the greater.
 type Worth struct {
 	// Quantity is one that the campaign's objective names.
 	Quantity string `json:"quantity" jsonschema:"required"`
@@ -28,7 +27,7 @@ type Worth struct {
 	Weight *float64 `json:"weight,omitempty" jsonschema:"exclusiveMinimum=0"`
 }
 
-// Of is what a value is worth.
+// Of returns the worth of a value.
 func (w Worth) Of(value float64) float64 {
 	weight := 1.0
 	if w.Weight != nil {
@@ -37,8 +36,8 @@ func (w Worth) Of(value float64) float64 {
 	return weight / (1 + math.Exp(3-6*(value-w.From)/(w.To-w.From)))
 }
 
-// Utility is what an outcome is worth to an expert: the sum of what its quantities
-// are worth. A quantity of which nothing is said is worth nothing.
+// Utility is the worth of an outcome to an expert: the sum over its quantities. A quantity without
+// a Worth contributes nothing.
 func Utility(worths []Worth, o events.Outcome) (utility float64) {
 	for _, w := range worths {
 		for _, q := range o.Quantities {
@@ -88,8 +87,10 @@ func worthless(e definition.Expert, def definition.Campaign) Knowledge {
 	}
 }
 
-// checkUtility returns what makes no sense in what outcomes are worth.
-func (s *Settings) checkUtility(def *definition.Campaign, here definition.Path) (faults []definition.Fault) {
+// checkUtility returns the faults of the worths of outcomes.
+func (s *Settings) checkUtility(
+	def *definition.Campaign, here definition.Path,
+) (faults []definition.Fault) {
 	over := def.Preferred()
 	if over == nil && len(s.Utility) > 0 {
 		return []definition.Fault{{At: here.To("utility"), Problem: "no outcomes are compared in this campaign",
@@ -122,7 +123,8 @@ func (s *Settings) utilityWords(def *definition.Campaign) (text string) {
 		if i > 0 {
 			text += ","
 		}
-		text += fmt.Sprintf(" %s from %s to %s", w.Quantity, format.Setting(w.From), format.SettingIn(w.To, unit))
+		text += fmt.Sprintf(" %s from %s to %s",
+			w.Quantity, format.Setting(w.From), format.SettingIn(w.To, unit))
 		if w.Weight != nil && *w.Weight != 1 {
 			text += " with weight " + format.Setting(*w.Weight)
 		}

@@ -10,10 +10,9 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// showComparison asks for an order of compositions. Of two options the better
-// one is the whole answer; of more an order, or its first few places. What the
-// models base their view on stands after what the campaign seeks, in a width
-// that is known only when the form is drawn.
+// showComparison asks for an order of compositions. Of two options the better one is the whole
+// answer; of more an order, or its first few places. The basis of the models' view stands after the
+// campaign's objective, in a width that is known only when the form is drawn.
 func showComparison(f *console.Form, q humans.Question) {
 	n := len(q.Options)
 	if n == 2 {
@@ -36,7 +35,8 @@ func showComparison(f *console.Form, q humans.Question) {
 	f.Body = console.Options(compositions, q.Options, humans.OptionName)
 	more(f, aim(q.Objective))
 	if q.Attributions != nil {
-		f.More = console.Join(f.More, func(width, _ int) []string { return attributions(*q.Attributions, q, width) })
+		f.More = console.Join(f.More,
+			func(width, _ int) []string { return attributions(*q.Attributions, q, width) })
 	}
 	more(f, q.Explanation)
 }

@@ -58,8 +58,7 @@ func parseEstimate(q humans.Question, line string) (humans.Reply, error) {
 	return humans.Reply{Answer: events.Answer{Estimates: sheet.Estimates()}, Comment: comment}, nil
 }
 
-// place is what stands before a number that is said of one row, or of one cell of
-// several columns.
+// place stands before a number that is meant for one row, or for one cell of several columns.
 func place(s *humans.Sheet) string {
 	if s.Columns() > 1 {
 		return "CELL"
@@ -74,15 +73,15 @@ func place(s *humans.Sheet) string {
 type sitting struct {
 	q     humans.Question
 	sheet *humans.Sheet
-	// waits says of which cells nothing has been said yet, at which is asked
-	// for; after the last they look through all of them.
+	// waits marks the cells without an answer, at is the one asked for; after the last the person
+	// looks through all cells.
 	waits []bool
 	at    int
 }
 
-// what asks for a number, and says of what: of one composition the quantity of the
-// column at which the sitting is, of each all of them. The two words are the end of
-// the sentence.
+// what asks for a number and names its subject: for one composition the quantity of the column at
+// which the sitting is, for each composition all quantities. The two words are the end of the
+// sentence.
 func (s *sitting) what(of, is string) string {
 	scale := s.q.Scale
 	if scale.Marks > 0 {
@@ -100,15 +99,17 @@ func (s *sitting) what(of, is string) string {
 	return fmt.Sprintf("what %s do you expect%s?", format.List(names...), of)
 }
 
-// table is all compositions with what was said of each so far. It is made anew
-// for each form, from what the sheet holds by then.
+// table shows all compositions with the estimates so far. It is made anew for each form, from the
+// sheet as it is by then.
 func (s *sitting) table() console.Table {
 	points := make([]definition.Point, len(s.q.Options))
 	for i, o := range s.q.Options {
 		points[i] = o.Parameters
 	}
 	t := console.Table{
-		Compositions: console.NewCompositions(s.q.Parameters, s.q.Steps).Outside(s.q.Excluded).Apart(points...), Points: points,
+		Compositions: console.NewCompositions(s.q.Parameters, s.q.Steps).
+			Outside(s.q.Excluded).Apart(points...),
+		Points: points,
 	}
 	columns := s.q.Scale.Table()
 	for i, c := range columns {
@@ -138,20 +139,18 @@ func (s *sitting) said(cell int) string {
 	return "–"
 }
 
-// looking reports whether every cell has been asked for. From then on nothing
-// waits, and lines change cells or send all of them.
+// looking reports whether every cell has been asked for. From then on no cell waits, and lines
+// change cells or send all of them.
 func (s *sitting) looking() bool { return s.at == len(s.waits) }
 
 // row is the row of a cell.
 func (s *sitting) row(cell int) int { return cell / s.sheet.Columns() }
 
-// ask fills in a form with what is to be said next, after something was said of
-// other cells.
+// ask fills in a form with the next question, after other cells were filled.
 //
-// There are two kinds of forms: one for the cell at which the sitting is, and a
-// last one that shows all rows and asks whether they may be sent. The last step
-// takes a word of agreement: an empty line would be typed too easily after the
-// last number, and only shows the table again.
+// There are two kinds of forms: one for the cell at which the sitting is, and a last one that shows
+// all rows and asks whether they may be sent. The last step takes a word of agreement: an empty
+// line would be typed too easily after the last number, and only shows the table again.
 func (s *sitting) ask(f *console.Form, said ...int) {
 	rows, table := len(s.q.Options), s.table()
 	// Taken before the form changes: going back from the last step restores what
@@ -200,7 +199,7 @@ func (s *sitting) named(cell int) string {
 	return "row " + s.sheet.Name(cell)
 }
 
-// noun is what a row asks for, counted the numbers that there are.
+// noun names the kind of number that a row asks for.
 func (s *sitting) noun() string {
 	if s.q.Scale.Marks > 0 {
 		return fmt.Sprintf("a mark from 1 to %d", s.q.Scale.Marks)
@@ -228,11 +227,10 @@ func (s *sitting) example() string {
 	return s.sheet.Name(s.third()) + "=11.2"
 }
 
-// then takes the lines that a person types into a form, and what was its
-// follows it. A line that is not understood changes nothing, and its error is
-// shown with the next form. After several numbers in one line, or a number for
-// another row, the rows that changed are shown too, since the person typed them
-// without seeing them.
+// then takes the lines that a person types into a form. A line that is not understood changes
+// nothing, and its error is shown with the next form. After several numbers in one line, or a
+// number for another row, the rows that changed are shown too, since the person typed them without
+// seeing them.
 func (s *sitting) then(f console.Form) func(string) (string, *console.Form) {
 	return func(line string) (string, *console.Form) {
 		next := f
@@ -273,9 +271,8 @@ func (s *sitting) then(f console.Form) func(string) (string, *console.Form) {
 	}
 }
 
-// fill takes numbers from the present cell on, or of other cells, says of which,
-// and goes on to the first cell that waits. An empty line, and one that says
-// “can't tell”, leave the present cell out.
+// fill takes numbers from the present cell on, or for other cells, returns which, and goes on to
+// the first cell that waits. An empty line, and one with “can't tell”, leave the present cell out.
 func (s *sitting) fill(line string) (cells []int, err error) {
 	if line == "" || slices.Contains(doubts, strings.ToLower(line)) {
 		line = "-"

@@ -27,12 +27,11 @@ const (
 	shortestName = 8 // where the screen is narrow
 )
 
-// attributions writes what the models base their view of the options on: for
-// each the Shapley values by parameter, as numbers and bars, and a sentence
-// about the two strongest parameters.
+// attributions writes the basis of the models' view of the options: for each the Shapley values by
+// parameter, as numbers and bars, and a sentence about the two strongest parameters.
 //
-// All bars have one scale, that of the largest value of any option and quantity,
-// so that they can be compared. A screen too narrow for bars keeps the numbers.
+// All bars have one scale, that of the largest value of any option and quantity, so that they can
+// be compared. A screen too narrow for bars keeps the numbers.
 func attributions(a events.Attributions, q humans.Question, width int) []string {
 	var lines []string
 	// Three columns of bars, or of numbers alone, next to names that leave them
@@ -70,10 +69,10 @@ func attributions(a events.Attributions, q humans.Question, width int) []string 
 	return append(lines, console.Wrap(strongest(a, q), width)...)
 }
 
-// bars writes the Shapley values at one option, a parameter a line; nothing
-// where there are none. columns are in the order of quantities, nil where the
-// explanation lacks one; the first that is there names the parameters. The last
-// line is base plus values: the quantity itself, in standard deviations.
+// bars writes the Shapley values at one option, a parameter a line; nothing without values. columns
+// are in the order of quantities, nil where the explanation lacks one; the first that is there
+// names the parameters. The last line is base plus values: the quantity itself, in standard
+// deviations.
 func bars(
 	option string, columns []*events.Shapley, wide, bar int, greatest float64, shortened func(string) string,
 ) []string {
@@ -134,11 +133,10 @@ func hundredths(x float64) string {
 	return fmt.Sprintf("%+6.2f", x)
 }
 
-// strongest is a sentence about the two parameters that count most. Where the
-// explanation has their plane, that names them. Otherwise they are those with
-// the largest sum of absolute Shapley values of the bound over the options;
-// equals keep the order of the parameters. With fewer than two parameters there
-// is nothing to be said.
+// strongest is a sentence about the two parameters that count most. Where the explanation has their
+// plane, that names them. Otherwise they are those with the largest sum of absolute Shapley values
+// of the bound over the options; equals keep the order of the parameters. With fewer than two
+// parameters it is empty.
 func strongest(a events.Attributions, q humans.Question) string {
 	if plane := a.Plane; plane != nil {
 		return best(*plane, q)
@@ -199,7 +197,7 @@ func best(p events.Plane, q humans.Question) string {
 				unit = par.Unit
 			}
 		}
-		return format.WithUnit(name+" "+format.Rounded(x, 3), unit) // the grid is no finer
+		return format.WithUnit(name+" "+format.Rounded(x, 3), unit) // the grid is not finer
 	}
 	expected := format.PlusMinus(p.Mean[row][column], p.SD[row][column], sought.Unit)
 	return fmt.Sprintf("%s and %s count most:%s the model expects the best %s, %s, near %s, %s",

@@ -17,11 +17,11 @@ import (
 func showLabel(f *console.Form, q humans.Question) {
 	option := q.Options[0]
 	f.Title = fmt.Sprintf("%s, is this composition worth the experiment?", q.Expert)
-	f.Body = console.Composition(console.NewCompositions(q.Parameters, q.Steps).Outside(q.Excluded), option.Parameters)
+	f.Body = console.Composition(console.NewCompositions(q.Parameters, q.Steps).Outside(q.Excluded),
+		option.Parameters)
 	f.Brief = "a, r, w or ?"
 	f.Hint = "a accept, r reject, w won't, ? can't tell; and why, as in: r too viscous"
-	// What the campaign says of its reasons often begins with what it expects:
-	// that is said once.
+	// The campaign's explanation often begins with its prediction: that is written once.
 	expects := "the model expects " + q.Objective.Name
 	expected, reasons := "", q.Explanation
 	if p := option.Prediction; p != nil {

@@ -60,7 +60,7 @@ func showPinpoint(f *console.Form, q humans.Question) {
 	more(f, q.Explanation)
 }
 
-// choices says what a parameter may be. The unit is said once, at the end.
+// choices lists the allowed values of a parameter. The unit is written once, at the end.
 func choices(par definition.Parameter) string {
 	var names []string
 	for _, c := range par.Categories {
@@ -98,12 +98,11 @@ func example(parameters []definition.Parameter) string {
 	return console.NewCompositions(parameters, nil).AsGiven().Assignments(p)
 }
 
-// parsePinpoint understands a composition, and perhaps a comment after a colon.
-// One that cannot be measured is no answer.
+// parsePinpoint understands a composition, and perhaps a comment after a colon. It rejects one that
+// cannot be measured.
 //
-// “ok” is the suggestion, with or without a colon before the comment; a rest
-// with an equals sign makes it a composition again. Allowed is asked here, while
-// the person can still name another.
+// “ok” is the suggestion, with or without a colon before the comment; a rest with an equals sign
+// makes it a composition again. Allowed is asked here, while the person can still name another.
 func parsePinpoint(q humans.Question, line string) (humans.Reply, error) {
 	if comment, ok := doubt(line); ok {
 		return humans.Reply{Comment: comment}, nil

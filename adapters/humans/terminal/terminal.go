@@ -1,12 +1,10 @@
-// Package terminal asks an expert in the terminal that runs the campaign: to
-// accept or reject a composition, to compare some, to name one, or to say a
-// number for each of many.
+// Package terminal asks an expert in the terminal that runs the campaign: to accept or reject a
+// composition, to compare some, to name one, or to say a number for each of many.
 //
-// A question becomes a [console.Form] in two steps: the show function of its
-// form writes what is asked, and the parse function reads the line that comes
-// back. forms pairs the two, one pair in a file of each form; explain.go writes
-// what the models base their view on. Nothing here knows the screen: texts are
-// functions of a width and a height, and package console decides what is drawn.
+// A question becomes a [console.Form] in two steps: the show function of its form writes the
+// question, and the parse function reads the line that comes back. forms pairs the two, one pair in
+// a file of each form; explain.go writes the evidence of the models. Nothing here knows the screen:
+// texts are functions of a width and a height, and package console decides which lines to draw.
 package terminal
 
 import (
@@ -78,9 +76,8 @@ func form(q humans.Question, now time.Time) console.Form {
 	return f
 }
 
-// Show writes a question as the expert sees it, the time left apart: what is
-// asked in a line, and below it all that the question carries, in lines of at
-// most 76 characters.
+// Show writes a question as the expert sees it, without the time left: a title in one line, and
+// below it all that the question carries, in lines of at most 76 characters.
 func Show(q humans.Question) (title string, body []string) {
 	f := show(q)
 	return f.Title, console.Join(f.Body, f.More).Lines(width)
@@ -101,8 +98,8 @@ var forms = map[events.Form]struct {
 	events.FormOutcomes:   {showOutcomes, parseComparison, nil},
 }
 
-// show is what the question asks, without the parts that belong to one prompt:
-// its key, the time left, a sitting.
+// show is the form of a question without the parts that belong to one prompt: its key, the time
+// left, a sitting.
 func show(q humans.Question) (f console.Form) {
 	forms[q.Form].show(&f, q)
 	return f
@@ -113,7 +110,7 @@ func more(f *console.Form, sentence string) {
 	f.More = console.Join(f.More, console.Sentences(sentence))
 }
 
-// aim says what the campaign seeks.
+// aim states the campaign's objective.
 func aim(o definition.Objective) string {
 	text := "the campaign seeks to " + o.Goal + " " + o.Name
 	if o.Unit != "" {
@@ -125,8 +122,8 @@ func aim(o definition.Objective) string {
 // doubts are the words by which a person says that they can't tell.
 var doubts = []string{"?", "unsure", "can't tell", "cant tell", "can’t tell"}
 
-// doubt reports whether a line says that the person can't tell, and what else
-// it says. A longer word that begins like one of doubt is none.
+// doubt reports whether a line says that the person can't tell, and their comment. A longer word
+// that merely begins like one of doubt does not count.
 func doubt(line string) (comment string, ok bool) {
 	lower := strings.ToLower(line)
 	for _, words := range doubts {
@@ -138,9 +135,8 @@ func doubt(line string) (comment string, ok bool) {
 	return "", false
 }
 
-// remark separates an answer from the comment after a colon. A colon within a
-// name or number is none. That is, it counts before a space or at the end of the
-// line.
+// remark separates an answer from the comment after a colon. A colon within a name or number does
+// not separate: it counts before a space or at the end of the line.
 func remark(line string) (answer, comment string) {
 	if answer, ok := strings.CutSuffix(line, ":"); ok {
 		return answer, ""

@@ -1,11 +1,9 @@
-// Package web is the channel to experts who answer in a browser, when they come
-// by.
+// Package web is the channel to experts who answer in a browser, when they come by.
 //
-// A question is open in the log, and that is where a server finds it: the page
-// shows what the log holds, and what a person answers is recorded as a request,
-// before they are told that it was. The reviewer of this package only waits for
-// that: the engine ends its wait once an answer is recorded. Nothing is held in
-// memory that a restart could lose.
+// A question is open in the log, and a server finds it there: the page shows the log's content, and
+// a person's answer is recorded as a request, before they are told that it was. The reviewer of
+// this package only waits for that: the engine ends its wait once an answer is recorded. Nothing is
+// held in memory that a restart could lose.
 package web
 
 import (

@@ -24,8 +24,8 @@ type Act struct {
 	Part int
 	// Mark is empty where a line stands for a whole act, or a whole part.
 	Mark Mark
-	// Set is what was really set, as a JSON object with parameters of the campaign
-	// among it; empty where the line does not say.
+	// Set holds the values that were really set, as a JSON object with parameters of the campaign
+	// among it; empty where the line gives none.
 	Set string
 }
 
@@ -103,7 +103,7 @@ func Counted(counts func() (map[string]int, error)) func() ([]Act, error) {
 	}
 }
 
-// record is what has moved since the suite began.
+// record sums up all movements since the suite began.
 type record struct {
 	acts  map[string]int // by command: how often, at most, one part of it was done
 	moves map[string]int // all parts of all acts, by command
@@ -121,7 +121,8 @@ func newRecord(lines []Act) record {
 		n       int
 	}
 	done := map[part]int{}
-	r := record{acts: map[string]int{}, moves: map[string]int{}, under: map[string]int{}, begun: map[string]int{}, lines: lines}
+	r := record{acts: map[string]int{}, moves: map[string]int{}, under: map[string]int{},
+		begun: map[string]int{}, lines: lines}
 	for _, act := range lines {
 		if act.Mark == Ends {
 			r.under[act.Command]--
@@ -139,8 +140,8 @@ func newRecord(lines []Act) record {
 	return r
 }
 
-// counted reports whether acts are counted. Without counting every check still
-// runs; it then judges by what the instrument says.
+// counted reports whether acts are counted. Without counting every check still runs; it then judges
+// by the instrument's answers.
 func (s *Session) counted() bool { return s.env.Acts != nil }
 
 // record reads the record of acts; only where they are counted.
@@ -193,10 +194,9 @@ func (s *Session) actOver(cmd instruments.Command, status instruments.Status) er
 	return err
 }
 
-// account checks the whole record of acts after a check, whatever the check was
-// about. Each fault is reported once. It catches what no single check looks for:
-// acts of commands that were refused or never started, and of commands that are
-// not the suite's.
+// account checks the whole record of acts after a check, whatever the check was about. Each fault
+// is reported once. It catches faults that no single check looks for: acts of commands that were
+// refused or never started, and of commands that are not the suite's.
 func (s *Session) account() error {
 	if !s.counted() {
 		return nil

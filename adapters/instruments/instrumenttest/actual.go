@@ -15,9 +15,9 @@ import (
 // before as made. One may be a slip of the doses.
 const staleActuals = 2
 
-// actual looks at what was given as made in all measurements of one command at a
-// time: a model learns from it, and takes it for exact. A value from a register
-// that is written too late looks as plausible as the right one.
+// actual looks at the compositions reported as made in all measurements of one command at a time: a
+// model learns from them, and takes them for exact. A value from a register that is written too
+// late looks as plausible as the right one.
 func actual(_ context.Context, s *Session) error {
 	var stale []made
 	for _, m := range s.made {
@@ -56,22 +56,22 @@ func actual(_ context.Context, s *Session) error {
 }
 
 const (
-	// setAlike is the part of a parameter's range by which what was set may differ
-	// from what was asked for and given as made: a record is written with a few
-	// digits.
+	// setAlike is the part of a parameter's range by which the set value may differ from those
+	// requested and reported as made: a record is written with a few digits.
 	setAlike = 1.0 / 200
-	// setFar is the part beyond which what was set is another composition than what
-	// was asked for, or than what a sensor found to be made.
+	// setFar is the part beyond which the set value belongs to another composition than the
+	// requested one, or than the one that a sensor found.
 	setFar = 1.0 / 10
 )
 
-// setAsSaid compares what the record of acts says was set with what was asked for
-// and what was given as made. A device that doses in coarse steps is no fault,
-// where it says what it made.
+// setAsSaid compares the values that the record of acts gives as set with those requested and those
+// reported as made. A device that doses in coarse steps is correct, as long as it reports what it
+// made.
 func (s *Session) setAsSaid(m made, act Act) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(act.Set), &all); err != nil {
-		return fmt.Errorf("the record of acts, command %s: %s is no JSON object: %w", act.Command, act.Set, err)
+		return fmt.Errorf("the record of acts, command %s: %s is not a JSON object: %w",
+			act.Command, act.Set, err)
 	}
 	for _, p := range s.env.Definition.Parameters {
 		text, there := all[p.Name]
@@ -80,7 +80,8 @@ func (s *Session) setAsSaid(m made, act Act) error {
 		}
 		var set definition.Value
 		if err := json.Unmarshal(text, &set); err != nil {
-			return fmt.Errorf("the record of acts, command %s: %s is set to %s: %w", act.Command, p.Name, text, err)
+			return fmt.Errorf("the record of acts, command %s: %s is set to %s: %w",
+				act.Command, p.Name, text, err)
 		}
 		asked, made := m.command.Parameters[p.Name], m.outcome.Measurement.Actual[p.Name]
 		switch {
@@ -117,7 +118,8 @@ func (s *Session) away(name string, a, b definition.Value) float64 {
 		return 0
 	}
 	width := max(math.Abs(x), math.Abs(y))
-	i := slices.IndexFunc(s.env.Definition.Parameters, func(p definition.Parameter) bool { return p.Name == name })
+	i := slices.IndexFunc(s.env.Definition.Parameters,
+		func(p definition.Parameter) bool { return p.Name == name })
 	if i >= 0 {
 		if p := s.env.Definition.Parameters[i]; p.Min != nil && p.Max != nil && *p.Max > *p.Min {
 			width = *p.Max - *p.Min

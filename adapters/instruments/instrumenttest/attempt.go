@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// attempts is how often a check is repeated that meets an honest failure. An
-// experiment fails now and then; five in a row at different compositions are no
-// accident. It bounds also what an instrument costs in material.
+// attempts is how often a check is repeated that meets an honest failure. An experiment fails now
+// and then; five in a row at different compositions are not an accident. It also bounds the cost in
+// material.
 const attempts = 5
 
 // noMeasurement says that a command ended legitimately without a measurement,
@@ -25,9 +25,8 @@ type noMeasurement struct {
 func (e *noMeasurement) Error() string { return e.why.Error() }
 func (e *noMeasurement) Unwrap() error { return e.why }
 
-// run runs one check and leaves the instrument idle. It settles what the check
-// has started and looks at the record of acts after it, so that a fault is the
-// fault of the check in which it happened.
+// run runs one check and leaves the instrument idle. It settles the check's commands and looks at
+// the record of acts after it, so that a fault is attributed to the check in which it happened.
 func (s *Session) run(ctx context.Context, check Check) Result {
 	result := Result{Check: check.Name, Law: check.Law, Verdict: Pass}
 	if check.Acts != "" {
@@ -75,8 +74,8 @@ func (s *Session) run(ctx context.Context, check Check) Result {
 	return result
 }
 
-// faulty adds what was noticed after a check to what came of it. A fault
-// replaces what is no fault: nothing honest about a check excuses it.
+// faulty adds a fault that was noticed after a check to the check's result. It replaces an honest
+// failure or a skip, which do not excuse it.
 func faulty(err, fault error) error {
 	if err == nil || errors.Is(err, ErrSkipped) || errors.As(err, new(*noMeasurement)) {
 		return fault
@@ -127,17 +126,15 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// persist runs a check, and runs it again at other points while commands end
-// honestly without a measurement. If that goes on, either the instrument cannot
-// be judged, or the check itself makes the experiments fail; undisturbed
-// commands in between tell which.
+// persist runs a check, and runs it again at other points while commands end honestly without a
+// measurement. If that goes on, either the instrument cannot be judged, or the check itself makes
+// the experiments fail; undisturbed commands in between tell which.
 //
-// A command that was deferred is repeated as campaignd does, after a pause that
-// grows; that is no attempt, and ends with the patience of the suite.
+// A command that was deferred is repeated as campaignd does, after a pause that grows; that does
+// not count as an attempt, and ends with the patience of the suite.
 //
-// The check "measure" has no controls, since it is one. Up to twice as many
-// attempts are made before a check that fails alone, with every control
-// measured, is called a fault.
+// The check "measure" has no controls, since it is one. Up to twice as many attempts are made
+// before a check that fails alone, with every control measured, is called a fault.
 func (s *Session) persist(ctx context.Context, check Check, result *Result) error {
 	var honest *noMeasurement
 	var waited time.Duration

@@ -75,7 +75,7 @@ func (s *Session) startVoid(ctx context.Context, cmd instruments.Command) error 
 	case err != nil:
 		return fmt.Errorf("its Start of a command that was called off: %w", err)
 	case !s.voids():
-		s.remark("a command that is called off before its start arrives is begun all the same: " +
+		s.remark("a command that is called off before its start arrives is begun even so: " +
 			"the instrument does not keep what was called off (voids)")
 		_, err := s.expectMeasured(ctx, cmd)
 		return err
@@ -93,9 +93,8 @@ func (s *Session) startVoid(ctx context.Context, cmd instruments.Command) error 
 	return s.acted(cmd, 0)
 }
 
-// startVoidAfterRestart is startVoid in a new process, which first says what
-// became of the command: that it was never started is no promise. A simulation
-// may have forgotten.
+// startVoidAfterRestart is startVoid in a new process, which first reports the command's fate: it
+// may answer that the command was never started, since a simulation may have forgotten.
 func (s *Session) startVoidAfterRestart(ctx context.Context, cmd instruments.Command) error {
 	fate, _, err := s.fate(ctx, cmd)
 	switch {
@@ -134,7 +133,8 @@ func (s *Session) pauseForActs(ctx context.Context) error {
 
 // beganVoid is the fault of an instrument whose cancel means nothing.
 func beganVoid(cmd instruments.Command) error {
-	return fmt.Errorf("the instrument began to act on command %s after its cancel had been answered", cmd.ID)
+	return fmt.Errorf("the instrument began to act on command %s after its cancel had been answered",
+		cmd.ID)
 }
 
 // voids stops the program where it stands, as a serial port does that hangs. A
@@ -144,7 +144,7 @@ func beganVoid(cmd instruments.Command) error {
 func voids(ctx context.Context, s *Session) error {
 	holder, ok := s.inst.(instruments.Holder)
 	if !ok {
-		return skip("there is no program that could be stopped: a start cannot lie unread")
+		return skip("the instrument has no program that could be stopped: a start cannot lie unread")
 	}
 	cmd := s.command(0)
 	release, err := holder.Hold()
@@ -179,11 +179,11 @@ func voids(ctx context.Context, s *Session) error {
 	return nil
 }
 
-// aftermath looks at a command whose cancel was answered just now: what had begun
-// may go on, nothing begins, and Recover and Await say what is so.
+// aftermath looks at a command whose cancel was answered just now: movements under way may go on,
+// no new one begins, and Recover and Await tell the truth.
 //
-// An act counts as begun before the answer where its line comes at once: a worker
-// that had taken the command up was about to write it.
+// An act counts as begun before the answer where its line comes at once: a worker that had taken
+// the command up was about to write it.
 func (s *Session) aftermath(ctx context.Context, cmd instruments.Command) error {
 	if err := s.pause(ctx, s.env.Prompt/8); err != nil {
 		return err
@@ -249,9 +249,9 @@ func (s *Session) actsOn(cmd instruments.Command) (int, error) {
 	return r.acts[cmd.ID], err
 }
 
-// beginsLate waits for an act on a command that is said to be under way although
-// its cancel was answered and nothing had moved. A line without a mark may stand
-// for the end of an act: it is one of the begin where the command goes on.
+// beginsLate waits for an act on a command that is reported under way although its cancel was
+// answered and nothing had moved. A line without a mark may stand for the end of an act: it stands
+// for the beginning where the command goes on.
 func (s *Session) beginsLate(ctx context.Context, cmd instruments.Command) error {
 	if _, err := s.carriesOut(ctx, cmd); err != nil {
 		return err
@@ -271,10 +271,9 @@ func (s *Session) beginsLate(ctx context.Context, cmd instruments.Command) error
 	return beganVoid(cmd)
 }
 
-// cancelWhileRunning takes any end for good, since an instrument need not be
-// able to stop; what it must do is to end, once and for all. It must not be
-// asked for again by its own outcome, either: what a person called off is not
-// deferred.
+// cancelWhileRunning accepts any end, since an instrument need not be able to stop; but the command
+// must end, once and for all. Its own outcome must not ask for it again, either: a command that a
+// person called off is not deferred.
 func cancelWhileRunning(ctx context.Context, s *Session) error {
 	cmd := s.command(0)
 	if err := s.start(ctx, cmd); err != nil {
@@ -294,7 +293,8 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 	case instruments.Deferred:
 		// It may have been deferred honestly before the Cancel came. An
 		// instrument that otherwise never defers means the Cancel.
-		err := fmt.Errorf("command %s was called off and ended as \"deferred\", which asks for it again", cmd.ID)
+		err := fmt.Errorf("command %s was called off and ended as \"deferred\", which asks for it again",
+			cmd.ID)
 		if s.calledOff++; s.calledOff < attempts || s.deferrals > 0 {
 			return &noMeasurement{why: err}
 		}
@@ -397,9 +397,8 @@ func (s *Session) atRest(ctx context.Context, cmd instruments.Command, status in
 	return err
 }
 
-// cancelAfterCompletion is what happens when a person calls off an experiment
-// whose outcome is on its way. The outcome stays: a measurement that was made
-// is not lost by a word that came late.
+// cancelAfterCompletion cancels a command whose outcome is on its way, as a person does who calls
+// an experiment off late. The outcome stays: a late word must not lose a finished measurement.
 func cancelAfterCompletion(ctx context.Context, s *Session) error {
 	cmd, first, err := s.done(ctx)
 	if err != nil {

@@ -119,7 +119,8 @@ func unattended(ctx context.Context, s *Session) error {
 	if _, err := s.expectMeasured(ctx, cmd); err != nil || carriedOut {
 		return err
 	}
-	return fmt.Errorf("command %s was started and not acted on until its outcome was waited for", cmd.ID)
+	return fmt.Errorf("command %s was started and not acted on until its outcome was waited for",
+		cmd.ID)
 }
 
 // carriesOut waits until the instrument acts on a command that was started, or
@@ -245,7 +246,7 @@ func contextEnds(ctx context.Context, s *Session) error {
 	} else if errors.As(err, &ignored) {
 		return err
 	}
-	// It may have acted all the same: only a person or recovery could tell.
+	// It may have acted even so: only a person or recovery could tell.
 	s.settleBriefly(ctx)
 
 	cmd := s.command(0)
@@ -389,7 +390,7 @@ func sideBySide(ctx context.Context, s *Session) error {
 	if err != nil || maps.Equal(cmds[0].Parameters, cmds[1].Parameters) {
 		return err
 	}
-	// What was made is nearer to what was asked for than to the other command.
+	// The composition made is nearer to the requested one than to the other command's.
 	for n, o := range outcomes {
 		own := distance(o.Measurement.Actual, cmds[n].Parameters)
 		other := distance(o.Measurement.Actual, cmds[1-n].Parameters)

@@ -25,9 +25,8 @@ const (
 	// LeastReadings is how many measurements the check "fresh" takes at least,
 	// with the one before it: what comes seldom, or is small, is not seen in them.
 	LeastReadings = 5
-	// Readings is how many it takes where nothing else is asked for. Every fifth
-	// value of another run is among them, and what one run carries over to the
-	// next is more than noise.
+	// Readings is how many it takes by default. Every fifth value of another run is among them, and
+	// the carry-over from one run to the next exceeds the noise.
 	Readings = 11
 	// confirmations is how many measurements a value of another run is to happen
 	// in twice more: of ten that follow another one, a fifth.
@@ -37,16 +36,16 @@ const (
 	manyPoints = 4
 )
 
-// alone is what was measured one command at a time at two compositions. Checks
-// with two commands at a time compare with it.
+// alone holds measurements made one command at a time at two compositions. Checks with two commands
+// at a time compare with it.
 type alone struct {
 	points   [2]definition.Point
 	readings []reading
 }
 
-// fresh measures at two compositions in turn. What it looks for is an
-// instrument that reads before the sample has changed, or reports the last
-// value for ever: each value is plausible alone, and all of them are wrong.
+// fresh measures at two compositions in turn. It looks for an instrument that reads before the
+// sample has changed, or reports the last value for ever: each value is plausible alone, and all of
+// them are wrong.
 func fresh(ctx context.Context, s *Session) error {
 	cmd, first, err := s.done(ctx)
 	if err != nil {
@@ -115,15 +114,16 @@ func (s *Session) confirm(ctx context.Context, a *alone, suspect reading) error 
 	}
 	if which := swapped(more); len(which) > 1 {
 		last := which[len(which)-1]
-		return fmt.Errorf("%s; and %s in %d more, the last %g at (%s), after (%s)", found, times(len(which)), len(more),
+		return fmt.Errorf("%s; and %s in %d more, the last %g at (%s), after (%s)",
+			found, times(len(which)), len(more),
 			more[last].value, composition(points[more[last].own]), composition(points[more[last-1].own]))
 	}
 	s.remark("%s; that was not confirmed in %d more measurements", found, len(more))
 	return nil
 }
 
-// carry looks at what the check "fresh" has measured: A after A against A after
-// B. A rinse that leaves a part of the last sample shows in no single value.
+// carry analyses the measurements of the check "fresh": A after A against A after B. A rinse that
+// leaves a part of the last sample shows in no single value.
 func carry(_ context.Context, s *Session) error {
 	switch {
 	case s.alone == nil:
@@ -139,9 +139,9 @@ func carry(_ context.Context, s *Session) error {
 	return nil
 }
 
-// second measures at the first of others where it can, which becomes the second
-// composition. It returns those that were not tried. An honest failure at one
-// is no reason to give up, unless it says that it would succeed later.
+// second measures at the first of others where it can, which becomes the second composition. It
+// returns those that were not tried. After an honest failure at one it goes on to the next, unless
+// the failure says that it would succeed later.
 func (s *Session) second(
 	ctx context.Context, a *alone, others []definition.Point,
 ) ([]definition.Point, error) {
@@ -156,12 +156,12 @@ func (s *Session) second(
 	return nil, nil
 }
 
-// take adds a reading. What was started last before it is noted, since that is
-// what a stale value would be of. It may be a run of another check or a failed
-// attempt in between; then before is −1, and the reading says nothing of
-// staleness.
+// take adds a reading. It notes the command that was started last before it, the source of a stale
+// value. That may be a run of another check or a failed attempt in between; then before is −1, and
+// the reading tells nothing about staleness.
 func (s *Session) take(ctx context.Context, a *alone, which int) error {
-	before := slices.IndexFunc(a.points[:], func(p definition.Point) bool { return maps.Equal(p, s.latest) })
+	before := slices.IndexFunc(a.points[:],
+		func(p definition.Point) bool { return maps.Equal(p, s.latest) })
 	if s.latest == nil {
 		before = -1
 	}
@@ -172,7 +172,8 @@ func (s *Session) take(ctx context.Context, a *alone, which int) error {
 		return err
 	}
 	a.readings = append(a.readings, reading{
-		own: which, before: before, follows: last.start == starts && s.starts == starts+1, start: s.starts, value: gave(o),
+		own: which, before: before, start: s.starts, value: gave(o),
+		follows: last.start == starts && s.starts == starts+1,
 	})
 	return nil
 }
@@ -206,8 +207,7 @@ func (s *Session) constant(ctx context.Context, a *alone, others []definition.Po
 	return fmt.Errorf("it measured %g every time, at %d different compositions", value, same)
 }
 
-// String lists the readings: "A 1.2, B 3.4 …". A person sees from it what the
-// test saw.
+// String lists the readings: "A 1.2, B 3.4 …", so that a person sees the data of the test.
 func (a *alone) String() string {
 	text := fmt.Sprintf("A is (%s), B is (%s):", composition(a.points[0]), composition(a.points[1]))
 	for _, r := range a.readings {
@@ -216,9 +216,8 @@ func (a *alone) String() string {
 	return text
 }
 
-// others returns the safe points that are not p, the farthest first. Distances
-// are in shares of the ranges that the points span: the farthest differ most in
-// what they should give.
+// others returns the safe points that are not p, the farthest first. Distances are in shares of the
+// ranges that the points span: the farthest should differ most in their values.
 func (s *Session) others(p definition.Point) []definition.Point {
 	var others []definition.Point
 	for _, q := range s.env.Points {
@@ -267,9 +266,9 @@ func (s *Session) others(p definition.Point) []definition.Point {
 // other, and both have to differ.
 const sideLevel = 0.001
 
-// asAlone compares what was measured side by side with what the same
-// compositions gave alone, and measures another pair where they differ. Noise
-// alone makes one pair in hundreds differ; two in a row are a fault.
+// asAlone compares measurements side by side with those of the same compositions alone, and
+// measures another pair where they differ. Noise alone makes one pair in hundreds differ; two in a
+// row are a fault.
 func (s *Session) asAlone(ctx context.Context, outcomes []instruments.Outcome) error {
 	if s.alone == nil {
 		return nil
@@ -289,7 +288,7 @@ func (s *Session) asAlone(ctx context.Context, outcomes []instruments.Outcome) e
 	return nil
 }
 
-// gave is the value of what is sought in an outcome with a measurement.
+// gave is the objective's value in an outcome with a measurement.
 func gave(o instruments.Outcome) float64 { return o.Measurement.Objective.Value }
 
 // differ says how values measured side by side differ from those measured alone
@@ -306,7 +305,8 @@ func (a *alone) differ(outcomes []instruments.Outcome) string {
 	mean[0] /= float64(count[0])
 	mean[1] /= float64(count[1])
 	free := float64(len(a.readings) - 2)
-	variance := unexplained(a.readings, func(r reading) []float64 { return []float64{1, float64(r.own)} }) / free
+	variance := unexplained(a.readings,
+		func(r reading) []float64 { return []float64{1, float64(r.own)} }) / free
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: free}.Quantile(1 - sideLevel/2)
 	for n, o := range outcomes {
 		value := gave(o)

@@ -1,41 +1,36 @@
-// Package instrumenttest is the suite that every instrument passes before a
-// real pump moves. [Run] runs it in a Go test, [Examine] anywhere else: it is
-// what `campaignd instrument check` prints.
+// Package instrumenttest is the suite that every instrument passes before a real pump moves. [Run]
+// runs it in a Go test, [Examine] anywhere else: `campaignd instrument check` prints its result.
 //
-// The suite restarts campaignd's side of the instrument, repeats commands,
-// loses answers and cancels, as crashes and networks do, and kills the program
-// of an instrument that has one ([instruments.Killer]). It shows what a healthy
-// instrument must survive. Faults of the instrument itself (a hang, two
-// results) need an instrument that commits them: the drivers' own tests do
+// The suite restarts campaignd's side of the instrument, repeats commands, loses answers and
+// cancels, as crashes and networks do, and kills the program of an instrument that has one
+// ([instruments.Killer]). It shows what a healthy instrument must survive. Faults of the instrument
+// itself (a hang, two results) need an instrument that commits them: the drivers' own tests do
 // that.
 //
-// # What is no fault
+// # Honest failures
 //
-// An experiment may fail, be infeasible, deferred or refused, and an honest
-// instrument says so. A check that meets this is repeated at other points, a
-// few times; after a deferral it waits first, as campaignd does. If no
-// measurement can be had, the check could not be judged: it has not failed, and
-// it has not passed.
+// An experiment may fail, be infeasible, deferred or refused, and an honest instrument says so. A
+// check that meets this is repeated at other points, a few times; after a deferral it waits first,
+// as campaignd does. If no measurement can be had, the check could not be judged: it has not
+// failed, and it has not passed.
 //
-// An answer that cannot be used (NaN, another unit) is no honest failure, and
-// neither is a program that ends by itself.
+// An answer that cannot be used (NaN, another unit) is a fault, and so is a program that ends by
+// itself.
 //
-// # What is seen
+// # The record of acts
 //
-// An instrument's answers cannot show that it acted once. [Env.Acts] can: a
-// record that the device's side keeps, read after every check. Without it the
-// suite sends the same starts twice all the same, and says that it did not see
-// what they did.
+// An instrument's answers cannot show that it acted once. [Env.Acts] can: a record that the
+// device's side keeps, read after every check. Without it the suite still sends the same starts
+// twice, and reports that it did not see their effect.
 //
-// # What moves
+// # Commands that move the device
 //
-// Only the check "describe" sends no commands, and where it fails, nothing is
-// sent afterwards. Every other one may act, if only because the instrument is
-// broken, and is skipped on an instrument that is not simulated unless
-// [Env.AllowRuns] is set. Commands carry the points of [Env.Points], and
-// nothing else, except in the check "out-of-limits", which needs
-// [Env.AllowOutOfLimits] as well. Before the next check begins, every command
-// of the last one has ended or has used up [Env.Patience].
+// Only the check "describe" sends no commands, and where it fails, nothing is sent afterwards.
+// Every other one may act, if only because the instrument is broken, and is skipped on an
+// instrument that is not simulated unless [Env.AllowRuns] is set. Commands carry the points of
+// [Env.Points], and nothing else, except in the check "out-of-limits", which needs
+// [Env.AllowOutOfLimits] as well. Before the next check begins, every command of the last one has
+// ended or has used up [Env.Patience].
 package instrumenttest
 
 import (
@@ -74,9 +69,9 @@ type Env struct {
 	// AllowOutOfLimits consents to asking such an instrument for a composition
 	// just outside the limits it describes.
 	AllowOutOfLimits bool
-	// Acts reads the record that the device's side keeps of what moves, oldest
-	// act first; see [ActsIn]. Nil where it keeps none: then the suite judges
-	// by what the instrument says, and whether it acted once is not seen.
+	// Acts reads the record that the device's side keeps of its movements, oldest act first; see
+	// [ActsIn]. Nil where it keeps none: then the suite judges by the instrument's answers, and
+	// cannot see whether it acted once.
 	Acts func() ([]Act, error)
 	// AnswersUnseen says that the instrument answers, by design, for commands
 	// it has never seen: a person may have performed them. It is taken for
@@ -85,10 +80,9 @@ type Env struct {
 	AnswersUnseen bool
 	// AllowUnjudged lets [Run] pass where checks could not be judged.
 	AllowUnjudged bool
-	// Readings is how many measurements the check "fresh" takes, and bounds what
-	// the suite costs: at least [LeastReadings]. Default [Readings]. With fewer, a
-	// value that now and then is that of another run is not seen, nor what is
-	// carried over from one run to the next.
+	// Readings is how many measurements the check "fresh" takes, and bounds the cost of the suite:
+	// at least [LeastReadings]. Default [Readings]. With fewer, the check misses a value that now
+	// and then belongs to another run, and carry-over from one run to the next.
 	Readings int
 	// Patience is the longest a measurement, or an answer, may take, and how
 	// long the suite waits for an instrument that defers. Default 1 minute.
@@ -170,9 +164,11 @@ func Checks() []Check {
 			"A value belongs to its composition: measured in turn at two, it is neither that of the run before " +
 				"nor always the same, and not now and then that of another run.", "", Readings - 1, fresh},
 		{"carry", "A value does not depend on the run before: A after A is A after B.", "", 0, carry},
-		{"actual", "The composition that is given as made is that of the command, and not that of the run before.",
+		{"actual",
+			"The composition that is given as made is that of the command, and not that of the run before.",
 			"and what the record of acts says was set", 0, actual},
-		{"unattended", "A started command is carried out although nobody waits for it.", "", 1, unattended},
+		{"unattended", "A started command is carried out although nobody waits for it.", "", 1,
+			unattended},
 		{"duplicate-start",
 			"The same command twice, one after the other and at once, is no error.", "and acts once", 2,
 			duplicateStart},
@@ -181,7 +177,8 @@ func Checks() []Check {
 		{"lost-confirmation",
 			"A start whose confirmation was lost is found again by its ID.", "and acts once", 2,
 			lostConfirmation},
-		{"restart-before-start", "A new process learns that a command was never started, and can start it.", "",
+		{"restart-before-start",
+			"A new process learns that a command was never started, and can start it.", "",
 			1, restartBeforeStart},
 		{"restart-while-running",
 			"A new process finds a running command by its ID and gets its outcome.", "without a second act",
@@ -194,7 +191,8 @@ func Checks() []Check {
 			"A second process that receives a start, while the first one works on it, takes it for the same command.",
 			"and acts no more",
 			1, secondProcess},
-		{"other-parameters", "A known ID with other parameters is not taken for the command that it knows.", "",
+		{"other-parameters",
+			"A known ID with other parameters is not taken for the command that it knows.", "",
 			0, otherParameters},
 		{"cancel-before-start",
 			"Cancelling a command that was never started is no error, and where the instrument voids, " +
@@ -239,8 +237,8 @@ func Checks() []Check {
 	}
 }
 
-// Examine runs the suite. The error says that the suite could not be run; what
-// the instrument does wrong is in the report.
+// Examine runs the suite. The error says that the suite could not be run; the instrument's faults
+// are in the report.
 func Examine(ctx context.Context, env Env) (Report, error) {
 	s, err := newSession(ctx, env)
 	if err != nil {
@@ -266,8 +264,8 @@ func Examine(ctx context.Context, env Env) (Report, error) {
 	return report, err
 }
 
-// Experiments is how many commands the suite has a healthy instrument act on at
-// most. Experiments that fail are made again, and so is what gives a suspicion.
+// Experiments is how many commands the suite has a healthy instrument act on at most, not counting
+// the experiments that it repeats after a failure or on a suspicion.
 func Experiments(env Env) int {
 	sum := 0
 	for _, check := range Checks() {
@@ -323,7 +321,7 @@ func (e *Env) complete() error {
 		faults = append(faults, errors.New("the field Open is missing"))
 	}
 	if len(e.Points) == 0 {
-		faults = append(faults, errors.New("there is no safe point"))
+		faults = append(faults, errors.New("safe points are missing"))
 	}
 	if e.Definition.Sought().Name == "" {
 		faults = append(faults, errors.New("the campaign has no objective"))

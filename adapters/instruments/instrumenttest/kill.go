@@ -12,7 +12,7 @@ import (
 // spared with Env.NoKill.
 func (s *Session) mustKill() error {
 	if _, ok := s.inst.(instruments.Killer); !ok {
-		return skip("there is no program that could be killed")
+		return skip("the instrument has no program that could be killed")
 	}
 	if s.env.NoKill && !s.description.Simulated {
 		return skip("the program of a real instrument would be killed in the middle of an experiment, " +
@@ -138,7 +138,9 @@ func killedThrice(ctx context.Context, s *Session) error {
 // ended. That it was not started is the one answer that is never right: the
 // engine would send it again. That its fate is unknown is honest, and costs a
 // person's look.
-func (s *Session) survived(ctx context.Context, cmd instruments.Command, before *instruments.Outcome) error {
+func (s *Session) survived(
+	ctx context.Context, cmd instruments.Command, before *instruments.Outcome,
+) error {
 	fate, _, err := s.fate(ctx, cmd)
 	switch {
 	case err != nil:
@@ -202,8 +204,8 @@ func (s *Session) reallyEnded(cmd instruments.Command, o instruments.Outcome) er
 	return err
 }
 
-// rest gives a real device, whose program was killed, the time to come to rest.
-// There is no one left to ask, so it waits for as long as a measurement lasts.
+// rest gives a real device, whose program was killed, the time to come to rest. No program is left
+// to ask, so it waits for as long as a measurement lasts.
 func (s *Session) rest(ctx context.Context) error {
 	if s.description.Simulated {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 )
 
-// durableLedger holds an instrument to what it says of its ledger. On its word that a
+// durableLedger holds an instrument to its declaration of a durable ledger. On its word that a
 // command was not started campaignd sends another one in its place, and no person looks.
 func durableLedger(ctx context.Context, s *Session) error {
 	if err := s.restart(ctx); err != nil { // a process that finds a ledger
@@ -33,9 +33,9 @@ func durableLedger(ctx context.Context, s *Session) error {
 	return killedOverTheLedger(ctx, s)
 }
 
-// unreadStart stops the program where it stands until a start was given up, and asks what
-// became of it before the program goes on. It reads the start first: what it has read and
-// not written down may not be denied.
+// unreadStart stops the program where it stands until a start was given up, and asks for the
+// command's fate before the program goes on. It reads the start first: a start that it has read,
+// but not written down, may not be denied.
 func unreadStart(ctx context.Context, s *Session) error {
 	holder, ok := s.inst.(instruments.Holder)
 	if !ok {

@@ -19,14 +19,14 @@ type reading struct {
 	value   float64
 }
 
-// origin says what the values of readings depend on.
+// origin is the composition that the values of readings depend on.
 type origin int
 
 const (
 	unsure    origin = iota // nothing yet
 	ofOwn                   // the composition they were measured at
 	ofBefore                // that of the run before
-	ofNothing               // they are all the same
+	ofNothing               // they are all equal
 )
 
 const (
@@ -48,14 +48,13 @@ const (
 
 // origins judges readings in the order in which they were taken.
 //
-// Two models are compared by what they leave unexplained: a mean for each
-// composition (own), and a mean for each composition of the run before. The
-// value is its own composition's where F = SSB/(SSW/(n−2)) has a tail
-// probability below ownLevel and the other model leaves more. It is that of the
-// run before where adding that composition to a linear model of the own one has
-// a partial F with 1 and n−3 degrees of freedom below staleLevel, and adding
-// the own composition to that of the run before explains nothing (Draper and
-// Smith 1998, Applied Regression Analysis, §6.1).
+// Two models are compared by the variation that they leave unexplained: a mean for each composition
+// (own), and a mean for each composition of the run before. The value is its own composition's
+// where F = SSB/(SSW/(n−2)) has a tail probability below ownLevel and the other model leaves more.
+// It is that of the run before where adding that composition to a linear model of the own one has a
+// partial F with 1 and n−3 degrees of freedom below staleLevel, and adding the own composition to
+// that of the run before explains nothing (Draper and Smith 1998, Applied Regression Analysis,
+// §6.1).
 func origins(readings []reading) origin {
 	first := readings[0].value
 	if !slices.ContainsFunc(readings, func(r reading) bool { return r.value != first }) {
@@ -91,7 +90,8 @@ func swapped(readings []reading) (which []int) {
 	var kept []reading
 	out := make([]bool, len(readings))
 	for i, r := range readings {
-		if i > 0 && !out[i-1] && r.follows && r.own != readings[i-1].own && r.value == readings[i-1].value {
+		if i > 0 && !out[i-1] && r.follows && r.own != readings[i-1].own &&
+			r.value == readings[i-1].value {
 			out[i] = true
 			which = append(which, i)
 			continue
@@ -145,17 +145,16 @@ const (
 	// carryLevel is the level of the tests by which values depend on the run before
 	// as well: two, taken once.
 	carryLevel = 5e-4
-	// carryLeast is the least part of what lies between two compositions that is
-	// called carried over. Less is no fault that a campaign would notice.
+	// carryLeast is the least part of the difference between two compositions that is called
+	// carried over. A campaign would not notice less.
 	carryLeast = 0.02
 )
 
-// carried is the part of a value that is of the run before; 0 where it is none.
-// In y = α + β·own + γ·left the partial F of γ with 1 and n−3 degrees of freedom
-// has a tail probability below carryLevel (Draper and Smith 1998, §6.1). What is
-// left is the composition of the run before, or its value, which holds in turn a
-// part of the runs before it. The part is γ/(β+γ) then, or γ. Values that tie are
-// too coarse for it.
+// carried is the part of a value that stems from the run before; 0 without carry-over. In y = α +
+// β·own + γ·left the partial F of γ with 1 and n−3 degrees of freedom has a tail probability below
+// carryLevel (Draper and Smith 1998, §6.1). left is the composition of the run before, or its
+// value, which holds in turn a part of the runs before it. The part is γ/(β+γ) then, or γ. Values
+// that tie are too coarse for it.
 func carried(readings []reading) (part float64) {
 	if tied(readings) {
 		return 0

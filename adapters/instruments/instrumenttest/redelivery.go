@@ -15,7 +15,7 @@ func secondProcess(ctx context.Context, s *Session) error {
 		return err
 	}
 	if _, ok := s.inst.(instruments.Redeliverer); !ok {
-		return skip("there is no program that could run twice")
+		return skip("the instrument has no program that could run twice")
 	}
 	cmd := s.command(0)
 	if err := s.start(ctx, cmd); err != nil {

@@ -83,7 +83,8 @@ func (r Report) unseen() []Result {
 
 // of returns the results of a kind, in order.
 func (r Report) of(kind func(Result) bool) []Result {
-	return slices.DeleteFunc(slices.Clone(r.Results), func(result Result) bool { return !kind(result) })
+	return slices.DeleteFunc(slices.Clone(r.Results),
+		func(result Result) bool { return !kind(result) })
 }
 
 // notCounted is said where acts are not counted, with the flag of campaignd
@@ -150,8 +151,7 @@ func checks(n int) string {
 	return fmt.Sprintf("%d checks", n)
 }
 
-// dispatched says how many commands were sent, and whether anything physical may
-// have come of them.
+// dispatched says how many commands were sent, and whether anything may have moved.
 func dispatched(n int, simulated bool) string {
 	what := "commands"
 	if n == 1 {

@@ -10,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// mustRecover skips what an instrument without memory cannot show. That is no
-// fault, since the engine then asks a person.
+// mustRecover skips a check that an instrument without memory cannot pass. The lack is allowed,
+// since the engine then asks a person.
 func (s *Session) mustRecover() error {
 	if _, ok := s.inst.(instruments.Recoverer); !ok {
 		return skip("the instrument cannot say what became of a command after a restart: a person will have to look")
@@ -73,7 +73,8 @@ func restartWhileRunning(ctx context.Context, s *Session) error {
 			"a person would have to look")
 		return nil
 	case fate == instruments.FateNotStarted && !s.description.Simulated:
-		return fmt.Errorf("its Recover says that command %s, whose start was confirmed, is %s", cmd.ID, fate)
+		return fmt.Errorf("its Recover says that command %s, whose start was confirmed, is %s",
+			cmd.ID, fate)
 	case fate == instruments.FateNotStarted: // nothing physical is lost with it
 		if err := s.start(ctx, cmd); err != nil {
 			return fmt.Errorf("its Start after the restart: %w", err)

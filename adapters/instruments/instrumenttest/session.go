@@ -16,13 +16,11 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Session is one run of the suite: the instrument, and the commands it was
-// given. Checks share a command that was measured, so that a slow instrument is
-// not asked for more experiments than needed. mu guards what several goroutines
-// of a check touch: identifiers, and what is known of each command; the rest
-// belongs to the goroutine that runs the checks. mu guards what checks with
-// several goroutines change; the rest is changed by one goroutine, between
-// checks.
+// Session is one run of the suite: the instrument, and the commands it was given. Checks share a
+// command that was measured, so that a slow instrument is not asked for more experiments than
+// needed. mu guards the fields that checks with several goroutines change: identifiers, and the
+// knowledge about each command. The rest is changed by the one goroutine that runs the checks,
+// between them.
 type Session struct {
 	env         Env
 	description instruments.Description
@@ -57,8 +55,8 @@ type Session struct {
 	strays  int                   // lines of theirs that were reported
 }
 
-// made is a measurement of one command at a time, and the composition of the
-// command that was started before it, nil where there is no such.
+// made is a measurement of one command at a time, and the composition of the command that was
+// started before it, nil for the first.
 type made struct {
 	command instruments.Command
 	before  definition.Point
@@ -212,7 +210,8 @@ func (s *Session) newCommand(point definition.Point) instruments.Command {
 	e := fmt.Sprintf("e%d", s.lastID)
 	id := s.env.Prefix + "/" + e
 	s.issued[id] = true
-	return instruments.Command{ID: id, Campaign: s.env.Prefix, Experiment: e, Parameters: point, Replicate: 1}
+	return instruments.Command{ID: id, Campaign: s.env.Prefix, Experiment: e, Parameters: point,
+		Replicate: 1}
 }
 
 // call calls a method with at most the patience of the suite, and does not wait
@@ -312,7 +311,9 @@ func (s *Session) startAgain(ctx context.Context, cmd instruments.Command) error
 // redeliver has the start of a command reach the program behind inst, if there
 // is one, although it has had it already. An adapter may remember what it has
 // sent and answer by itself; the law is about the program.
-func (s *Session) redeliver(ctx context.Context, inst instruments.Instrument, cmd instruments.Command) error {
+func (s *Session) redeliver(
+	ctx context.Context, inst instruments.Instrument, cmd instruments.Command,
+) error {
 	program, ok := inst.(instruments.Redeliverer)
 	if !ok {
 		return nil
@@ -351,7 +352,7 @@ func (s *Session) cancel(ctx context.Context, cmd instruments.Command) error {
 	return err
 }
 
-// fate asks a Recoverer; ok is false if the instrument is none.
+// fate asks a Recoverer; ok is false for other instruments.
 func (s *Session) fate(
 	ctx context.Context, cmd instruments.Command,
 ) (fate instruments.Fate, ok bool, err error) {
@@ -377,8 +378,8 @@ func (s *Session) measured(ctx context.Context, n int) (instruments.Command, ins
 	return s.measuredAt(ctx, s.command(n))
 }
 
-// measuredAt starts a new command and waits for its measurement. How long it
-// took is what later checks take for the length of an act.
+// measuredAt starts a new command and waits for its measurement. Later checks take its duration for
+// the length of an act.
 func (s *Session) measuredAt(ctx context.Context, cmd instruments.Command) (
 	instruments.Command, instruments.Outcome, error,
 ) {
@@ -398,7 +399,9 @@ func (s *Session) measuredAt(ctx context.Context, cmd instruments.Command) (
 // expectMeasured waits for the measurement of a command that was started, and
 // for its one action. An honest end without a measurement is a [noMeasurement],
 // which has the check made again elsewhere; a dishonest one is a fault.
-func (s *Session) expectMeasured(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+func (s *Session) expectMeasured(
+	ctx context.Context, cmd instruments.Command,
+) (instruments.Outcome, error) {
 	o, err := s.await(ctx, cmd)
 	if err != nil {
 		return o, fmt.Errorf("its Await of command %s: %w", cmd.ID, err)
@@ -450,15 +453,15 @@ func (s *Session) done(ctx context.Context) (instruments.Command, instruments.Ou
 	if s.completed == nil {
 		cmd, o, err := s.measured(ctx, 0)
 		if err != nil {
-			return cmd, o, fmt.Errorf("there is no finished command to check with: %w", err)
+			return cmd, o, fmt.Errorf("the check needs a finished command: %w", err)
 		}
 		s.completed = &completed{cmd, o, s.starts}
 	}
 	return s.completed.command, s.completed.outcome, nil
 }
 
-// same checks that an outcome has not changed. It compares their JSON, as that
-// is what is recorded.
+// same checks that an outcome has not changed. It compares their JSON, as the log does not hold
+// more.
 func same(cmd instruments.Command, first, second instruments.Outcome) error {
 	a, errA := json.Marshal(first)
 	b, errB := json.Marshal(second)

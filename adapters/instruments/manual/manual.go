@@ -1,18 +1,18 @@
-// Package manual is an instrument that is a person: campaignd shows them a
-// composition, they make and measure it and enter the value.
+// Package manual is an instrument that is a person: campaignd shows them a composition, they make
+// and measure it and enter the value.
 //
 // # Recovery
 //
-// The person's hands and notebook outlive the process. After a restart every
-// command counts as running: the person is shown the experiment again, with a
-// note that they may have measured it already, and enters the value. Asking
-// again repeats nothing physical: the person knows whether to begin.
+// The person's hands and notebook outlive the process. After a restart every command counts as
+// running: the person is shown the experiment again, with a note that they may have measured it
+// already, and enters the value. Asking again repeats nothing physical: the person knows whether to
+// begin.
 //
 // # Calling off
 //
-// A program cannot undo what a person has begun. A command that is cancelled is
-// shown as called off, and the person says whether it had been begun: also one
-// that this process has not shown, since an earlier one may have.
+// A program cannot undo a person's work. A command that is cancelled is shown as called off, and
+// the person says whether it had been begun: also one that this process has not shown, since an
+// earlier one may have.
 package manual
 
 import (
@@ -144,8 +144,8 @@ func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (inst
 	return instruments.FateRunning, nil
 }
 
-// experiment returns what is known of cmd. again is the value for a command
-// that is new to this process.
+// experiment returns the entry of cmd. again is the value for a command that is new to this
+// process.
 func (i *Instrument) experiment(cmd instruments.Command, again bool) (*experiment, error) {
 	for _, p := range i.def.Parameters {
 		if _, ok := cmd.Parameters[p.Name]; !ok || len(cmd.Parameters) != len(i.def.Parameters) {
@@ -172,9 +172,9 @@ func (i *Instrument) experiment(cmd instruments.Command, again bool) (*experimen
 	return e, nil
 }
 
-// ask shows the experiment once and returns what was entered. If the experiment
-// is called off meanwhile, it is shown again as called off. The prompt is
-// withdrawn for that, which differs from the end of ctx in that ctx goes on.
+// ask shows the experiment once and returns the person's entry. If the experiment is called off
+// meanwhile, it is shown again as called off. The prompt is withdrawn for that, which differs from
+// the end of ctx in that ctx goes on.
 func (i *Instrument) ask(ctx context.Context, e *experiment, problem string) (string, error) {
 	for {
 		off := false
@@ -243,7 +243,7 @@ func (i *Instrument) form(e *experiment, off bool, problem string) console.Form 
 	return f
 }
 
-// namesOf are the names of what is measured.
+// namesOf are the names of the measured quantities.
 func namesOf(def *definition.Campaign) (names []string) {
 	for _, q := range def.Declared() {
 		names = append(names, q.Name)
@@ -251,8 +251,8 @@ func namesOf(def *definition.Campaign) (names []string) {
 	return names
 }
 
-// values names what is entered: the objective with its unit, or each declared
-// quantity by its name.
+// values names the values to enter: the objective with its unit, or each declared quantity by its
+// name.
 func values(def *definition.Campaign) string {
 	if !def.Several() {
 		return quantity(def.Sought())

@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// parse understands what a person entered for cmd:
+// parse understands a person's entry for cmd:
 //
 //	12.9                       the objective, in the campaign's unit
 //	12.9 mS/cm                 the same, with the unit as a check
@@ -23,7 +23,7 @@ import (
 //	again the door was open    nothing took place; it is to be tried again
 //	cancel                     it was called off and not done
 //
-// The error says to the person what to write instead.
+// The error tells the person the right form.
 func parse(def definition.Campaign, cmd instruments.Command, line string) (instruments.Outcome, error) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
@@ -57,7 +57,9 @@ func because(status instruments.Status, cause, example string) (instruments.Outc
 
 // measured reads a value, perhaps its unit, and perhaps the composition; of
 // declared quantities the values by name, "conductivity=9.3 viscosity=3.1".
-func measured(def definition.Campaign, cmd instruments.Command, words []string) (instruments.Outcome, error) {
+func measured(
+	def definition.Campaign, cmd instruments.Command, words []string,
+) (instruments.Outcome, error) {
 	hasName := func(word string) bool { return strings.Contains(word, "=") }
 	first := slices.IndexFunc(words, hasName) // of the composition
 	if first < 0 {
@@ -68,13 +70,14 @@ func measured(def definition.Campaign, cmd instruments.Command, words []string) 
 	only := def.Unnamed()
 	switch {
 	case first > 0 && def.Names() && only == nil:
-		return instruments.Outcome{}, fmt.Errorf("say of which quantity that is: enter %s", values(&def))
+		return instruments.Outcome{}, fmt.Errorf("the quantity is missing: enter %s", values(&def))
 	case first > 0 && def.Names():
 		value, err := number(strings.Join(words[:first], " "), only.Unit)
 		if err != nil {
 			return instruments.Outcome{}, fmt.Errorf("%s: %w", only.Name, err)
 		}
-		m.Quantities = append(m.Quantities, definition.Quantity{Name: only.Name, Value: value, Unit: only.Unit})
+		m.Quantities = append(m.Quantities,
+			definition.Quantity{Name: only.Name, Value: value, Unit: only.Unit})
 	case first > 0 || !def.Several():
 		value, err := number(strings.Join(words[:first], " "), sought.Unit)
 		if err != nil {
@@ -98,7 +101,8 @@ func measured(def definition.Campaign, cmd instruments.Command, words []string) 
 			m.Quantities = append(m.Quantities, definition.Quantity{Name: name, Value: x, Unit: q.Unit})
 			continue
 		}
-		at := slices.IndexFunc(def.Parameters, func(p definition.Parameter) bool { return p.Name == name })
+		at := slices.IndexFunc(def.Parameters,
+			func(p definition.Parameter) bool { return p.Name == name })
 		if at < 0 {
 			var names []string
 			for _, p := range def.Parameters {

@@ -51,9 +51,9 @@ func stopped(pid int) bool {
 	})
 }
 
-// stat reads the state of a process and the time it began, from Linux's /proc;
-// empty where there is no such process or no /proc. Field 3 is the state and
-// field 22 the start time, which are 0 and 19 after the name.
+// stat reads the state of a process and the time it began, from Linux's /proc; empty without such a
+// process or without /proc. Field 3 is the state and field 22 the start time, which are 0 and 19
+// after the name.
 func stat(pid int) (state, began string) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -16,11 +16,10 @@ import (
 	"github.com/campaignd/campaignd/adapters/internal/program"
 )
 
-// command is what the adapter knows about a command. Instrument.mu guards all
-// fields but Command, which never changes, done, and filed, which filing guards. sent is set before the
-// start is written and taken back only where nothing was written, or the
-// program says that it did not start it: what may have been sent counts as sent
-// (law 3 of docs/architecture.md).
+// command is the adapter's knowledge of a command. Instrument.mu guards all fields but Command,
+// which never changes, done, and filed, which filing guards. sent is set before the start is
+// written and taken back only where nothing was written, or the program says that it did not start
+// it: a start that may have been sent counts as sent (law 3 of docs/architecture.md).
 type command struct {
 	instruments.Command
 	// sent: a start was written to a program, which has neither refused it nor
@@ -35,7 +34,7 @@ type command struct {
 	outcome  *instruments.Outcome // the first one, which stands; nil while open
 	done     chan struct{}        // closed when outcome is set
 
-	collecting *collecting               // the request for what is to come, nil for none
+	collecting *collecting               // the request for values to come, or nil
 	deliveries chan instruments.Delivery // that came, and were not taken yet
 
 	filing chan struct{} // holds one while filed is worked out
@@ -64,11 +63,10 @@ type awaiting struct {
 	err    error // set before failed is closed
 }
 
-// known returns the record of a command, creating it if need be. Other
-// parameters under a known ID are an error: an ID stands for one experiment for
-// ever. The record is kept for the life of the adapter: the first outcome of an
-// ID stands for as long. The parameters are cloned: the caller's map may
-// change, and the comparison must be with what was sent.
+// known returns the record of a command, creating it if need be. Other parameters under a known ID
+// are an error: an ID stands for one experiment for ever. The record is kept for the life of the
+// adapter: the first outcome of an ID stands for as long. The parameters are cloned: the caller's
+// map may change, and the comparison must be with those that were sent.
 func (i *Instrument) known(cmd instruments.Command) (*command, error) {
 	if cmd.ID == "" {
 		return nil, fmt.Errorf("%w: the command has no ID", instruments.ErrRefused)
@@ -90,9 +88,9 @@ func (i *Instrument) known(cmd instruments.Command) (*command, error) {
 	return c, nil
 }
 
-// Describe implements [instruments.Instrument]. A program describes itself once
-// in each run. The description that was shown last is what the campaign has
-// checked its limits and locked its device by; Start compares with it.
+// Describe implements [instruments.Instrument]. A program describes itself once in each run. By the
+// last description shown the campaign has checked its limits and locked its device; Start compares
+// with it.
 func (i *Instrument) Describe(ctx context.Context) (instruments.Description, error) {
 	p, err := i.connect(ctx)
 	if err != nil {
@@ -177,14 +175,12 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	}
 }
 
-// start is what Start does once for all its callers. It ends with the
-// instrument's life, not with any caller's context: a start that was sent
-// cannot be taken back.
+// start does the work of Start once for all its callers. It ends with the instrument's life, not
+// with any caller's context: a start that was sent cannot be taken back.
 //
-// Its order: what is settled needs nothing; what was sent without a confirmation
-// is asked about; the device must be the one that was described; the composition
-// must be within its limits; and then, noted as sent before it is written, the
-// command goes out.
+// Its order: a settled command needs nothing; one that was sent without a confirmation is asked
+// about; the device must be the one that was described; the composition must be within its limits;
+// and then, noted as sent before it is written, the command goes out.
 func (i *Instrument) start(p *peer, c *command) error {
 	i.mu.Lock()
 	sent := c.sent
@@ -254,7 +250,8 @@ func (i *Instrument) confirmedLate(c *command) {
 	select {
 	case i.late <- c.Command:
 	default:
-		i.host.Logf("%s: that command %s was started came late, and was heard by no one", i.host.Name(), c.ID)
+		i.host.Logf("%s: that command %s was started came late, and was heard by no one",
+			i.host.Name(), c.ID)
 	}
 }
 
@@ -362,10 +359,9 @@ func (i *Instrument) await(p *peer, c *command) *awaiting {
 	return a
 }
 
-// askOutcome asks for the outcome and settles the command with the answer,
-// whenever it comes. There is no time limit: an experiment takes as long as it
-// takes. An error of ask means that nothing was written and deliver is not
-// called; the two never both happen.
+// askOutcome asks for the outcome and settles the command with the answer, whenever it comes. It
+// sets no time limit: only the experiment knows its length. An error of ask means that nothing
+// was written and deliver is not called; the two never both happen.
 func (i *Instrument) askOutcome(c *command, a *awaiting) {
 	deliver := func(reply wire.Reply, err error) {
 		switch {
@@ -437,7 +433,7 @@ func (i *Instrument) settle(c *command, o instruments.Outcome) bool {
 	if first == nil {
 		return true
 	}
-	// Equal answers to repeated questions are no fault.
+	// A repeated question may get an equal answer.
 	old, _ := json.Marshal(first)
 	second, _ := json.Marshal(o)
 	if !bytes.Equal(old, second) {
@@ -447,10 +443,9 @@ func (i *Instrument) settle(c *command, o instruments.Outcome) bool {
 	return false
 }
 
-// pushed handles a result that the program sends without being asked. A command
-// that this process never sent is none of its business. A program that can
-// recover may push what an earlier run of it finished; if this process has
-// asked about the command, that counts.
+// pushed handles a result that the program sends without being asked. It ignores a command that
+// this process never sent. A program that can recover may push the result of an earlier run of it;
+// if this process has asked about the command, that counts.
 func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 	i.mu.Lock()
 	c := i.commands[reply.Command]
@@ -475,30 +470,28 @@ func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 	}
 }
 
-// Voids implements [instruments.Voider]: what the latest run of the program said
-// of itself.
+// Voids implements [instruments.Voider]: the declaration of the latest run of the program.
 func (i *Instrument) Voids() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.voids
 }
 
-// Keeps implements [instruments.Keeper]: what the latest run of the program said of
-// its ledger.
+// Keeps implements [instruments.Keeper]: the declaration of the latest run of the program about its
+// ledger.
 func (i *Instrument) Keeps() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.keeps
 }
 
-// Cancel implements [instruments.Instrument]. The command is not sent any more
-// from here on. Where nothing was sent, and the program neither knows earlier
-// commands nor keeps what was called off, there is nothing to cancel. A command of
-// unknown fate is not over: it may be on its way. How a command ended is for Await
-// to say.
+// Cancel implements [instruments.Instrument]. The command is not sent any more from here on. Where
+// nothing was sent, and the program neither knows earlier commands nor remembers cancelled ones, it
+// has nothing to cancel. A command of unknown fate is not over: it may be on its way. Await reports
+// how a command ended.
 //
-// The answer of this run of the program says nothing of an earlier one that still
-// lives: it may yet read a start from its input, whose other end has gone.
+// The answer of this run of the program does not cover an earlier one that still lives: it may yet
+// read a start from its input, whose other end has gone.
 func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -523,7 +516,8 @@ func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error 
 		return nil
 	}
 	if names, are := i.earlier(p); names != "" && !sent {
-		return fmt.Errorf("an earlier instance of the program %s and may hold command %s: %s", are, cmd.ID, names)
+		return fmt.Errorf("an earlier instance of the program %s and may hold command %s: %s",
+			are, cmd.ID, names)
 	}
 	if nothing {
 		return nil
@@ -553,8 +547,8 @@ func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (inst
 	if err != nil {
 		return "", err
 	}
-	// Wait for a start under way: until the program has answered it, what it
-	// says about the command could be out of date at once.
+	// Wait for a start under way: until the program has answered it, its account of the command
+	// could be out of date at once.
 	i.mu.Lock()
 	s := c.starting
 	i.mu.Unlock()

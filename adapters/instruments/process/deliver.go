@@ -14,17 +14,16 @@ import (
 // taken yet.
 const maxDeliveries = 16
 
-// collecting is the request for what a command is still to give, put to one run of
-// the program. What it answers goes where what is sent unasked goes, so that
-// nothing is lost.
+// collecting is the request for the values that a command is still to give, put to one run of the
+// program. Its answers go the way of unsolicited ones, so that nothing is lost.
 type collecting struct {
 	peer   *peer
-	failed chan error // has room for why there is no answer
+	failed chan error // has room for the reason of a missing answer
 }
 
-// Deliver implements [instruments.Deliverer]. It waits through exits and restarts
-// of the program, and asks each run of it; what a program sends unasked counts
-// too. A program that did not declare that it delivers is not asked.
+// Deliver implements [instruments.Deliverer]. It waits through exits and restarts of the program,
+// and asks each run of it; unsolicited values count too. A program that did not declare that it
+// delivers is not asked.
 func (i *Instrument) Deliver(
 	ctx context.Context, cmd instruments.Command, quantities []string,
 ) (instruments.Delivery, error) {
@@ -76,8 +75,8 @@ func (i *Instrument) Unasked(ctx context.Context, cmd instruments.Command) (inst
 	}
 }
 
-// collect asks a run of the program for what a command is still to give, once
-// until it answers. There is no time limit.
+// collect asks a run of the program for the values that a command is still to give, once until it
+// answers, without a time limit.
 func (i *Instrument) collect(p *peer, c *command, quantities []string) *collecting {
 	i.mu.Lock()
 	asked := c.collecting
@@ -88,7 +87,7 @@ func (i *Instrument) collect(p *peer, c *command, quantities []string) *collecti
 	asked = &collecting{peer: p, failed: make(chan error, 1)}
 	c.collecting = asked
 	i.mu.Unlock()
-	// Over before it is kept: who takes what is kept may ask again at once.
+	// Over before it is kept: the taker of a kept value may ask again at once.
 	over := func(reply wire.Reply, err error) {
 		i.mu.Lock()
 		if c.collecting == asked {
@@ -109,8 +108,7 @@ func (i *Instrument) collect(p *peer, c *command, quantities []string) *collecti
 	return asked
 }
 
-// keepDelivery keeps what the program says of a command that has ended, for
-// the next call of Deliver.
+// keepDelivery keeps values of a command that has ended, for the next call of Deliver.
 func (i *Instrument) keepDelivery(c *command, reply wire.Reply) error {
 	d, err := wire.DecodeDelivery(reply.Delivered)
 	if err != nil {
@@ -124,10 +122,10 @@ func (i *Instrument) keepDelivery(c *command, reply wire.Reply) error {
 	return nil
 }
 
-// deliveredUnasked is keepDelivery for what the program was not asked for.
+// deliveredUnasked is keepDelivery for unsolicited values.
 func (i *Instrument) deliveredUnasked(c *command, reply wire.Reply, line []byte) {
 	if c == nil {
-		i.host.Logf("%s: a delivery for command %q, of which nothing is awaited, is dropped: %s",
+		i.host.Logf("%s: a delivery for command %q, which awaits none, is dropped: %s",
 			i.host.Name(), reply.Command, program.Clip(line))
 		return
 	}

@@ -21,19 +21,18 @@ import (
 // before anything else, and Close closes them.
 func (i *Instrument) KeepFiles(files filestore.Files) { i.files = files }
 
-// filing is what became of the files of a command's outcome, worked out once.
+// filing is the fate of the files of a command's outcome, worked out once.
 type filing struct {
 	files   []instruments.File
 	remarks []string
 }
 
-// withFiles returns an outcome whose files are kept: the bytes of each that is
-// named by path are on the disk when it returns. What cannot be kept is
-// remarked on, and costs nothing else. It fails only where ctx ends.
+// withFiles returns an outcome whose files are kept: the bytes of each that is named by path are on
+// the disk when it returns. A file that cannot be kept leads to a remark, and costs nothing else.
+// It fails only where ctx ends.
 //
-// Any number of callers may await one command: the first copies, and the others
-// wait for it. A later answer of the program to the same question does not
-// change what was kept.
+// Any number of callers may await one command: the first copies, and the others wait for it. A
+// later answer of the program to the same question does not change the kept files.
 func (i *Instrument) withFiles(
 	ctx context.Context, c *command, o instruments.Outcome,
 ) (instruments.Outcome, error) {
@@ -68,8 +67,8 @@ func (i *Instrument) withFiles(
 	return o, nil
 }
 
-// keep keeps the bytes of a file that is named by path, and completes what is
-// said of it. One that is named by URI stays as it is.
+// keep keeps the bytes of a file that is named by path, and completes its description. One that is
+// named by URI stays as it is.
 func (i *Instrument) keep(ctx context.Context, f instruments.File) (instruments.File, error) {
 	f.Name = cmp.Or(f.Name, events.FileName(cmp.Or(f.Path, f.URI)))
 	f.MediaType = cmp.Or(f.MediaType, events.MediaTypeOf(f.Name))
@@ -97,9 +96,9 @@ func (i *Instrument) keep(ctx context.Context, f instruments.File) (instruments.
 	return f, nil
 }
 
-// openOwn opens a file in the folder that the program works in. A path out of
-// it is refused, however it is written and whatever link it follows; so is what
-// is no regular file, before it is opened, since opening a pipe waits.
+// openOwn opens a file in the folder that the program works in. A path out of it is refused,
+// however it is written and whatever link it follows; so is anything but a regular file, before it
+// is opened, since opening a pipe waits.
 func (i *Instrument) openOwn(path string) (io.ReadCloser, error) {
 	if filepath.IsAbs(path) {
 		within, err := filepath.Rel(i.host.Dir, path)

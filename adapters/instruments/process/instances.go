@@ -55,7 +55,7 @@ func hostname() string {
 
 // record is where running instances of the program are recorded.
 type record interface {
-	// read returns what was written last, nil for nothing.
+	// read returns the text that was written last, nil for an empty record.
 	read() ([]byte, error)
 	// replace writes something new, as a whole, where before is still there; it
 	// reports whether it did.
@@ -159,9 +159,8 @@ func (i *Instrument) recorded() (data []byte, alive []instance, err error) {
 	return data, slices.DeleteFunc(alive, func(n instance) bool { alive, _ := n.alive(); return !alive }), err
 }
 
-// rerecord changes the record and reports whether that worked. Failing is no
-// error: an experiment is worth more than the record. recording guards it within
-// the process.
+// rerecord changes the record and reports whether that worked. A failure is tolerated: an
+// experiment is worth more than the record. recording guards it within the process.
 func (i *Instrument) rerecord(change func([]instance) []instance) (done bool) {
 	if i.record == nil {
 		return false
@@ -225,9 +224,8 @@ func (i *Instrument) started(p *peer) func(instance) bool {
 	}
 }
 
-// earlier names the instances other than p that run or may run, and says which of
-// the two; empty where there are none. Local time, since it is for a person at this
-// machine.
+// earlier names the instances other than p that run or may run, and says which of the two; empty if
+// there are no others. Local time, since it is for a person at this machine.
 func (i *Instrument) earlier(p *peer) (names, are string) {
 	if i.record == nil {
 		return "", ""

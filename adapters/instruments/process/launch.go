@@ -52,14 +52,14 @@ func (i *Instrument) connect(ctx context.Context) (*peer, error) {
 	}
 }
 
-// reconnect is connect with retries, for as long as the program may take to
-// answer a request. Each failed attempt makes the next pause longer, which is
-// what keeps this from being a tight loop.
+// reconnect is connect with retries, for as long as the program may take to answer a request. Each
+// failed attempt makes the next pause longer, so that this never becomes a tight loop.
 func (i *Instrument) reconnect(ctx context.Context) (*peer, error) {
 	begin := time.Now()
 	for {
 		p, err := i.connect(ctx)
-		if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) || time.Since(begin) > i.host.ReplyWithin {
+		if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) ||
+			time.Since(begin) > i.host.ReplyWithin {
 			return p, err
 		}
 	}
@@ -111,14 +111,13 @@ func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 	close(l.done)
 }
 
-// handshake starts the program, exchanges handshake and description with it,
-// and asks about every command that was under way in earlier runs. A peer that
-// is returned with an error has to be ended by the caller.
+// handshake starts the program, exchanges handshake and description with it, and asks about every
+// command that was under way in earlier runs. A peer that is returned with an error has to be ended
+// by the caller.
 //
-// It ends with reconcile, so that nothing is sent to a restarted program before
-// it is known what became of the earlier commands. The earlier instances are
-// reported before the first start: one of them may hold the device that the new
-// program is about to open.
+// It ends with reconcile, so that nothing is sent to a restarted program before the fate of the
+// earlier commands is known. The earlier instances are reported before the first start: one of them
+// may hold the device that the new program is about to open.
 func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	select {
 	case <-time.After(pause):
@@ -253,14 +252,13 @@ func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (
 	return reply.Fate, "", nil
 }
 
-// exited records the end of the program. expected is an end by Close, killed
-// one by Kill. It is called before the pending requests get their errors, so
-// that those who retry find no program.
+// exited records the end of the program. expected is an end by Close, killed one by Kill. It is
+// called before the pending requests get their errors, so that callers who retry do not find the
+// program.
 //
-// A program that can recover is asked by the next run; what one that cannot was
-// working on is of unknown fate at once. A run that lasted long enough starts
-// the count of short runs anew; its own end counts as one, so that the first
-// pause is short and not none.
+// A program that can recover is asked by the next run; a command of any other program is of unknown
+// fate at once. A run that lasted long enough starts the count of short runs anew; its own end
+// counts as one, so that the first pause is short rather than absent.
 func (i *Instrument) exited(p *peer, expected, killed bool) {
 	i.mu.Lock()
 	p.over = true

@@ -10,11 +10,10 @@ import (
 	"github.com/campaignd/campaignd/adapters/internal/program"
 )
 
-// unreadable handles a line that is no message. If it was the answer about a
-// command whose outcome is awaited, that is asked for again, once. It runs in
-// the reading goroutine, as Long and lost do, and so must not wait for an
-// answer. The id may be readable where the rest is not; then the request that
-// it answers says which command it is about.
+// unreadable handles a line that is not a message. If it was the answer about a command whose
+// outcome is awaited, that is asked for again, once. It runs in the reading goroutine, as Long and
+// lost do, and so must not wait for an answer. The id may be readable where the rest is not; then
+// the request that it answers names the command.
 func (p *peer) unreadable(line []byte, err error) {
 	p.notProtocol(line, err)
 	why := fmt.Sprintf("%s answered what cannot be read (%v), and did so again when it was asked again: %s",

@@ -16,9 +16,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/internal/program"
 )
 
-// peer is one run of the program. Requests may be made from any goroutine; one
-// goroutine handles what the program writes, in order. After its end a peer
-// stays as it is: the next run is another one.
+// peer is one run of the program. Requests may be made from any goroutine; one goroutine handles
+// the program's output, in order. After its end a peer stays as it is: the next run is another one.
 type peer struct {
 	*program.Run
 	i *Instrument
@@ -90,7 +89,8 @@ func (p *peer) ask(ctx context.Context, req wire.Request, deliver func(wire.Repl
 			return nil, fmt.Errorf("cannot encode the request %q: %w", req.Op, err)
 		}
 		if len(line) >= program.MaxLine {
-			return nil, fmt.Errorf("the request %q is longer than the protocol's %d bytes", req.Op, program.MaxLine)
+			return nil, fmt.Errorf("the request %q is longer than the protocol's %d bytes",
+				req.Op, program.MaxLine)
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -109,11 +109,12 @@ func (p *peer) ask(ctx context.Context, req wire.Request, deliver func(wire.Repl
 	return req.ID, err
 }
 
-// call sends a request and waits for the answer, at most reply_within. An
-// answer that comes later goes to late, unless that is nil. Giving up is no
-// cancellation: what the program does goes on, and a late answer is still the
-// truth about it.
-func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply, error)) (wire.Reply, error) {
+// call sends a request and waits for the answer, at most reply_within. An answer that comes later
+// goes to late, unless that is nil. Giving up does not cancel: the program goes on, and a late
+// answer is still the truth about it.
+func (p *peer) call(
+	ctx context.Context, req wire.Request, late func(wire.Reply, error),
+) (wire.Reply, error) {
 	type answer struct {
 		reply wire.Reply
 		err   error
@@ -193,7 +194,7 @@ func (p *peer) Line(line []byte) {
 	switch {
 	case errors.As(err, &nonFinite) && (reply.ID != nil || reply.Command != ""):
 		p.i.host.Logf("%s: a reply cannot be used as it is: %v", p.i.host.Name(), err)
-		if len(reply.Outcome) > 0 { // a result with something that is no number is still an outcome
+		if len(reply.Outcome) > 0 { // a result with an invalid number is still an outcome
 			reply.NonFinite = err
 			reply.Line = bytes.Clone(line)
 			err = nil
@@ -215,13 +216,13 @@ func (p *peer) Line(line []byte) {
 	case reply.Error != "":
 		p.i.host.Logf("%s reports: %s", p.i.host.Name(), reply.Error)
 	default:
-		p.notProtocol(line, errors.New("it has neither the id of a request nor a command with an outcome"))
+		p.notProtocol(line,
+			errors.New("it has neither the id of a request nor a command with an outcome"))
 	}
 }
 
-// answer delivers the reply to request id, or its decoding error. awaited
-// remembers which requests had an outcome as their answer, so that a second
-// result is named as what it is.
+// answer delivers the reply to request id, or its decoding error. awaited remembers which requests
+// had an outcome as their answer, so that a second result is reported as such.
 func (p *peer) answer(id uint64, reply wire.Reply, line []byte, err error) {
 	p.mu.Lock()
 	r := p.pending[id]
@@ -256,9 +257,8 @@ func (p *peer) answer(id uint64, reply wire.Reply, line []byte, err error) {
 	}
 }
 
-// notProtocol reports a line that is no message. It reports only the first 20:
-// some programs print a lot. The count goes on beyond that, and is shown with
-// the instrument.
+// notProtocol reports a line that is not a message. It reports only the first 20: some programs
+// print a lot. The count goes on beyond that, and is shown with the instrument.
 func (p *peer) notProtocol(line []byte, err error) {
 	const most = 20
 	p.garbage++

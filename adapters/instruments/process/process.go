@@ -42,10 +42,10 @@ const DefaultReplyWithin = 10 * time.Second
 // ErrClosed is returned by the methods of an instrument that was closed.
 var ErrClosed = errors.New("the instrument is closed")
 
-// Instrument is a program behind the contract of package instruments. It also
-// implements [instruments.Recoverer], [instruments.Voider], [instruments.Keeper], [instruments.Confirmer],
-// [instruments.Ender], [instruments.Killer], [instruments.Holder],
-// [instruments.Redeliverer], [instruments.Watched] and io.Closer.
+// Instrument is a program behind the contract of package instruments. It also implements
+// [instruments.Recoverer], [instruments.Voider], [instruments.Keeper], [instruments.Confirmer],
+// [instruments.Ender], [instruments.Killer], [instruments.Holder], [instruments.Redeliverer],
+// [instruments.Watched] and io.Closer.
 //
 // Its mutex and that of a peer are never held together.
 type Instrument struct {
@@ -56,7 +56,7 @@ type Instrument struct {
 	recording sync.Mutex      // of the record
 	reported  sync.Once       // about earlier instances
 
-	// life bounds what is done for a command rather than for a caller.
+	// life bounds work for a command rather than for a caller.
 	life   context.Context // ends with Close
 	end    context.CancelFunc
 	closed chan struct{} // closed when Close has done its work
@@ -78,14 +78,12 @@ type Instrument struct {
 	left      *peer                    // by Close, still at work; or nil
 }
 
-// New returns the instrument that cfg describes, for the campaign def. A
-// relative program path with a slash and a relative cfg.Dir are taken from
-// baseDir, the folder of the campaign file. The program is looked up now and
-// started when it is first needed.
+// New returns the instrument that cfg describes, for the campaign def. A relative program path with
+// a slash and a relative cfg.Dir are taken from baseDir, the folder of the campaign file. The
+// program is looked up now and started when it is first needed.
 //
-// Troubles that are no call's error, and what the program writes to its
-// standard error, go to logf, line by line. logf may be called from several
-// goroutines and must not block. A nil logf drops them.
+// Troubles that are not the error of a call, and the program's standard error, go to logf, line by
+// line. logf may be called from several goroutines and must not block. A nil logf drops them.
 func New(
 	cfg Settings, def definition.Campaign, baseDir string, logf func(format string, args ...any),
 ) (*Instrument, error) {
@@ -109,14 +107,12 @@ func New(
 	}, nil
 }
 
-// Close ends the program's input and waits for the program to end. If it does
-// not, it gets SIGTERM and then SIGKILL, with its whole process group. The
-// exception is a program that declared that it finishes its work by itself,
-// while experiments are under way: it is left to do so, and the next run of
-// campaignd asks for the results. Close may be called more than once. Its
-// order: nothing new is begun, the program is ended, and only then are the
-// instrument's goroutines waited for, some of which wait for the program's
-// answer.
+// Close ends the program's input and waits for the program to end. If it does not, it gets SIGTERM
+// and then SIGKILL, with its whole process group. The exception is a program that declared that it
+// finishes its work by itself, while experiments are under way: it is left to do so, and the next
+// run of campaignd asks for the results. Close may be called more than once. Its order: nothing new
+// is begun, the program is ended, and only then does Close wait for the instrument's goroutines,
+// since some of them wait for the program's answer.
 func (i *Instrument) Close() error {
 	i.mu.Lock()
 	first := !i.closing

@@ -12,11 +12,9 @@ import (
 
 // This file holds what only the conformance suite needs.
 
-// Kill implements [instruments.Killer]. It ends the whole process group.
-// severed cuts the pipes first, so that what the program writes in its last
-// moment is lost, as with a machine that loses its power. The end is not
-// counted among the program's exits (Watch); commands under way fare as after a
-// crash.
+// Kill implements [instruments.Killer]. It ends the whole process group. severed cuts the pipes
+// first, so that the program's last output is lost, as with a machine that loses its power. The end
+// is not counted among the program's exits (Watch); commands under way fare as after a crash.
 func (i *Instrument) Kill(ctx context.Context, severed bool) error {
 	i.mu.Lock()
 	p := i.peer

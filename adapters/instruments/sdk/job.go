@@ -22,9 +22,8 @@ type job struct {
 	outcome instruments.Outcome
 }
 
-// run performs the command of an entry whose lock is held. The caller holds
-// s.mu. The entry's lock is held until the outcome is kept: it is what tells
-// other processes that the command is being performed.
+// run performs the command of an entry whose lock is held. The caller holds s.mu. The entry's lock
+// is held until the outcome is kept: it tells other processes that the command is being performed.
 func (s *server) run(
 	e *entry, act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool,
 ) *job {
@@ -72,7 +71,7 @@ func (s *server) finish(j *job, o instruments.Outcome) {
 		}
 		line = []byte(fmt.Sprintf(`{"status":%q,"cause":%q}`, o.Status, o.Cause))
 	}
-	if o.Status != instruments.Unknown { // which is what the lack of a line says
+	if o.Status != instruments.Unknown { // the lack of a line says that already
 		if err := e.append(line); err != nil {
 			// It is still reported: a result that was sent but not kept is
 			// better than a lost one.
@@ -86,9 +85,8 @@ func (s *server) finish(j *job, o instruments.Outcome) {
 	e.file.Close()
 }
 
-// perform waits for a slot and calls act, once. What an error means is decided
-// by what it wraps; a panic and any other error leave it unknown whether
-// anything moved.
+// perform waits for a slot and calls act, once. The error that act's error wraps decides its
+// meaning; a panic and any other error leave it unknown whether anything moved.
 func (s *server) perform(
 	ctx context.Context, cmd instruments.Command,
 	act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool,
@@ -103,7 +101,8 @@ func (s *server) perform(
 	case <-calledOff:
 	}
 	if ctx.Err() != nil && !resumed {
-		return instruments.Outcome{Status: instruments.Cancelled, Cause: "it was cancelled before it began"}
+		return instruments.Outcome{Status: instruments.Cancelled,
+			Cause: "it was cancelled before it began"}
 	}
 	defer func() {
 		if r := recover(); r != nil {

@@ -15,15 +15,13 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 )
 
-// ledger is what was done, on disk: a directory with one file for each command.
+// ledger records the performed commands on disk: a directory with one file for each command.
 //
-// The file is created when the command is accepted, and holds one line of JSON,
-// the command, and later a second, the outcome. The process that performs it
-// holds the lock on its file from before the first line until after the second,
-// so that a file tells everything: absent or empty, never started; locked,
-// being performed; two lines, finished; one line and no lock, begun by a
-// process that died. A line without its end was cut off by a crash and does not
-// count.
+// The file is created when the command is accepted, and holds one line of JSON, the command, and
+// later a second, the outcome. The process that performs it holds the lock on its file from before
+// the first line until after the second, so that a file tells everything: absent or empty, never
+// started; locked, being performed; two lines, finished; one line and no lock, begun by a process
+// that died. A line without its end was cut off by a crash and does not count.
 type ledger struct {
 	dir    string
 	intake *os.File
@@ -54,8 +52,8 @@ func openLedger(dir string) (*ledger, error) {
 	return &ledger{dir: dir, intake: intake, fresh: fresh}, nil
 }
 
-// takeOver waits until no earlier instance of the program reads commands any
-// more. From then on what is not in the ledger was never accepted.
+// takeOver waits until no earlier instance of the program reads commands any more. From then on a
+// command that is not in the ledger was never accepted.
 func (l *ledger) takeOver(ctx context.Context) error { return lock(ctx, l.intake) }
 
 // handOver lets the next instance read commands.
@@ -90,10 +88,10 @@ type entry struct {
 	size    int64 // of the complete lines
 }
 
-// claim writes a command into the ledger, durably, in one piece with its outcome
-// where that is known, and returns its entry, which the caller performs. It returns nil if the command was there before. The
-// error of a claim that left nothing behind, so that nothing will ever be done,
-// wraps [instruments.ErrRefused].
+// claim writes a command into the ledger, durably, in one piece with its outcome where that is
+// known, and returns its entry, which the caller performs. It returns nil if the command was there
+// before. The error of a claim that left nothing behind, so that nothing will ever be done, wraps
+// [instruments.ErrRefused].
 func (l *ledger) claim(cmd instruments.Command, outcome ...instruments.Outcome) (*entry, error) {
 	line, err := json.Marshal(cmd)
 	for _, o := range outcome {
@@ -109,8 +107,8 @@ func (l *ledger) claim(cmd instruments.Command, outcome ...instruments.Outcome) 
 		return nil, fmt.Errorf("%w: it cannot be written to the ledger: %w", instruments.ErrRefused, err)
 	}
 	e := &entry{file: f}
-	// No process acts without the lock, and none acts on a command that another
-	// holder has begun. This is what keeps a pump from moving twice.
+	// No process acts without the lock, and none acts on a command that another holder has begun.
+	// This keeps a pump from moving twice.
 	free, err := tryLock(f, false)
 	if err == nil {
 		err = e.load(cmd.ID)
@@ -155,8 +153,7 @@ func (l *ledger) void(cmd instruments.Command) error {
 	return e.file.Close()
 }
 
-// read returns the entry of a command, which the caller closes, or nil if there
-// is none.
+// read returns the entry of a command, which the caller closes, or nil for an unknown one.
 func (l *ledger) read(id string) (*entry, error) {
 	f, err := os.OpenFile(l.path(id), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -173,9 +170,8 @@ func (l *ledger) read(id string) (*entry, error) {
 	return e, nil
 }
 
-// load reads the file anew. A first line of another command, or a second that is
-// no outcome, is damage and not taken for “never started”: the pump might move
-// twice.
+// load reads the file anew. A first line of another command, or an unreadable outcome in the
+// second, is damage and not taken for “never started”: the pump might move twice.
 func (e *entry) load(id string) error {
 	data, err := os.ReadFile(e.file.Name())
 	if err != nil {

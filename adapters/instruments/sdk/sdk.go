@@ -30,28 +30,24 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Instrument is what a device driver implements.
+// Instrument is implemented by a device driver.
 type Instrument interface {
-	// Describe says what the instrument is and can do. It has no effect. Name
-	// must be set. Commands outside the limits of Parameters are refused before
-	// Measure sees them; at most Capacity calls of Measure run at once (0
-	// stands for 1), and further commands wait. An error that wraps
-	// [ErrTryAgain] says that the device cannot be described yet: campaignd
-	// waits and asks again. Any other ends the program.
+	// Describe returns the instrument's identity and capabilities. It has no effect. Name must be
+	// set. Commands outside the limits of Parameters are refused before Measure sees them; at most
+	// Capacity calls of Measure run at once (0 stands for 1), and further commands wait. An error
+	// that wraps [ErrTryAgain] says that the device cannot be described yet: campaignd waits and
+	// asks again. Any other ends the program.
 	Describe(ctx context.Context) (instruments.Description, error)
-	// Measure performs the command and returns what was measured. It is called
-	// at most once for a command. An Actual left nil stands for the composition
-	// that was requested.
+	// Measure performs the command and returns the measurement. It is called at most once for a
+	// command. An Actual left nil stands for the composition that was requested.
 	//
-	// ctx ends only when the command is cancelled. What an error means has to
-	// be said, by wrapping one of these: [ErrFailed] says that the experiment
-	// took place and gave nothing usable, [ErrInfeasible] that the composition
-	// cannot be made or measured, [ErrTryAgain] that nothing took place and the
-	// campaign should ask again (the device is off, a door is open),
-	// [ErrNotPerformed] that nothing took place and the campaign should not ask
-	// again. Any other error, and a panic, leaves the experiment unknown, and a
-	// person looks: a line that broke says nothing about the composition, and
-	// it does not show whether the device has acted.
+	// ctx ends only when the command is cancelled. An error has to state its meaning, by wrapping
+	// one of these: [ErrFailed] says that the experiment took place and gave nothing usable,
+	// [ErrInfeasible] that the composition cannot be made or measured, [ErrTryAgain] that nothing
+	// took place and the campaign should ask again (the device is off, a door is open),
+	// [ErrNotPerformed] that nothing took place and the campaign should not ask again. Any other
+	// error, and a panic, leaves the experiment unknown, and a person looks: a line that broke says
+	// nothing about the composition, and it does not show whether the device has acted.
 	Measure(ctx context.Context, cmd instruments.Command) (events.Measurement, error)
 }
 
@@ -72,15 +68,14 @@ type Resumer interface {
 	Resume(ctx context.Context, cmd instruments.Command) (events.Measurement, error)
 }
 
-// Keeper is an [Instrument] whose ledger is durable and complete, so that what is not
-// in it is known not to have begun: after a crash between a command and its start
-// campaignd calls the command off and asks for the experiment again, and no person
-// has to look. It is for who installs the device to say, in its settings for example:
-// the ledger lies on a disk that keeps what was synced through a power cut, it is the
-// only one with which the device is driven, from any machine, and it is neither
-// deleted nor put back to an earlier day while campaigns are under way. The device
-// needs an Identity. A ledger that this run of the program has begun says nothing of
-// what was before, and is not believed.
+// Keeper is an [Instrument] whose ledger is durable and complete, so that a command that is not in
+// it is known not to have begun: after a crash between a command and its start campaignd calls the
+// command off and asks for the experiment again, and no person has to look. The person who installs
+// the device declares it, in its settings for example: the ledger lies on a disk that keeps synced
+// data through a power cut, it is the only one with which the device is driven, from any machine,
+// and it is neither deleted nor put back to an earlier day while campaigns are under way. The
+// device needs an Identity. A ledger that this run of the program has begun tells nothing about the
+// time before, and is not believed.
 type Keeper interface {
 	// Keeps is called once, after Configure and Describe.
 	Keeps() bool
@@ -89,24 +84,25 @@ type Keeper interface {
 // Filer is an [Instrument] that leaves files behind, such as spectra, traces and
 // pictures. Its campaign keeps them with the experiment.
 type Filer interface {
-	// Files returns the files of a command whose Measure or Resume has ended,
-	// whatever came of it. A Path is in the folder that the program was started
-	// in, and its bytes do not change any more; a URI says where a file stays. It
-	// is called once, before the outcome is kept in the ledger.
+	// Files returns the files of a command whose Measure or Resume has ended, in whichever way. A
+	// Path is in the folder that the program was started in, and its bytes do not change any more;
+	// a URI says where a file stays. It is called once, before the outcome is kept in the ledger.
 	Files(ctx context.Context, cmd instruments.Command) []instruments.File
 }
 
 // Deliverer is an [Instrument] whose experiments give quantities after they have
 // ended, such as a capacity after 100 cycles.
 type Deliverer interface {
-	// Deliver waits until one of the named quantities of a command that was
-	// measured is there, or will not be, and returns what is. It has no effect, and
-	// is called again after a restart of either side: what it returns has to be
-	// remembered where a restart does not reach it. ctx ends with the program.
-	Deliver(ctx context.Context, cmd instruments.Command, quantities []string) (instruments.Delivery, error)
+	// Deliver waits until one of the named quantities of a measured command is there, or will not
+	// be, and returns those that are. It has no effect, and is called again after a restart of
+	// either side: the values have to be remembered where a restart does not reach them. ctx ends
+	// with the program.
+	Deliver(
+		ctx context.Context, cmd instruments.Command, quantities []string,
+	) (instruments.Delivery, error)
 }
 
-// Campaign is what the handshake tells an instrument.
+// Campaign is the content of the handshake.
 type Campaign struct {
 	Name       string
 	Parameters []definition.Parameter
@@ -140,14 +136,14 @@ var (
 	ErrUnknown = errors.New("nobody can tell what became of the experiment")
 )
 
-// Serve answers campaignd on in and out until in ends or ctx is done. It then
-// takes no more commands, finishes those under way, keeps their results and
-// returns. Neither the end of in nor that of ctx cuts an experiment short.
+// Serve answers campaignd on in and out until in ends or ctx is done. It then takes no more
+// commands, finishes those under way, keeps their results and returns. Neither the end of in nor
+// that of ctx cuts an experiment short.
 //
-// Ledger is the directory that holds what was done, one file for each command;
-// it is created if need be and must be on a file system with working locks
-// (flock). It must be the same in every run of the program, and belong to this
-// instrument alone. A command ID found in it is never acted on again.
+// Ledger is the directory that records the performed commands, one file for each; it is created if
+// need be and must be on a file system with working locks (flock). It must be the same in every run
+// of the program, and belong to this instrument alone. A command ID found in it is never acted on
+// again.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, ledger string, inst Instrument) error {
 	l, err := openLedger(ledger)
 	if err != nil {

@@ -29,7 +29,7 @@ type server struct {
 	description instruments.Description
 	slots       chan struct{} // as many as the instrument's capacity
 	introduced  bool
-	later       string // why there is no description yet
+	later       string // the reason for a missing description
 	intake      bool   // this instance is the one that accepts commands
 
 	working sync.WaitGroup // jobs
@@ -40,9 +40,9 @@ type server struct {
 	ending bool            // nothing more is taken up
 }
 
-// serve reads until the input ends, then finishes what is under way. The order
-// at the end matters: nothing more is taken up, the next instance may read
-// commands, jobs finish, and only then are those who wait for outcomes let go.
+// serve reads until the input ends, then finishes the work under way. The order at the end matters:
+// nothing more is taken up, the next instance may read commands, jobs finish, and only then are the
+// requests that wait for outcomes let go.
 func (s *server) serve(ctx context.Context, in io.Reader) error {
 	// The reading goroutine may be blocked in Read when ctx ends; it ends with
 	// in.
@@ -149,7 +149,7 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 
 var errNotIntroduced = errors.New("the first request must be the handshake")
 
-// describe answers what the device is, or that it cannot say so yet.
+// describe answers with the device's description, or that it is not available yet.
 func (s *server) describe(reply wire.Reply) wire.Reply {
 	switch {
 	case !s.introduced:
@@ -178,7 +178,7 @@ func (s *server) ready(ctx context.Context, ended <-chan struct{}, req wire.Requ
 	return nil
 }
 
-// command carries out what is asked about a command, and answers.
+// command carries out a request about a command, and answers.
 func (s *server) command(
 	ctx, awaits context.Context, op string, cmd instruments.Command, reply wire.Reply,
 ) {
@@ -259,8 +259,8 @@ func (s *server) answerAwait(awaits context.Context, id string, reply wire.Reply
 	s.say(reply)
 }
 
-// deliver waits for what a command is still to give and answers with it. Of an ID
-// that was used for other parameters nothing is delivered.
+// deliver waits for the values that a command is still to give and answers with them. For an ID
+// that was used with other parameters it delivers nothing.
 func (s *server) deliver(awaits context.Context, req wire.Request, reply wire.Reply) {
 	deliverer, ok := s.inst.(Deliverer)
 	other, err := s.other(*req.Command)
@@ -291,9 +291,8 @@ func (s *server) deliver(awaits context.Context, req wire.Request, reply wire.Re
 	})
 }
 
-// introduce handles the handshake: it configures and describes the instrument.
-// An error ends the program; a device that cannot be described yet is introduced
-// all the same and says so.
+// introduce handles the handshake: it configures and describes the instrument. An error ends the
+// program; a device that cannot be described yet is introduced even so and says that.
 func (s *server) introduce(ctx context.Context, req wire.Request) error {
 	if req.Protocol != wire.Version {
 		return fmt.Errorf("campaignd speaks version %d of the protocol and this instrument version %d: "+
@@ -359,9 +358,9 @@ func (s *server) takeOver(ctx context.Context, ended <-chan struct{}) error {
 	return nil
 }
 
-// start accepts a command: one that the ledger has is no error and is not
-// performed again. The claim in the ledger comes before the job, so that a crash
-// between the two leaves a command begun and never one that could begin twice.
+// start accepts a command: one that the ledger has is confirmed and not performed again. The claim
+// in the ledger comes before the job, so that a crash between the two leaves a command begun and
+// never one that could begin twice.
 func (s *server) start(ctx context.Context, cmd instruments.Command) error {
 	e, err := s.ledger.read(cmd.ID)
 	if err != nil {
@@ -426,10 +425,9 @@ func (s *server) otherParameters(known instruments.Command) error {
 		s.ledger.dir, known.ID, known.Parameters)
 }
 
-// look says what became of a command: it is being performed by the job, has
-// finished with the outcome, or has the fate. A command that an earlier life has
-// left half done is resumed here, where the instrument can: asking about it is
-// what shows that it matters.
+// look finds the state of a command: it is being performed by the job, has finished with the
+// outcome, or has the fate. A command that an earlier life has left half done is resumed here,
+// where the instrument can: a request about it shows that it matters.
 func (s *server) look(id string) (j *job, o *instruments.Outcome, fate instruments.Fate, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -511,8 +509,8 @@ func (s *server) await(ctx context.Context, id string) (instruments.Outcome, err
 	}
 }
 
-// fit shortens an outcome to what a line of the protocol can hold. The
-// objective is always sent; the ledger keeps the rest.
+// fit shortens an outcome to the longest line of the protocol. The objective is always sent; the
+// ledger keeps the rest.
 func (s *server) fit(o instruments.Outcome) instruments.Outcome {
 	o.Cause = instruments.Legible(o.Cause, instruments.MaxCause)
 	if o.Measurement == nil {
@@ -544,10 +542,9 @@ func (s *server) answerCancel(j *job, reply wire.Reply) {
 	s.say(reply)
 }
 
-// cancel ends the context of a job, and returns it. A command that was never
-// started is void from now on: the ledger holds it as cancelled, so that no start
-// of it acts, in this run of the program or in a later one. One that has ended is
-// no error.
+// cancel ends the context of a job, and returns it. A command that was never started is void from
+// now on: the ledger holds it as cancelled, so that no start of it acts, in this run of the program
+// or in a later one. For one that has ended it does nothing.
 func (s *server) cancel(cmd instruments.Command) (*job, error) {
 	j, _, fate, err := s.look(cmd.ID)
 	switch {

@@ -119,7 +119,8 @@ func (s *Settings) checkQuantities(def *definition.Campaign) (faults []definitio
 	}
 	for _, q := range def.Declared() {
 		here := definition.At("objective", "name")
-		i := slices.IndexFunc(def.Quantities, func(p definition.QuantityDef) bool { return p.Name == q.Name })
+		i := slices.IndexFunc(def.Quantities,
+			func(p definition.QuantityDef) bool { return p.Name == q.Name })
 		if i >= 0 {
 			here = definition.At("quantities", i)
 		}
@@ -166,7 +167,8 @@ func (s *Settings) Words(def *definition.Campaign) string {
 			format.SettingIn(s.Noise, def.Sought().Unit))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.RelativeNoises)) {
-		text += fmt.Sprintf("; noise of %s of the value of %s", format.Share(s.RelativeNoises[name]), name)
+		text += fmt.Sprintf("; noise of %s of the value of %s",
+			format.Share(s.RelativeNoises[name]), name)
 	}
 	if s.FailureRate > 0 {
 		text += fmt.Sprintf("; %s%% of the experiments fail", format.Setting(100*s.FailureRate))

@@ -38,8 +38,8 @@ import (
 	"github.com/campaignd/campaignd/internal/tasks"
 )
 
-// OutlierFactor is what a silent outlier multiplies a reading by: as on a real
-// electrolyte robot, where 3 of 125 runs read about 0.05 mS/cm instead of 12.9.
+// OutlierFactor multiplies the reading of a silent outlier: as on a real electrolyte robot, where 3
+// of 125 runs read about 0.05 mS/cm instead of 12.9.
 const OutlierFactor = 0.05 / 12.9
 
 // ErrConfig is wrapped by the errors of [New] about the settings.
@@ -51,7 +51,7 @@ type Instrument struct {
 	cfg  Settings
 	task tasks.Task
 	seed uint64
-	// capacity is what the campaign wants to have under way at once.
+	// capacity is the number of experiments that the campaign wants under way at once.
 	capacity int
 	// declared are the quantities that the campaign declares, by name.
 	declared []string
@@ -76,7 +76,7 @@ type run struct {
 func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 	task, ok := tasks.Lookup(cfg.Task)
 	if !ok {
-		return nil, fmt.Errorf("%w: there is no task %q; the tasks are %v", ErrConfig, cfg.Task,
+		return nil, fmt.Errorf("%w: unknown task %q; the tasks are %v", ErrConfig, cfg.Task,
 			tasks.Names())
 	}
 	var faults []error
@@ -96,8 +96,9 @@ func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 	for _, noises := range []map[string]float64{cfg.Noises, cfg.RelativeNoises} {
 		for _, name := range slices.Sorted(maps.Keys(noises)) {
 			if sd := noises[name]; !(sd >= 0 && !math.IsInf(sd, 1)) {
-				faults = append(faults, fmt.Errorf("%w: the noise of %s is %g and must be a standard deviation, at least 0",
-					ErrConfig, name, sd))
+				faults = append(faults,
+					fmt.Errorf("%w: the noise of %s is %g and must be a standard deviation, at least 0",
+						ErrConfig, name, sd))
 			}
 		}
 	}
@@ -135,10 +136,9 @@ func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 	return i, nil
 }
 
-// constrained checks that a campaign on a mixture keeps to mixtures at all: it
-// has an equality, or a list of candidates. Whether these imply the task's own
-// constraints is checked at each Start, which refuses what the task has no
-// value for.
+// constrained checks that a campaign on a mixture keeps to mixtures at all: it has an equality, or
+// a list of candidates. Whether these imply the task's own constraints is checked at each Start,
+// which refuses a composition without a value in the task.
 func constrained(task tasks.Task, def definition.Campaign) error {
 	isEquality := func(c definition.Constraint) bool { return c.Equals != nil }
 	if len(task.Constraints) == 0 || len(def.Candidates) > 0 ||
@@ -241,8 +241,8 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 	}
 }
 
-// Voids implements instruments.Voider. A later process does not know what was
-// called off: nothing physical comes of it.
+// Voids implements instruments.Voider. A later process does not know which commands were cancelled:
+// nothing physical comes of them.
 func (i *Instrument) Voids() bool { return true }
 
 // Cancel implements instruments.Instrument. A command whose latency has not
@@ -294,7 +294,7 @@ func (r *run) end(o instruments.Outcome) {
 	close(r.over)
 }
 
-// outcome computes what the command gives: a function of the seed and cmd.
+// outcome computes the command's outcome: a function of the seed and cmd.
 func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, error) {
 	value, err := i.task.Value(cmd.Parameters)
 	if err != nil {

@@ -88,8 +88,8 @@ func Choose(s Settings) definition.Choice { return definition.NewChoice(Name, s)
 // Complete implements definition.Settings.
 func (*Settings) Complete(*definition.Campaign) {}
 
-// Check implements definition.Settings. Steps and candidates would contradict
-// the table, which says by itself what can be measured.
+// Check implements definition.Settings. Steps and candidates would contradict the table, whose rows
+// are the only compositions that can be measured.
 func (s *Settings) Check(def *definition.Campaign, here definition.Path) []definition.Fault {
 	var known []string
 	for _, q := range def.Declared() {
@@ -103,7 +103,7 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 		if !slices.Contains(known, name) {
 			faults = append(faults, definition.Fault{
 				At:      here.To("columns", name),
-				Problem: fmt.Sprintf("%q is neither a parameter nor what is measured", name),
+				Problem: fmt.Sprintf("%q is neither a parameter nor a measured quantity", name),
 				Unknown: name,
 				Known:   known,
 			})
@@ -131,9 +131,8 @@ func (s *Settings) CheckFiles(folder string, here definition.Path) []definition.
 	return CheckFile(folder, s.File, here.To("file"))
 }
 
-// CheckFile returns what is wrong with the place of a table; here is where it
-// is named. A relative path starts from folder. Nothing is read: what is in the
-// file is for New to judge, with lines.
+// CheckFile validates the place of a table; here is where it is named. A relative path starts from
+// folder. Nothing is read: New judges the content of the file, with lines.
 func CheckFile(folder, file string, here definition.Path) []definition.Fault {
 	if file == "" {
 		return nil

@@ -110,7 +110,8 @@ func (i *Instrument) columns(header []string, mapping map[string]string) ([]int,
 	}
 	for _, name := range slices.Sorted(maps.Keys(mapping)) {
 		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("columns names %q, which is neither a parameter nor what is measured", name)
+			return nil, fmt.Errorf("columns names %q, which is neither a parameter nor a measured quantity",
+				name)
 		}
 	}
 	position := make(map[string]int, len(header))
@@ -155,7 +156,7 @@ func (i *Instrument) parse(
 		if len(p.Categories) > 0 {
 			if !slices.ContainsFunc(p.Categories,
 				func(c definition.CategoryDef) bool { return c.Name == cell }) {
-				return nil, nil, fmt.Errorf("%s is %q, which is none of its categories", p.Name, cell)
+				return nil, nil, fmt.Errorf("%s is %q, which is not one of its categories", p.Name, cell)
 			}
 			point[p.Name] = definition.Category(cell)
 			continue
@@ -202,8 +203,8 @@ func decimalComma(data string) bool {
 	}
 }
 
-// number reads a cell. Zero has no sign, so that equal compositions have equal
-// keys. Infinite values and NaN are none: neither can be modeled.
+// number reads a cell. Zero has no sign, so that equal compositions have equal keys. Infinite
+// values and NaN are refused: neither can be modeled.
 func number(cell string, comma bool) (float64, error) {
 	if cell == "" {
 		return 0, errors.New("is empty")

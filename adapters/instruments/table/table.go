@@ -1,18 +1,15 @@
-// Package table is an instrument that answers from a file of measured rows: for
-// backtesting a campaign on results someone already has.
+// Package table is an instrument that answers from a file of measured rows: for backtesting a
+// campaign on results someone already has.
 //
-// The rows' compositions are the only ones it can measure, see
-// [Instrument.Candidates]. Rows of the same composition are its replicates: a
-// command's Replicate 1 gets the first of them in the file's order, 2 the
-// second; a replicate beyond the last is refused.
+// The rows' compositions are the only ones it can measure, see [Instrument.Candidates]. Rows of the
+// same composition are its replicates: a command's Replicate 1 gets the first of them in the file's
+// order, 2 the second; a replicate beyond the last is refused.
 //
-// It describes itself as simulated. The rows may well be real measurements, but
-// they are replayed: no physical action takes place when the campaign asks, and
-// a log must not look as if one had.
+// It describes itself as simulated. The rows may well be real measurements, but they are replayed:
+// no physical action takes place when the campaign asks, and a log must not look as if one had.
 //
-// What it answers is a function of the file and the command. A command of
-// another process was certainly never acted on, so that its fate is "not
-// started" and Start is safe: the answer will be the same.
+// Its answer is a function of the file and the command. A command of another process was certainly
+// never acted on, so that its fate is "not started" and Start is safe: the answer will be the same.
 package table
 
 import (
@@ -60,20 +57,20 @@ type row struct {
 	values []definition.Quantity
 }
 
-// value is that of what the campaign seeks; ok is false where it is missing.
+// value is that of the objective; ok is false where it is missing.
 func (i *Instrument) value(p definition.Point, r row) (value float64, ok bool) {
 	m := i.measurement(p, r)
 	q, ok := computed.Value(&i.def, &m)
 	return q.Value, ok
 }
 
-// measurement is what a row answers, as the campaign reads it.
+// measurement is the answer from a row, as the campaign reads it.
 func (i *Instrument) measurement(p definition.Point, r row) events.Measurement {
 	return instruments.Arranged(&i.def, events.Measurement{Actual: p, Quantities: r.values})
 }
 
-// keeps reports whether a row is known to keep the constraints on outcomes. One that
-// is relative to a reference is not: what is expected there is a model's.
+// keeps reports whether a row is known to keep the constraints on outcomes. A constraint relative
+// to a reference never counts as kept: the expected value there comes from a model.
 func (i *Instrument) keeps(p definition.Point, r row) bool {
 	m := i.measurement(p, r)
 	broken := func(c definition.OutcomeConstraint) bool {
@@ -149,9 +146,8 @@ type Row struct {
 	Keeps bool
 }
 
-// Rows returns every row: the compositions in the order of
-// [Instrument.Candidates], the rows of each in the file's order. One without
-// what the campaign seeks is left out.
+// Rows returns every row: the compositions in the order of [Instrument.Candidates], the rows of
+// each in the file's order. A row without the objective is left out.
 func (i *Instrument) Rows() []Row {
 	var list []Row
 	for _, p := range i.points {
@@ -178,10 +174,9 @@ func (i *Instrument) Measurements() []events.Measurement {
 	return list
 }
 
-// Means returns what the rows that hold the composition p have of each quantity in
-// the mean, as one measurement; a quantity that none of them has is not in it. A
-// composition that the table does not hold is an error. Like [Instrument.Mean] it
-// stands for the truth.
+// Means returns the mean of each quantity over the rows that hold the composition p, as one
+// measurement; a quantity that none of them has is not in it. A composition that the table does not
+// hold is an error. Like [Instrument.Mean] it stands for the truth.
 func (i *Instrument) Means(p definition.Point) (events.Measurement, error) {
 	k, err := i.key(p)
 	if err != nil {
@@ -202,7 +197,8 @@ func (i *Instrument) Means(p definition.Point) (events.Measurement, error) {
 			}
 		}
 		if n > 0 {
-			means.values = append(means.values, definition.Quantity{Name: q.Name, Value: sum / float64(n), Unit: q.Unit})
+			means.values = append(means.values,
+				definition.Quantity{Name: q.Name, Value: sum / float64(n), Unit: q.Unit})
 		}
 	}
 	return i.measurement(p, means), nil
@@ -282,8 +278,8 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	return nil
 }
 
-// Await implements instruments.Instrument. It answers at once. What was made is
-// what was asked for; the standard deviation of a single row is not known.
+// Await implements instruments.Instrument. It answers at once. The composition is the requested
+// one; the standard deviation of a single row is not known.
 func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return instruments.Outcome{}, err
@@ -397,7 +393,8 @@ func (i *Instrument) key(p definition.Point) (string, error) {
 func (i *Instrument) format(p definition.Point) string {
 	var parts []string
 	for _, par := range i.def.Parameters {
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s = %v %s", par.Name, p[par.Name], par.Unit)))
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s = %v %s",
+			par.Name, p[par.Name], par.Unit)))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -38,7 +38,7 @@ const (
 	RoleExpert = "expert"
 )
 
-// Identity is what a program says that it is, with what was found of its files.
+// Identity is a program's description of itself, with the facts found about its files.
 type Identity struct {
 	Name, Version string
 	Deterministic bool
@@ -46,10 +46,9 @@ type Identity struct {
 	Files string
 }
 
-// Client asks a program one question at a time. The program is started when it
-// is first asked, and again after it has ended; the pauses before a start grow. One
-// that does not answer in time, or floods, is ended: what it is at is not known,
-// and the next question finds a new one.
+// Client asks a program one question at a time. The program is started when it is first asked, and
+// again after it has ended; the pauses before a start grow. A program that does not answer in time,
+// or floods, is ended: its state is unknown, and the next question finds a new one.
 //
 // It is for programs that act on nothing: a question may be asked again.
 type Client struct {
@@ -151,7 +150,7 @@ func (r *clientRun) Line(line []byte) {
 		return
 	}
 	r.mu.Unlock()
-	why := "it is no answer; print to standard error instead"
+	why := "it is not an answer; print to standard error instead"
 	if subject.ID != nil {
 		why = fmt.Sprintf("it answers question %d, which is not open", *subject.ID)
 	}
@@ -185,10 +184,12 @@ func (r *clientRun) ignore(length int, why string, line []byte) {
 	const most = 20
 	switch {
 	case flooding:
-		r.host.Logf("%s wrote more than %d MiB that answer nothing: it is ended", r.host.Name(), mostStray>>20)
+		r.host.Logf("%s wrote more than %d MiB that answer nothing: it is ended",
+			r.host.Name(), mostStray>>20)
 		r.Kill()
 	case shown <= most:
-		r.host.Logf("%s: a line on standard output is ignored, for %s: %s", r.host.Name(), why, Clip(line))
+		r.host.Logf("%s: a line on standard output is ignored, for %s: %s",
+			r.host.Name(), why, Clip(line))
 	case shown == most+1:
 		r.host.Logf("%s: further lines like that are ignored silently", r.host.Name())
 	}
@@ -233,16 +234,15 @@ type Said struct {
 	Identity
 	// Took is how long it took.
 	Took time.Duration
-	// Line is the whole answer; nil where there is none, or none that could be
-	// read.
+	// Line is the whole answer; nil without an answer that could be read.
 	Line []byte
 }
 
-// Ask asks the program a question: op with further fields. patience is how long
-// the answer may take; 0: as long as the context. Into gets the answer, decoded.
+// Ask asks the program a question: op with further fields. patience is how long the answer may
+// take; 0: as long as the context. Into gets the answer, decoded.
 //
-// The error says why there is no answer that could be read; Said is then what is
-// known all the same.
+// The error gives the reason for a missing or unreadable answer; Said then holds the rest that is
+// known.
 func (c *Client) Ask(
 	ctx context.Context, op string, fields map[string]any, patience time.Duration, into any,
 ) (said Said, err error) {
@@ -282,8 +282,7 @@ func (c *Client) Ask(
 	return said, err
 }
 
-// Describe starts the program where it does not run, and returns what it says
-// that it is.
+// Describe starts the program where it does not run, and returns its description of itself.
 func (c *Client) Describe(ctx context.Context) (Identity, error) {
 	select {
 	case <-c.turn:
@@ -438,8 +437,8 @@ func (e *SettingsError) Error() string {
 	return "the program does not take its settings: " + strings.Join(texts, "; ")
 }
 
-// checkSettings holds settings to the schema that a program gives of them, if
-// any. The schema may name nothing outside itself: it is the program's.
+// checkSettings validates settings against the schema that a program gives of them, if any. The
+// schema may name nothing outside itself: it is the program's.
 func checkSettings(schema json.RawMessage, settings map[string]any) error {
 	if len(schema) == 0 || string(schema) == "null" {
 		return nil
@@ -476,7 +475,7 @@ func checkSettings(schema json.RawMessage, settings map[string]any) error {
 	return refused
 }
 
-// collect takes the leaves of a validation error: what a person can act on.
+// collect takes the leaves of a validation error: a person can act on them.
 func collect(into *SettingsError, e *jsonschema.ValidationError) {
 	if len(e.Causes) == 0 {
 		at := definition.At("settings")
@@ -487,7 +486,8 @@ func collect(into *SettingsError, e *jsonschema.ValidationError) {
 		if i := strings.LastIndex(text, "': "); i >= 0 {
 			text = text[i+3:]
 		}
-		into.Faults = append(into.Faults, definition.Fault{At: at, Problem: plaintext.Recorded(text, 500)})
+		into.Faults = append(into.Faults,
+			definition.Fault{At: at, Problem: plaintext.Recorded(text, 500)})
 	}
 	for _, cause := range e.Causes {
 		collect(into, cause)

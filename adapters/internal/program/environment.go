@@ -26,12 +26,11 @@ var harmless = []string{
 	"NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
 }
 
-// environment is what the program gets: from campaignd's own environment what
-// is harmless and what the campaign file names, then what the file sets.
-// missing are the named variables that are not set. What the file sets comes
-// last and so counts, as the last of two equal names does. A name that the file
-// both names and sets is refused by Check, so that the order decides only over
-// the harmless ones.
+// environment builds the program's environment: from campaignd's own the harmless variables and
+// those that the campaign file names, then those that the file sets. missing are the named
+// variables that are not set. The variables that the file sets come last and so count, as the last
+// of two equal names does. A name that the file both names and sets is refused by Check, so that
+// the order decides only over the harmless ones.
 func environment(own []string, cfg definition.Program) (env, missing []string) {
 	missing = slices.Clone(cfg.Environment)
 	for _, variable := range own {
@@ -51,9 +50,8 @@ func environment(own []string, cfg definition.Program) (env, missing []string) {
 	return env, missing
 }
 
-// matches compares names regardless of case, as Windows does; elsewhere these
-// names are written in capitals. A pattern alone, without anything in place of
-// the star, is no match.
+// matches compares names regardless of case, as Windows does; elsewhere these names are written in
+// capitals. A pattern needs at least one character in place of the star.
 func matches(pattern, name string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
 		return len(name) > len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)

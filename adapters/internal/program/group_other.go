@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// Without process groups the program alone can be ended, not the helpers it
-// started; and only by force, because there is no signal that asks.
+// Without process groups the program alone can be ended, not the helpers it started; and only by
+// force, because no signal asks it to end.
 
 func ownGroup(*exec.Cmd) {}
 

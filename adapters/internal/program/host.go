@@ -23,18 +23,16 @@ type Host struct {
 	Argv []string // Argv[0] is absolute, or was found in PATH
 	Dir  string
 	Env  []string
-	// ReplyWithin is how long the program may take to answer, and to read what it
-	// is sent.
+	// ReplyWithin is how long the program may take to answer, and to read its input.
 	ReplyWithin time.Duration
-	// Logf gets troubles that are no call's error, and what the program writes to
-	// its standard error, line by line, from several goroutines.
+	// Logf gets troubles that are not the error of a call, and the program's standard error, line
+	// by line, from several goroutines.
 	Logf func(format string, args ...any)
 	Pauses
 }
 
-// Pauses are the times of the one who runs a program. Tests shorten them. Other
-// than reply_within they are no setting: they say how patient it is with a
-// broken program, which no campaign depends on.
+// Pauses are the waiting times for a program. Tests shorten them. Unlike reply_within they are not
+// settings: they bound the patience with a broken program, and no campaign depends on that.
 type Pauses struct {
 	First, Longest time.Duration // between an exit and the next start
 	Healthy        time.Duration // a run longer than this was no failure to start
@@ -51,12 +49,12 @@ var defaultPauses = Pauses{
 	Grace:   5 * time.Second,
 }
 
-// NewHost says how a program is run. A relative path with a slash and a relative
-// folder are taken from baseDir, the folder of the campaign file. The program
-// is looked up now and not started. A nil logf drops what it would get; it must
-// not block.
+// NewHost says how a program is run. A relative path with a slash and a relative folder are taken
+// from baseDir, the folder of the campaign file. The program is looked up now and not started. logf
+// must not block; nil drops the messages.
 func NewHost(
-	of definition.Program, baseDir string, replyWithin time.Duration, logf func(format string, args ...any),
+	of definition.Program, baseDir string, replyWithin time.Duration,
+	logf func(format string, args ...any),
 ) (Host, error) {
 	if len(of.Command) == 0 || of.Command[0] == "" {
 		return Host{}, errors.New("command is empty: name the program and its arguments")
@@ -111,12 +109,11 @@ func within(base, path string) string {
 // Name names the program in messages.
 func (h *Host) Name() string { return filepath.Base(h.Argv[0]) }
 
-// pauseAfter is how long to wait before the next start, after so many short runs
-// in a row of which the last ended at a time: not at all at first, then twice
-// as long after each, up to a limit. It keeps a program that ends at once from
-// being started in a tight loop. The shift is bounded at 16, before it
-// overflows. Time that has passed since the exit counts; a negative pause is
-// none.
+// PauseAfter is how long to wait before the next start, after so many short runs in a row, with the
+// time at which the last one ended: not at all at first, then twice as long after each, up to a
+// limit. It keeps a program that ends at once from being started in a tight loop. The shift is
+// bounded at 16, before it overflows. Time that has passed since the exit counts; a negative pause
+// means no pause.
 func (h *Host) PauseAfter(shortRuns int, lastExit time.Time) time.Duration {
 	if shortRuns == 0 {
 		return 0
@@ -137,10 +134,10 @@ func isScript(arg string) bool {
 	return slices.Contains(scripts, filepath.Ext(arg)) && !strings.HasPrefix(arg, "-")
 }
 
-// Remarks names the program and the scripts that are missing on this machine.
-// That is no fault, because the file may be meant for another one. Only
-// arguments with the ending of a script are looked for: any other one may be a
-// name on a device. tries is the command that tries the program.
+// Remarks names the program and the scripts that are missing on this machine. They are remarks and
+// not faults, because the file may be meant for another one. Only arguments with the ending of a
+// script are looked for: any other one may be a name on a device. tries is the command that tries
+// the program.
 func Remarks(of definition.Program, folder string, here definition.Path, tries string) []string {
 	if len(of.Command) == 0 {
 		return nil

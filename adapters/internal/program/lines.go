@@ -14,12 +14,11 @@ import (
 // Without a bound a program that writes no newline would fill the memory.
 const MaxLine = 1 << 20
 
-// Clip shortens what a program wrote for a message.
+// Clip shortens a program's output for a message.
 func Clip(data []byte) string { return plaintext.Recorded(string(bytes.TrimSpace(data)), 300) }
 
-// Oversized is what is kept of a line longer than the protocol allows: enough
-// to tell which request it answers. Length counts the whole line in bytes, its
-// newline included.
+// Oversized is the kept part of a line longer than the protocol allows: enough to tell which
+// request it answers. Length counts the whole line in bytes, its newline included.
 type Oversized struct {
 	Length int
 	Subject
@@ -27,12 +26,11 @@ type Oversized struct {
 	Head []byte
 }
 
-// EachLine calls line for each line of r, and long for each that is longer than
-// the protocol allows, until r ends. A line's bytes are valid during the call.
-// Of a line that is too long only its head is kept, while the rest is scanned
-// for what it is about: memory is bounded whatever a program writes. Dropping
-// such a line in silence would lose the result of an experiment that took
-// place, and never say so.
+// EachLine calls line for each line of r, and long for each that is longer than the protocol
+// allows, until r ends. A line's bytes are valid during the call. Of a line that is too long only
+// its head is kept, while the rest is scanned for its subject: memory is bounded whatever a program
+// writes. Dropping such a line in silence would lose the result of an experiment that took place,
+// and never say so.
 func EachLine(r io.Reader, line func([]byte), long func(Oversized)) {
 	// Enough for a message to a person; the subject is found by the scanner,
 	// wherever it stands in the line.
@@ -48,8 +46,8 @@ func EachLine(r io.Reader, line func([]byte), long func(Oversized)) {
 		switch {
 		case length <= MaxLine:
 			buffer = append(buffer, part...)
-		// The scanner begins only now, and is given what has been kept so far:
-		// lines within the bound are parsed instead.
+		// The scanner begins only now, with the bytes kept so far: lines within the bound are
+		// parsed instead.
 		case over.Head == nil: // it has just become too long
 			over.Head = append([]byte{}, append(buffer, part...)[:head]...)
 			subject.Write(buffer)

@@ -19,10 +19,9 @@ func (e *NonFiniteError) Error() string {
 		e.Token)
 }
 
-// WithoutNonFinite replaces bare NaN, Infinity and -Infinity outside strings by
-// null and returns the first of them as it was written. It works on bytes and
-// not on a tree, as there is no tree of what is not JSON. The forms are those
-// that Python, JavaScript, C and Go write.
+// WithoutNonFinite replaces bare NaN, Infinity and -Infinity outside strings by null and returns
+// the first of them as it was written. It works on bytes and not on a tree, as invalid JSON has no
+// tree. The forms are those that Python, JavaScript, C and Go write.
 func WithoutNonFinite(line []byte) (cleaned []byte, first string) {
 	// As several languages write them; the case of letters tells them apart.
 	tokens := []string{"NaN", "-Infinity", "Infinity", "-NaN", "nan", "-inf", "inf"}
@@ -59,9 +58,8 @@ func WithoutNonFinite(line []byte) (cleaned []byte, first string) {
 	return cleaned, first
 }
 
-// startsToken and endsToken keep names that hold such a word, as “info” does,
-// from being taken for numbers. A word that is no JSON stays as it was, and the
-// line is then refused as a whole.
+// startsToken and endsToken keep names that hold such a word, as “info” does, from being taken for
+// numbers. An invalid word stays as it was, and the line is then refused as a whole.
 func startsToken(line []byte, i int) bool {
 	return i == 0 || strings.IndexByte(":,[ \t", line[i-1]) >= 0
 }

@@ -44,8 +44,8 @@ var (
 	ErrNotAsked = errors.New("nothing was sent")
 )
 
-// Listener hears what a run says, from one goroutine, in order. It must not
-// block: everything that the program says comes through it.
+// Listener hears a run's output, from one goroutine, in order. It must not block: the whole output
+// comes through it.
 type Listener interface {
 	// Line is a line of standard output, whose bytes are valid during the call;
 	// Long one that is longer than [MaxLine].
@@ -108,14 +108,13 @@ func (h *Host) Start() (*Run, error) {
 	return r, nil
 }
 
-// Supervise reads what the program writes until it has ended. It owns all
-// goroutines of the run but the one that reaps a detached program.
+// Supervise reads the program's output until it has ended. It owns all goroutines of the run but
+// the one that reaps a detached program.
 //
-// Its order at the end: the program has ended, its helpers are killed, what it
-// wrote is read to the end or for as long as Drain, and only then the listener
-// hears of the end. A result that was written just before it is not lost.
-// Closing the pipes ends the two readers where a helper still holds the other
-// end.
+// Its order at the end: the program has ended, its helpers are killed, its output is read to the
+// end or for as long as Drain, and only then the listener hears of the end. A result that was
+// written just before it is not lost. Closing the pipes ends the two readers where a helper still
+// holds the other end.
 func (r *Run) Supervise(l Listener) {
 	var reading sync.WaitGroup
 	reading.Go(func() { EachLine(r.stdout, l.Line, l.Long) })
@@ -202,9 +201,9 @@ func (r *Run) Write(ctx context.Context, op string, encode func() ([]byte, error
 // Kill ends the program and its helpers at once.
 func (r *Run) Kill() { kill(r.Cmd) }
 
-// KillFor is Kill by a conformance suite, whose end is no failure of the
-// program. severed cuts the pipes first, so that what it writes in its last
-// moment is lost, as with a machine that loses its power.
+// KillFor is Kill by a conformance suite, whose end does not count as a failure of the program.
+// severed cuts the pipes first, so that its last output is lost, as with a machine that loses its
+// power.
 func (r *Run) KillFor(severed bool) {
 	r.mu.Lock()
 	r.killed = true

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Subject says what a line that cannot be read is about: the request it answers
-// or the command whose result it is. Both are empty where it does not say.
+// Subject is the subject of a line that cannot be read: the request it answers or the command whose
+// result it is. Both are empty where it names neither.
 type Subject struct {
 	ID      *uint64
 	Command string
@@ -15,20 +15,18 @@ type Subject struct {
 	Object bool
 }
 
-// SubjectOf finds out what a line is about, even if it is cut off, damaged or
-// not JSON.
+// SubjectOf finds the subject of a line, even if it is cut off, damaged or not JSON.
 func SubjectOf(line []byte) Subject {
 	var s scanner
 	s.Write(line)
 	return s.Subject()
 }
 
-// scanner finds the fields "id" and "command" of an object of any length, and
-// keeps nothing else. It is no parser: of damaged JSON it finds what it can, so
-// that a command is not left waiting for an answer that has come. It takes a
-// byte at a time and can be fed in parts, since a line that is too long is
-// never in memory as a whole. The last of several fields of a name counts, as
-// in encoding/json.
+// scanner finds the fields "id" and "command" of an object of any length, and keeps nothing else.
+// It does not parse: of damaged JSON it finds what it can, so that a command is not left waiting
+// for an answer that has come. It takes a byte at a time and can be fed in parts, since a line that
+// is too long is never in memory as a whole. The last of several fields of a name counts, as in
+// encoding/json.
 type scanner struct {
 	depth             int
 	begun, object     bool
@@ -40,8 +38,7 @@ type scanner struct {
 	command           string
 }
 
-// Of a name or a value at depth 1, in bytes: one that is longer is none of
-// ours.
+// In bytes, of a name or a value at depth 1: a longer one cannot be ours.
 const longestText = 4 << 10
 
 // Write takes the next part of the line. Depth counts both kinds of brackets
@@ -116,8 +113,8 @@ func (s *scanner) endOfString() {
 	}
 }
 
-// endOfNumber takes what was kept for the number of an id. Called at each comma
-// and closing bracket, before the depth changes.
+// endOfNumber takes the kept digits for the number of an id. Called at each comma and closing
+// bracket, before the depth changes.
 func (s *scanner) endOfNumber() {
 	if s.depth != 1 || !s.value || !strings.EqualFold(s.name, "id") {
 		return
@@ -128,7 +125,7 @@ func (s *scanner) endOfNumber() {
 	s.name = ""
 }
 
-// Subject is what was found so far. It may be asked in the middle of a line.
+// Subject returns the fields found so far. It may be called in the middle of a line.
 func (s *scanner) Subject() Subject {
 	if !s.object {
 		return Subject{}

@@ -1,6 +1,5 @@
-// Package methodtest is the suite that every program passes that is to be a
-// campaign's method: [Examine] puts it through what campaigns and crashes do,
-// and says of each law whether it keeps it.
+// Package methodtest is the suite that a program passes before it is a campaign's method: [Examine]
+// puts it through the events of campaigns and crashes, and reports of each law whether it is kept.
 package methodtest
 
 import (
@@ -18,14 +17,14 @@ import (
 
 // View is a campaign as the program is shown it, and what may be proposed there.
 type View struct {
-	// About says what is special about it.
+	// About describes the special feature of the view.
 	About string
 	JSON  []byte
 	// Measurable says why a composition cannot be taken; nil where it can.
 	Measurable func(definition.Point) error
 }
 
-// Env is the program under test, and what it is shown.
+// Env is the program under test, with its views.
 type Env struct {
 	// Open returns the program as a new run of campaignd would see it.
 	Open func() (*process.Method, error)
@@ -33,11 +32,11 @@ type Env struct {
 	Views []View
 }
 
-// Result is what came of a check.
+// Result is the result of a check.
 type Result struct {
 	Name string `json:"check"`
 	Law  string `json:"law"`
-	// Problem says what is wrong; Skipped why it could not be seen.
+	// Problem describes the fault; Skipped gives the reason why the law could not be checked.
 	Problem string `json:"problem,omitempty"`
 	Skipped string `json:"skipped,omitempty"`
 }
@@ -51,7 +50,8 @@ var checks = []struct {
 	run       func(ctx context.Context, s *session) error
 }{
 	{"handshake", "it says what it is, and takes its settings", handshake},
-	{"proposes", "it proposes what can be measured, whatever was measured, failed or is under way", proposes},
+	{"proposes", "it proposes what can be measured, whatever was measured, failed or is under way",
+		proposes},
 	{"again", "it goes on after a proposal was refused", again},
 	{"deterministic", "where it says that it is deterministic, the same view and seed give the same answer", deterministic},
 	{"killed", "after it was killed, a new process of it answers", killed},
@@ -95,7 +95,9 @@ func one(ctx context.Context, env Env, run func(context.Context, *session) error
 }
 
 // ask asks for a proposal at a view.
-func (s *session) ask(ctx context.Context, v View, seed uint64, refused ...string) (events.MethodAnswered, error) {
+func (s *session) ask(
+	ctx context.Context, v View, seed uint64, refused ...string,
+) (events.MethodAnswered, error) {
 	s.asked++
 	a, err := s.method.Propose(ctx, methods.Question{
 		Decision: events.DecisionID(s.asked), Seed: seed, Attempt: 1 + len(refused), Refused: refused, View: v.JSON,
@@ -115,7 +117,8 @@ func (s *session) ask(ctx context.Context, v View, seed uint64, refused ...strin
 func handshake(ctx context.Context, s *session) error {
 	d, err := s.method.Describe(ctx)
 	if err == nil && d.Version == "" {
-		err = fmt.Errorf("%w: it gives no version, and a log will not tell its versions apart", errSkipped)
+		err = fmt.Errorf("%w: it gives no version, and a log will not tell its versions apart",
+			errSkipped)
 	}
 	return err
 }
@@ -143,7 +146,8 @@ func deterministic(ctx context.Context, s *session) error {
 		return err
 	}
 	if !d.Deterministic {
-		return fmt.Errorf("%w: it does not say so, and an audit will not have it answer again", errSkipped)
+		return fmt.Errorf("%w: it does not say so, and an audit will not have it answer again",
+			errSkipped)
 	}
 	for i, v := range s.env.Views {
 		first, err := s.ask(ctx, v, uint64(7+i))

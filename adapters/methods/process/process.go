@@ -69,10 +69,11 @@ func New(
 // Describe implements methods.Method.
 func (m *Method) Describe(ctx context.Context) (methods.Description, error) {
 	said, err := m.client.Describe(ctx)
-	return methods.Description{Name: said.Name, Version: said.Version, Deterministic: said.Deterministic}, err
+	return methods.Description{Name: said.Name, Version: said.Version,
+		Deterministic: said.Deterministic}, err
 }
 
-// most of what is read of an answer.
+// Bounds on an answer; longer parts are cut.
 const (
 	mostReason   = 2000 // characters
 	mostNumbers  = 32
@@ -144,12 +145,15 @@ func read(text json.RawMessage, into *events.MethodAnswered) error {
 	}
 	into.Reason = plaintext.Recorded(proposal.Reason, mostReason)
 	if len(proposal.Numbers) > mostNumbers {
-		return fmt.Errorf("its proposal has %d numbers, and may have %d", len(proposal.Numbers), mostNumbers)
+		return fmt.Errorf("its proposal has %d numbers, and may have %d",
+			len(proposal.Numbers), mostNumbers)
 	}
 	for name, value := range proposal.Numbers {
-		into.Numbers = append(into.Numbers, events.Number{Name: plaintext.Recorded(name, 100), Value: value})
+		into.Numbers = append(into.Numbers,
+			events.Number{Name: plaintext.Recorded(name, 100), Value: value})
 	}
-	slices.SortFunc(into.Numbers, func(a, b events.Number) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(into.Numbers,
+		func(a, b events.Number) int { return strings.Compare(a.Name, b.Name) })
 	return nil
 }
 

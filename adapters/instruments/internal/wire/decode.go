@@ -47,11 +47,10 @@ func (r Reply) legible() Reply {
 	return r
 }
 
-// UnknownFields names the fields of a reply that the protocol does not have,
-// most likely typing errors; empty if there are none. It does not look into the
-// outcome, whose unknown fields are kept with the result. encoding/json names
-// the first unknown field and stops there. It has no error of its own for that,
-// hence the look at the text.
+// UnknownFields names the fields of a reply that the protocol does not have, most likely typing
+// errors; empty for none. It does not look into the outcome, whose unknown fields are kept with the
+// result. encoding/json names the first unknown field and stops there. It has no error of its own
+// for that, hence the look at the text.
 func UnknownFields(line []byte) string {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()

@@ -16,10 +16,9 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Result is the outcome that a reply holds, for a command with the composition
-// requested. Where the numbers themselves could be read it is the measurement
-// that counts, with the whole line in Unread; where NaN stood for the objective
-// there is none, and the line says why.
+// Result is the outcome that a reply holds, for a command with the composition requested. Where the
+// numbers themselves could be read the measurement counts, with the whole line in Unread; where NaN
+// stood for the objective the measurement is missing, and the line gives the reason.
 func (r Reply) Result(requested definition.Point) instruments.Outcome {
 	if r.Lost != "" {
 		return instruments.Outcome{Status: instruments.Unknown, Cause: r.Lost}
@@ -30,7 +29,7 @@ func (r Reply) Result(requested definition.Point) instruments.Outcome {
 	if r.NonFinite == nil {
 		return o
 	}
-	// NaN and Infinity were read as null: here is what was written.
+	// NaN and Infinity were read as null: the message quotes the original.
 	switch {
 	case o.Status == instruments.Measured:
 		o.Measurement.Unread = append(o.Measurement.Unread, events.Unread{
@@ -46,20 +45,16 @@ func (r Reply) Result(requested definition.Point) instruments.Outcome {
 	return o
 }
 
-// DecodeOutcome reads an outcome. A measurement without "actual" was made as
-// requested.
+// DecodeOutcome reads an outcome. A measurement without "actual" was made as requested.
 //
-// What cannot be read never becomes a number, and never costs one that can: a
-// faulty objective or composition makes the outcome failed (the experiment took
-// place and gave nothing usable), with the answer kept in Rejected. Everything
-// else that is faulty, or that the protocol does not have, is kept as it was
-// written in the measurement's Unread, and the objective counts. An outcome
-// without a readable status is unknown, and its cause repeats what was written.
-// With a failure, a measurement is what was measured all the same.
-// Failed and unknown are different on purpose: a failed experiment is over and
-// the campaign goes on, an unknown one waits for a person (law 3 of
-// docs/architecture.md). Only where the status could be read is it known that
-// the experiment is over.
+// An unreadable part never becomes a number, and never costs a readable one: a faulty objective or
+// composition makes the outcome failed (the experiment took place and gave nothing usable), with
+// the answer kept in Rejected. Every other part that is faulty, or unknown to the protocol, is kept
+// as it was written in the measurement's Unread, and the objective counts. An outcome without a
+// readable status is unknown, and its cause repeats the text. With a failure, a measurement holds
+// the values from before it. Failed and unknown are different on purpose: a failed experiment is
+// over and the campaign goes on, an unknown one waits for a person (law 3 of docs/architecture.md).
+// Only where the status could be read is it known that the experiment is over.
 func DecodeOutcome(raw json.RawMessage, requested definition.Point) instruments.Outcome {
 	fields, err := object(raw)
 	if err != nil {
@@ -97,26 +92,28 @@ func DecodeOutcome(raw json.RawMessage, requested definition.Point) instruments.
 // maxFiles is how many files an outcome may name.
 const maxFiles = 100
 
-// decodeFiles reads the files that an outcome names: each a path, or an object
-// with a path or a URI and what is said of it. One that cannot be read costs
-// neither the others nor the result: a remark says so.
+// decodeFiles reads the files that an outcome names: each a path, or an object with a path or a URI
+// and a description. One that cannot be read costs neither the others nor the result: a remark says
+// so.
 func decodeFiles(raw json.RawMessage) (files []instruments.File, remarks []string) {
 	if absent(raw) {
 		return nil, nil
 	}
 	remark := func(what, why string, raw json.RawMessage) {
-		remarks = append(remarks, fmt.Sprintf("%s of the instrument's answer %s: %s", what, why, program.Clip(raw)))
+		remarks = append(remarks, fmt.Sprintf("%s of the instrument's answer %s: %s",
+			what, why, program.Clip(raw)))
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
-		remark("files", "is no list of files", raw)
+		remark("files", "is not a list of files", raw)
 		return nil, remarks
 	}
 	for i, raw := range list {
 		what := fmt.Sprintf("files %d", i+1)
 		if i == maxFiles {
-			remarks = append(remarks, fmt.Sprintf("the instrument named %d files: only the first %d are attached",
-				len(list), maxFiles))
+			remarks = append(remarks,
+				fmt.Sprintf("the instrument named %d files: only the first %d are attached",
+					len(list), maxFiles))
 			break
 		}
 		var f instruments.File
@@ -154,10 +151,9 @@ func (f fields) cause() string {
 	return cause
 }
 
-// decodeMeasurement reads a measurement. The error says why its objective or its
-// composition cannot be used; everything else that is faulty is in Unread.
-// Fields are taken in a fixed order, and so is what is listed in Unread: it is
-// recorded.
+// decodeMeasurement reads a measurement. The error says why its objective or its composition cannot
+// be used; other faulty parts are in Unread. Fields are taken in a fixed order, which gives Unread
+// a fixed order: it is recorded.
 func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events.Measurement, error) {
 	if absent(raw) {
 		return nil, errors.New("there is no measurement")
@@ -168,7 +164,7 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 	}
 	var m events.Measurement
 	objective := fields.take("objective")
-	_, given := fields["quantities"] // of which all may arrive later
+	_, given := fields["quantities"] // all of them may arrive later
 	m.Quantities = fields.list(&m, "quantities", "quantity")
 	fields.missing(&m)
 	switch {
@@ -210,12 +206,12 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 	return &m, nil
 }
 
-// DecodeDelivery reads what came after the end of an experiment. What is faulty
-// costs nothing else.
+// DecodeDelivery reads values that came after the end of an experiment. A faulty part costs nothing
+// else.
 func DecodeDelivery(raw json.RawMessage) (instruments.Delivery, error) {
 	fields, err := object(raw)
 	if err != nil {
-		return instruments.Delivery{}, fmt.Errorf("what is delivered: %w", err)
+		return instruments.Delivery{}, fmt.Errorf("the delivery: %w", err)
 	}
 	var m events.Measurement
 	m.Quantities = fields.list(&m, "quantities", "quantity")
@@ -224,9 +220,9 @@ func DecodeDelivery(raw json.RawMessage) (instruments.Delivery, error) {
 	return instruments.Delivery{Quantities: m.Quantities, Missing: m.Missing, Unread: m.Unread}, nil
 }
 
-// list reads a list of quantities, each by itself. One that cannot be read costs
-// neither the others nor the objective, and stays in the record as it was
-// written. each is what messages call one of them.
+// list reads a list of quantities, each by itself. One that cannot be read costs neither the others
+// nor the objective, and stays in the record as it was written. each is the word for one of them in
+// messages.
 func (f fields) list(m *events.Measurement, name, each string) (quantities []definition.Quantity) {
 	raw := f.take(name)
 	if absent(raw) {
@@ -265,7 +261,8 @@ func (f fields) missing(m *events.Measurement) {
 	}
 	var list []events.Missing
 	if err := json.Unmarshal(raw, &list); err != nil {
-		m.Unread = append(m.Unread, unread("missing", raw, errors.New("it is not a list of names with reasons")))
+		m.Unread = append(m.Unread,
+			unread("missing", raw, errors.New("it is not a list of names with reasons")))
 		return
 	}
 	m.Missing = append(m.Missing, list...)
@@ -279,11 +276,10 @@ func nameOf(raw json.RawMessage) (name string) {
 	return instruments.Legible(name, instruments.MaxName)
 }
 
-// decodeQuantity reads a quantity. The error says why it is none. Faults that
-// do not spoil it, such as an unreadable standard deviation or unknown fields,
-// are returned with it. A wrong unit or name spoils a number, since it may then
-// be of something else; a wrong standard deviation leaves the number what it
-// is.
+// decodeQuantity reads a quantity, or fails with the reason. Faults that do not spoil it, such as
+// an unreadable standard deviation or unknown fields, are returned with it. A wrong unit or name
+// spoils a number, which may then belong to something else; a wrong standard deviation leaves the
+// number intact.
 func decodeQuantity(
 	raw json.RawMessage, field string,
 ) (q definition.Quantity, rest []events.Unread, err error) {
@@ -315,11 +311,11 @@ func decodeQuantity(
 	return q, append(rest, fields.unknown(field+".")...), nil
 }
 
-// fields are those of a JSON object that were not taken yet. What is left at the
-// end is what the protocol does not have.
+// fields are those of a JSON object that were not taken yet. Those left at the end are unknown to
+// the protocol.
 type fields map[string]json.RawMessage
 
-// object reads an object; null is none.
+// object reads an object; null is refused.
 func object(raw json.RawMessage) (fields, error) {
 	var f fields
 	if err := json.Unmarshal(raw, &f); err != nil || f == nil {
@@ -328,10 +324,9 @@ func object(raw json.RawMessage) (fields, error) {
 	return f, nil
 }
 
-// take removes a field and returns it, nil where there is none. Like
-// encoding/json it prefers the name as it is written and accepts any case.
-// Among several spellings that differ by case the first in the order of the
-// alphabet is taken, so that the choice does not depend on the order of a map;
+// take removes a field and returns it, nil for a missing one. Like encoding/json it prefers the
+// name as it is written and accepts any case. Among several spellings that differ by case the first
+// in the order of the alphabet is taken, so that the choice does not depend on the order of a map;
 // the others are unknown fields.
 func (f fields) take(name string) json.RawMessage {
 	if raw, ok := f[name]; ok {
@@ -348,11 +343,12 @@ func (f fields) take(name string) json.RawMessage {
 	return nil
 }
 
-// unknown returns the fields that are left. prefix says of which part of the
-// answer they are, as "objective.".
+// unknown returns the fields that are left. prefix names the part of the answer that they belong
+// to, such as "objective.".
 func (f fields) unknown(prefix string) (left []events.Unread) {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
-		left = append(left, unread(prefix+name, f[name], errors.New("the protocol has no such field here")))
+		left = append(left,
+			unread(prefix+name, f[name], errors.New("the protocol has no such field here")))
 	}
 	return left
 }

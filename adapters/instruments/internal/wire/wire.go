@@ -26,8 +26,8 @@ const (
 	OpDeliver   = "deliver"
 )
 
-// LedgerDurable is what a program says in the handshake of a ledger that has every
-// start, on the disk, before anything moves.
+// LedgerDurable is a program's word in the handshake for a ledger that has every start, on the
+// disk, before anything moves.
 const LedgerDurable = "durable"
 
 // Request is a line from campaignd to the program. All fields but ID and Op are
@@ -66,8 +66,8 @@ type Reply struct {
 	Protocol int `json:"protocol,omitempty"`
 	// Recover: the program knows commands of its earlier runs.
 	Recover bool `json:"recover,omitempty"`
-	// Finishes: at the end of its input the program finishes what it is doing,
-	// keeps the result and ends by itself.
+	// Finishes: at the end of its input the program finishes its work, keeps the result and ends by
+	// itself.
 	Finishes bool `json:"finishes,omitempty"`
 	// Delivers: quantities come after an experiment has ended, and the program
 	// answers deliver.
@@ -102,7 +102,7 @@ type Reply struct {
 	// written, holds NaN or Infinity.
 	NonFinite error  `json:"-"`
 	Line      []byte `json:"-"`
-	// Lost says why there is no Outcome although there was an answer. Set by
-	// the reader of the line, never by a program.
+	// Lost gives the reason for a missing Outcome although there was an answer. Set by the reader
+	// of the line, never by a program.
 	Lost string `json:"-"`
 }
