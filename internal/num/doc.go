@@ -2,7 +2,7 @@
 // and none of them knows what a campaign is.
 //
 // Seven of them are about what a person says. They differ in what the person is
-// asked and in what is learned from the answers:
+// asked and in what the answers teach:
 //
 //	confset   labels, pairs, rankings → a confidence set of functions: every belief
 //	          that the answers do not contradict (Xu, Adachi et al. 2024)

@@ -1,16 +1,14 @@
-// Package acquisition holds the closed forms of one-point acquisition
-// functions: what a design is worth, from the posterior mean and standard
-// deviation of the objective there.
+// Package acquisition holds the closed forms of one-point acquisition functions: the worth of a
+// design from the posterior mean and standard deviation of the objective there.
 //
-// Sign convention: the objective is MINIMIZED. LCB is what a search minimizes,
-// EI and LogEI are what it maximizes, and best is the smallest value so far.
-// EUBO and the rules in utility.go speak of utilities, which are maximized.
+// Sign convention: the objective is MINIMIZED. A search minimizes LCB and maximizes EI and LogEI,
+// and best is the smallest value so far. EUBO and the rules in utility.go are about utilities,
+// which are maximized.
 //
-// Gradients: mean and sd are numbers, dMean and dSD their gradients in the
-// design (d values each), and dst (d values) receives the gradient of what is
-// returned. A nil dst asks for the value only; then dMean and dSD are not read.
-// dst may be one of the two. A length that does not match is a programmer's
-// mistake and panics.
+// Gradients: mean and sd are numbers, dMean and dSD their gradients in the design (d values each),
+// and dst (d values) receives the gradient of the result. A nil dst asks for the value only; then
+// dMean and dSD are not read. dst may be one of the two. A length that does not match is a
+// programmer's mistake and panics.
 package acquisition
 
 import (
@@ -67,12 +65,11 @@ func EI(dst []float64, mean, sd, best float64, dMean, dSD []float64) float64 {
 	return sd * (pdf + z*cdf)
 }
 
-// LogEI returns the logarithm of EI, computed so that neither it nor its
-// gradient underflows, however improbable the improvement (LogEI: Ament et al.
-// 2023). For MINIMIZATION of f; the acquisition is maximized.
+// LogEI returns the logarithm of EI, computed so that neither it nor its gradient underflows,
+// however improbable the improvement (LogEI: Ament et al. 2023). For MINIMIZATION of f; the
+// acquisition is maximized.
 //
-// With sd = 0 it is ln(best − mean), and −Inf with a zero gradient where there
-// is nothing to gain.
+// With sd = 0 it is ln(best − mean), and −Inf with a zero gradient where no gain is possible.
 func LogEI(dst []float64, mean, sd, best float64, dMean, dSD []float64) float64 {
 	if !(sd > 0) {
 		gain := best - mean
@@ -121,9 +118,9 @@ func EUBO(m1, m2, v1, v2, cov float64) (float64, EUBOPartials) {
 		}
 	}
 	t := (m1 - m2) / s
-	p := EUBOPartials{Mean1: special.NormalCDF(t), Mean2: special.NormalCDF(-t), SD: special.NormalPDF(t)}
-	// The larger mean plus what the other may add: no cancellation between
-	// large means.
+	p := EUBOPartials{Mean1: special.NormalCDF(t), Mean2: special.NormalCDF(-t),
+		SD: special.NormalPDF(t)}
+	// The larger mean plus the other's contribution: no cancellation between large means.
 	logh, _ := special.LogH(-math.Abs(t))
 	return math.Max(m1, m2) + s*math.Exp(logh), p
 }

@@ -6,8 +6,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Bounds is what a constrained value may be: Lower ≤ value ≤ Upper. A side
-// without a bound is infinite.
+// Bounds limits a constrained value: Lower ≤ value ≤ Upper. A side without a bound is infinite.
 type Bounds struct{ Lower, Upper float64 }
 
 // Unbounded returns bounds that every value keeps.
@@ -104,8 +103,10 @@ func narrow(a, b, width float64) bool {
 // Nodes and weights of the Gauss-Legendre rule of 8 points on [−1, 1], the
 // positive half (Abramowitz and Stegun 1964, Table 25.4).
 var (
-	nodes   = [4]float64{0.1834346424956498, 0.5255324099163290, 0.7966664774136267, 0.9602898564975363}
-	weights = [4]float64{0.3626837833783620, 0.3137066458778873, 0.2223810344533745, 0.1012285362903763}
+	nodes = [4]float64{0.1834346424956498, 0.5255324099163290, 0.7966664774136267,
+		0.9602898564975363}
+	weights = [4]float64{0.3626837833783620, 0.3137066458778873, 0.2223810344533745,
+		0.1012285362903763}
 )
 
 // integrate returns ln ∫ w(s)φ(t)dt over a narrow interval that begins at a, where
@@ -136,10 +137,10 @@ type Constraint struct {
 	DMean, DSD []float64
 }
 
-// Incumbent returns what an improvement of one member is measured against: the
-// smallest of its values that are feasible, and where none is the largest of all,
-// so that whatever is feasible is an improvement. found says which it is. Values
-// that are not finite do not count; it is NaN where none is finite.
+// Incumbent returns the value that an improvement of one member is measured against: the smallest
+// of its feasible values, and without any the largest of all, so that every feasible value is an
+// improvement. found says which it is. Values that are not finite do not count; it is NaN where
+// none is finite.
 func Incumbent(values []float64, feasible []bool) (best float64, found bool) {
 	best, worst := math.Inf(1), math.NaN()
 	for i, v := range values {

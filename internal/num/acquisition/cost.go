@@ -2,10 +2,9 @@ package acquisition
 
 import "math"
 
-// Cooling returns α, how much the cost of an experiment counts in its choice: the
-// share of the budget that is left (Lee et al. 2020, §4). At first cheap
-// experiments come first, at the end cost is no matter. Without a budget, total
-// ≤ 0, it is ½.
+// Cooling returns α, how much the cost of an experiment counts in its choice: the share of the
+// budget that is left (Lee et al. 2020, §4). At first cheap experiments come first, at the end cost
+// does not matter. Without a budget, total ≤ 0, it is ½.
 func Cooling(spent, total float64) float64 {
 	if !(total > 0) {
 		return 0.5

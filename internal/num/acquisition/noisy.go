@@ -22,7 +22,8 @@ type Noisy struct {
 // member. They are kept, not copied.
 func NewNoisy(best []float64) *Noisy {
 	n := len(best)
-	return &Noisy{best: best, log: make([]float64, n), slope: make([]float64, n), growth: make([]float64, n)}
+	return &Noisy{best: best, log: make([]float64, n), slope: make([]float64, n),
+		growth: make([]float64, n)}
 }
 
 // Log returns ln NEI for the mean of each member and their common standard

@@ -65,22 +65,23 @@ func UtilityLogEI(dst []float64, mean, sd, best float64, dMean, dSD []float64) f
 	return v
 }
 
-// ANPEI returns the aleatoric noise-penalized expected improvement E[max(f −
-// best, 0)] − γ·σ_ε, and its gradient (Sinaga et al. 2026, Eq. 9).
+// ANPEI returns the aleatoric noise-penalized expected improvement E[max(f − best, 0)] − γ·σ_ε, and
+// its gradient (Sinaga et al. 2026, Eq. 9).
 //
-// The improvement is that of f(x) ~ N(mean, sd²); the one of the posterior mean
-// that Eq. 9 prints is no random quantity. The penalty is the noise's standard
-// deviation, as in Eq. 9, and Φ and φ take (mean − best)/sd; the closed form of
-// the appendix (Eq. S74) has the noise variance and divides by the posterior
-// variance, which mixes units.
-func ANPEI(dst []float64, mean, sd, noiseVar, best, gamma float64, dMean, dSD, dNoiseVar []float64) float64 {
+// The improvement is that of f(x) ~ N(mean, sd²); the posterior mean, whose improvement Eq. 9
+// prints, is not random. The penalty is the noise's standard deviation, as in Eq. 9, and Φ and φ
+// take (mean − best)/sd; the closed form of the appendix (Eq. S74) has the noise variance and
+// divides by the posterior variance, which mixes units.
+func ANPEI(
+	dst []float64, mean, sd, noiseVar, best, gamma float64, dMean, dSD, dNoiseVar []float64,
+) float64 {
 	noiseSD := math.Sqrt(noiseVar)
 	if dst == nil {
 		return UtilityEI(nil, mean, sd, best, nil, nil) - gamma*noiseSD
 	}
 	var p [2]float64
 	v := EI(p[:], -mean, sd, -best, negatedMean, plainSD)
-	slope := 0.0 // dσ_ε/dσ_ε², taken as 0 where there is no noise
+	slope := 0.0 // dσ_ε/dσ_ε², taken as 0 without noise
 	if noiseSD > 0 {
 		slope = 0.5 / noiseSD
 	}

@@ -42,10 +42,9 @@ type EIUU struct {
 	gradient [][]float64 // R×m: derivatives of the former in y_r
 }
 
-// NewEIUU returns the acquisition over a baseline, the outcomes among which the best
-// one is now: the means of those measured. Outcomes whose utility others determine
-// are no burden. It fails with gp.ErrNotPositiveDefinite where no utility is
-// uncertain.
+// NewEIUU returns the acquisition over a baseline, the outcomes among which the best one is now:
+// the means of those measured. Outcomes whose utility others determine do no harm. It fails with
+// gp.ErrNotPositiveDefinite where no utility is uncertain.
 func NewEIUU(utility *pref.Posterior, baseline [][]float64, seed uint64) (*EIUU, error) {
 	draws, err := qmc.Normals(len(baseline), utilityDraws, seed)
 	if err != nil {

@@ -12,15 +12,15 @@ type Pair struct {
 	First, Second int
 	// EUBO is the expected utility of the better one (Lin et al. 2022, §4).
 	EUBO float64
-	// Gain is by how much that exceeds the greatest mean utility of all outcomes:
-	// what the comparison is worth, where one of them will be chosen. It is
-	// positive for the best pair, unless all utilities are known.
+	// Gain is by how much that exceeds the greatest mean utility of all outcomes: the worth of the
+	// comparison, where one of them will be chosen. It is positive for the best pair, unless all
+	// utilities are known.
 	Gain float64
 }
 
-// BestPair returns the pair of outcomes with the greatest EUBO, the first of equals
-// in their order, among those that may be asked about; nil admits all. ok is false
-// where there is none. It takes O(n²) for n outcomes.
+// BestPair returns the pair of outcomes with the greatest EUBO, the first of equals in their order,
+// among those that may be asked about; nil admits all. ok is false where no pair may. It takes
+// O(n²) for n outcomes.
 func BestPair(utility *gp.Joint, may func(first, second int) bool) (best Pair, ok bool) {
 	n := len(utility.Mean)
 	best.EUBO = math.Inf(-1)

@@ -55,20 +55,18 @@ const (
 // next to a person's of 1.
 const Certain = 1e-4
 
-// Declare adds to duels that each of the given outcomes is preferred to itself
-// worsened by one standard deviation, once for each quantity with a declared
-// direction. The best known outcomes in each quantity are the ones to take:
-// beyond them no comparison says what better is.
+// Declare adds to duels that each of the given outcomes is preferred to itself worsened by one
+// standard deviation, once for each quantity with a declared direction. The best known outcomes in
+// each quantity are the ones to take: beyond them no comparison tells the better direction.
 //
-// noise is the variance of these judgments at each outcome. [Certain] is right for
-// expectation propagation, whose moments of a certain comparison are exact. With
-// the Laplace approximation, and so for the evidence that a fit maximizes, give
-// the noise of a person's judgments: the most probable difference of utilities of
-// which only the sign is known for certain is next to 0, where the approximation
-// then puts all of the posterior.
+// noise is the variance of these judgments at each outcome. [Certain] is right for expectation
+// propagation, whose moments of a certain comparison are exact. With the Laplace approximation, and
+// so for the evidence that a fit maximizes, give the noise of a person's judgments: if only the
+// sign of a difference of utilities is known, for certain, its most probable value is next to 0,
+// where the approximation then puts all of the posterior.
 //
-// The outcomes become designs of their own, next to equal ones that a person has
-// judged with more noise. Nothing of duels is changed.
+// The outcomes become designs of their own, next to equal ones that a person has judged with more
+// noise. Nothing of duels is changed.
 func Declare(duels pref.Duels, outcomes [][]float64, better []Better, noise float64) pref.Duels {
 	d := pref.Duels{
 		X: slices.Clone(duels.X), Noise: slices.Clone(duels.Noise),

@@ -1,25 +1,22 @@
-// Package channel makes measurements of experts' answers. An answer says
-// something of the objective f through a channel that has to be learned: how
-// strongly it depends on f, in which direction, and how noisy it is.
+// Package channel makes measurements of experts' answers. An answer tells about the objective f
+// through a channel that has to be learned: how strongly it depends on f, in which direction, and
+// how noisy it is.
 //
-// There are two kinds of channel. In a channel of choices an expert has the
-// utility u(x) = b·f(x) + r(x), in logits; they reject x with probability S(b₀
-// + u(x)), and put compositions in an order with the probability of Plackett
-// and Luce, in which the best is the one of least u (Luce 1959; Plackett 1975).
-// In a channel of estimates they say a number, a₀ + a·f(x) + r(x) + η, with
-// noise η. The prejudice r is smooth in x: what an expert is wrong about in one
-// region, and sure of, but not in another. The slope b or a has either sign,
-// and 0: it is a grid with weights that the answers' own evidence changes. So a
-// guesser gets the slope 0 and vanishes, and who says the opposite is turned
-// over.
+// There are two kinds of channel. In a channel of choices an expert has the utility u(x) = b·f(x) +
+// r(x), in logits; they reject x with probability S(b₀ + u(x)), and put compositions in an order
+// with the probability of Plackett and Luce, in which the best is the one of least u (Luce 1959;
+// Plackett 1975). In a channel of estimates they say a number, a₀ + a·f(x) + r(x) + η, with noise
+// η. The prejudice r is smooth in x: an expert who is sure and wrong in one region need
+// not recur in another. The slope b or a has either sign, and 0: it is a grid with weights that the
+// answers' own evidence changes. So a guesser gets the slope 0 and vanishes, and an expert who says
+// the opposite is turned over.
 //
-// f is the standardized objective, smaller is better, given its measurements.
-// For each value of the slope the posterior of f is again a Gaussian process,
-// by Laplace's approximation (Rasmussen and Williams 2006, §3.4) for choices
-// and exactly for estimates; what is returned has the moments of their mixture.
+// f is the standardized objective, smaller is better, given its measurements. For each value of the
+// slope the posterior of f is again a Gaussian process, by Laplace's approximation (Rasmussen and
+// Williams 2006, §3.4) for choices and exactly for estimates; the result has the moments of their
+// mixture.
 //
-// Everything is a pure function of its arguments, with a fixed order in every
-// sum.
+// Everything is a pure function of its arguments, with a fixed order in every sum.
 package channel
 
 import (
@@ -36,8 +33,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 )
 
-// Answers are what one expert said, in one kind of channel: Estimates, or the
-// others. Points are named by their index in the list that [Condition] gets.
+// Answers are one expert's answers in one kind of channel: Estimates, or the others. Points are
+// named by their index in the list that [Condition] gets.
 type Answers struct {
 	Labels []Label
 	// Orders are choices and rankings: different points, from the best to the
@@ -62,8 +59,7 @@ type Estimate struct {
 	Value float64
 }
 
-// Config says what is believed of experts before they answer. The zero value
-// asks for the defaults.
+// Config is the prior belief about experts. The zero value asks for the defaults.
 type Config struct {
 	// Guess, Against are the probabilities that answers say nothing of the
 	// objective, and that they go against it; default 0.5 and 0.1.
@@ -77,15 +73,14 @@ const (
 	defaultAgainst = 0.1
 )
 
-// choiceSlopes are the slopes |b| of a channel of choices, in logits for each
-// standard deviation of what was measured, each as likely as another: the
-// labeler of Xu et al. 2024 (Example 2.2) with a = 1 has 1 to 1.5 on the
-// electrolyte, Ackley's and Hölder's function, with a = 2 twice that.
+// choiceSlopes are the slopes |b| of a channel of choices, in logits for each standard deviation of
+// the measurements, each as likely as another: the labeler of Xu et al. 2024 (Example 2.2) with a =
+// 1 has 1 to 1.5 on the electrolyte, Ackley's and Hölder's function, with a = 2 twice that.
 var choiceSlopes = []float64{0.7, 1.5, 3}
 
-// estimateSlopes are |a|, in standard deviations of the numbers for each of
-// what was measured. They go beyond 1 because a campaign measures where the
-// objective is good, and so may spread over more or less than the space does.
+// estimateSlopes are |a|, in standard deviations of the numbers for each of the measurements. They
+// go beyond 1 because a campaign measures where the objective is good, and so may spread over more
+// or less than the space does.
 var estimateSlopes = []float64{0.3, 0.6, 1.2, 2.4}
 
 // estimateNoise are the standard deviations of η, in those of the numbers, each
@@ -121,7 +116,7 @@ type Slope struct {
 	Value, Noise, Weight float64
 }
 
-// Posterior is what the answers have taught.
+// Posterior is the belief given the answers.
 type Posterior struct {
 	// Objective is the posterior of f given measurements and answers.
 	Objective *gp.Conditioned
@@ -132,8 +127,8 @@ type Posterior struct {
 	LogEvidence float64
 }
 
-// component is one combination of the sides of all channels: what the answers
-// teach if they are right.
+// component is one combination of the sides of all channels, with the update that its answers bring
+// if they are right.
 type component struct {
 	log    float64     // of its weight, prior and evidence
 	within [][]float64 // of each channel, the probability of each of its variants in this component
@@ -142,7 +137,7 @@ type component struct {
 	parent *parent     // of what comes next, once it is known to be wanted
 }
 
-// parent is what the points are under a component, before another channel.
+// parent is the distribution at the points under a component, before another channel.
 type parent struct {
 	mean, cov []float64
 	f         []float64 // I − RΣ; nil for I
@@ -190,12 +185,13 @@ func Condition(
 }
 
 // Add returns the mixture with a further channel.
-func (m *Mixture) Add(ctx context.Context, a Answers) (*Mixture, error) { return m.add(ctx, a, false) }
+func (m *Mixture) Add(ctx context.Context, a Answers) (*Mixture, error) {
+	return m.add(ctx, a, false)
+}
 
-// With returns the posterior of the mixture and one channel more, as
-// [Condition] would for all of them in this order. What it does for the other
-// channels is done once. The mixture stays as it was, so that several answers
-// can be tried on it.
+// With returns the posterior of the mixture and one channel more, as [Condition] would for all of
+// them in this order. The work for the other channels is done once. The mixture stays as it was, so
+// that several answers can be tried on it.
 func (m *Mixture) With(ctx context.Context, a Answers) (*Posterior, error) {
 	all, err := m.add(ctx, a, true)
 	if err != nil {
@@ -204,10 +200,9 @@ func (m *Mixture) With(ctx context.Context, a Answers) (*Posterior, error) {
 	return all.posterior(), nil
 }
 
-// Sides that a slope can be on. The variants of one side become one component,
-// by their moments: which of them it is hardly matters for what further
-// channels say, and without that the heaviest combinations of several channels
-// would all be those of the few likeliest sides.
+// Sides that a slope can be on. The variants of one side become one component, by their moments:
+// the choice among them hardly matters for further channels, and without that the heaviest
+// combinations of several channels would all be those of the few likeliest sides.
 const (
 	guessing = iota
 	helping
@@ -304,8 +299,8 @@ func merge(all []solution, p int) (solution, []float64) {
 	return out, logs
 }
 
-// posterior returns what all channels teach. The weights of a channel's slopes
-// are those of the components, each shared out by what is within it.
+// posterior returns the belief given all channels. The weights of a channel's slopes are those of
+// the components, each shared out within its component.
 func (m *Mixture) posterior() *Posterior {
 	out := &Posterior{LogEvidence: m.evidence}
 	for i, variants := range m.kinds {
@@ -345,8 +340,8 @@ func (c *component) before(prior *gp.Joint) *parent {
 	return out
 }
 
-// and returns the component with what a further channel teaches at its points:
-// with F = I − RΣ, g + F·g' and R + F·R'·Fᵀ.
+// and returns the component updated by a further channel at its points: with F = I − RΣ, g + F·g'
+// and R + F·R'·Fᵀ.
 func (c *component) and(s solution, within []float64, p int) component {
 	out := component{log: c.log + s.logEvidence, within: append(slices.Clone(c.within), within),
 		gain: slices.Clone(c.gain), reduce: slices.Clone(c.reduce)}
@@ -369,9 +364,8 @@ func (c *component) and(s solution, within []float64, p int) component {
 	return out
 }
 
-// normalize makes the weights add up to 1. It returns the log of what they
-// added up to. Relative to the largest, as the weights may be too small for a
-// float64.
+// normalize makes the weights add up to 1. It returns the log of their sum. Relative to the
+// largest, as the weights may be too small for a float64.
 func normalize(all []component) (log float64) {
 	top, sum := math.Inf(-1), 0.0
 	for _, c := range all {
@@ -387,9 +381,8 @@ func normalize(all []component) (log float64) {
 	return log
 }
 
-// heaviest returns the components that matter, and one with the moments of all
-// others, so that what is unlikely on the whole, but not of one channel, is not
-// forgotten.
+// heaviest returns the components that matter, and one with the moments of all others, so that a
+// slope that is unlikely on the whole, but not for its channel, is not forgotten.
 func heaviest(all []component, p int) []component {
 	if len(all) <= 1 {
 		return all
@@ -489,12 +482,10 @@ func Sides(slopes []Slope) (helps, misleads float64) {
 	return helps, misleads
 }
 
-// Worth returns how much one answer tells of the objective where nothing is
-// known of it, against one measurement whose noise has the given variance: the
-// ratio of what the two take away of a variance of 1. A label has the Fisher
-// information b²/4 at most, a number a²/σ². The two are compared through what
-// each takes of a variance of 1: information/(1 + information) for an answer,
-// 1/(1 + noise) for a measurement.
+// Worth returns how much one answer tells about an unknown objective, against one measurement whose
+// noise has the given variance: the ratio of their reductions of a variance of 1. A label has the
+// Fisher information b²/4 at most, a number a²/σ². The reductions are information/(1 + information)
+// for an answer, 1/(1 + noise) for a measurement.
 func Worth(slopes []Slope, noise float64) (worth float64) {
 	for _, s := range slopes {
 		information := s.Value * s.Value / 4

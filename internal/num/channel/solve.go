@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// variant is one value of what is not known of a channel.
+// variant is one value of a channel's unknowns.
 type variant struct {
 	slope, noise float64 // noise is NaN for choices
 	prejudiced   bool
@@ -117,9 +117,8 @@ func variants(cfg Config, slopes, noises []float64) (list []variant) {
 	return list
 }
 
-// estimates returns the rows of numbers, standardized. Their own mean and
-// spread are taken out, since an expert's scale says nothing; what is left of a
-// shift the intercept takes up.
+// estimates returns the rows of numbers, standardized. Their own mean and spread are taken out,
+// since an expert's scale says nothing; the intercept takes up the rest of a shift.
 func (a Answers) estimates(points [][]float64) *rows {
 	n := len(a.Estimates)
 	r := &rows{extra: make([]float64, n*n)}
@@ -144,7 +143,7 @@ func (a Answers) estimates(points [][]float64) *rows {
 	return r
 }
 
-// solution is what the answers teach under one variant, at all points.
+// solution is the posterior update by the answers under one variant, at all points.
 type solution struct {
 	gain, reduce []float64
 	logEvidence  float64
@@ -302,11 +301,13 @@ func (r *rows) laplace(m, k []float64) (site, error) {
 	if !factor() {
 		return site{}, ErrAnswers
 	}
-	s := site{gain: append([]float64(nil), grad...), reduce: append([]float64(nil), w...), logEvidence: value}
+	s := site{gain: append([]float64(nil), grad...), reduce: append([]float64(nil), w...),
+		logEvidence: value}
 	for i := range n {
 		s.logEvidence -= math.Log(math.Abs(b[i*n+i])) / 2
 	}
-	lapack64.Getrs(blas.NoTrans, B, blas64.General{Rows: n, Cols: n, Stride: n, Data: s.reduce}, pivots)
+	lapack64.Getrs(blas.NoTrans, B, blas64.General{Rows: n, Cols: n, Stride: n, Data: s.reduce},
+		pivots)
 	// The posterior is skewed: its mean lies farther from the prior than its
 	// mode. To first order it is shifted by −½Ct, with C the covariance K(I +
 	// WK)⁻¹ and t the third derivatives contracted with C (Lindley 1980).

@@ -10,13 +10,12 @@ import (
 // DefaultGamma is γ of the decay (Adachi et al. 2024, §4).
 const DefaultGamma = 0.01
 
-// Scaling maps scores to the objective's scale: ρ(π) = ObjectiveMean +
-// ObjectiveSD·(π − ScoreMean)/ScoreSD, and variances by the square of that
-// factor.
+// Scaling maps scores to the objective's scale: ρ(π) = ObjectiveMean + ObjectiveSD·(π −
+// ScoreMean)/ScoreSD, and variances by the square of that factor.
 //
-// Equation 8 as printed multiplies by the objective's mean and adds its
-// standard deviation, which for standardized values would remove the score
-// altogether; this is what the authors' code does and what the text asks for.
+// Equation 8 as printed multiplies by the objective's mean and adds its standard deviation, which
+// for standardized values would remove the score altogether; the form here is that of the authors'
+// code and of the text.
 type Scaling struct {
 	ScoreMean     float64 `json:"score_mean"`
 	ScoreSD       float64 `json:"score_sd"` // 0 where all points score alike

@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Verdict is what a model says of a choice between two points.
+// Verdict is a model's view of a choice between two points.
 type Verdict struct {
 	// Probability that the chosen one is the better: the mean of ℓ.
 	Probability float64 `json:"probability"`

@@ -9,9 +9,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Goal is what is desired of an argument: from From, where it is worth nothing, its
-// worth grows to 1 at To. Either may be the greater. With a second side it falls
-// again, from 1 at Back to nothing at Gone, beyond To.
+// Goal is the worth of an argument: from From, where it is 0, it grows to 1 at To. Either may be
+// the greater. With a second side it falls again, from 1 at Back to nothing at Gone, beyond To.
 type Goal struct {
 	Argument int
 	From, To float64
@@ -30,17 +29,16 @@ func (g Goal) sides() [][2]float64 {
 	return [][2]float64{{g.From, g.To}}
 }
 
-// Desirability is the weighted geometric mean of the worths of several goals,
-// between 0 and 1, to be MAXIMIZED (Derringer and Suich 1980). It implements
-// [Function].
+// Desirability is the weighted geometric mean of the worths of several goals, between 0 and 1, to
+// be MAXIMIZED (Derringer and Suich 1980). It implements [Function].
 //
 // The ramp between nothing and 1 is smooth, with tails that never end,
 //
 //	r(u) = τ(softplus(u/τ) − softplus((u−1)/τ)),  u = (y − from)/(to − from),
 //
-// τ = 0.02, so that a search is led towards what is desired from wherever it
-// begins: computed as ln r, which does not underflow. A goal with two sides is the
-// product of both ramps. [Desirability.Clipped] is the same with sharp ends.
+// τ = 0.02, so that a search is led towards the goal from wherever it begins: computed as ln r,
+// which does not underflow. A goal with two sides is the product of both ramps.
+// [Desirability.Clipped] is the same with sharp ends.
 type Desirability struct {
 	goals []Goal
 	total float64 // of the weights
@@ -58,7 +56,7 @@ var errGoal = errors.New("composite: no goal to be met")
 // slope, a side in the wrong place, or a weight below 0.
 func NewDesirability(goals []Goal) (*Desirability, error) {
 	if len(goals) == 0 {
-		return nil, fmt.Errorf("%w: there is none", errGoal)
+		return nil, fmt.Errorf("%w: at least one is needed", errGoal)
 	}
 	d := &Desirability{goals: goals}
 	for i, g := range goals {
@@ -78,7 +76,8 @@ func NewDesirability(goals []Goal) (*Desirability, error) {
 func (g Goal) ordered() bool {
 	direction := math.Copysign(1, g.To-g.From)
 	rises := func(from, to float64) bool { return direction*(to-from) > 0 && !math.IsInf(to-from, 0) }
-	return rises(g.From, g.To) && (!g.TwoSided || rises(g.Back, g.Gone) && direction*(g.Back-g.To) >= 0)
+	return rises(g.From, g.To) &&
+		(!g.TwoSided || rises(g.Back, g.Gone) && direction*(g.Back-g.To) >= 0)
 }
 
 func (g Goal) weight() float64 {
@@ -122,8 +121,8 @@ func (d *Desirability) Value(arguments []float64) float64 {
 // at returns where on a ramp a value is.
 func at(side [2]float64, y float64) float64 { return (y - side[0]) / (side[1] - side[0]) }
 
-// Clipped returns the desirability with ramps that begin and end sharply: 0 where a
-// goal is missed altogether, 1 where all are met. It is what is shown.
+// Clipped returns the desirability with ramps that begin and end sharply, for people: 0 where a
+// goal is missed altogether, 1 where all are met.
 func (d *Desirability) Clipped(arguments []float64) float64 {
 	sum := 0.0
 	for _, g := range d.goals {

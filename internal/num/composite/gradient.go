@@ -20,8 +20,8 @@ func (m *Mixture) differentiate(at Posterior, best []float64, sum float64, dst *
 	}
 }
 
-// addParts adds a share of the derivatives of what the exact parts contribute to a
-// member, where the point is nil, and of the others at a point.
+// addParts adds a share of the derivatives of the exact parts' contributions to a member, where the
+// point is nil, and of the others at a point.
 func (m *Mixture) addParts(
 	at Posterior, member int, best []float64, point []float64, share float64, dst *Gradient,
 ) {

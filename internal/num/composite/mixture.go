@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/jet"
 )
 
-// Posterior is what the models say of the quantities at a design.
+// Posterior is the models' prediction of the quantities at a design.
 type Posterior struct {
 	// Means of each quantity, standardized: of each member, or one for all.
 	Means [][]float64
@@ -27,11 +27,10 @@ type Gradient struct {
 	Parameters []float64
 }
 
-// Mixture evaluates the distribution of a problem's functions at a design, and
-// acquisitions of it. It is an ensemble where the models have members, possible
-// values of what has been tried: each member has its share of the components, with
-// points that follow one another. It is a workspace: one goroutine uses it at a
-// time.
+// Mixture evaluates the distribution of a problem's functions at a design, and acquisitions of it.
+// It is an ensemble where the models have members, possible values of the designs tried: each
+// member has its share of the components, with points that follow one another. It is a workspace:
+// one goroutine uses it at a time.
 type Mixture struct {
 	problem Problem
 	parts   []*part            // the objective, then the constraints
@@ -218,15 +217,18 @@ func (m *Mixture) prepare(at Posterior, gradient bool) {
 		}
 		q.space.Weigh(q.weights)
 		for c, a := range q.parameters {
-			q.space.Linear(q.arguments[a], len(q.quantities)+c, at.Parameters[a-len(m.problem.Quantities)], 1)
+			q.space.Linear(q.arguments[a], len(q.quantities)+c,
+				at.Parameters[a-len(m.problem.Quantities)], 1)
 		}
 	}
 }
 
-// factors returns ln of the product of what the parts contribute to a component of
-// a member: those that are exact where the point is nil, otherwise the others at
-// the point. It is −Inf where it is below least, and where a part is not finite.
-func (m *Mixture) factors(at Posterior, member int, best []float64, point []float64, least float64) float64 {
+// factors returns ln of the product of the parts' contributions to a component of a member: those
+// that are exact where the point is nil, otherwise the others at the point. It is −Inf where it is
+// below least, and where a part is not finite.
+func (m *Mixture) factors(
+	at Posterior, member int, best []float64, point []float64, least float64,
+) float64 {
 	log := 0.0
 	for i, q := range m.parts {
 		if q.exact != (point == nil) || q.within || i == 0 && m.problem.Objective == nil {

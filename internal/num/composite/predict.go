@@ -7,7 +7,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Prediction is what a mixture says of a design, over all of its components.
+// Prediction is a mixture's prediction for a design, over all of its components.
 type Prediction struct {
 	// Mean and SD of the objective, in its units: NaN where it has no finite value.
 	Mean, SD float64
@@ -100,7 +100,7 @@ func (p *Prediction) Quantile(probability float64) float64 {
 	if len(p.components) == 0 {
 		return math.NaN()
 	}
-	for { // until there is no number between the two
+	for { // until no number lies between the two
 		middle := low + (high-low)/2
 		if middle <= low || middle >= high {
 			return high

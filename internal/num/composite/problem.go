@@ -44,14 +44,14 @@ func (s Scale) Value(f float64) float64 {
 	return y
 }
 
-// Problem is what is sought, as functions of quantities and parameters.
+// Problem is the objective and its constraints, as functions of quantities and parameters.
 type Problem struct {
 	// Quantities are the modelled ones, the first arguments of each function.
 	Quantities []Scale
 	// Parameters is the number of arguments after them, which are known exactly.
 	Parameters int
-	// Objective is sought: its greatest value with Maximize, otherwise its least.
-	// Nil: anything that keeps the constraints is as good, an improvement of 1.
+	// Objective to be optimized: its greatest value with Maximize, otherwise its least. Nil:
+	// anything that keeps the constraints is as good, an improvement of 1.
 	Objective Function
 	Maximize  bool
 	// Constraints are kept where they are ≤ 0.
@@ -96,7 +96,8 @@ func (p *Problem) caps(c Function) bool {
 // is not of its logarithm.
 func (p *Problem) seeks(argument int) bool {
 	sought, alone := p.Objective.(Alone)
-	return alone && argument == int(sought) && argument < len(p.Quantities) && !p.Quantities[argument].Log
+	return alone && argument == int(sought) && argument < len(p.Quantities) &&
+		!p.Quantities[argument].Log
 }
 
 // bounds are those of the objective, minimized, that are part of its improvement:
@@ -182,7 +183,7 @@ type part struct {
 	arguments   []jet.Jet
 	logarithm   jet.Jet            // of a quantity whose model is of that
 	exact       bool               // affine, of quantities that no other part uses
-	logarithmic bool               // a limit of a logarithm, of which it is affine
+	logarithmic bool               // a limit of a logarithm, and affine in it
 	within      bool               // a constraint that is part of the improvement, or of another
 	limit       bool               // an exact limit: the function is its argument
 	counts      bool               // of the exact limits of an argument the first, which stands for all
@@ -204,7 +205,8 @@ func newParts(p *Problem) ([]*part, error) {
 		sought = nothing{}
 	}
 	for i, f := range append([]Function{sought}, p.Constraints...) {
-		q := &part{Function: f, arguments: make([]jet.Jet, n+p.Parameters), own: nonPositive, all: nonPositive, counts: true}
+		q := &part{Function: f, arguments: make([]jet.Jet, n+p.Parameters), own: nonPositive,
+			all: nonPositive, counts: true}
 		if l, ok := f.(*Limit); ok {
 			q.takeLimit(p, l)
 		}
@@ -244,7 +246,7 @@ func newParts(p *Problem) ([]*part, error) {
 	return parts, nil
 }
 
-// nonPositive is what a constraint has to be.
+// nonPositive bounds a constraint.
 var nonPositive = acquisition.Bounds{Lower: math.Inf(-1)}
 
 // takeLimit makes the part one of a limit: of a quantity whose model is of the
@@ -343,11 +345,10 @@ func normals(n, d int, seed uint64) ([][]float64, error) {
 	return rows, nil
 }
 
-// Incumbent returns what an improvement of one member is measured against, given
-// what its draw says of each design that was tried: the standardized values of the
-// quantities, and the parameters. It is the best value of the objective among the
-// designs that keep every constraint, and the worst of all where none does: see
-// [acquisition.Incumbent].
+// Incumbent returns the value that an improvement of one member is measured against, from its draw
+// at each design that was tried: the standardized values of the quantities, and the parameters. It
+// is the best value of the objective among the designs that keep every constraint, and the worst of
+// all where none does: see [acquisition.Incumbent].
 func (p *Problem) Incumbent(quantities, parameters [][]float64) (best float64, feasible bool) {
 	values, kept := make([]float64, len(quantities)), make([]bool, len(quantities))
 	evaluate := p.Evaluator()
@@ -363,9 +364,9 @@ func (p *Problem) Incumbent(quantities, parameters [][]float64) (best float64, f
 	return p.sign() * best, feasible
 }
 
-// Evaluator returns what says of standardized values of the quantities, and of
-// parameters, what the objective is there and whether every constraint is kept. It
-// is a workspace: one goroutine uses it at a time.
+// Evaluator returns a function from standardized values of the quantities, and parameters, to the
+// objective there, and whether every constraint is kept. It is a workspace: one goroutine uses it
+// at a time.
 func (p *Problem) Evaluator() func(quantities, parameters []float64) (value float64, kept bool) {
 	arguments := make([]float64, len(p.Quantities)+p.Parameters)
 	return func(quantities, parameters []float64) (value float64, kept bool) {

@@ -24,8 +24,7 @@ var (
 	ErrNotConverged = errors.New("the belief model did not converge")
 )
 
-// Evidence is what a belief is learned from: Labels alone, or Feedback of
-// several forms.
+// Evidence is the data of a belief: Labels alone, or Feedback of several forms.
 type Evidence interface {
 	// Answers returns how many answers of the expert it holds, n of Margin.
 	Answers() int
@@ -35,8 +34,8 @@ type Evidence interface {
 	likelihood(dim int) (*likelihood, error)
 }
 
-// Feedback is what one expert said in any of the forms of Xu et al. 2024,
-// Appendix H, that enter the likelihood.
+// Feedback holds one expert's answers in those forms of Xu et al. 2024, Appendix H, that enter the
+// likelihood.
 type Feedback struct {
 	Labels   Labels
 	Pairs    []Pair
@@ -50,25 +49,22 @@ type Pair struct {
 	Better, Worse []float64
 }
 
-// Ranking orders points of d coordinates, or the best few of them. Its
-// likelihood is that of Plackett and Luce, a choice of the best, then of the
-// best of the others, and so on:
+// Ranking orders points of d coordinates, or the best few of them. Its likelihood is that of
+// Plackett and Luce, a choice of the best, then of the best of the others, and so on:
 //
 //	P = Π_i e^{−g(Order_i)} / (Σ_{j ≥ i} e^{−g(Order_j)} + Σ_j e^{−g(Rest_j)}).
 //
-// For two points this is that of Pair. Unlike the product over all pairs, which
-// Xu et al. 2024, Appendix H.2c, suggest, it is a probability of what the
-// expert said, which the confidence set needs to cover the truth; Comparisons
-// gives theirs.
+// For two points this is that of Pair. Unlike the product over all pairs, which Xu et al. 2024,
+// Appendix H.2c, suggest, it is a probability of the expert's answer, which the confidence set
+// needs to cover the truth; Comparisons gives theirs.
 type Ranking struct {
 	Order [][]float64 // best first, at least one
 	Rest  [][]float64 // worse than all in Order, in no order among themselves; may be empty
 }
 
-// Comparisons returns what a ranking says of any two points, best first (Xu et
-// al. 2024, Appendix H.2c). As independent pairs they count one answer several
-// times: their confidence set is too narrow for an expert who ranks by Plackett
-// and Luce, and the narrower the longer the ranking.
+// Comparisons returns the order that a ranking gives any two points, best first (Xu et al. 2024,
+// Appendix H.2c). As independent pairs they count one answer several times: their confidence set is
+// too narrow for an expert who ranks by Plackett and Luce, and the narrower the longer the ranking.
 func (r Ranking) Comparisons() []Pair {
 	var pairs []Pair
 	for i, better := range r.Order {

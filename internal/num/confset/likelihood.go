@@ -35,8 +35,7 @@ type link struct {
 	size float64 // of the curvature, as the number of even comparisons of two that would give it
 }
 
-// duel is what comparisons of two values say: as labels of the difference z_i −
-// z_j.
+// duel sums up the comparisons of two values, as labels of the difference z_i − z_j.
 type duel struct {
 	link             int
 	rejects, accepts float64
@@ -225,7 +224,8 @@ type curvature struct {
 }
 
 func (l *likelihood) newCurvature() *curvature {
-	return &curvature{links: l.links, own: make([]float64, l.size()), mutual: make([]float64, len(l.links))}
+	return &curvature{links: l.links, own: make([]float64, l.size()),
+		mutual: make([]float64, len(l.links))}
 }
 
 // curvature fills w with −∇²ℓ(z).
@@ -261,8 +261,8 @@ func (l *likelihood) curvature(w *curvature, z []float64) {
 	}
 }
 
-// atLeast raises the entries of w to a share of what they can be at most, about
-// a quarter for every label or comparison.
+// atLeast raises the entries of w to a share of their greatest possible values, about a quarter for
+// every label or comparison.
 func (l *likelihood) atLeast(w *curvature, share float64) {
 	for i := range w.own {
 		w.own[i] = math.Max(w.own[i], share*l.own[i])

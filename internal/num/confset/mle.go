@@ -136,7 +136,7 @@ func fitMLE(a *likelihood, gram []float64, norm float64) (mleFit, error) {
 			return f, err
 		}
 		gain := (target - size) / (2 * tau)
-		collapsed := hi-lo <= 1e-12*tau // rounding of N, not τ, is what keeps the target away
+		collapsed := hi-lo <= 1e-12*tau // rounding of N, not τ, keeps the target away
 		if math.Abs(size-target) <= 1e-13*target || math.Abs(gain) <= 1e-14 ||
 			((q != nil || collapsed) && math.Abs(gain) <= gainTolerance) {
 			if q == nil && loose > exact {

@@ -32,7 +32,8 @@ func AdaptNorm(
 	evidence Evidence, k kernel.Kernel, norm, c float64, rule NormRule,
 ) (newNorm, newC float64, err error) {
 	if !(c > 0) || math.IsInf(c, 1) {
-		return 0, 0, fmt.Errorf("%w: margin coefficient %v, it must be positive and finite", ErrSetting, c)
+		return 0, 0, fmt.Errorf("%w: margin coefficient %v, it must be positive and finite",
+			ErrSetting, c)
 	}
 	a, gram, err := prepare(evidence, k, norm, rule.Jitter)
 	if err != nil {

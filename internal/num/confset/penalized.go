@@ -100,7 +100,8 @@ func (p *penalized) lu() blas64.General {
 
 // solveLU overwrites x with (I + τ·WK)⁻¹x.
 func (p *penalized) solveLU(x []float64) {
-	lapack64.Getrs(blas.NoTrans, p.lu(), blas64.General{Rows: len(x), Cols: 1, Stride: 1, Data: x}, p.pivots)
+	lapack64.Getrs(blas.NoTrans, p.lu(), blas64.General{Rows: len(x), Cols: 1, Stride: 1, Data: x},
+		p.pivots)
 }
 
 // solve overwrites x with (I + τ·W^½KW^½)⁻¹x.

@@ -22,7 +22,7 @@ type Set struct {
 	work *scratch
 }
 
-// shape is what does not change after NewSet.
+// shape holds the parts that do not change after NewSet.
 type shape struct {
 	answers *likelihood
 	kernel  kernel.Kernel
@@ -60,13 +60,14 @@ type scratch struct {
 // curvature can be.
 const minCurvature = 1e-3
 
-// NewSet fits the answers and returns their confidence set with norm bound norm
-// (B_g) and likelihood margin alpha (α₁, the total, natural log). Without
-// answers the set is the ball. The kernel is a stationary one, of kernel.New;
-// norm, alpha and jitter must be positive and finite. It fails with ErrFeedback, ErrSetting or ErrNotConverged.
+// NewSet fits the answers and returns their confidence set with norm bound norm (B_g) and
+// likelihood margin alpha (α₁, the total, natural log). Without answers the set is the ball. The
+// kernel is a stationary one, of kernel.New; norm, alpha and jitter must be positive and finite. It
+// fails with ErrFeedback, ErrSetting or ErrNotConverged.
 func NewSet(evidence Evidence, k kernel.Kernel, norm, alpha, jitter float64) (*Set, error) {
 	if !(alpha > 0) || math.IsInf(alpha, 1) {
-		return nil, fmt.Errorf("%w: likelihood margin %v, it must be positive and finite", ErrSetting, alpha)
+		return nil, fmt.Errorf("%w: likelihood margin %v, it must be positive and finite",
+			ErrSetting, alpha)
 	}
 	a, gram, err := prepare(evidence, k, norm, jitter)
 	if err != nil {
@@ -338,7 +339,7 @@ func (s *Set) gradient(grad, weights []float64) float64 {
 	return floats.Dot(weights, s.work.kx)
 }
 
-// prepare computes what the bounds at x share: covariances, v(x) and s(x).
+// prepare computes the common parts of the bounds at x: covariances, v(x) and s(x).
 func (s *Set) prepare(x, grad []float64) error {
 	if !finite(x) {
 		return fmt.Errorf("%w: %v", ErrPoint, x)

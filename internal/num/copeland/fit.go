@@ -15,17 +15,16 @@ import (
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
-// The noise of a quadrature is searched as a share τ = λ/v of the output scale.
-// The values are a smooth function computed to many digits, so the noise is
-// only what a stationary surrogate cannot follow; the lower bound keeps the
-// factor stable.
+// The noise of a quadrature is searched as a share τ = λ/v of the output scale. The values are a
+// smooth function computed to many digits, so the noise is only the part that a stationary
+// surrogate cannot follow; the lower bound keeps the factor stable.
 var noiseShare = gp.LogNormal{Mu: math.Log(1e-3), Sigma: 2, Lower: 1e-6, Upper: 1}
 
 // leastScale is the output scale of values that do not differ from their mean
 // at all.
 const leastScale = 1e-12
 
-// QuadratureFit is a fit of one quadrature and what it cost.
+// QuadratureFit is a fit of one quadrature, with its cost.
 type QuadratureFit struct {
 	Hyper       Hyper           `json:"hyper"`
 	LogMarginal float64         `json:"log_marginal"`

@@ -26,7 +26,8 @@ type Box struct{}
 // the box form of Adachi et al. 2024, Eq. 89.
 func (Box) Embed(lengthscales, x []float64) float64 {
 	if len(x) != len(lengthscales) {
-		panic(fmt.Sprintf("copeland: point of %d coordinates, %d lengthscales", len(x), len(lengthscales)))
+		panic(fmt.Sprintf("copeland: point of %d coordinates, %d lengthscales",
+			len(x), len(lengthscales)))
 	}
 	product := 1.0
 	for j, l := range lengthscales {

@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/pairgp"
 )
 
-// Spread says what the variance of the score integrates.
+// Spread is the integrand of the score's variance.
 type Spread string
 
 const (
@@ -36,7 +36,7 @@ type ModelHyper struct {
 
 // FitConfig says how to fit. The zero value means the defaults.
 type FitConfig struct {
-	// Spread is what the variance integrates; default Expected.
+	// Spread is the integrand of the variance; default Expected.
 	Spread Spread
 	// Warm is a further start, usually the last fit. It may be nil.
 	Warm *ModelHyper
@@ -104,8 +104,7 @@ func key(x []float64) string {
 	return string(buf)
 }
 
-// noPreference is the prior mean of a score: what a preference is without data,
-// by symmetry.
+// noPreference is the prior mean of a score: the value of a preference without data, by symmetry.
 const noPreference = 0.5
 
 // Fit finds the hyperparameters of both quadratures by their own marginal
@@ -153,9 +152,8 @@ func Fit(ctx context.Context, pref *pairgp.Model, cfg FitConfig) (FitResult, err
 	return res, nil
 }
 
-// Model is what a preference says about single points: π(x) ~ N(score,
-// variance) (Adachi et al. 2024, Eq. 94). It is immutable; reading it from
-// several goroutines is safe.
+// Model is a preference as a score of single points: π(x) ~ N(score, variance) (Adachi et al. 2024,
+// Eq. 94). It is immutable; reading it from several goroutines is safe.
 type Model struct {
 	score, spread *Quadrature
 }

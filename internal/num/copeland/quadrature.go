@@ -57,7 +57,8 @@ func (p Pairs) validate() (d int, err error) {
 				i, len(p.First[i]), len(p.Second[i]), d))
 		}
 		bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
-		if bad(p.Values[i]) || slices.ContainsFunc(p.First[i], bad) || slices.ContainsFunc(p.Second[i], bad) {
+		if bad(p.Values[i]) || slices.ContainsFunc(p.First[i], bad) ||
+			slices.ContainsFunc(p.Second[i], bad) {
 			return 0, fmt.Errorf("%w: pair %d has a number that is not finite", ErrData, i)
 		}
 	}
@@ -91,18 +92,16 @@ func (h Hyper) validate(d int) error {
 	return nil
 }
 
-// Quadrature is the integral over the second point of a Gaussian process
-// through values at pairs. It is immutable; reading it from several goroutines
-// is safe.
+// Quadrature is the integral over the second point of a Gaussian process through values at pairs.
+// It is immutable; reading it from several goroutines is safe.
 //
-// With ρ the RBF kernel over one point, e(y) = ∫ρ(y, x')dx' and ω = (K +
-// λI)⁻¹(values − m), all from pairs (a_i, b_i),
+// With ρ the RBF kernel over one point, e(y) = ∫ρ(y, x')dx' and ω = (K + λI)⁻¹(values − m), all
+// from pairs (a_i, b_i),
 //
 //	∫ μ(x, x') dx' = m + v Σ_i ω_i [ρ(x, a_i) e(b_i) ± ρ(x, b_i) e(a_i)]
 //
-// (Adachi et al. 2024, Eq. 80–89 over a measure instead of R^d; the second term
-// is the symmetry's): a sum of Gaussians around the compared points, which is
-// what is kept.
+// (Adachi et al. 2024, Eq. 80–89 over a measure instead of R^d; the second term is the symmetry's):
+// a sum of Gaussians around the compared points. A Quadrature keeps this sum.
 type Quadrature struct {
 	d       int
 	mean    float64
@@ -125,7 +124,9 @@ type Quadrature struct {
 // NewQuadrature returns the quadrature with constant prior mean m. The pairs'
 // points are kept, not copied, and must not change. It fails with ErrData,
 // ErrHyper or ErrNotPositiveDefinite.
-func NewQuadrature(p Pairs, mean float64, symmetry Symmetry, measure Measure, h Hyper) (*Quadrature, error) {
+func NewQuadrature(
+	p Pairs, mean float64, symmetry Symmetry, measure Measure, h Hyper,
+) (*Quadrature, error) {
 	d, err := p.validate()
 	if err != nil {
 		return nil, err
@@ -142,7 +143,8 @@ func NewQuadrature(p Pairs, mean float64, symmetry Symmetry, measure Measure, h 
 		centers: slices.Clone(p.First)}
 	// Their hyperparameters have been checked.
 	q.kernel, _ = kernel.New("rbf", h.Lengthscales, 1)
-	q.surrogate, _ = kernel.New("rbf", append(slices.Clone(h.Lengthscales), h.Lengthscales...), h.OutputScale)
+	q.surrogate, _ = kernel.New("rbf", append(slices.Clone(h.Lengthscales), h.Lengthscales...),
+		h.OutputScale)
 
 	q.coordinate = make([][]float64, n)
 	for i := range n {
@@ -202,10 +204,10 @@ func (q *Quadrature) Surrogate(x, other []float64) float64 {
 	return q.mean + dot(k, q.omega)
 }
 
-// Variance returns the posterior variance of the integral at x: what the
-// quadrature does not know because the pairs are few, given that the integrand
-// is a draw of its prior. It says nothing about the person, and is not the
-// variance of π that an acquisition wants; that is the integral of the spread.
+// Variance returns the posterior variance of the integral at x: the uncertainty of the quadrature
+// because the pairs are few, given that the integrand is a draw of its prior. It says nothing about
+// the person, and is not the variance of π that an acquisition wants; that is the integral of the
+// spread.
 func (q *Quadrature) Variance(x []float64) float64 {
 	n := len(q.omega)
 	k, mirrored := make([]float64, n), make([]float64, n)
@@ -242,7 +244,8 @@ type Evaluator struct {
 
 // NewEvaluator returns a workspace.
 func (q *Quadrature) NewEvaluator() *Evaluator {
-	return &Evaluator{q: q, k: make([]float64, len(q.centers)), dk: make([]float64, len(q.centers)*q.d)}
+	return &Evaluator{q: q, k: make([]float64, len(q.centers)),
+		dk: make([]float64, len(q.centers)*q.d)}
 }
 
 // At returns the integral ∫ μ(x, x') dx' and fills grad, if not nil, with its d
@@ -269,9 +272,8 @@ func (e *Evaluator) At(x, grad []float64) float64 {
 // At is Evaluator.At with a workspace of its own.
 func (q *Quadrature) At(x, grad []float64) float64 { return q.NewEvaluator().At(x, grad) }
 
-// cholesky fills dst, n×n, with the lower factor of a + (noise + jitter)·I, of
-// which the lower triangle is read: jitter 0, then 1e-8 of the scale and ten
-// times more, three times in all.
+// cholesky fills dst, n×n, with the lower factor of a + (noise + jitter)·I, reading the lower
+// triangle of a: jitter 0, then 1e-8 of the scale and ten times more, three times in all.
 func cholesky(dst, a []float64, n int, noise, scale float64) error {
 	jitter := 0.0
 	for try := range 4 {

@@ -86,9 +86,8 @@ type Pair struct {
 // Comparison is a pair with its answer.
 type Comparison struct {
 	Pair
-	// Outcome is what the first scored: 1 where it won, 0 where the second did,
-	// ½ where neither was preferred. All losses take it as the y of
-	// Eq. 7–9.
+	// Outcome is the score of the first: 1 where it won, 0 where the second did, ½ where neither
+	// was preferred. All losses take it as the y of Eq. 7–9.
 	Outcome float64
 }
 

@@ -11,14 +11,14 @@ import (
 // among them (Kayal et al. 2025, Eq. 12). The one of greatest utility always
 // passes.
 func plausible(model *Model, v *Variances, among []int, beta float64) (kept, eliminated []int) {
-	return split(model, among, func(h float64, i, j int) bool { return special.Logistic(h)+beta*v.SD(i, j) >= 0.5 })
+	return split(model, among,
+		func(h float64, i, j int) bool { return special.Logistic(h)+beta*v.SD(i, j) >= 0.5 })
 }
 
-// credible splits the candidates by h(x, x') + z·s(x, x') ≥ 0 for all x' among
-// them, where s is the standard deviation of h in the Laplace approximation:
-// the Gaussian process of covariance k/λ, of which h is the mode, given the
-// curvature that the compared pairs have at h. That is σ with noise λ/μ'(h) in
-// the place of λκ, divided by √λ. The one of greatest utility always passes.
+// credible splits the candidates by h(x, x') + z·s(x, x') ≥ 0 for all x' among them, where s is the
+// standard deviation of h in the Laplace approximation: the Gaussian process of covariance k/λ,
+// with the mode h, given the curvature that the compared pairs have at h. That is σ with noise
+// λ/μ'(h) in the place of λκ, divided by √λ. The one of greatest utility always passes.
 func credible(
 	c *Candidates, model *Model, t *tally, lambda float64, among []int, z float64,
 ) (kept, eliminated []int) {

@@ -12,17 +12,16 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Loss is what a fit minimizes over h = Σ_i θ_i 𝕜(z_i, ·), one term for each
-// comparison z_i with outcome y_i. CE is the cross-entropy Σ_i −y_i ln
-// μ(h(z_i)) − (1−y_i) ln(1 − μ(h(z_i))), natural logarithm.
+// Loss is the function that a fit minimizes over h = Σ_i θ_i 𝕜(z_i, ·), one term for each
+// comparison z_i with outcome y_i. CE is the cross-entropy Σ_i −y_i ln μ(h(z_i)) − (1−y_i) ln(1 −
+// μ(h(z_i))), natural logarithm.
 type Loss string
 
 const (
 	// LossRKHS is CE + ½λ·θᵀ𝕂θ, the norm of h as in Kayal et al. 2025, Eq. 7
 	// and 8. It is the default.
 	LossRKHS Loss = "rkhs"
-	// LossTheta is CE/t + ½λ·|θ|² for t comparisons: what the paper's
-	// experiments minimize.
+	// LossTheta is CE/t + ½λ·|θ|² for t comparisons, the loss of the paper's experiments.
 	LossTheta Loss = "theta"
 	// LossThetaSum is CE + ½λ·|θ|², Eq. 9 as printed.
 	LossThetaSum Loss = "theta-sum"
@@ -58,7 +57,9 @@ func (m *Model) Probability(i, j int) float64 { return special.Logistic(m.H(i, j
 // |θ|², comparisons of one pair share its weight equally (the best way to split a sum), so the
 // penalty is ½λ·AᵀN⁻¹A; with N^½L = QR this is s = QᵀN^{-½}A and F = LRᵀ. The weights follow
 // without solving anything: A = scale·(w − Nμ(z))/λ, the stationarity of the first, and A = N^½Qs.
-func fit(ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64) (*Model, []float64, error) {
+func fit(
+	ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64,
+) (*Model, []float64, error) {
 	if !(lambda > 0) || math.IsInf(lambda, 1) {
 		return nil, nil, fmt.Errorf("%w: regularization λ = %v, it must be positive and finite",
 			ErrSetting, lambda)
@@ -237,7 +238,8 @@ func (o *newton) minimize(ctx context.Context) (iterations int, err error) {
 	dz := make([]float64, m)
 	trialS, trialZ := make([]float64, rank), make([]float64, m)
 	scaled := blas64.General{Rows: m, Cols: rank, Stride: rank, Data: make([]float64, m*rank)}
-	hessian := blas64.Symmetric{Uplo: blas.Lower, N: rank, Stride: rank, Data: make([]float64, rank*rank)}
+	hessian := blas64.Symmetric{Uplo: blas.Lower, N: rank, Stride: rank,
+		Data: make([]float64, rank*rank)}
 	value := o.value(o.s, o.z)
 	before := math.Inf(1)
 	for iterations = 1; iterations <= 100; iterations++ {
@@ -299,7 +301,8 @@ func (o *newton) minimize(ctx context.Context) (iterations int, err error) {
 		}
 		before = moved
 	}
-	return iterations, fmt.Errorf("%w: Newton's method over %d pairs (λ = %g)", ErrNotConverged, m, o.lambda)
+	return iterations, fmt.Errorf("%w: Newton's method over %d pairs (λ = %g)",
+		ErrNotConverged, m, o.lambda)
 }
 
 func (o *newton) value(s, z []float64) float64 {

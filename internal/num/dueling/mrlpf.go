@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Status is what to do next.
+// Status is the next thing to do.
 type Status uint8
 
 const (
@@ -28,7 +28,7 @@ func (s Status) String() string {
 
 var statusNames = []string{"ask", "wait", "identified", "spent"}
 
-// Step is what Next answers, with what explains it.
+// Step is the answer of Next, with its explanation.
 type Step struct {
 	Status Status
 	Pair   Pair // to compare; of Ask only
@@ -131,14 +131,13 @@ func checkDistinct(c *Candidates, x Comparison) error {
 	return nil
 }
 
-// Next returns what to do next. pending are pairs that were asked and are not
-// answered: σ is computed as if they were, which is exact since it does not
-// depend on outcomes. If they fill the round, there is nothing to ask until
-// they are answered. Next called again without a comparison observed in between
-// answers the same.
+// Next returns the next step. pending are pairs that were asked and are not answered: σ is computed
+// as if they were, which is exact since it does not depend on outcomes. If they fill the round, no
+// pair is left to ask until they are answered. Next called again without a comparison observed in
+// between answers the same.
 //
-// Closing a round needs a fit, which may fail with ErrNotConverged or the
-// context's error; nothing is lost then, and Next can be called again.
+// Closing a round needs a fit, which may fail with ErrNotConverged or the context's error; nothing
+// is lost then, and Next can be called again.
 func (m *MRLPF) Next(ctx context.Context, pending ...Pair) (Step, error) {
 	for _, p := range pending {
 		if err := checkDistinct(m.candidates, Comparison{Pair: p}); err != nil {
@@ -195,7 +194,8 @@ func (m *MRLPF) begin() {
 	m.start = m.seen
 	var kappa float64
 	m.beta, kappa = m.settings.at(m.candidates, m.round)
-	m.variances = newVariances(m.candidates, slices.Clone(m.kept), len(m.kept), m.settings.Lambda*kappa)
+	m.variances = newVariances(m.candidates, slices.Clone(m.kept), len(m.kept),
+		m.settings.Lambda*kappa)
 }
 
 // advance processes the comparisons that it has not processed yet.

@@ -21,7 +21,7 @@ type Settings struct {
 	// Beta is the rule for β, the width of the confidence interval in units of
 	// σ.
 	Beta Beta
-	// Loss is what fits minimize.
+	// Loss that fits minimize.
 	Loss Loss
 	// Seed decides ties, which includes the first pair, and the order within
 	// each pair.

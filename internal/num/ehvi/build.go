@@ -16,18 +16,16 @@ import (
 const (
 	drawn    = 64  // members, where their number is not given
 	baseline = 128 // measured points on which posteriors are conditioned, at most
-	weighed  = 256 // measured points of which those are chosen, at most
+	weighed  = 256 // measured points to choose them from, at most
 	pruning  = 256 // draws by which they are chosen
 )
 
-// Tradeoff says what a point is to improve.
+// Tradeoff is the trade-off that a point is to improve.
 type Tradeoff struct {
-	// Objectives are what the trade-off is between; one of them at least has a
-	// model.
+	// Objectives of the trade-off; one of them at least has a model.
 	Objectives []Objective
-	// Further are the posteriors of further quantities of which it depends
-	// whether a point is feasible, of one member each. Members suppose values of
-	// these too: see [Noisy.Given].
+	// Further are the posteriors of further quantities that decide whether a point is feasible, of
+	// one member each. Members suppose values of these too: see [Noisy.Given].
 	Further []*gp.Conditioned
 	// Feasible reports whether a point counts, where the quantities have the
 	// given values, in their own units: those of the objectives, then the
@@ -37,8 +35,8 @@ type Tradeoff struct {
 	Feasible func(x, values []float64) bool
 	// Measured and UnderWay are points of the unit cube.
 	Measured, UnderWay [][]float64
-	// Members is the number of possible values of what has been tried; a power
-	// of two is best, and 0 means 64.
+	// Members is the number of possible values of the points tried; a power of two is best, and 0
+	// means 64.
 	Members int
 	// Seed is that of all draws. Equal trade-offs give equal bits.
 	Seed uint64
@@ -48,19 +46,17 @@ type Tradeoff struct {
 // reference.
 var ErrReference = errors.New("nothing lies between the reference and the bound of an objective")
 
-// NewNoisy returns the improvement on what has been tried. It draws values of
-// all quantities, without noise, at the points under way and at those measured
-// that may be on the front: beyond the reference, feasible and not dominated in
-// one of 256 draws. Each member is a draw: its front is that of its feasible
-// values, and its means those of the posteriors given its values at the points
-// under way and at the 128 that are on the front most often. So nothing is to be
-// gained where something was measured or is under way. Where no point may be on
-// the front, and none is under way, there is one member, with an empty front and
-// the posteriors as they are.
+// NewNoisy returns the improvement on the points tried. It draws values of all quantities, without
+// noise, at the points under way and at those measured that may be on the front: beyond the
+// reference, feasible and not dominated in one of 256 draws. Each member is a draw: its front is
+// that of its feasible values, and its means those of the posteriors given its values at the points
+// under way and at the 128 that are on the front most often. So a point that was measured or is
+// under way promises no gain. Where no point may be on the front, and none is under way, there is
+// one member, with an empty front and the posteriors as they are.
 //
-// A point at which other points determine a quantity takes its value from
-// theirs, and that quantity is not conditioned on it: to be given what follows
-// already makes a covariance singular, and means absurd.
+// A point at which other points determine a quantity takes its value from theirs, and that quantity
+// is not conditioned on it: conditioning on a value that follows already makes a covariance
+// singular, and means absurd.
 //
 // It fails with [ErrReference] or [gp.ErrNotPositiveDefinite].
 func NewNoisy(t Tradeoff) (*Noisy, error) {
@@ -92,7 +88,7 @@ type builder struct {
 	joints    []*gp.Joint       // of each model at these points
 }
 
-// gather computes the joint posteriors at what was tried.
+// gather computes the joint posteriors at the points tried.
 func (b *builder) gather() {
 	underWay := distinct(b.UnderWay, nil)
 	b.points = b.contenders(distinct(b.Measured, underWay))
@@ -176,10 +172,12 @@ func (b *builder) choose() (chosen []int, conditioned int) {
 			wins[counting[i]]++
 		}
 	}
-	winners := slices.DeleteFunc(slices.Clone(all[:b.measured]), func(i int) bool { return wins[i] == 0 })
+	winners := slices.DeleteFunc(slices.Clone(all[:b.measured]),
+		func(i int) bool { return wins[i] == 0 })
 	slices.SortStableFunc(winners, func(i, j int) int { return cmp.Compare(wins[j], wins[i]) })
 	most := min(len(winners), baseline)
-	return slices.Concat(winners[:most], all[b.measured:], winners[most:]), most + len(all) - b.measured
+	return slices.Concat(winners[:most], all[b.measured:], winners[most:]),
+		most + len(all) - b.measured
 }
 
 // members draws the members' values at the chosen points.

@@ -8,27 +8,25 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Limit is a bound against the direction of an objective: a point counts only
-// where it is at most At. The zero value is none.
+// Limit is a bound against the direction of an objective: a point counts only where it is at most
+// At. The zero value bounds nothing.
 type Limit struct {
 	Bounded bool
 	At      float64
 }
 
-// Closed is the expected hypervolume improvement on one front. With outcomes Y_k
-// ~ N(μ_k, σ_k²), independent, it is a sum over the cells of the region that the
-// front does not cover,
+// Closed is the expected hypervolume improvement on one front. With outcomes Y_k ~ N(μ_k, σ_k²),
+// independent, it is a sum over the cells of the region that the front does not cover,
 //
 //	EHVI = Σ_c Π_k Ψ_k(l_ck, u_ck),   Ψ_k(l, u) = ∫_l^u P(Y_k ≥ t) dt = G_k(l) − G_k(u),
 //
-// with G_k(t) = E(Y_k − t)⁺ = σ_k·h((μ_k − t)/σ_k), and G_k(∞) = 0 (Emmerich et
-// al. 2011; Yang et al. 2019, §4). Where objective k is limited to c, P(t ≤ Y_k ≤
-// c) takes the place of P(Y_k ≥ t), and G_k(t) = E[(Y_k − t)⁺; Y_k ≤ c], 0 from c
-// on.
+// with G_k(t) = E(Y_k − t)⁺ = σ_k·h((μ_k − t)/σ_k), and G_k(∞) = 0 (Emmerich et al. 2011; Yang et
+// al. 2019, §4). Where objective k is limited to c, P(t ≤ Y_k ≤ c) takes the place of P(Y_k ≥ t),
+// and G_k(t) = E[(Y_k − t)⁺; Y_k ≤ c], 0 from c on.
 //
-// Between bounds that lie close together values of G cancel. That does no harm:
-// with a point all that is greater belongs to the region, so Π_k G_k(l_ck) is no
-// more than EHVI, and what is lost in a cell is 1e-16 of that.
+// Between bounds that lie close together values of G cancel. That does no harm: with a point all
+// greater points belong to the region, so Π_k G_k(l_ck) is at most EHVI, and a cell loses
+// 1e-16 of that.
 //
 // It is a workspace: one goroutine uses it at a time.
 type Closed struct {
@@ -66,9 +64,9 @@ func sumLog(sd []float64) (sum float64) {
 	return sum
 }
 
-// region is what a front does not cover, beyond the reference, cut into cells.
-// Corners of all objectives stand one after the other; behind those of each is a
-// place for infinity, where all that is computed at a corner is 0.
+// region is the space that a front does not cover, beyond the reference, cut into cells. Corners of
+// all objectives stand one after the other; behind those of each is a place for infinity, where
+// every value computed at a corner is 0.
 type region struct {
 	corners []float64
 	from    []int   // where the corners of each objective begin, and the end
@@ -122,8 +120,7 @@ func newWork(m, corners int) *work {
 }
 
 const (
-	// underflows is where a sum of products is no longer trusted. It is
-	// computed in logarithms then.
+	// underflows is the bound below which a sum of products is computed in logarithms instead.
 	underflows = 1e-250
 	// certain is where 1 − Φ(z) is lost in a sum with 1.
 	certain = 8.5

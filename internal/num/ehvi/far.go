@@ -26,7 +26,7 @@ func (w *work) far(r *region) float64 {
 		if math.IsInf(log, -1) {
 			continue
 		}
-		if log > greatest { // what is summed is relative to the greatest
+		if log > greatest { // the summands are relative to the greatest
 			shrink := math.Exp(greatest - log)
 			sum *= shrink
 			for k := range w.side {

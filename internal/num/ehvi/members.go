@@ -173,11 +173,11 @@ func (m *Members) member(s int, means [][]float64, sd []float64, grad bool) {
 	}
 }
 
-// most returns a value that ln EHVI/Π σ_k does not exceed, at little cost. With
-// h(z) ≤ max(z, 0) + 0.4, and times e^(−z²/2) below 0, two volumes are at least
-// as great: all beyond the reference; and for any point y of the front what is
-// greater than y in one objective and beyond the reference in the others, where
-// y is at least d standard deviations above the means in all. inverse is 1/σ_k.
+// most returns a value that ln EHVI/Π σ_k does not exceed, at little cost. With h(z) ≤ max(z, 0) +
+// 0.4, and times e^(−z²/2) below 0, two volumes are at least as great: all beyond the reference;
+// and for any point y of the front the region greater than y in one objective and beyond the
+// reference in the others, where y is at least d standard deviations above the means in all.
+// inverse is 1/σ_k.
 func (r *region) most(reference, mean, inverse []float64) float64 {
 	all, below := 1.0, 0.0
 	for k, v := range reference {

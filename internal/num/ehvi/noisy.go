@@ -26,7 +26,7 @@ type Objective struct {
 	Bound   float64
 }
 
-// sign is what turns the quantity into one to be maximized.
+// sign is the factor that turns the quantity into one to be maximized.
 func (o Objective) sign() float64 {
 	if o.Minimized {
 		return -1
@@ -34,9 +34,9 @@ func (o Objective) sign() float64 {
 	return 1
 }
 
-// leastSD is the standard deviation, relative to the prior's, that is taken for
-// none: a smaller one is rounding, and has no gradient. Of what is known it is
-// that in the quantity's unit.
+// leastSD is the standard deviation, relative to the prior's, below which it counts as 0: a smaller
+// one is rounding, and has no gradient. For known values it is the deviation in the quantity's
+// unit.
 const leastSD = 1e-7
 
 // Noisy is the noisy expected hypervolume improvement at a point of the unit
@@ -54,13 +54,13 @@ type Noisy struct {
 	part          []float64   // of a gradient
 }
 
-// objective is one of them, conditioned on what the members suppose.
+// objective is one of them, conditioned on the members' values.
 type objective struct {
 	Objective
 	given     *gp.Conditioned
 	predictor *gp.ConditionedPredictor
 	least     float64   // standard deviation
-	slope     []float64 // the gradient of the standard deviation; of what is known, its own
+	slope     []float64 // the gradient of the standard deviation; a known value has its own
 	known     [1]float64
 }
 
@@ -112,8 +112,8 @@ func (n *Noisy) Members() int { return n.members.Len() }
 // those measured that may be on the front.
 func (n *Noisy) Points() [][]float64 { return n.points }
 
-// Given returns the posterior of a quantity given what the members suppose: of an
-// objective, nil where it is known, or of a further one, which come after those.
+// Given returns the posterior of a quantity given the members' values: of an objective, nil where
+// it is known, or of a further one, which come after those.
 func (n *Noisy) Given(quantity int) *gp.Conditioned {
 	if k := quantity - len(n.objectives); k >= 0 {
 		return n.further[k]

@@ -56,7 +56,8 @@ func (s *sample) draw(z []float64) (counting []int, objectives [][]float64) {
 			point[k] = o.sign() * row[k]
 			within = within && !(s.limits[k].Bounded && point[k] > s.limits[k].At)
 		}
-		if within && pareto.Beyond(point, s.reference) && (s.Feasible == nil || s.Feasible(s.points[i], row)) {
+		if within && pareto.Beyond(point, s.reference) &&
+			(s.Feasible == nil || s.Feasible(s.points[i], row)) {
 			counting = append(counting, i)
 			objectives = append(objectives, point)
 		}

@@ -24,10 +24,9 @@ const (
 	jitterTries = 3
 )
 
-// cholesky overwrites dst, n×n with the given row stride, with the lower factor
-// L of a = LLᵀ + jitter·I, of which the lower triangle is read. The upper
-// triangle of dst is not touched. It returns the jitter, mostly 0, or the error
-// of a context that is done.
+// cholesky overwrites dst, n×n with the given row stride, with the lower factor L of a = LLᵀ +
+// jitter·I, reading the lower triangle of a. The upper triangle of dst is not touched. It returns
+// the jitter, mostly 0, or the error of a context that is done.
 func cholesky(
 	ctx context.Context, dst, a []float64, n, stride int, outputScale float64,
 ) (jitter float64, err error) {

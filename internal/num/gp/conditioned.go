@@ -30,9 +30,8 @@ type Conditioned struct {
 	inner  []float64   // R, p×p
 }
 
-// Condition returns the posterior with the update of the given gain g and
-// reduction R, p×p and row-major, at p points, none of which is changed
-// afterwards.
+// Condition returns the posterior with the update of the given gain g and reduction R, p×p and
+// row-major, at p points. The caller must not change any of the arguments afterwards.
 func (g *GP) Condition(points [][]float64, gain, reduction []float64) *Conditioned {
 	p := len(points)
 	if len(gain) != p || len(reduction) != p*p {
@@ -85,7 +84,9 @@ func (c *Conditioned) Dim() int { return c.g.Dim() }
 // the given variance, to have each of several vectors of values at the points,
 // a member for each. It has to have one member. The variance may be 0; jitter
 // is added as for data. It fails with ErrNotPositiveDefinite.
-func (c *Conditioned) Given(points [][]float64, values [][]float64, variance float64) (*Conditioned, error) {
+func (c *Conditioned) Given(
+	points [][]float64, values [][]float64, variance float64,
+) (*Conditioned, error) {
 	if len(c.gains) != 1 {
 		panic("gp: an ensemble is not conditioned further")
 	}
@@ -103,9 +104,9 @@ func (c *Conditioned) given(points, values [][]float64, joint *Joint) (*Conditio
 	if err != nil {
 		return nil, err
 	}
-	// With S = cov(f(Q)) as it was, and B = cov(f(P), f(Q) | data), the row of
-	// Q's covariance with f(x) is T·(c_P(x), c_Q(x)), T = (−BᵀR, I): so what is
-	// learned at Q adds Tᵀ S⁻¹ T to R, and Tᵀ S⁻¹ (values − mean) to g.
+	// With S = cov(f(Q)) as it was, and B = cov(f(P), f(Q) | data), the row of Q's covariance with
+	// f(x) is T·(c_P(x), c_Q(x)), T = (−BᵀR, I): so values at Q add Tᵀ S⁻¹ T to R, and Tᵀ S⁻¹
+	// (values − mean) to g.
 	t := make([]float64, q*(p+q))
 	row := make([]float64, p)
 	w := c.NewPredictor()
@@ -136,7 +137,8 @@ func (c *Conditioned) given(points, values [][]float64, joint *Joint) (*Conditio
 	// R' = R ⊕ 0 + Tᵀ S⁻¹ T.
 	st := slices.Clone(t)
 	solve(blas64.General{Rows: q, Cols: all, Stride: all, Data: st})
-	blas64.Gemm(blas.Trans, blas.NoTrans, 1, T, blas64.General{Rows: q, Cols: all, Stride: all, Data: st}, 0,
+	blas64.Gemm(blas.Trans, blas.NoTrans, 1, T,
+		blas64.General{Rows: q, Cols: all, Stride: all, Data: st}, 0,
 		blas64.General{Rows: all, Cols: all, Stride: all, Data: out.inner})
 	for i := range p {
 		for j := range p {
@@ -191,8 +193,8 @@ func (j *Joint) inverse() (func(b blas64.General), error) {
 	}, nil
 }
 
-// Shares returns how much of the mean at x, of the first member, comes from
-// each point: c_j(x)·g_j. They add up to what was learned besides the data.
+// Shares returns how much of the mean at x, of the first member, comes from each point: c_j(x)·g_j.
+// They add up to the update beyond the data.
 func (c *Conditioned) Shares(x []float64) []float64 {
 	w := c.NewPredictor()
 	w.cov.fill(x)

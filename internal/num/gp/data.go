@@ -55,10 +55,9 @@ func (d Data) Fitted() Data {
 	return d.subset(points, mostFitted)
 }
 
-// Nearest returns the observations at the m distinct points that are nearest to
-// x, distances being in lengthscales, in their order: what a prediction at x
-// alone rests on (the neighborhood of kriging; Emery 2009). All of them where
-// there are no more.
+// Nearest returns the observations at the m distinct points that are nearest to x, distances being
+// in lengthscales, in their order: the basis of a prediction at x alone (the neighborhood of
+// kriging; Emery 2009). All of them where there are no more.
 func (d Data) Nearest(x, lengthscales []float64, m int) Data {
 	points := merge(d).x
 	if len(points) <= m {
@@ -71,7 +70,8 @@ func (d Data) Nearest(x, lengthscales []float64, m int) Data {
 		}
 		return s
 	}
-	slices.SortStableFunc(points, func(a, b []float64) int { return cmp.Compare(distance(a), distance(b)) })
+	slices.SortStableFunc(points,
+		func(a, b []float64) int { return cmp.Compare(distance(a), distance(b)) })
 	return d.at(points[:m])
 }
 

@@ -5,15 +5,13 @@ import (
 	"math"
 )
 
-// LeaveOneOut predicts each row from all others at the same hyperparameters, in
-// closed form (Rasmussen and Williams 2006, Eq. 5.12): mean[i] and sd[i] are
-// those of the observed mean of row i, its noise included, so that (y[i] −
-// mean[i])/sd[i] is standard normal under the model. A row is a distinct point
-// with all its replicates, so this leaves out a composition, not one of its
-// repetitions. The slices follow the order of first appearance; y is the rows'
-// means. With a single row the prediction is the prior. Under an approximate
-// posterior the inducing points stay where they are, and what was appended is
-// neither left out nor used.
+// LeaveOneOut predicts each row from all others at the same hyperparameters, in closed form
+// (Rasmussen and Williams 2006, Eq. 5.12): mean[i] and sd[i] are those of the observed mean of row
+// i, its noise included, so that (y[i] − mean[i])/sd[i] is standard normal under the model. A row
+// is a distinct point with all its replicates, so this leaves out a composition, not one of its
+// repetitions. The slices follow the order of first appearance; y is the rows' means. With a single
+// row the prediction is the prior. Under an approximate posterior the inducing points stay where
+// they are, and appended observations are neither left out nor used.
 func (g *GP) LeaveOneOut() (y, mean, sd []float64) {
 	if g.sparse != nil {
 		return g.leaveOneOut(upTo(g.sparse.n))
@@ -59,11 +57,11 @@ func upTo(n int) []int {
 	return all
 }
 
-// InformationGain returns γ_n = ½ ln det(I + K/r), r > 0, with K the prior
-// covariance of f at all n observations, each replicate counted (Srinivas et
-// al. 2012; Xu et al. 2024, Eq. 3 without the maximum). It depends on where
-// measurements were made, not on their values. An approximate posterior gives a
-// lower bound, without what was appended. It fails with ErrNotPositiveDefinite.
+// InformationGain returns γ_n = ½ ln det(I + K/r), r > 0, with K the prior covariance of f at all n
+// observations, each replicate counted (Srinivas et al. 2012; Xu et al. 2024, Eq. 3 without the
+// maximum). It depends on where measurements were made, not on their values. An approximate
+// posterior gives a lower bound, without appended observations. It fails with
+// ErrNotPositiveDefinite.
 func (g *GP) InformationGain(r float64) (float64, error) {
 	if !(r > 0) {
 		panic("gp: information gain needs a positive r")

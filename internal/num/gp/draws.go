@@ -16,10 +16,9 @@ type Draws struct {
 	at     []int       // the place of each free point in points
 }
 
-// Draws factors the covariance at the given points, indices of the joint
-// posterior, as LLᵀ, row by row. Points of which the ones before leave a
-// variance of no more than the tolerance are not free: they tell nothing more,
-// and would make the covariance singular. The first is.
+// Draws factors the covariance at the given points, indices of the joint posterior, as LLᵀ, row by
+// row. A point is not free where the ones before leave it a variance of no more than the tolerance:
+// it tells nothing more, and would make the covariance singular. The first is.
 func (j *Joint) Draws(points []int, tolerance float64) *Draws {
 	d := &Draws{joint: j, points: points}
 	size := len(j.Mean)

@@ -29,9 +29,9 @@ type FitConfig struct {
 	FixedNoise float64
 	// Warm is a further start, usually the last fit. It may be nil.
 	Warm *Hyper
-	// FromMode searches from the priors' mode alone. Few data leave several
-	// maxima, and the highest may explain all by one short lengthscale; this one
-	// stays near what is believed before there are data, as BoTorch's fits do.
+	// FromMode searches from the priors' mode alone. Few data leave several maxima, and the highest
+	// may explain all by one short lengthscale; this search stays near the prior belief, as
+	// BoTorch's fits do.
 	FromMode bool
 	// Starts is the number of random starts in addition to Warm and the prior's
 	// mode. Default: 30, and those in which the structure of the problem shows;
@@ -114,7 +114,7 @@ func (c FitConfig) validate(d int) error {
 	return nil
 }
 
-// FitResult is a fit and what it cost.
+// FitResult is a fit, with its cost.
 type FitResult struct {
 	Hyper         Hyper           `json:"hyper"`
 	LogMarginal   float64         `json:"log_marginal"`
@@ -197,8 +197,7 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 	return res, nil
 }
 
-// prepare returns what a fit of the data minimizes, and fills in the
-// configuration.
+// prepare returns the function that a fit of the data minimizes, and fills in the configuration.
 func prepare(ctx context.Context, data Data, cfg *FitConfig) (*objective, error) {
 	if err := data.validate(); err != nil {
 		return nil, err
@@ -349,9 +348,9 @@ func (o *objective) distance(a, b []float64) (worst float64) {
 	return worst
 }
 
-// starts returns the points at which searches may begin, and notes their names.
-// The posterior has a basin for each way to tell the function from the noise;
-// there are starts in as many kinds as are known:
+// starts returns the points at which searches may begin, and notes their names. The posterior has a
+// basin for each way to tell the function from the noise; there are starts in as many kinds as are
+// known:
 //
 //   - "warm", the last fit, and "mode", that of the priors;
 //   - "noise": all is noise about a constant;
@@ -384,7 +383,8 @@ func (o *objective) starts() [][]float64 {
 		add("warm", w.Noise, w.OutputScale, func(j int) float64 { return w.Lengthscales[j] })
 	}
 	p := o.cfg.Priors
-	add("mode", p.Noise.Mode(), p.OutputScale.Mode(), func(int) float64 { return p.Lengthscale.Mode() })
+	add("mode", p.Noise.Mode(), p.OutputScale.Mode(),
+		func(int) float64 { return p.Lengthscale.Mode() })
 	if o.cfg.FromMode {
 		mode := len(out) - 1
 		out, o.named = out[mode:], o.named[mode:]

@@ -35,7 +35,7 @@ type GP struct {
 	// then free of the cancellation that K⁻¹ would bring.
 	factor []float64
 	z      []float64
-	// sparse is what an approximate one has instead; nil where it is exact.
+	// sparse replaces factor and z in an approximate posterior; nil in an exact one.
 	sparse  *sparse
 	negated bool // see Negated
 }
@@ -203,17 +203,17 @@ func (g *GP) Negated() *GP {
 	return out
 }
 
-// Append adds one observation at fixed hyperparameters in O(n²); x is kept, not
-// copied. noiseVar is its known noise variance, or NaN. A point seen before
-// becomes a further row; the posterior is the same as if it were merged. Where
-// the posterior is approximate, what is appended is not, and f at x is a
-// further inducing point. It fails with ErrData, or with
-// ErrNotPositiveDefinite, where Canonical may still succeed (it can add
-// jitter); the posterior is then unchanged.
+// Append adds one observation at fixed hyperparameters in O(n²); x is kept, not copied. noiseVar is
+// its known noise variance, or NaN. A point seen before becomes a further row; the posterior is the
+// same as if it were merged. Even where the posterior is approximate, an appended observation
+// enters exactly, with f at x as a further inducing point. It fails with ErrData, or with
+// ErrNotPositiveDefinite, where Canonical may still succeed (it can add jitter); the posterior is
+// then unchanged.
 func (g *GP) Append(x []float64, y, noiseVar float64) error {
 	one := Data{X: [][]float64{x}, Y: []float64{y}, NoiseVar: []float64{noiseVar}}
 	if len(x) != g.kernel.Dim() {
-		panic(fmt.Sprintf("gp: point has %d coordinates, the model %d dimensions", len(x), g.kernel.Dim()))
+		panic(fmt.Sprintf("gp: point has %d coordinates, the model %d dimensions",
+			len(x), g.kernel.Dim()))
 	}
 	if err := one.validate(); err != nil {
 		return err
@@ -331,7 +331,7 @@ func (g *GP) Inducing() int {
 	return g.sparse.m
 }
 
-// Jitter returns what was added to the covariance matrix's diagonal, mostly 0.
+// Jitter returns the addition to the covariance matrix's diagonal, mostly 0.
 func (g *GP) Jitter() float64 { return g.jitter }
 
 // LogMarginal returns the log marginal likelihood of all observations (as the

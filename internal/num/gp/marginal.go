@@ -8,21 +8,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Around returns hyperparameters around fitted ones, as far from them as the
-// data leave open: 2p points for p that were fitted. The log posterior that Fit
-// maximizes is taken for a Gaussian of the logarithms, with its curvature at h
-// (Laplace's approximation); the points lie at ±√p columns of the symmetric
-// root of that Gaussian's covariance, and so have its mean and covariance
-// (Julier and Uhlmann 1997). Rounding of the curvature moves that root no
-// further than by rounding; it turns the Gaussian's axes where two are equally
-// long. The prior bounds the points: none is further away than where the widest
-// prior alone puts it, and none outside the bounds. The constant mean is the
-// best at each.
+// Around returns hyperparameters around fitted ones, as far from them as the data leave open: 2p
+// points for p that were fitted. The log posterior that Fit maximizes is taken for a Gaussian of
+// the logarithms, with its curvature at h (Laplace's approximation); the points lie at ±√p columns
+// of the symmetric root of that Gaussian's covariance, and so have its mean and covariance (Julier
+// and Uhlmann 1997). Rounding of the curvature moves that root no further than by rounding; it
+// turns the Gaussian's axes where two are equally long. The prior bounds the points: none is
+// further away than where the widest prior alone puts it, and none outside the bounds. The constant
+// mean is the best at each.
 //
-// h is a fit of the data with the same configuration, of which the searches do
-// not matter. It fails with ErrData, kernel.ErrUnknown, ErrHyper,
-// ErrNotPositiveDefinite where the posterior cannot be evaluated next to h, or
-// the context's error, wrapped.
+// h is a fit of the data with the same configuration; the settings of its searches do not matter.
+// It fails with ErrData, kernel.ErrUnknown, ErrHyper, ErrNotPositiveDefinite where the posterior
+// cannot be evaluated next to h, or the context's error, wrapped.
 func Around(ctx context.Context, data Data, cfg FitConfig, h Hyper) ([]Hyper, error) {
 	cfg.Warm = &h
 	o, err := prepare(ctx, data, &cfg)

@@ -110,7 +110,7 @@ func (t triangle) invert(ctx context.Context) error {
 		}
 		row[i] = d
 		for k := 0; k < i; k += group {
-			// what is above the diagonal of these rows is zero
+			// the part of these rows above the diagonal is zero
 			w := min(group, i-k)
 			blas64.Gemv(blas.Trans, 1, t.block(k, 0, w, k+w), vector(factors[k:k+w]), 1, vector(row[:k+w]))
 		}

@@ -22,8 +22,8 @@ func (g *GP) NewPredictor() *Predictor {
 	return &Predictor{g: g, outputScale: g.hyper.OutputScale}
 }
 
-// resize makes room for a mean and a variance, slope for their gradients too: those take
-// d times as much, and who asks about one point has a workspace for that alone.
+// resize makes room for a mean and a variance, slope for their gradients too: those take d times as
+// much, and a caller that asks about one point needs no workspace for them.
 func (p *Predictor) resize() {
 	p.k, p.v = sized(p.k, len(p.g.basis)), sized(p.v, len(p.g.basis))
 }

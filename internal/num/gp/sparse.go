@@ -37,8 +37,8 @@ const (
 	leastPivot = 1e-9
 )
 
-// sparse is what an approximate posterior keeps besides its inducing points. Its
-// basis are these, and then what was appended.
+// sparse holds the further parts of an approximate posterior. Its basis are the inducing points,
+// and then the appended ones.
 type sparse struct {
 	n, m        int       // rows and inducing points
 	low         []float64 // L⁻¹ of K_mm = LLᵀ, m×m, lower triangular
@@ -47,15 +47,14 @@ type sparse struct {
 	logMarginal float64   // of the approximation
 }
 
-// pivot chooses at most m inducing points among the rows. Each is the row i
-// with the greatest product of its variance given those before and e^(−κr_i),
-// the first of equals; r_i is the share of the rows with smaller values. That
-// is the greedy choice by conditional variance (Burt, Rasmussen and van der
-// Wilk 2020, §4), with a preference for small values: where the best ones are,
-// the posterior has to be right (Moss, Ober and Picheny 2023).
+// pivot chooses at most m inducing points among the rows. Each is the row i with the greatest
+// product of its variance given those before and e^(−κr_i), the first of equals; r_i is the share
+// of the rows with smaller values. That is the greedy choice by conditional variance (Burt,
+// Rasmussen and van der Wilk 2020, §4), with a preference for small values: where the best ones
+// are, the posterior has to be right (Moss, Ober and Picheny 2023).
 //
-// The choice is a pivoted Cholesky factorization of K; what it computes is V,
-// row by row, m×n, and the variance of each row that the inducing points leave.
+// The choice is a pivoted Cholesky factorization of K; its results are V, row by row, m×n, and the
+// variance of each row that the inducing points leave.
 func (g *GP) pivot(ctx context.Context, m int) (pivots []int, v, rest []float64, err error) {
 	n := len(g.x)
 	v, rest = make([]float64, m*n), make([]float64, n)
@@ -129,7 +128,8 @@ func (g *GP) approximate(ctx context.Context, inducing int) error {
 		return err
 	}
 	m := len(pivots)
-	s := &sparse{n: n, m: m, low: make([]float64, m*m), factor: make([]float64, m*m), variance: variance}
+	s := &sparse{n: n, m: m, low: make([]float64, m*m), factor: make([]float64, m*m),
+		variance: variance}
 	g.sparse, g.stride = s, m
 	g.basis = make([][]float64, m)
 	for a, p := range pivots {

@@ -1,23 +1,21 @@
-// Package jet evaluates functions of a few variables together with their exact
-// derivatives, by Taylor arithmetic (Griewank and Walther 2008, §13): a jet is
-// the value of an expression and its derivatives, and each operation makes the
-// jet of its result from those of its operands.
+// Package jet evaluates functions of a few variables together with their exact derivatives, by
+// Taylor arithmetic (Griewank and Walther 2008, §13): a jet is the value of an expression and its
+// derivatives, and each operation makes the jet of its result from those of its operands.
 //
-// Coordinates are of two kinds. The first n are random, the quantities of which
-// a model knows means and standard deviations; the others are fixed, as the
-// parameters of a composition are. What a mixture of linearizations of g needs
-// (package composite) is g, its gradient, and the curvature along the random
-// coordinates
+// Coordinates are of two kinds. The first n are random, quantities whose means and standard
+// deviations a model knows; the others are fixed, as the parameters of a composition are. A mixture
+// of linearizations of g (package composite) needs g, its gradient, and the curvature along the
+// random coordinates
 //
 //	L = Σ_{k<n} w_k ∂²g/∂x_k²,  w_k = σ_k²,
 //
-// and for the gradient of those the Hessian and ∂L/∂x_i. That is all a jet
-// holds, third derivatives only as far as L has them: the rules of the forward
-// Laplacian (Li et al. 2024), differentiated once more.
+// and for the gradient of those the Hessian and ∂L/∂x_i. That is all a jet holds, third derivatives
+// only as far as L has them: the rules of the forward Laplacian (Li et al. 2024), differentiated
+// once more.
 //
-// Rounding is the same everywhere: each product that could be fused with a sum
-// is rounded first. The elementary functions are those of the Go library, whose
-// last bit may differ between families of processors.
+// Rounding is the same everywhere: each product that could be fused with a sum is rounded first.
+// The elementary functions are those of the Go library, whose last bit may differ between families
+// of processors.
 package jet
 
 import (
@@ -28,8 +26,8 @@ import (
 // MaxRandom is the largest number of random coordinates.
 const MaxRandom = 4
 
-// Jet is the value of an expression with its derivatives. Its layout is that of
-// the [Space] it belongs to. A jet is no operand and result of one operation.
+// Jet is the value of an expression with its derivatives. Its layout is that of the [Space] it
+// belongs to. A jet must not be operand and result of one operation.
 type Jet []float64
 
 // Value returns the value of the expression.
@@ -66,9 +64,9 @@ func (s *Space) All() int { return s.all }
 // with others are not to be used any more.
 func (s *Space) Weigh(weights []float64) { copy(s.weights, weights) }
 
-// Differentiate says whether operations make all derivatives, or only what the
-// moments of a component need: value, L, and the gradient in the random
-// coordinates. The others are then undefined.
+// Differentiate says whether operations make all derivatives, or only those that the moments of a
+// component need: value, L, and the gradient in the random coordinates. The others are then
+// undefined.
 func (s *Space) Differentiate(all bool) { s.full = all }
 
 // New returns a jet to write to.
@@ -94,8 +92,8 @@ func (s *Space) Constant(dst Jet, value float64) {
 	dst[0] = value
 }
 
-// Linear writes what has the given value and a slope in coordinate i: the
-// coordinate itself where that is 1.
+// Linear writes a jet with the given value and a slope in coordinate i: the coordinate itself where
+// that is 1.
 func (s *Space) Linear(dst Jet, i int, value, slope float64) {
 	s.Constant(dst, value)
 	if s.full || i < s.random {

@@ -67,7 +67,7 @@ type Kernel interface {
 
 // Errors of New and ParseFamily; match with errors.Is.
 var (
-	// ErrUnknown reports a name that is no kernel's.
+	// ErrUnknown reports the name of an unknown kernel.
 	ErrUnknown = errors.New("unknown kernel")
 	// ErrHyperparameter reports a lengthscale or an output scale that is not a
 	// positive finite number.

@@ -40,8 +40,8 @@ func Downsampling(name string, lengthscales []float64, outputScale, c, delta flo
 	}
 	for _, v := range []float64{c, delta} {
 		if !(v > 0) || math.IsInf(v, 1) {
-			return nil, fmt.Errorf("%w: c = %v and δ = %v have to be positive finite numbers", ErrHyperparameter, c,
-				delta)
+			return nil, fmt.Errorf("%w: c = %v and δ = %v have to be positive finite numbers",
+				ErrHyperparameter, c, delta)
 		}
 	}
 	return &product{ard: *base.(*ard), factor: downsampling{c: c, power: 1 + delta}}, nil
@@ -49,7 +49,9 @@ func Downsampling(name string, lengthscales []float64, outputScale, c, delta flo
 
 type downsampling struct{ c, power float64 }
 
-func (f downsampling) covariance(s, t float64) float64 { return f.c + f.deviation(s)*f.deviation(t) }
+func (f downsampling) covariance(s, t float64) float64 {
+	return f.c + f.deviation(s)*f.deviation(t)
+}
 
 func (f downsampling) slope(s, t float64) float64 {
 	return -f.power * math.Pow(max(1-s, 0), f.power-1) * f.deviation(t)
@@ -77,7 +79,8 @@ func Coregional(name string, lengthscales []float64, B [][]float64) (Kernel, err
 	between := make(coregional, len(B))
 	for t, row := range B {
 		if len(row) != len(B) {
-			panic(fmt.Sprintf("kernel: row %d of B has %d entries, there are %d sources", t, len(row), len(B)))
+			panic(fmt.Sprintf("kernel: row %d of B has %d entries, there are %d sources",
+				t, len(row), len(B)))
 		}
 		for u, v := range row {
 			if !(v-v == 0) || v != B[u][t] || u == t && !(v > 0) {
@@ -102,7 +105,7 @@ func (b coregional) source(s float64) int {
 	if t := int(s); t >= 0 && t < len(b) && float64(t) == s {
 		return t
 	}
-	panic(fmt.Sprintf("kernel: %v is none of %d sources", s, len(b)))
+	panic(fmt.Sprintf("kernel: %v is not one of %d sources", s, len(b)))
 }
 
 func (k *product) Dim() int { return len(k.weights) + 1 }

@@ -27,7 +27,7 @@ type MultiStartConfig struct {
 	Local Config
 }
 
-// MultiStartResult is the best local result, and what the whole search cost.
+// MultiStartResult is the best local result, with the cost of the whole search.
 type MultiStartResult struct {
 	Result
 	// Start is the index of the start that led to the result.

@@ -29,8 +29,8 @@ import (
 // Coordinates should be of like magnitude (the unit cube is ideal): tolerances
 // are relative to the largest finite number among the bounds.
 type Polytope struct {
-	// Lower and Upper are the bounds, n numbers each; an infinite one is no
-	// bound. Equal bounds fix a coordinate.
+	// Lower and Upper are the bounds, n numbers each; an infinite one bounds nothing. Equal bounds
+	// fix a coordinate.
 	Lower, Upper []float64
 	// A x = B: one row of n coefficients and one number per equality.
 	A [][]float64
@@ -76,9 +76,8 @@ func (c Constraint) String() string {
 
 // InfeasibleError reports constraints that no point satisfies together.
 type InfeasibleError struct {
-	// Conflict is a set of constraints that contradict each other, none of
-	// which can be left out of the contradiction (up to rounding), by kind and
-	// index. There may be other such sets.
+	// Conflict is a minimal set of constraints that contradict each other (up to rounding), by kind
+	// and index: without any one of them the others agree. There may be other such sets.
 	Conflict []Constraint
 }
 
@@ -240,7 +239,8 @@ func (r *Region) addRow(dst *[]constraint, kind Kind, i int, row []float64, rhs,
 		}
 		return nil
 	}
-	c := constraint{id: Constraint{kind, i}, coord: -1, normal: make([]float64, n), rhs: sign * rhs / norm}
+	c := constraint{id: Constraint{kind, i}, coord: -1, normal: make([]float64, n),
+		rhs: sign * rhs / norm}
 	for j, v := range row {
 		c.normal[j] = sign * v / norm
 	}

@@ -145,9 +145,8 @@ func (s *solver) solve(h, g, x []float64) error {
 	return errSubproblem
 }
 
-// factor sets jt = L⁻¹ for h = LLᵀ (so that J = L⁻ᵀ) and reports whether h is
-// positive definite. 1e-14 of the diagonal is what rounding leaves of a pivot
-// that is 0.
+// factor sets jt = L⁻¹ for h = LLᵀ (so that J = L⁻ᵀ) and reports whether h is positive definite.
+// Rounding leaves 1e-14 of the diagonal of a pivot that is 0.
 func (s *solver) factor(h []float64) bool {
 	n, l := s.n, s.rt // R is not needed before the first constraint
 	for i := range n {
@@ -177,9 +176,9 @@ func (s *solver) factor(h []float64) bool {
 	return true
 }
 
-// mostViolated returns the next equality, then the inequality most violated at
-// x + p, or -1 if there is none. Equalities come first and stay active for
-// good, so that their multipliers may have either sign.
+// mostViolated returns the next equality, then the inequality most violated at x + p, or -1 if none
+// is left. Equalities come first and stay active for good, so that their multipliers may have
+// either sign.
 func (s *solver) mostViolated(x []float64) int {
 	for i := range s.r.meq {
 		if s.inactive[i] {

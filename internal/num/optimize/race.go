@@ -70,7 +70,8 @@ func Race(
 		}
 		return 1
 	}
-	best := slices.MinFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.value, b.value) })
+	best := slices.MinFunc(candidates,
+		func(a, b candidate) int { return cmp.Compare(a.value, b.value) })
 	slices.SortStableFunc(candidates, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(always(a), always(b)), cmp.Compare(a.value, b.value))
 	})
@@ -134,8 +135,7 @@ func Race(
 	return out, nil
 }
 
-// withDefaults fills in what is zero. Apart and Same have no default: with 0 no
-// distance is too small.
+// withDefaults replaces zeros. Apart and Same have no default: with 0 no distance is too small.
 func (c RaceConfig) withDefaults() RaceConfig {
 	if c.Searches == 0 {
 		c.Searches = 16

@@ -24,7 +24,7 @@ type Config struct {
 	FirstStep float64
 }
 
-// withDefaults fills in what is zero, with lengths of the region's size.
+// withDefaults replaces zeros, with lengths of the region's size.
 func (c Config) withDefaults(r *Region) Config {
 	if c.MaxIterations == 0 {
 		c.MaxIterations = 200
@@ -119,8 +119,7 @@ func newMinimizer(f Func, r *Region, cfg Config) *minimizer {
 	}
 }
 
-// eval is f, with what is not finite, in the value or the gradient, as +Inf:
-// the line search then backs off.
+// eval is f, with +Inf for a value or gradient that is not finite: the line search then backs off.
 func (m *minimizer) eval(x, g []float64) float64 {
 	m.evals++
 	v := m.f(x, g)
@@ -159,8 +158,8 @@ type Search struct {
 	did    int
 }
 
-// NewSearch returns the search from x0, of which nothing has been done but
-// evaluating f there. It fails as Minimize does.
+// NewSearch returns the search from x0, after evaluating f there and no more. It fails as Minimize
+// does.
 func NewSearch(f Func, region *Region, x0 []float64, cfg Config) (*Search, error) {
 	return newMinimizer(f, region, cfg).begin(x0)
 }
@@ -231,8 +230,7 @@ func (s *Search) Advance(ctx context.Context, iterations int) error {
 	return nil
 }
 
-// stall forgets the curvature that led here, or ends the search where there is
-// none to forget.
+// stall forgets the curvature that led here, or ends the search where it has none to forget.
 func (s *Search) stall() {
 	if s.fresh {
 		s.status = Stalled
@@ -243,15 +241,17 @@ func (s *Search) stall() {
 
 // Ended reports whether the search has converged, stalled or spent its
 // iterations.
-func (s *Search) Ended() bool { return s.status != IterationLimit || s.did >= s.m.cfg.MaxIterations }
+func (s *Search) Ended() bool {
+	return s.status != IterationLimit || s.did >= s.m.cfg.MaxIterations
+}
 
 // Value is f at the best point so far, which Point is, in memory of the
 // search's own.
 func (s *Search) Value() float64   { return s.fx }
 func (s *Search) Point() []float64 { return s.m.x }
 
-// Result is the best so far, and what it cost; its status is IterationLimit
-// where the search has not ended.
+// Result is the best so far, with its cost; its status is IterationLimit where the search has not
+// ended.
 func (s *Search) Result() Result {
 	return Result{
 		X: append([]float64(nil), s.m.x...), F: s.fx, KKT: s.m.kkt(),
@@ -273,9 +273,8 @@ func (m *minimizer) kkt() (worst float64) {
 	return worst
 }
 
-// reset forgets the curvature: H becomes the multiple of the identity whose
-// steepest-descent step has length FirstStep. It returns true, which is what
-// fresh becomes.
+// reset forgets the curvature: H becomes the multiple of the identity whose steepest-descent step
+// has length FirstStep. It returns true, the new value of fresh.
 func (m *minimizer) reset() bool {
 	c := math.Sqrt(dot(m.g, m.g)) / m.cfg.FirstStep
 	if c == 0 {

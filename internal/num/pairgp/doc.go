@@ -22,8 +22,8 @@
 //
 //	k((x,x'), (y,y')) = s² exp(−½ Σ_j [(x_j − y_j)² + (x'_j − y'_j)²]/ℓ_j²).
 //
-// That is what a comparison means (which of the two was shown first is no
-// property of either), and it halves the hyperparameters to be learned. So
+// That is the meaning of a comparison (neither of the two has the property of
+// being shown first), and it halves the hyperparameters to be learned. So
 // f₀(x,x') = f₁(x',x) in distribution, with equal hyperparameters, and one
 // regression of 2n rows serves both classes. As in Milios et al. the two
 // posteriors are treated as independent:

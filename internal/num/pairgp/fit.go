@@ -46,7 +46,8 @@ type FitConfig struct {
 // five on these settings, so the gain is somewhat optimistic; σ = ¼ predicts a
 // little more and is worse calibrated where answers are wrong.
 func DefaultLengthscale(d int) gp.LogNormal {
-	return gp.LogNormal{Mu: math.Log(0.35 * math.Sqrt(2*float64(d))), Sigma: 0.5, Lower: 0.025, Upper: 1e3}
+	return gp.LogNormal{Mu: math.Log(0.35 * math.Sqrt(2*float64(d))), Sigma: 0.5, Lower: 0.025,
+		Upper: 1e3}
 }
 
 // DefaultOutputScale returns the prior of the output scale: LogNormal with σ =
@@ -59,8 +60,7 @@ func DefaultOutputScale(eps float64) gp.LogNormal {
 	return gp.LogNormal{Mu: math.Log(v), Sigma: 1, Lower: v / 1000, Upper: v * 1000}
 }
 
-// FitResult is a fit and what it cost. It is recorded in events; New rebuilds
-// the model from Hyper.
+// FitResult is a fit, with its cost. It is recorded in events; New rebuilds the model from Hyper.
 type FitResult struct {
 	Hyper        Hyper           `json:"hyper"`
 	LogMarginal  float64         `json:"log_marginal"`  // of one class
@@ -168,7 +168,8 @@ type objective struct {
 }
 
 func newObjective(comparisons []Comparison, d int, cfg FitConfig) *objective {
-	o := &objective{data: augmented(comparisons, cfg.AlphaEps), d: d, cfg: cfg, grad: make([]float64, 2*d+3)}
+	o := &objective{data: augmented(comparisons, cfg.AlphaEps), d: d, cfg: cfg,
+		grad: make([]float64, 2*d+3)}
 	bound := func(lo, up float64) { o.lower, o.upper = append(o.lower, lo), append(o.upper, up) }
 	for range d {
 		bound(math.Log(cfg.Lengthscale.Lower), math.Log(cfg.Lengthscale.Upper))

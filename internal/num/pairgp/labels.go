@@ -21,14 +21,13 @@ type Comparison struct {
 	Chosen, Other []float64
 }
 
-// Label returns what one observation says about the latent function of one
-// class, 1 for the class that was observed and 0 for the other: with α = label
-// + α_ε, the log-normal distribution of the moments of Gamma(α, 1) has
+// Label returns the target of one observation for the latent function of one class, 1 for the class
+// that was observed and 0 for the other: with α = label + α_ε, the log-normal distribution of the
+// moments of Gamma(α, 1) has
 //
 //	variance = ln(1 + 1/α),   target = ln α − variance/2
 //
-// (Milios et al. 2018), natural logarithms. observed is the label, eps is α_ε >
-// 0.
+// (Milios et al. 2018), natural logarithms. observed is the label, eps is α_ε > 0.
 func Label(observed bool, eps float64) (alpha, variance, target float64) {
 	alpha = eps
 	if observed {

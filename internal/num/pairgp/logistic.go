@@ -33,16 +33,14 @@ var kolmogorov = [...]struct{ weight, slope float64 }{
 	{9.083754385291763e-17, 0.11156508007421492},
 }
 
-// LogisticNormal returns the averages of S(h) and of S(h)(1 − S(h)) = S'(h)
-// over h ~ N(mean, variance), S the logistic function. With the mixture above
-// each term is Gaussian, so that with
+// LogisticNormal returns the averages of S(h) and of S(h)(1 − S(h)) = S'(h) over h ~ N(mean,
+// variance), S the logistic function. With the mixture above each term is Gaussian, so that with
 // t_i = slope_i/√(1 + slope_i²·variance)
 //
 //	E[S(h)] = Σ weight_i Φ(t_i·mean),   E[S(h)(1 − S(h))] = ∂E[S(h)]/∂mean = Σ weight_i t_i φ(t_i·mean),
 //
-// both to 1e-11 absolute. It takes the place of the sampling of Adachi et al.
-// 2024, Eq. 53 and 91. One term with slope √(π/8) would be MacKay's moderated
-// output, which is off by up to 0.02.
+// both to 1e-11 absolute. It takes the place of the sampling of Adachi et al. 2024, Eq. 53 and 91.
+// One term with slope √(π/8) would be MacKay's moderated output, which is off by up to 0.02.
 //
 // p(−mean) = 1 − p(mean) holds exactly. A negative variance counts as 0.
 func LogisticNormal(mean, variance float64) (p, bernoulli float64) {

@@ -63,7 +63,8 @@ func augmented(comparisons []Comparison, eps float64) gp.Data {
 	_, vChosen, tChosen := Label(true, eps)
 	_, vOther, tOther := Label(false, eps)
 	n := 2 * len(comparisons)
-	data := gp.Data{X: make([][]float64, 0, n), Y: make([]float64, 0, n), NoiseVar: make([]float64, 0, n)}
+	data := gp.Data{X: make([][]float64, 0, n), Y: make([]float64, 0, n),
+		NoiseVar: make([]float64, 0, n)}
 	for _, c := range comparisons {
 		data.X = append(data.X, join(c.Chosen, c.Other), join(c.Other, c.Chosen))
 		data.Y = append(data.Y, tChosen, tOther)
@@ -121,15 +122,14 @@ func (m *Model) Comparisons() []Comparison { return m.comparisons }
 // Dim returns the number d of parameters.
 func (m *Model) Dim() int { return len(m.hyper.Lengthscales) }
 
-// Jitter returns what was added to the covariance matrix's diagonal, mostly 0.
+// Jitter returns the addition to the covariance matrix's diagonal, mostly 0.
 func (m *Model) Jitter() float64 { return m.latent.Jitter() }
 
 // LogMarginal returns the log marginal likelihood of the augmented labels of
 // one class; that of the other is equal.
 func (m *Model) LogMarginal() float64 { return m.latent.LogMarginal() }
 
-// Preference is what is believed about g(x, x') = S(h(x, x')), the probability
-// that x is preferred to x'.
+// Preference is the belief about g(x, x') = S(h(x, x')), the probability that x is preferred to x'.
 type Preference struct {
 	// Mean is E[g], the probability itself (Adachi et al. 2024, Eq. 53).
 	Mean float64
@@ -184,10 +184,11 @@ func (p *Predictor) Latent(x, other []float64) (mean, variance float64) {
 	return m1 - m0, float64(s1*s1) + float64(s0*s0) // rounded one by one: a fused product would break the symmetry
 }
 
-// Preference returns what is believed about the probability that x is preferred
-// to other. The means of the two orders add up to 1 exactly; Bernoulli is equal
-// in both, and Variance to rounding.
-func (p *Predictor) Preference(x, other []float64) Preference { return preference(p.Latent(x, other)) }
+// Preference returns the belief about the probability that x is preferred to other. The means of
+// the two orders add up to 1 exactly; Bernoulli is equal in both, and Variance to rounding.
+func (p *Predictor) Preference(x, other []float64) Preference {
+	return preference(p.Latent(x, other))
+}
 
 // Preference is Predictor.Preference with a workspace of its own.
 func (m *Model) Preference(x, other []float64) Preference {

@@ -6,19 +6,17 @@ import (
 	"slices"
 )
 
-// Cells are disjoint boxes that make up the region beyond the reference that a
-// front does not cover. They are what the expected hypervolume improvement is a
-// sum over.
+// Cells are disjoint boxes that make up the region beyond the reference that a front does not
+// cover. The expected hypervolume improvement is a sum over them.
 //
-// The bounds of all cells are coordinates of the front and of the reference, so
-// a cell is kept as places of them.
+// The bounds of all cells are coordinates of the front and of the reference, so a cell is kept as
+// places of them.
 type Cells struct {
 	// Corners are, of each of the m objectives, the values at which cells end,
 	// ascending; the first is the reference.
 	Corners [][]float64
-	// Lower and Upper hold the bounds of each cell, m places in Corners. A place
-	// in Upper that is len(Corners[k]) is no value: in objective k the cell is
-	// not bounded.
+	// Lower and Upper hold the bounds of each cell, m places in Corners. A place in Upper that is
+	// len(Corners[k]) means no bound: the cell extends to infinity in objective k.
 	Lower, Upper []int32
 }
 
@@ -99,14 +97,13 @@ func (c *Cells) take(above *bounds) {
 // none is below every place.
 const none = math.MinInt32
 
-// bounds are the local upper bounds of a set of points for minimization, each
-// with the m points that define it: what is below one of the bounds is what no
-// point covers. One after the other: m places of the bound u, then those of z¹
-// to z^m; z^j has the coordinate u_j.
+// bounds are the local upper bounds of a set of points for minimization, each with the m points
+// that define it: together, the regions below the bounds are the part that no point covers. One
+// after the other: m places of the bound u, then those of z¹ to z^m; z^j has the coordinate u_j.
 type bounds struct {
 	m      int
 	data   []int32
-	parent []int32 // what is being replaced
+	parent []int32 // the bound that is being replaced
 }
 
 // newBounds returns those of no points, below a reference.
@@ -133,9 +130,9 @@ func (b *bounds) at(i int) (u, z []int32) {
 	return all[:b.m], all[b.m:]
 }
 
-// cut adds a point. Each bound above it gives way to those whose coordinate j
-// is the point's, for each j in which the point is no less than the other
-// defining points. A point that covers others has to come before them.
+// cut adds a point. Each bound above it gives way to those whose coordinate j is the point's, for
+// each j in which no other defining point exceeds the point. A point that covers others has to come
+// before them.
 func (b *bounds) cut(y []int32) {
 	m, size := b.m, len(b.parent)
 	for i := b.len() - 1; i >= 0; i-- {

@@ -1,15 +1,13 @@
-// Package pareto holds the geometry of trade-offs between several objectives:
-// dominance, fronts, hypervolume, and the cells into which the region beyond a
-// front is cut.
+// Package pareto holds the geometry of trade-offs between several objectives: dominance, fronts,
+// hypervolume, and the cells into which the region beyond a front is cut.
 //
-// Sign convention: all m objectives are MAXIMIZED. A point is a slice of m
-// finite numbers, in the units of the objectives; slices of different lengths
-// are a programmer's mistake and panic. A point counts where it is beyond the
-// reference point, greater in every objective: the reference says what is still
-// of interest.
+// Sign convention: all m objectives are MAXIMIZED. A point is a slice of m finite numbers, in the
+// units of the objectives; slices of different lengths are a programmer's mistake and panic. A
+// point counts where it is beyond the reference point, greater in every objective: worse values are
+// of no interest.
 //
-// Order is part of every result: fronts descend lexicographically, and equal
-// arguments give equal bits.
+// Order is part of every result: fronts descend lexicographically, and equal arguments give equal
+// bits.
 package pareto
 
 import (
@@ -70,7 +68,7 @@ func NonDominated(points [][]float64) []int {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return descending(points[i], points[j]) })
-	found := order[:0] // what is overwritten was looked at
+	found := order[:0] // overwrites only points that were looked at
 	for _, i := range order {
 		if !slices.ContainsFunc(found, func(f int) bool { return Dominates(points[f], points[i]) }) {
 			found = append(found, i)

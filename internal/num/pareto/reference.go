@@ -9,18 +9,15 @@ import (
 // its worst point (as in BoTorch's infer_reference_point).
 const margin = 0.1
 
-// Reference returns a reference point for trade-offs between the given points,
-// at least one. worst holds what is given of it, NaN where nothing is: there it
-// is
+// Reference returns a reference point for trade-offs between the given points, at least one. worst
+// holds its given values, NaN for the others, which become
 //
 //	nadir_k − 0.1·(ideal_k − nadir_k)
 //
-// over the front of the points that miss no given worst value, where there are
-// some, else of all; nadir and ideal are the least and the greatest value of
-// objective k there. Where the front has one value of an objective, the range
-// of the objective over all points takes the place of its own, and that is
-// taken to be least[k] at least: the noise's standard deviation is a good
-// choice.
+// over the front of the points that miss no given worst value, where there are some, else of all;
+// nadir and ideal are the least and the greatest value of objective k there. Where the front has
+// one value of an objective, the range of the objective over all points takes the place of its own,
+// and that is taken to be least[k] at least: the noise's standard deviation is a good choice.
 func Reference(points [][]float64, worst, least []float64) []float64 {
 	m := len(worst)
 	bound := make([]float64, m)

@@ -74,7 +74,7 @@ func Improvement(point []float64, others [][]float64, reference []float64) float
 	return max(box-Hypervolume(clipped, reference), 0)
 }
 
-// Covering is what points cover beyond a reference, as they are added one by one.
+// Covering is the region that points cover beyond a reference, as they are added one by one.
 type Covering struct {
 	Reference []float64
 	// Volume is the hypervolume of those that were added.

@@ -39,9 +39,8 @@ func (p *Posterior) Given(points, values [][]float64) (*Ensemble, error) {
 			return nil, fmt.Errorf("utilities at %d points: %w", q, gp.ErrNotPositiveDefinite)
 		}
 	}
-	// The covariance of f(x) and f(P_b) is k(x,X∪P)·T_b with T = (−k(P,X)C, I).
-	// With S = cov(f(P)) = LLᵀ, what is learned at P adds TᵀS⁻¹T to C, and
-	// TᵀS⁻¹(values − mean) to w. Here t becomes L⁻¹T.
+	// The covariance of f(x) and f(P_b) is k(x,X∪P)·T_b with T = (−k(P,X)C, I). With S = cov(f(P))
+	// = LLᵀ, values at P add TᵀS⁻¹T to C, and TᵀS⁻¹(values − mean) to w. Here t becomes L⁻¹T.
 	t := blas64.General{Rows: q, Cols: n, Stride: max(n, 1), Data: make([]float64, q*n)}
 	k := make([]float64, m)
 	for b, x := range points {

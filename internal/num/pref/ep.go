@@ -35,9 +35,9 @@ type EPConfig struct {
 	Damping float64
 }
 
-// EPResult is the approximation N(v | 0, Σ)·∏ N(v_j | SiteMean_j, SiteVar_j) of
-// the truncated normal of the differences, and what it says about the utility.
-// Every slice has one entry per duel.
+// EPResult is the approximation N(v | 0, Σ)·∏ N(v_j | SiteMean_j, SiteVar_j) of the truncated
+// normal of the differences, with the utility's posterior that follows. Every slice has one entry
+// per duel.
 type EPResult struct {
 	Posterior *Posterior
 	// SiteMean and SiteVar are μ̃ and σ̃² (Sinaga et al. 2026, Eq. S28). An
@@ -49,8 +49,8 @@ type EPResult struct {
 	// LogEvidence approximates the log marginal likelihood of the duels, ln P(v
 	// < 0), natural log.
 	LogEvidence float64
-	// Sweeps is the number of sweeps; Change is what the last one changed, in
-	// the units of EPConfig.Tol.
+	// Sweeps is the number of sweeps; Change is the size of the last one's change, in the units of
+	// EPConfig.Tol.
 	Sweeps int
 	Change float64
 	// Damping is the damping of the last sweep.
@@ -73,25 +73,22 @@ func (e *EPError) Error() string {
 		e.Sweeps, e.Change, e.Tol, e.Damping)
 }
 
-// EP returns the posterior by expectation propagation on the noisy differences
-// of the utility, v_k
+// EP returns the posterior by expectation propagation on the noisy differences of the utility, v_k
 // = (f + ε)(loser) − (f + ε)(winner) < 0, for the probit link (Sinaga et al. 2026, App. D):
 //
 //	p(v | v < 0) ∝ N(v | 0, Σ) ∏ 1(v_k < 0) ≈ N(v | 0, Σ) ∏ N(v_k | μ̃_k, σ̃_k²),
 //	mean(x) = k_v(x) (Σ + Σ̃)⁻¹ μ̃,    cov(x,x') = k(x,x') − k_v(x) (Σ + Σ̃)⁻¹ k_v(x')ᵀ   (Eq. S38, S39),
 //
-// where Σ is the prior covariance of v, each judgment of a design with a noise
-// of its own, and k_v(x) that of f(x) and v.
+// where Σ is the prior covariance of v, each judgment of a design with a noise of its own, and
+// k_v(x) that of f(x) and v.
 //
-// The sites are updated one after the other, in the order of the duels, and the
-// factorization is made afresh after each sweep. That costs more a sweep than
-// updating all sites at once, which needs the diagonal of Σ̂ only, but it
-// settles without damping; and as the truncation is log-concave, no site gets a
-// negative variance. A sweep is O(n³), n duels: O(n²) a site.
+// The sites are updated one after the other, in the order of the duels, and the factorization is
+// made afresh after each sweep. That costs more a sweep than updating all sites at once, which
+// needs the diagonal of Σ̂ only, but it settles without damping; and as the truncation is
+// log-concave, no site gets a negative variance. A sweep is O(n³), n duels: O(n²) a site.
 //
-// It fails with ErrDuels, ErrLink, ErrProbitOnly for the logistic link,
-// gp.ErrNotPositiveDefinite, an *EPError where the sites do not settle, or the
-// context's error, wrapped.
+// It fails with ErrDuels, ErrLink, ErrProbitOnly for the logistic link, gp.ErrNotPositiveDefinite,
+// an *EPError where the sites do not settle, or the context's error, wrapped.
 func EP(ctx context.Context, d Duels, link Link, k kernel.Kernel, cfg EPConfig) (*EPResult, error) {
 	if err := probitOnly(link); err != nil {
 		return nil, fmt.Errorf("expectation propagation: %w", err)
@@ -196,11 +193,10 @@ func (d Duels) posterior(k kernel.Kernel, weights, M []float64) *Posterior {
 	return NewPosterior(k, d.X, w, c)
 }
 
-// truncation returns what the truncation v < 0 of a normal with mean −z·sd
-// does, in units of sd: its mean is moved by −r, r = φ(z)/Φ(z); h = z + r is
-// how far below 0 the truncated mean lies; and rest is the truncated variance,
-// 1 − r·h. All three keep their relative precision in both tails, where the
-// subtractions would lose all of it.
+// truncation returns the effect of the truncation v < 0 of a normal with mean −z·sd, in units of
+// sd: its mean is moved by −r, r = φ(z)/Φ(z); h = z + r is how far below 0 the truncated mean lies;
+// and rest is the truncated variance, 1 − r·h. All three keep their relative precision in both
+// tails, where the subtractions would lose all of it.
 func truncation(z float64) (r, h, rest float64) {
 	switch {
 	case z >= -10:
@@ -303,10 +299,10 @@ func (e *sites) cavity(j int) (mean, sd float64, ok bool) {
 	return (e.mean[j] - variance*e.nu[j]) / share, math.Sqrt(variance / share), true
 }
 
-// sweep updates the sites one after the other in the order of the duels, each
-// against the others' newest state, and returns the largest change as in
-// EPConfig.Tol. Of Σ̂ and μ̂ it updates what the later sites will read, so that
-// a sweep costs as much as a factorization, m³/3; refresh must follow.
+// sweep updates the sites one after the other in the order of the duels, each against the others'
+// newest state, and returns the largest change as in EPConfig.Tol. It updates only those parts of
+// Σ̂ and μ̂ that later sites will read, so that a sweep costs as much as a factorization, m³/3;
+// refresh must follow.
 func (e *sites) sweep(damping float64) (change float64) {
 	m := e.m
 	for j := range m {
@@ -383,7 +379,8 @@ func (e *sites) run(ctx context.Context, cfg EPConfig) (sweeps int, change, damp
 			damping, grown = damping/2, 0
 		}
 	}
-	return sweeps, change, damping, &EPError{Sweeps: sweeps, Change: change, Tol: tol, Damping: damping}
+	return sweeps, change, damping, &EPError{Sweeps: sweeps, Change: change, Tol: tol,
+		Damping: damping}
 }
 
 // logEvidence returns the log evidence, ln ∫ N(v | 0, Σ) ∏ site_j(v_j) dv with

@@ -19,15 +19,14 @@ type Hyper struct {
 	// OutputScale is the prior variance of f. Duels tell only its ratio to the
 	// noise.
 	OutputScale float64 `json:"output_scale"`
-	// Slope is the prior variance of the slope of f in each coordinate, as a
-	// multiple of OutputScale: f has a linear part then (kernel.WithLinear),
-	// which is 0 at the origin. 0, the usual, is no such part.
+	// Slope is the prior variance of the slope of f in each coordinate, as a multiple of
+	// OutputScale: f has a linear part then (kernel.WithLinear), which is 0 at the origin. 0, the
+	// usual, leaves it out.
 	Slope float64 `json:"slope,omitempty"`
 }
 
-// ErrHyper reports lengthscales, bounds or settings of a fit that do not fit
-// the duels or each other. Numbers that are no hyperparameters of a kernel are
-// kernel.ErrHyperparameter.
+// ErrHyper reports lengthscales, bounds or settings of a fit that do not fit the duels or each
+// other. Numbers that a kernel cannot have as hyperparameters are kernel.ErrHyperparameter.
 var ErrHyper = errors.New("bad model hyperparameter")
 
 // Kernel builds the kernel called name, of package kernel, for d dimensions. It

@@ -22,18 +22,16 @@ type FitConfig struct {
 	// Lower and Upper bound every lengthscale; default 0.1 and 1 of the unit
 	// cube (Sinaga et al. 2026, App. G).
 	Lower, Upper float64
-	// Prior, if not nil, is a log-normal prior of every lengthscale, of which
-	// Mu and Sigma are read: Lower and Upper above bound the search. Default
-	// none, which is the paper's choice.
+	// Prior, if not nil, is a log-normal prior of every lengthscale. Only its Mu and Sigma are
+	// read: Lower and Upper above bound the search. Default none, which is the paper's choice.
 	Prior *gp.LogNormal
 	// FreeOutputScale fits the output scale within [OutputScale/100,
 	// OutputScale·100]; otherwise it is OutputScale.
 	FreeOutputScale bool
-	// ScalePrior, if not nil, is a log-normal prior of a free output scale, of
-	// which Mu and Sigma are read: the logarithm is normal with that mean and
-	// standard deviation. Duels that agree with each other are the better
-	// explained the greater the scale, so that without a prior the few of a
-	// campaign often put it on its bound. Default none.
+	// ScalePrior, if not nil, is a log-normal prior of a free output scale. Only its Mu and Sigma
+	// are read: the logarithm is normal with that mean and standard deviation. Duels that agree
+	// with each other are the better explained the greater the scale, so that without a prior the
+	// few of a campaign often put it on its bound. Default none.
 	ScalePrior *gp.LogNormal
 	// OutputScale is the fixed output scale, or the start of a free one;
 	// default 1.
@@ -87,13 +85,15 @@ func (c FitConfig) validate(d int) error {
 		return fmt.Errorf("%w: output scale %v is not a positive finite number", ErrHyper, c.OutputScale)
 	}
 	if !(c.Slope >= 0) || math.IsInf(c.Slope, 1) {
-		return fmt.Errorf("%w: the variance %v of slopes is not a finite number of at least 0", ErrHyper, c.Slope)
+		return fmt.Errorf("%w: the variance %v of slopes is not a finite number of at least 0",
+			ErrHyper, c.Slope)
 	}
 	if c.Starts < 0 || c.Searches < 0 {
 		return fmt.Errorf("%w: %d starts and %d searches", ErrHyper, c.Starts, c.Searches)
 	}
 	for i, p := range []*gp.LogNormal{c.Prior, c.ScalePrior} {
-		if p != nil && (!(p.Sigma > 0) || math.IsInf(p.Sigma, 1) || math.IsNaN(p.Mu) || math.IsInf(p.Mu, 0)) {
+		if p != nil &&
+			(!(p.Sigma > 0) || math.IsInf(p.Sigma, 1) || math.IsNaN(p.Mu) || math.IsInf(p.Mu, 0)) {
 			of := []string{"lengthscales", "output scale"}[i]
 			return fmt.Errorf("%w: prior of the %s LogNormal(%v, %v)", ErrHyper, of, p.Mu, p.Sigma)
 		}
@@ -106,8 +106,8 @@ func (c FitConfig) validate(d int) error {
 	return nil
 }
 
-// FitResult is a fit and what it cost. It is recorded in events; the JSON names
-// are part of that record.
+// FitResult is a fit, with its cost. It is recorded in events; the JSON names are part of that
+// record.
 type FitResult struct {
 	Hyper        Hyper           `json:"hyper"`
 	LogEvidence  float64         `json:"log_evidence"`  // Laplace approximation
@@ -123,15 +123,14 @@ type FitResult struct {
 	Designs      int             `json:"designs"` // distinct designs
 }
 
-// Fit maximizes the log evidence (LogEvidence), plus the log priors if there
-// are any, over the logarithms of the lengthscales and, if free, the output
-// scale (Sinaga et al. 2026, Eq. S15, S16). The prior of a lengthscale is a
-// density of the lengthscale itself, that of the output scale one of its
-// logarithm, so that exp(Mu) is its mode.
+// Fit maximizes the log evidence (LogEvidence), plus the log priors if there are any, over the
+// logarithms of the lengthscales and, if free, the output scale (Sinaga et al. 2026, Eq. S15, S16).
+// The prior of a lengthscale is a density of the lengthscale itself, that of the output scale one
+// of its logarithm, so that exp(Mu) is its mode.
 //
-// It fails with ErrDuels (also if there is no duel), ErrLink, ErrHyper,
-// kernel.ErrUnknown, kernel.ErrHyperparameter, ErrNotConverged if no start can
-// be evaluated, or the context's error, wrapped.
+// It fails with ErrDuels (also without duels), ErrLink, ErrHyper, kernel.ErrUnknown,
+// kernel.ErrHyperparameter, ErrNotConverged if no start can be evaluated, or the context's error,
+// wrapped.
 func Fit(ctx context.Context, duels Duels, cfg FitConfig) (FitResult, error) {
 	cfg = cfg.withDefaults()
 	e, err := newEvidence(duels, cfg.Link, cfg.Kernel)

@@ -174,12 +174,11 @@ func negativeNormal(mean, sd float64, rng *rand.Rand) float64 {
 	}
 }
 
-// lines are directions in which the truncated normal has a spread of about 1
-// and is nearly uncorrelated: the columns of the Cholesky factor of its
-// covariance by expectation propagation. A draw on the line through the state
-// in a fixed direction, from the density on that line, leaves the distribution
-// as it is. So the approximation decides how fast the sampler mixes, not what
-// it samples.
+// lines are directions in which the truncated normal has a spread of about 1 and is nearly
+// uncorrelated: the columns of the Cholesky factor of its covariance by expectation propagation. A
+// draw on the line through the state in a fixed direction, from the density on that line, leaves
+// the distribution as it is. So the approximation decides how fast the sampler mixes, not its
+// distribution.
 type lines struct {
 	n         int
 	dir       []float64 // n×n: row j is the direction l_j, 0 before its entry j
@@ -199,7 +198,8 @@ func newLines(ctx context.Context, sigma, precision []float64, n int) (*lines, e
 	if _, ok := lapack64.Potrf(blas64.Symmetric{Uplo: blas.Lower, N: n, Stride: n, Data: e.post}); !ok {
 		return nil, notPositiveDefinite(n)
 	}
-	l := &lines{n: n, dir: make([]float64, n*n), precDir: make([]float64, n*n), precision: make([]float64, n)}
+	l := &lines{n: n, dir: make([]float64, n*n), precDir: make([]float64, n*n),
+		precision: make([]float64, n)}
 	for i := range n {
 		for j := range i + 1 {
 			l.dir[j*n+i] = e.post[i*n+j]
@@ -238,10 +238,9 @@ func (l *lines) sweep(v []float64, rng *rand.Rand) {
 	}
 }
 
-// normalBetween draws from the standard normal cut off to [a, b], a ≤ b, either
-// of which may be infinite: by rejection from the normal itself, from the
-// uniform distribution where the interval is short, or in a tail from the
-// exponential distribution of negativeNormal.
+// normalBetween draws from the standard normal cut off to [a, b], a ≤ b, where a, b or both may be
+// infinite: by rejection from the normal itself, from the uniform distribution where the interval
+// is short, or in a tail from the exponential distribution of negativeNormal.
 func normalBetween(a, b float64, rng *rand.Rand) float64 {
 	if -b > a { // turn the longer side, or the tail, to the right
 		return -normalBetween(-b, -a, rng)

@@ -36,7 +36,7 @@ type LaplaceConfig struct {
 	MaxIterations int
 }
 
-// LaplaceResult is a Laplace approximation and what it took.
+// LaplaceResult is a Laplace approximation, with its cost.
 type LaplaceResult struct {
 	Posterior *Posterior
 	// Mode is the most probable f at the m designs.
@@ -48,8 +48,7 @@ type LaplaceResult struct {
 	// Decrement bounds the distance of Mode from the true maximum, in posterior
 	// standard deviations.
 	Decrement float64
-	// Jitter is what had to be added to the diagonal of the factored matrix,
-	// mostly 0.
+	// Jitter added to the diagonal for the factorization to succeed, mostly 0.
 	Jitter float64
 }
 
@@ -103,8 +102,8 @@ func Laplace(
 	}, nil
 }
 
-// solver finds the mode for one set of duels and many prior covariances. What
-// the methods say of A, B, K, R, u, W and z is explained at Laplace.
+// solver finds the mode for one set of duels and many prior covariances. Laplace explains the
+// symbols A, B, K, R, u, W and z of the methods.
 type solver struct {
 	duels Duels
 	link  Link
@@ -295,8 +294,8 @@ func (s *solver) newton() error {
 		s.du[i] = s.r[i] - w*s.work[i]
 	}
 	blas64.Gemv(blas.NoTrans, 1, a, vector(s.du), 0, vector(s.dz))
-	// rᵀA·du = duᵀA·du + dzᵀW·dz, of which rounding can only spoil the first: a
-	// negative value is as bad as a positive one.
+	// rᵀA·du = duᵀA·du + dzᵀW·dz; rounding can only spoil the first term: a negative value is as
+	// bad as a positive one.
 	s.decrement = math.Abs(dot(s.du, s.dz))
 	for i, w := range s.rootW {
 		s.decrement += w * w * s.dz[i] * s.dz[i]

@@ -55,7 +55,9 @@ func (p *Posterior) Dim() int { return p.kernel.Dim() }
 func (p *Posterior) Len() int { return len(p.x) }
 
 // Posterior is Predictor.Posterior with a workspace of its own.
-func (p *Posterior) Posterior(x []float64) (mean, sd float64) { return p.NewPredictor().Posterior(x) }
+func (p *Posterior) Posterior(x []float64) (mean, sd float64) {
+	return p.NewPredictor().Posterior(x)
+}
 
 // PosteriorGrad is Predictor.PosteriorGrad with a workspace of its own.
 func (p *Posterior) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
@@ -118,7 +120,8 @@ type PairGrad struct {
 func NewPairGrad(d int) *PairGrad {
 	v := make([]float64, 6*d)
 	cut := func(i int) []float64 { return v[i*d : i*d+d : i*d+d] }
-	return &PairGrad{MeanX: cut(0), MeanY: cut(1), VarX: cut(2), VarY: cut(3), CovX: cut(4), CovY: cut(5)}
+	return &PairGrad{MeanX: cut(0), MeanY: cut(1), VarX: cut(2), VarY: cut(3), CovX: cut(4),
+		CovY: cut(5)}
 }
 
 // Predictor evaluates a posterior at single points and pairs without
@@ -131,7 +134,7 @@ type Predictor struct {
 	rho  [1]float64
 }
 
-// column is what a posterior needs of one point.
+// column holds a posterior's quantities of one point.
 type column struct {
 	k, ck []float64 // k(X,x) and C·k(X,x), m values
 	dk    []float64 // m×d, ∂k(X_i,x)/∂x_j

@@ -19,7 +19,7 @@ const (
 	Logistic Link = "logistic"
 )
 
-// ErrLink reports a name that is no link's.
+// ErrLink reports the name of an unknown link.
 var ErrLink = errors.New("unknown link")
 
 // Validate returns ErrLink, wrapped, for anything but Probit and Logistic.
@@ -55,9 +55,9 @@ func (l Link) LogProb(z float64) (value, slope float64) {
 // which.
 var ErrDuels = errors.New("unusable comparisons")
 
-// Duels are n comparisons among m distinct designs in d dimensions. They are
-// never changed here. Designs should be distinct, as NewDuels makes them: equal
-// ones would share their utility all the same, at the cost of a larger problem.
+// Duels are n comparisons among m distinct designs in d dimensions. They are never changed here.
+// Designs should be distinct, as NewDuels makes them: equal ones would still share their utility,
+// at the cost of a larger problem.
 type Duels struct {
 	X [][]float64 // m designs of d coordinates
 	// Winner and Loser hold the indices into X of the two designs of each of
@@ -101,8 +101,8 @@ func NewDuels(winners, losers [][]float64, noise func(x []float64) float64) (Due
 // Len returns n, the number of comparisons.
 func (d Duels) Len() int { return len(d.Winner) }
 
-// Validate panics on mismatched shapes and reports bad numbers with ErrDuels.
-// No duel at all is no fault.
+// Validate panics on mismatched shapes and reports bad numbers with ErrDuels. Empty duels are
+// valid.
 func (d Duels) Validate() error {
 	if len(d.Winner) != len(d.Loser) || len(d.Noise) != len(d.X) {
 		panic(fmt.Sprintf("pref: %d winners, %d losers, %d designs, %d noise values",
@@ -118,7 +118,8 @@ func (d Duels) Validate() error {
 			}
 		}
 		if v := d.Noise[i]; !(v > 0) || math.IsInf(v, 1) {
-			return fmt.Errorf("%w: the noise of design %d is %v, must be positive and finite", ErrDuels, i, v)
+			return fmt.Errorf("%w: the noise of design %d is %v, must be positive and finite",
+				ErrDuels, i, v)
 		}
 	}
 	for k, w := range d.Winner {

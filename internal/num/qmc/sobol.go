@@ -47,7 +47,8 @@ type Sobol struct {
 // ErrDimension.
 func New(dim int) (*Sobol, error) {
 	if dim < 1 || dim > MaxDim {
-		return nil, fmt.Errorf("%w: %d dimensions asked for, 1 to %d are possible", ErrDimension, dim, MaxDim)
+		return nil, fmt.Errorf("%w: %d dimensions asked for, 1 to %d are possible",
+			ErrDimension, dim, MaxDim)
 	}
 	s := &Sobol{
 		direction: make([][inputBits]uint64, dim),

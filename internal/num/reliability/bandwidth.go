@@ -24,7 +24,8 @@ type leaveOneOut struct {
 
 func newLeaveOneOut(anchors [][]float64) *leaveOneOut {
 	n := len(anchors)
-	l := &leaveOneOut{dist: make([][]float64, n), nearest: make([]float64, n), d: float64(len(anchors[0]))}
+	l := &leaveOneOut{dist: make([][]float64, n), nearest: make([]float64, n),
+		d: float64(len(anchors[0]))}
 	for i, a := range anchors {
 		l.nearest[i] = math.Inf(1)
 		for k, b := range anchors {
@@ -56,20 +57,18 @@ func (l *leaveOneOut) at(h float64) (value, slope float64) {
 	return value, slope/n - l.d/h
 }
 
-// Bandwidth returns the bandwidth in [lower, upper] with the largest
-// leave-one-out likelihood (Sinaga et al. 2026, Eq. S17). Zero bounds mean
-// DefaultLower and DefaultUpper. It fails with ErrAnchors.
+// Bandwidth returns the bandwidth in [lower, upper] with the largest leave-one-out likelihood
+// (Sinaga et al. 2026, Eq. S17). Zero bounds mean DefaultLower and DefaultUpper. It fails with
+// ErrAnchors.
 //
-// Few anchors: with none or one the likelihood does not exist, and the result
-// is the geometric mean of the bounds, 0.2 by default. Anchors that coincide
-// have an infinite density at bandwidth 0, so that enough of them drive the
-// result to the lower bound; that is what the likelihood says, and it means a
+// Few anchors: with none or one the likelihood does not exist, and the result is the geometric mean
+// of the bounds, 0.2 by default. Anchors that coincide have an infinite density at bandwidth 0, so
+// that enough of them drive the result to the lower bound; so the likelihood says, and it means a
 // person who is sure of those designs and of nothing else.
 //
-// The likelihood can have several maxima. It is evaluated at 64 bandwidths,
-// evenly spaced in ln h; the best is refined by bisection of the derivative
-// between its neighbors, to the last digits. Equal values are decided for the
-// smaller h.
+// The likelihood can have several maxima. It is evaluated at 64 bandwidths, evenly spaced in ln h;
+// the best is refined by bisection of the derivative between its neighbors, to the last digits.
+// Equal values are decided for the smaller h.
 func Bandwidth(anchors [][]float64, lower, upper float64) (float64, error) {
 	if lower == 0 {
 		lower = DefaultLower

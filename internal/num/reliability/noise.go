@@ -68,10 +68,12 @@ func NewMap(anchors [][]float64, cfg Config) (*Map, error) {
 		cfg.Strength = DefaultStrength
 	}
 	if !(cfg.Level > 0) || math.IsInf(cfg.Level, 1) {
-		return nil, fmt.Errorf("%w: noise level %v is not a positive finite number", ErrAnchors, cfg.Level)
+		return nil, fmt.Errorf("%w: noise level %v is not a positive finite number",
+			ErrAnchors, cfg.Level)
 	}
 	if !(cfg.Strength > 0) || math.IsInf(cfg.Strength, 1) {
-		return nil, fmt.Errorf("%w: strength %v is not a positive finite number", ErrAnchors, cfg.Strength)
+		return nil, fmt.Errorf("%w: strength %v is not a positive finite number",
+			ErrAnchors, cfg.Strength)
 	}
 	m := &Map{level: cfg.Level}
 	if len(anchors) == 0 {

@@ -60,8 +60,7 @@ func (e *Explainer) replaced(ctx context.Context, points [][]float64, beta float
 	return out, nil
 }
 
-// add counts in what a coalition of a size is worth; coalitions come in the
-// order of their masks.
+// add counts in the worth of a coalition of a size; coalitions come in the order of their masks.
 func (x *Explanation) add(coalition, size int, share []float64, mean, sd, ucb float64) {
 	players := len(share)
 	for j := range players {

@@ -24,7 +24,7 @@ type PlayersError struct {
 	Players int
 }
 
-// Error says what can be done about it.
+// Error includes the remedy.
 func (e *PlayersError) Error() string {
 	return fmt.Sprintf("Shapley values of %d parameters would need 2^%d models, at most %d parameters are possible: "+
 		"put parameters that belong together into one group, or leave out those with the longest lengthscales",
@@ -39,17 +39,16 @@ const DefaultRegularization = 1e-4
 
 // Config says how to explain. The zero value means the defaults.
 type Config struct {
-	// Groups are the players, each a set of dimensions that arrive together;
-	// default every dimension on its own. No dimension is in two groups. One
-	// that is in none is never known, and nothing is attributed to it.
+	// Groups are the players, each a set of dimensions that arrive together; default every
+	// dimension on its own. No dimension is in two groups. A dimension in no group is never known,
+	// and nothing is attributed to it.
 	Groups [][]int
 	// Regularization is λ_S divided by the number n of points; default
 	// DefaultRegularization.
 	Regularization float64
-	// Replaced makes a coalition worth the average of the model over the points
-	// with its parameters replaced by those of the point that is explained. The
-	// values then add up to what the model itself predicts. They have no
-	// MeanSD, and Regularization and EmptyIsMean have no meaning.
+	// Replaced makes a coalition worth the average of the model over the points with its parameters
+	// replaced by those of the point that is explained. The values then add up to the model's own
+	// prediction. They have no MeanSD, and Regularization and EmptyIsMean have no meaning.
 	Replaced bool
 	// EmptyIsMean makes the empty coalition worth the plain average of f̃ with
 	// no uncertainty, as the reference code does, instead of what Proposition 4
@@ -67,7 +66,7 @@ type Values struct {
 	Full float64 `json:"full"`
 }
 
-// Explanation explains what a model predicts at one point.
+// Explanation explains a model's prediction at one point.
 type Explanation struct {
 	Mean Values `json:"mean"` // of the posterior mean
 	SD   Values `json:"sd"`   // of the posterior standard deviation

@@ -26,7 +26,8 @@ func (d Data) validate(may func(source float64) bool) error {
 	}
 	for i, x := range d.X {
 		if len(x) != len(d.X[0]) || len(x) == 0 {
-			panic(fmt.Sprintf("sources: point %d has %d coordinates, point 0 has %d", i, len(x), len(d.X[0])))
+			panic(fmt.Sprintf("sources: point %d has %d coordinates, point 0 has %d",
+				i, len(x), len(d.X[0])))
 		}
 		for j, v := range x {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -37,7 +38,7 @@ func (d Data) validate(may func(source float64) bool) error {
 			return fmt.Errorf("%w: value %d is %v", gp.ErrData, i, v)
 		}
 		if s := d.Source[i]; !may(s) {
-			return fmt.Errorf("%w: value %d is from %v, which is no source", gp.ErrData, i, s)
+			return fmt.Errorf("%w: value %d is from %v, which is not a source", gp.ErrData, i, s)
 		}
 	}
 	return nil

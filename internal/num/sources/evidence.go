@@ -50,7 +50,8 @@ func newEvidence(data Data, c coupling, parameters int) *evidence {
 	e := &evidence{
 		Data: data, coupling: c, n: n, d: d, parameters: parameters, diff2: make([][]float64, d),
 		factor: make([]float64, pairs), rho: make([]float64, pairs), slope: make([]float64, pairs),
-		cov: make([]float64, n*n), ones: make([]float64, n), z: make([]float64, n), alpha: make([]float64, n),
+		cov: make([]float64, n*n), ones: make([]float64, n), z: make([]float64, n),
+		alpha:       make([]float64, n),
 		lengthscale: make([]float64, d),
 	}
 	for j := range d {

@@ -15,7 +15,7 @@ type Fidelity struct {
 	Lengthscales []float64 `json:"lengthscales"`
 	// OutputScale is σ².
 	OutputScale float64 `json:"output_scale"`
-	// C is what all fidelities share, as a multiple of σ².
+	// C is the part that all fidelities share, as a multiple of σ².
 	C float64 `json:"c"`
 	// Delta is δ: how much nearer to the target's values those of high fidelities
 	// are.

@@ -22,10 +22,10 @@ type FitConfig struct {
 	// Searches is how many of the starts are searched from, always including
 	// the best; default 4.
 	Searches int
-	// Agree is how much more probable sources are that go together than such as go
-	// against each other: a factor (1+ρ)^Agree in the prior density for each two of them,
-	// with their correlation ρ. Few values of each at different points do not tell the
-	// sign of ρ. Default 0; fidelities do not need it.
+	// Agree is the preference for sources that go together over those that go against each other: a
+	// factor (1+ρ)^Agree in the prior density for each two of them, with their correlation ρ. Few
+	// values of each at different points do not tell the sign of ρ. Default 0; fidelities do not
+	// need it.
 	Agree float64
 	// Seed determines the random starts and which of them are searched from.
 	Seed uint64
@@ -45,7 +45,7 @@ func (c FitConfig) withDefaults(d int) FitConfig {
 	return c
 }
 
-// FitResult says what a fit cost, and how good it is.
+// FitResult is the cost of a fit, and its quality.
 type FitResult struct {
 	LogMarginal  float64         `json:"log_marginal"`
 	LogPosterior float64         `json:"log_posterior"` // log marginal likelihood plus log priors
@@ -62,8 +62,9 @@ var entries = parameter{lower: -10, upper: 10, prior: normal{0, 1}.logDensity}
 // Priors of the coupling of fidelities. That of c is a density of its logarithm,
 // that of δ one of δ itself.
 var (
-	sharedPrior = parameter{lower: math.Log(0.05), upper: math.Log(20), prior: normal{0, 0.5}.logDensity}
-	deltaPrior  = gp.LogNormal{Mu: 0, Sigma: 0.5, Lower: 0.05, Upper: 20}
+	sharedPrior = parameter{lower: math.Log(0.05), upper: math.Log(20),
+		prior: normal{0, 0.5}.logDensity}
+	deltaPrior = gp.LogNormal{Mu: 0, Sigma: 0.5, Lower: 0.05, Upper: 20}
 )
 
 // FitICM maximizes the log marginal likelihood plus the log priors over all
@@ -77,7 +78,8 @@ var (
 // wrapped.
 func FitICM(ctx context.Context, data Data, sources int, cfg FitConfig) (ICM, FitResult, error) {
 	if sources < 1 || sources > MaxSources {
-		return ICM{}, FitResult{}, fmt.Errorf("%w: %d sources, from 1 to %d may be", gp.ErrHyper, sources, MaxSources)
+		return ICM{}, FitResult{}, fmt.Errorf("%w: %d sources, from 1 to %d may be",
+			gp.ErrHyper, sources, MaxSources)
 	}
 	c := newBetween(sources)
 	if err := data.validate(ICM{W: c.w}.isSource); err != nil {
@@ -170,8 +172,8 @@ type search struct {
 	e          *evidence
 	cfg        FitConfig
 	parameters []parameter
-	// joint is the part of the log prior that is no sum over the parameters, which adds
-	// its derivatives by those of the coupling to grad, unless that is nil; nil for none.
+	// joint is the part of the log prior that does not split into a sum over the parameters; it
+	// adds its derivatives by those of the coupling to grad, unless that is nil; nil for none.
 	joint func(grad []float64) float64
 	grad  []float64
 }
@@ -188,9 +190,9 @@ func newSearch(e *evidence, cfg FitConfig) *search {
 
 func (s *search) add(p parameter) { s.parameters = append(s.parameters, p) }
 
-// run searches from the given parameters of the coupling, with lengthscales and
-// noise of the priors' modes, and from random ones, of which random makes each
-// parameter of the coupling. It returns the best parameters, and the mean.
+// run searches from the given parameters of the coupling, with lengthscales and noise of the
+// priors' modes, and from random ones, whose parameters of the coupling random makes. It returns
+// the best parameters, and the mean.
 func (s *search) run(
 	ctx context.Context, given [][]float64, random func(rng *rand.Rand, j int) float64,
 ) (theta []float64, mean float64, res FitResult, err error) {
@@ -204,11 +206,12 @@ func (s *search) run(
 	}
 	s.grad = make([]float64, len(s.parameters)+1)
 	f := func(theta, grad []float64) float64 { return s.eval(ctx, theta, grad) }
-	best, err := optimize.MultiStart(ctx, f, region, s.starts(given, random), optimize.MultiStartConfig{
-		Searches: s.cfg.Searches, Seed: s.cfg.Seed,
-		// 1e-8 of a log density is far below what matters.
-		Local: optimize.Config{FTol: 1e-8, FirstStep: 0.5, MaxIterations: 200},
-	})
+	best, err := optimize.MultiStart(ctx, f, region, s.starts(given, random),
+		optimize.MultiStartConfig{
+			Searches: s.cfg.Searches, Seed: s.cfg.Seed,
+			// 1e-8 of a log density is far below what matters.
+			Local: optimize.Config{FTol: 1e-8, FirstStep: 0.5, MaxIterations: 200},
+		})
 	switch {
 	case ctx.Err() != nil: // evaluations that were called off look like failed ones
 		return nil, 0, FitResult{}, fmt.Errorf("fit of sources: called off: %w", context.Cause(ctx))

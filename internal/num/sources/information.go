@@ -8,8 +8,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 )
 
-// Way is a way to measure: a fidelity or a source, the noise variance of a value,
-// and what it costs, both positive.
+// Way is a way to measure: a fidelity or a source, the noise variance of a value, and its cost,
+// both positive.
 type Way struct {
 	Source, Noise, Cost float64
 }
