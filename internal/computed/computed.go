@@ -1,7 +1,7 @@
-// Package computed is what follows from a measurement under a definition: the
-// value of a declared quantity as it counts now, that of a formula or of a
-// desirability, and whether the constraints on outcomes are kept. Nothing of it
-// is recorded, so that a campaign can be amended over its past.
+// Package computed holds the values that follow from a measurement under a definition: the value of
+// a declared quantity as it counts now, that of a formula or of a desirability, and whether the
+// constraints on outcomes are kept. None of it is recorded, so that a campaign can be amended over
+// its past.
 package computed
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/campaignd/campaignd/internal/formula"
 )
 
-// Value is the value of what a campaign seeks in a measurement, nil for none. A
-// formula and a desirability are computed from the values of their quantities,
-// as they are declared now, and from the composition that was made; ok is false
-// where one of them is missing, or where there is no finite value.
+// Value is the objective's value in a measurement; ok is false without a measurement. A formula and
+// a desirability are computed from the values of their quantities, as they are declared now, and
+// from the composition that was made; ok is false where one of them is missing, or where the value
+// is not finite.
 func Value(def *definition.Campaign, m *events.Measurement) (value definition.Quantity, ok bool) {
 	sought := def.Sought()
 	switch {
@@ -110,9 +110,8 @@ func Quantity(
 	return value, true
 }
 
-// Follows is the value at a composition of a quantity that follows from the
-// parameters; ok is false where it is not finite, or needs a parameter that is
-// no number.
+// Follows is the value at a composition of a quantity that follows from the parameters; ok is false
+// where it is not finite, or needs a parameter that is not numeric.
 func Follows(q *definition.QuantityDef, at definition.Point) (value float64, ok bool) {
 	f, err := formula.Of(q.From)
 	if err != nil {

@@ -5,10 +5,9 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Cost is what an experiment costs: what follows from the composition that was made,
-// or else from the one that is asked for, or what was measured; never less than 0.
-// ok is false where that is not known: it has no finite value, or nothing was
-// measured of the quantity.
+// Cost is the cost of an experiment: computed from the composition that was made, or else from the
+// requested one, or measured; never less than 0. ok is false where it is not known: its value is
+// not finite, or the quantity was not measured.
 func Cost(def *definition.Campaign, asked definition.Point, m *events.Measurement) (cost float64, ok bool) {
 	if def.Cost.IsZero() {
 		return 0, false

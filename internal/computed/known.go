@@ -12,9 +12,8 @@ import (
 	"github.com/campaignd/campaignd/internal/formula"
 )
 
-// Known reports whether a constraint on outcomes follows from the parameters: it names
-// quantities, and none of them is measured, so that each composition keeps it or breaks
-// it for certain.
+// Known reports whether a constraint on outcomes follows from the parameters: it names quantities,
+// but no measured one, so that each composition keeps it or breaks it for certain.
 func Known(def *definition.Campaign, c definition.OutcomeConstraint) bool {
 	relation, err := formula.RelationOf(c.Require)
 	if err != nil {
@@ -33,10 +32,10 @@ func Known(def *definition.Campaign, c definition.OutcomeConstraint) bool {
 	return follows
 }
 
-// OnParameters are those constraints on outcomes that are linear ones of the parameters, as
-// such: a bound on a price that is a weighted sum of the composition. The design
-// space is as much smaller, and nothing outside of it is ever measured. What compares
-// with the composition of an experiment is none, since that is not known beforehand.
+// OnParameters are those constraints on outcomes that are linear in the parameters, as constraints
+// on these: a bound on a price that is a weighted sum of the composition. The design space is as
+// much smaller, and nothing outside of it is ever measured. A comparison with the composition of an
+// experiment is left out, since that is not known beforehand.
 func OnParameters(def *definition.Campaign) (constraints []definition.Constraint) {
 	for _, c := range def.ConstraintsOnOutcomes {
 		if linear, ok := Linear(def, c); ok {
@@ -46,9 +45,11 @@ func OnParameters(def *definition.Campaign) (constraints []definition.Constraint
 	return constraints
 }
 
-// Linear is a constraint on outcomes as a linear one of the parameters; false where it
-// is none.
-func Linear(def *definition.Campaign, c definition.OutcomeConstraint) (linear definition.Constraint, ok bool) {
+// Linear is a constraint on outcomes as a linear one of the parameters; false where it is not
+// linear.
+func Linear(
+	def *definition.Campaign, c definition.OutcomeConstraint,
+) (linear definition.Constraint, ok bool) {
 	if !Known(def, c) {
 		return linear, false
 	}
@@ -113,9 +114,9 @@ func inlined(def *definition.Campaign, f *formula.Formula) (*formula.Formula, er
 	return f.Inline(of)
 }
 
-// Slack is by how much a constraint on outcomes may be off that is a linear one of the
-// parameters: a little more than what the design space allows for rounding, so that
-// no composition of it breaks the constraint. It is 0 for all others.
+// Slack is the tolerance of a constraint on outcomes that is linear in the parameters: a little
+// more than the design space allows for rounding, so that no composition of it breaks the
+// constraint. It is 0 for all others.
 func Slack(def *definition.Campaign, c definition.OutcomeConstraint) float64 {
 	linear, ok := Linear(def, c)
 	if !ok {

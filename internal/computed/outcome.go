@@ -26,9 +26,8 @@ func Measured(def *definition.Campaign, names []string) (n int) {
 	return n
 }
 
-// ByModels reports whether what a campaign seeks is computed, of few enough
-// quantities that it can be sought by their models, and not only by one of its
-// values.
+// ByModels reports whether the objective is computed from few enough quantities that their models
+// can search for it, and not only a model of its values.
 func ByModels(def *definition.Campaign) bool {
 	o := def.Objective
 	return o.Computed() && Measured(def, Names(o)) <= MostQuantities
@@ -51,14 +50,13 @@ func Names(o definition.Objective) []string {
 	return f.Names()
 }
 
-// Desirability is what several quantities are worth together, as a function of
-// them in the order of the names. It fails where one lacks an end, has no slope, or
-// a side in the wrong place.
+// Desirability is the joint worth of several quantities, as a function of them in the order of the
+// names. It fails where one lacks an end, has no slope, or a side in the wrong place.
 func Desirability(desires []definition.Desire) (d *composite.Desirability, names []string, err error) {
 	goals := make([]composite.Goal, len(desires))
 	for i, desire := range desires {
 		if desire.From == nil || desire.To == nil {
-			return nil, nil, fmt.Errorf("what is desired of %s lacks an end", desire.Quantity)
+			return nil, nil, fmt.Errorf("the desire for %s lacks an end", desire.Quantity)
 		}
 		argument := slices.Index(names, desire.Quantity)
 		if argument < 0 {

@@ -9,9 +9,9 @@ import (
 	"github.com/campaignd/campaignd/internal/formula"
 )
 
-// Undefined says why what a campaign seeks has no value in a measurement although all
-// of its quantities do: "ln(a - b) is not defined at -0.21". It is empty where it has
-// one, where a quantity is missing, and where no formula is sought.
+// Undefined says why the objective has no value in a measurement although all of its quantities do:
+// "ln(a - b) is not defined at -0.21". It is empty where it has one, where a quantity is missing,
+// and where the objective is not a formula.
 func Undefined(def *definition.Campaign, m *events.Measurement) string {
 	f, err := formula.Of(def.Sought().Formula)
 	if def.Sought().Formula == "" || err != nil || m == nil {
@@ -37,8 +37,8 @@ func Undefined(def *definition.Campaign, m *events.Measurement) string {
 	})
 }
 
-// undefined is [formula.Formula.Undefined] at values of names, or why one of them has
-// none.
+// undefined is [formula.Formula.Undefined] at values of names, or the reason why a name has no
+// value.
 func undefined(f *formula.Formula, of func(name string) (value float64, ok bool, why string)) string {
 	names := f.Names()
 	values := make([]float64, len(names))
@@ -52,9 +52,8 @@ func undefined(f *formula.Formula, of func(name string) (value float64, ok bool,
 	return f.Undefined(values)
 }
 
-// Sought are the measured quantities that what a campaign seeks is made of, each once:
-// one, those of a formula or a desirability, the objectives of a trade-off, or what an
-// expert compares.
+// Sought are the measured quantities of the objective, each once: one, those of a formula or a
+// desirability, those of a trade-off, or those that an expert compares.
 func Sought(def *definition.Campaign) (names []string) {
 	o := def.Sought()
 	switch {
@@ -86,8 +85,8 @@ func Required(def *definition.Campaign, c definition.OutcomeConstraint) []string
 	return measuredAmong(def, names)
 }
 
-// Decisive are the measured quantities that decisions rest on, in the order of the
-// definition: what is sought is made of them, or a constraint on outcomes is on them.
+// Decisive are the measured quantities that decisions rest on, in the order of the definition:
+// those of the objective, and those of constraints on outcomes.
 func Decisive(def *definition.Campaign) (all []definition.QuantityDef) {
 	names := Sought(def)
 	for _, c := range def.ConstraintsOnOutcomes {
@@ -106,7 +105,8 @@ func Decisive(def *definition.Campaign) (all []definition.QuantityDef) {
 func measuredAmong(def *definition.Campaign, names []string) (measured []string) {
 	all := def.Declared()
 	for _, name := range names {
-		declared := slices.ContainsFunc(all, func(q definition.QuantityDef) bool { return q.Name == name })
+		declared := slices.ContainsFunc(all,
+			func(q definition.QuantityDef) bool { return q.Name == name })
 		if declared && !slices.Contains(measured, name) {
 			measured = append(measured, name)
 		}

@@ -13,11 +13,10 @@ type Linear struct {
 	Coefficients []float64
 }
 
-// Linear returns the formula as an affine function of all its names, in their
-// order, and false where it is none. Numbers are taken as the decimals they are
-// written in, and coefficients are exact before they are rounded to float64, once:
-// 0.1*x + 0.2*x is 0.3 x. What depends on a name only seemingly, as x^2 − x^2
-// does, counts as not affine.
+// Linear returns the formula as an affine function of all its names, in their order, and false
+// where it is not affine. Numbers are taken as the decimals they are written in, and coefficients
+// are exact before they are rounded to float64, once: 0.1*x + 0.2*x is 0.3 x. A formula that
+// depends on a name only seemingly, as x^2 − x^2 does, counts as not affine.
 func (f *Formula) Linear() (Linear, bool) {
 	exact, ok := f.affine(f.root)
 	if !ok {
@@ -37,7 +36,7 @@ func (f *Formula) Linear() (Linear, bool) {
 // coefficient of each of the formula's names.
 type affine []*big.Rat
 
-// affine returns an expression as an affine function; false where it is none.
+// affine returns an expression as an affine function; false where it is not one.
 func (f *Formula) affine(n *node) (affine, bool) {
 	out := make(affine, 1+len(f.names))
 	for i := range out {
@@ -103,7 +102,7 @@ func (a affine) combine(op operation, of []affine) bool {
 	return a.power(of[0], of[1])
 }
 
-// power writes base^exponent. Of numbers that is what evaluation computes.
+// power writes base^exponent. For numbers the result equals that of evaluation.
 func (a affine) power(base, exponent affine) bool {
 	if !exponent.constant() {
 		return false

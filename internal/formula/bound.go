@@ -44,13 +44,13 @@ type step struct {
 	args    []operand
 }
 
-// Bind returns the formula as a function of the given arguments. It fails with a
-// [*Fault] where a name of the formula is none of them.
+// Bind returns the formula as a function of the given arguments. It fails with a [*Fault] where a
+// name of the formula is not among them.
 func (f *Formula) Bind(arguments []string) (*Bound, error) {
 	b := &Bound{formula: f, argument: make([]int, len(f.names)), values: make([]float64, len(f.names))}
 	for i, n := range f.names {
 		if b.argument[i] = slices.Index(arguments, n); b.argument[i] < 0 {
-			return nil, &Fault{f.columns[i], fmt.Sprintf("there is no quantity or parameter %q", n),
+			return nil, &Fault{f.columns[i], fmt.Sprintf("unknown quantity or parameter %q", n),
 				"name one that the file defines"}
 		}
 	}
@@ -120,7 +120,7 @@ func (b *Bound) Jet(s *jet.Space, arguments []jet.Jet) jet.Jet {
 	return dst
 }
 
-// jet returns an operand that is no number.
+// jet returns an operand that is not a number.
 func (b *Bound) jet(o operand, arguments []jet.Jet) jet.Jet {
 	if o.kind == isArgument {
 		return arguments[o.at]

@@ -14,9 +14,9 @@
 // There is nothing else: no text, no clock, no randomness, no loop. A length and
 // a depth are the bounds of every formula.
 //
-// [Parse] reads one, and says in which column and why a text is none. What is
-// parsed has one canonical text, which parses to the same formula, and whose
-// SHA-256 digest stands for it in a log.
+// [Parse] reads one; for a text that is not a formula it gives the column and
+// the reason. A formula has one canonical text, which parses to the same formula,
+// and whose SHA-256 digest stands for it in a log.
 //
 // A formula is evaluated in the order it is written, in float64, and a number
 // that is not finite goes through to the result: a comparison with a NaN chooses

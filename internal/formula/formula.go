@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Bounds of what a formula may be.
+// Bounds of a formula.
 const (
 	// MaxLength is the length of a formula, as it is written and in its
 	// canonical text, in characters.
@@ -19,8 +19,7 @@ const (
 	MaxDepth = 200
 )
 
-// Reference is what stands before the dot in the name of a value at the
-// reference composition.
+// Reference stands before the dot in the name of a value at the reference composition.
 const Reference = "reference"
 
 // Formula is a parsed formula. It is immutable and safe for concurrent use.
@@ -31,7 +30,7 @@ type Formula struct {
 	text    string
 }
 
-// operation is what a node of a formula computes.
+// operation is the computation of a node of a formula.
 type operation uint8
 
 const (
@@ -114,12 +113,11 @@ func (f *Formula) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Fault says why a text is no formula, or why one cannot be used.
+// Fault says why a text is not a formula, or why a formula cannot be used.
 type Fault struct {
 	// Column of the first character that is wrong, from 1.
 	Column int
-	// Message says what is wrong, Remedy what to do. Each is one line and may
-	// quote the text.
+	// Message describes the fault, Remedy how to mend it. Each is one line and may quote the text.
 	Message, Remedy string
 }
 

@@ -37,8 +37,8 @@ func (f *Formula) Never(of map[string]Range) error {
 	return &Fault{n.column, message, "correct the formula, or the ranges of what stands in it"}
 }
 
-// noNumber returns the first part in the order of evaluation that no name stands in and
-// that is no number, or that divides by 0 whatever the names are.
+// noNumber returns the first part in the order of evaluation that has no names in it and is not a
+// number, or that divides by 0 whatever the names are.
 func (n *node) noNumber() *node {
 	for _, a := range n.args {
 		if of := a.noNumber(); of != nil {
@@ -53,8 +53,8 @@ func (n *node) noNumber() *node {
 	return nil
 }
 
-// never returns the part because of which an expression has no finite value over ranges
-// of the names, and nil where it may have one.
+// never returns the part that keeps an expression from a finite value over ranges of the names, and
+// nil where it may have one.
 func (n *node) never(names []Range) *node {
 	switch n.op {
 	case add, subtract, multiply, negate, absolute, squareRoot, naturalLog, decimalLog:
@@ -92,7 +92,7 @@ func (n *node) never(names []Range) *node {
 	return nil
 }
 
-// neverAny is never of expressions of which any may be the result.
+// neverAny is never of expressions when any one of them may be the result.
 func neverAny(args []*node, names []Range) (first *node) {
 	for _, a := range args {
 		of := a.never(names)
@@ -130,5 +130,6 @@ func (n *node) same(m *node) bool {
 
 // uses reports whether a name stands in an expression.
 func (n *node) uses(i int) bool {
-	return n.op == name && n.name == i || slices.ContainsFunc(n.args, func(a *node) bool { return a.uses(i) })
+	return n.op == name && n.name == i ||
+		slices.ContainsFunc(n.args, func(a *node) bool { return a.uses(i) })
 }

@@ -58,7 +58,7 @@ var foreign = []struct{ text, remedy string }{
 	{"%", "write a share as a number, 0.05"},
 }
 
-// signs are the characters of which formulas are made besides letters, digits and white space.
+// signs are the characters of formulas besides letters, digits and white space.
 const signs = "+-*/^(),<>=?:._"
 
 const partsOfFormulas = "a formula is made of numbers, names of letters, digits and underscores, " +
@@ -93,7 +93,8 @@ func tooDeep(column int) error {
 
 func tooLong(length int) error {
 	return &Fault{Column: 1, Message: fmt.Sprintf("the formula has %d characters", length),
-		Remedy: fmt.Sprintf("at most %d are possible; write a part of it as a quantity of its own", MaxLength)}
+		Remedy: fmt.Sprintf("at most %d are possible; write a part of it as a quantity of its own",
+			MaxLength)}
 }
 
 // characters refuses the first character that no formula has.
@@ -106,7 +107,8 @@ func characters(text string) error {
 				return &Fault{i + 1, fmt.Sprintf("%q has no meaning in a formula", f.text), f.remedy}
 			}
 		}
-		plain := c <= unicode.MaxASCII && (unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsSpace(c))
+		plain := c <= unicode.MaxASCII &&
+			(unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsSpace(c))
 		if !plain && !strings.ContainsRune(signs, c) {
 			return &Fault{i + 1, fmt.Sprintf("%q has no meaning in a formula", string(c)), partsOfFormulas}
 		}
@@ -244,13 +246,14 @@ func (r *reader) power() (*node, error) {
 func operate(op operation, column int, args ...*node) (*node, error) {
 	for _, a := range args {
 		if a.op == compared {
-			return nil, &Fault{a.column, "a comparison is no number", "write what it chooses: a < b ? x : y"}
+			return nil, &Fault{a.column, "a comparison is no number",
+				"write what it chooses: a < b ? x : y"}
 		}
 	}
 	return &node{op: op, args: args, column: column}, nil
 }
 
-// whole reads what stands for itself: a number, a name, a call or what is in parentheses.
+// whole reads a self-contained part: a number, a name, a call or an expression in parentheses.
 func (r *reader) whole() (*node, error) {
 	column, t := r.column(), r.peek()
 	switch {
@@ -279,7 +282,8 @@ func (r *reader) whole() (*node, error) {
 		case !decimal.MatchString(t):
 			return nil, &Fault{column, fmt.Sprintf("%q is no number", t), "write numbers as 12, 0.5 or 1e-3"}
 		case err != nil:
-			return nil, &Fault{column, fmt.Sprintf("the number %s is too large", t), "write numbers as 12, 0.5 or 1e-3"}
+			return nil, &Fault{column, fmt.Sprintf("the number %s is too large", t),
+				"write numbers as 12, 0.5 or 1e-3"}
 		}
 		return &node{op: number, value: x, column: column}, nil
 	}
@@ -325,7 +329,8 @@ func (r *reader) member(of string, from int) (*node, error) {
 func (r *reader) call(function string, column int) (*node, error) {
 	op, ok := functions[function]
 	if !ok {
-		return nil, &Fault{column, fmt.Sprintf("there is no function %q", function), "there are " + functionNames()}
+		return nil, &Fault{column, fmt.Sprintf("there is no function %q", function),
+			"there are " + functionNames()}
 	}
 	var args []*node
 	for r.peek() != ")" {
@@ -348,7 +353,8 @@ func (r *reader) call(function string, column int) (*node, error) {
 	case op == power && n != 2:
 		return nil, &Fault{column, "pow is of two values", "write pow(a, b), or a^b"}
 	case op != minimum && op != maximum && op != power && n != 1:
-		return nil, &Fault{column, function + " is of one value, and has " + strconv.Itoa(n), "write " + function + "(a)"}
+		return nil, &Fault{column, function + " is of one value, and has " + strconv.Itoa(n),
+			"write " + function + "(a)"}
 	}
 	return operate(op, column, args...)
 }

@@ -5,7 +5,7 @@ import "math"
 // Range is a closed interval of values. A side without a bound is infinite.
 type Range struct{ Lower, Upper float64 }
 
-// Empty reports whether there is no value in it.
+// Empty reports whether the range holds no value.
 func (r Range) Empty() bool { return !(r.Lower <= r.Upper) }
 
 var (
@@ -62,9 +62,9 @@ func (n *node) over(names []Range) Range {
 	return out
 }
 
-// outward rounds both ends away from what is between them. Two steps cover the
-// error of the library's functions, which is below one unit in the last place. What
-// is infinite all over stays so: overflow is monotone.
+// outward rounds both ends away from the values between them. Two steps cover the error of the
+// library's functions, which is below one unit in the last place. An infinite range stays so:
+// overflow is monotone.
 func outward(r Range) Range {
 	for range 2 {
 		if !math.IsInf(r.Lower, 1) {
@@ -130,7 +130,7 @@ func overChoice(c comparison, of []Range) Range {
 	return of[3]
 }
 
-// taken says of two sides that have values which of two others may be taken.
+// taken reports which of two branches may be chosen, for the ranges of both sides of a comparison.
 func taken(c comparison, x, y Range) (one, other bool) {
 	// What holds for the ends that make it least likely holds for all.
 	worst := c.holds(x.Upper, y.Lower)

@@ -21,7 +21,8 @@ func ParseRelation(text string) (*Relation, error) {
 	case root.op != compared:
 		return nil, &Fault{root.column, "a constraint compares two sides", remedy}
 	case sign == "<" || sign == ">":
-		return nil, &Fault{root.column, "what is measured cannot tell " + sign + " from " + sign + "=", remedy}
+		return nil, &Fault{root.column, "what is measured cannot tell " + sign + " from " + sign + "=",
+			remedy}
 	}
 	root.op = subtract
 	out := &Relation{most: root.compare == "<="}
@@ -59,8 +60,8 @@ func (r *Relation) String() string {
 // Excess returns the formula g for which the constraint is g ≤ 0.
 func (r *Relation) Excess() *Formula { return r.excess }
 
-// Bound returns the constraint as a bound on one name, and false where it is
-// none: where it is not affine, or of no or several names.
+// Bound returns the constraint as a bound on one name, and false where it cannot be one: where it
+// is not affine, or has no or several names.
 func (r *Relation) Bound() (name string, bound Range, ok bool) {
 	l, ok := r.excess.Linear()
 	if !ok || len(l.Names) != 1 || l.Coefficients[0] == 0 {

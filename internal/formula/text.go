@@ -65,7 +65,7 @@ func (f *Formula) write(n *node) string {
 	return written[n.op] + "(" + strings.Join(args, ", ") + ")"
 }
 
-// part returns the text of an expression where what is around it binds as given.
+// part returns the text of an expression where its surroundings bind as given.
 func (f *Formula) part(n *node, least int) string {
 	if n.binds() < least {
 		return "(" + f.write(n) + ")"

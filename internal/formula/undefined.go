@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// Undefined says why the formula has no finite value at values of its names, in their
-// order: which operation has none although what it is applied to has, the first one in
-// the order of evaluation, as in "ln(a - b) is not defined at -0.21". It is empty
-// where the formula has a finite value, and where a value is none itself.
+// Undefined says why the formula has no finite value at values of its names, in their order: it
+// names the first operation, in the order of evaluation, without a finite value although its
+// operands have one, as in "ln(a - b) is not defined at -0.21". It is empty where the formula has a
+// finite value, and where a given value is not finite itself.
 func (f *Formula) Undefined(values []float64) string {
 	for _, x := range values {
 		if !finite(x) {
@@ -49,7 +49,8 @@ func (f *Formula) undefined(n *node, values []float64) string {
 	case n.op == divide && of[1] == 0:
 		return text + " divides by 0"
 	case n.op == power && (of[0] <= 0):
-		return fmt.Sprintf("%s is not defined at %s to the power of %s", text, inShort(of[0]), inShort(of[1]))
+		return fmt.Sprintf("%s is not defined at %s to the power of %s",
+			text, inShort(of[0]), inShort(of[1]))
 	}
 	return text + " is too large for a number"
 }

@@ -25,19 +25,17 @@ type factor struct {
 	exponent float64
 }
 
-// Units returns the unit of the formula, given those of its names as text; ""
-// is that of a pure number. A name that is not in the map has an unknown unit,
-// which matches every other one and makes that of a product unknown.
+// Units returns the unit of the formula, given those of its names as text; "" is that of a pure
+// number. A name that is not in the map has an unknown unit, which matches every other one and
+// makes that of a product unknown.
 //
-// Units are compared in any spelling (package units) and never converted: mol/kg and
-// mol/L differ, and mPa·s and mPa.s do not. Products, quotients and powers make units
-// such as mS/cm·(mPa·s)^-0.5. What is added, subtracted, compared, or chosen from
-// has to have one unit, otherwise there is a [*Fault]. A number that is computed
-// from no name has none: it cannot be added to what has one, but where it is
-// compared with something, or chosen instead of it, it is in that thing's unit, as
-// in viscosity <= 5. A number times a quantity has the quantity's unit. exp, ln,
-// log10 and exponents take the number as it is in its unit, and return one
-// without.
+// Units are compared in any spelling (package units) and never converted: mol/kg and mol/L differ,
+// and mPa·s and mPa.s do not. Products, quotients and powers make units such as mS/cm·(mPa·s)^-0.5.
+// Terms of a sum, sides of a comparison and branches of a choice have to have one unit, otherwise
+// there is a [*Fault]. A number that is computed from no name has no unit: it cannot be added to a
+// quantity with one, but where it is compared with something, or chosen instead of it, it is in
+// that thing's unit, as in viscosity <= 5. A number times a quantity has the quantity's unit. exp,
+// ln, log10 and exponents take the number as it is in its unit, and return one without.
 func (f *Formula) Units(of map[string]string) (Unit, error) {
 	return f.unit(f.root, func(name string) Unit {
 		text, known := of[name]
@@ -82,8 +80,8 @@ func (u Unit) Equal(v Unit) bool {
 	return same || whole && alsoWhole && units.Same(one, other)
 }
 
-// plain writes the unit so that it can be recognized in another spelling; false where
-// a power of it is no whole number.
+// plain writes the unit so that it can be recognized in another spelling; false where a power of it
+// is not a whole number.
 func (u Unit) plain() (string, bool) {
 	texts := make([]string, len(u.factors))
 	for i, f := range u.factors {
@@ -147,7 +145,8 @@ func (u Unit) times(v Unit) Unit {
 			out.factors = append(out.factors, f)
 		}
 	}
-	out.factors = slices.DeleteFunc(out.factors, func(f factor) bool { return math.Abs(f.exponent) < 1e-9 })
+	out.factors = slices.DeleteFunc(out.factors,
+		func(f factor) bool { return math.Abs(f.exponent) < 1e-9 })
 	return out
 }
 
@@ -211,7 +210,7 @@ func comparable(a *node, u Unit, b *node, v Unit) bool {
 	return a.constant() || b.constant() || u.Equal(v)
 }
 
-// alike returns the common unit of expressions of which one is chosen.
+// alike returns the common unit of expressions that a formula chooses between.
 func alike(n *node, args []*node, units []Unit) (Unit, error) {
 	var of []Unit
 	for i, a := range args {
@@ -226,8 +225,7 @@ func alike(n *node, args []*node, units []Unit) (Unit, error) {
 	return known(of), nil
 }
 
-// known returns the first known one of units that are equal; that of a number
-// where there are none.
+// known returns the first known one of units that are equal; that of a number if all are unknown.
 func known(units []Unit) Unit {
 	for _, u := range units {
 		if !u.unknown {
@@ -245,7 +243,8 @@ func mismatch(n *node, u, v Unit) error {
 		}
 		return "without a unit"
 	}
-	return &Fault{n.column, fmt.Sprintf("a value %s and one %s cannot be added or compared", with(u), with(v)),
+	return &Fault{n.column,
+		fmt.Sprintf("a value %s and one %s cannot be added or compared", with(u), with(v)),
 		"units are never converted: " +
 			"multiply one side by a factor that is declared with a unit, " +
 			`as in quantities: [{name: five, unit: mS/cm, from: "5"}], or divide both by a reference`}

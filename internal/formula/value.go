@@ -75,7 +75,7 @@ func ofTwo(op operation, x, y float64) float64 {
 	panic("formula: no operation on two values")
 }
 
-// truth is what a comparison says; of a NaN it says nothing.
+// truth is the result of a comparison; one with a NaN has none.
 type truth uint8
 
 const (

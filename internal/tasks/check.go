@@ -96,7 +96,7 @@ func (t Task) checkParameter(p definition.Parameter, here definition.Path) []def
 		}
 		for j, v := range p.Values {
 			if !slices.Contains(want.Values, v) {
-				report(here.To("values", j), format.Setting(v)+" is none of the task's values", remedy)
+				report(here.To("values", j), format.Setting(v)+" is not one of the task's values", remedy)
 			}
 		}
 		return faults
@@ -133,7 +133,7 @@ func (t Task) checkCategories(
 	for j, c := range p.Categories {
 		if !slices.Contains(known, c.Name) {
 			faults = append(faults, definition.Fault{At: here.To("categories", j),
-				Problem: fmt.Sprintf("%q is none of the task's categories", c.Name), Remedy: remedy})
+				Problem: fmt.Sprintf("%q is not one of the task's categories", c.Name), Remedy: remedy})
 		}
 	}
 	return faults

@@ -184,10 +184,12 @@ func reaction() Task {
 		Worst: Extreme{At: []float64{110, 120, 5, 1, 1}, Value: 0},
 	}
 	for _, l := range ligands {
-		t.Parameters[3].Categories = append(t.Parameters[3].Categories, definition.CategoryDef{Name: l.name})
+		t.Parameters[3].Categories = append(t.Parameters[3].Categories,
+			definition.CategoryDef{Name: l.name})
 	}
 	for _, s := range solvents {
-		t.Parameters[4].Categories = append(t.Parameters[4].Categories, definition.CategoryDef{Name: s.name})
+		t.Parameters[4].Categories = append(t.Parameters[4].Categories,
+			definition.CategoryDef{Name: s.name})
 	}
 	return t
 }

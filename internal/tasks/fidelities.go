@@ -6,9 +6,9 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Tasks with a parameter by which an experiment would be cheaper and tells less: their
-// value at its greatest number, or in its last category, is what matters, and that of the
-// task of the same name without it.
+// Tasks with a parameter by which an experiment would be cheaper and tells less: the value at its
+// greatest number, or in its last category, is the objective, and equals that of the task of the
+// same name without the parameter.
 
 // braninFidelity is Branin's function with a fidelity, as BoTorch has it
 // (AugmentedBranin): at a fidelity s the coefficient of x1² is less by 0.1(1 − s).
@@ -46,7 +46,8 @@ func electrolyteHours() Task {
 	t := electrolyte()
 	t.Name = "electrolyte-hours"
 	t.Description = "the electrolyte, read after so many hours, of which a cell takes 24 to be wetted: synthetic"
-	t.Parameters = append(t.Parameters, parameter("hours", "h", 1, 24, "until the reading; wetted after 24"))
+	t.Parameters = append(t.Parameters,
+		parameter("hours", "h", 1, 24, "until the reading; wetted after 24"))
 	settled := t.value
 	t.value = func(x []float64) float64 {
 		left := (24 - x[3]) / 23
@@ -65,7 +66,8 @@ func electrolyteSources() Task {
 	t.Name = "electrolyte-sources"
 	t.Description = "the electrolyte by a simulation, which is a little wrong, or in a cell: synthetic"
 	t.Parameters = append(t.Parameters, definition.Parameter{
-		Name: definition.DefaultSource, Categories: []definition.CategoryDef{{Name: "simulation"}, {Name: "cell"}},
+		Name:       definition.DefaultSource,
+		Categories: []definition.CategoryDef{{Name: "simulation"}, {Name: "cell"}},
 	})
 	cell := t.value
 	t.value = func(x []float64) float64 {
@@ -80,8 +82,8 @@ func electrolyteSources() Task {
 }
 
 // electrolyteHoursTradeoff is synthetic: [electrolyteTradeoff] read before a measuring cell is
-// wetted, as [electrolyteHours]; what is read of the viscosity is then too much. So nothing
-// that is read early is beyond the front, and the hypervolume is the same.
+// wetted, as in [electrolyteHours]; an early reading of the viscosity is too high. So no early
+// reading is beyond the front, and the hypervolume is the same.
 func electrolyteHoursTradeoff() Tradeoff {
 	settled, early := electrolyteTradeoff(), electrolyteHours()
 	t := settled

@@ -65,7 +65,8 @@ func rkhs(family, words string, best, worst Extreme) Task {
 }
 
 func rkhsRBF() Task {
-	return rkhs("rbf", "squared-exponential", Extreme{At: []float64{0.35248052}, Value: 0.973315356979},
+	return rkhs("rbf", "squared-exponential",
+		Extreme{At: []float64{0.35248052}, Value: 0.973315356979},
 		Extreme{At: []float64{0}, Value: -0.468963725744})
 }
 

@@ -66,8 +66,8 @@ type Extreme struct {
 	Value float64
 }
 
-// Value returns the noiseless objective at p, in the objective's unit. The
-// error wraps [ErrPoint] and says what is wrong with p.
+// Value returns the noiseless objective at p, in the objective's unit. The error wraps [ErrPoint]
+// and describes the fault of p.
 func (t Task) Value(p definition.Point) (float64, error) {
 	x, err := coordinates(t.Parameters, t.Constraints, p)
 	if err != nil {
@@ -134,7 +134,7 @@ func coordinates(
 			k := slices.IndexFunc(par.Categories,
 				func(c definition.CategoryDef) bool { return !ok && c.Name == v.Name() })
 			if k < 0 {
-				return nil, fmt.Errorf("%w: %s = %v is none of its categories", ErrPoint, par.Name, v)
+				return nil, fmt.Errorf("%w: %s = %v is not one of its categories", ErrPoint, par.Name, v)
 			}
 			x[i] = float64(k)
 			continue
@@ -148,7 +148,7 @@ func coordinates(
 			}
 			k := slices.IndexFunc(par.Values, near)
 			if k < 0 {
-				return nil, fmt.Errorf("%w: %s = %v is none of its values", ErrPoint, par.Name, v)
+				return nil, fmt.Errorf("%w: %s = %v is not one of its values", ErrPoint, par.Name, v)
 			}
 			x[i] = par.Values[k]
 			continue
@@ -191,7 +191,7 @@ func Names() []string {
 	return names
 }
 
-// Lookup returns the task of that name. The caller may change what it gets.
+// Lookup returns the task of that name. The caller may change it.
 func Lookup(name string) (Task, bool) {
 	for _, task := range all {
 		if t := task(); t.Name == name {
@@ -221,5 +221,6 @@ func sortedNames(p definition.Point) []string {
 
 // parameter is a number between bounds.
 func parameter(name, unit string, lower, upper float64, description string) definition.Parameter {
-	return definition.Parameter{Name: name, Unit: unit, Description: description, Min: &lower, Max: &upper}
+	return definition.Parameter{Name: name, Unit: unit, Description: description, Min: &lower,
+		Max: &upper}
 }

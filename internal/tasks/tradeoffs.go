@@ -8,9 +8,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Tradeoff is a test problem with several objectives. What is sought is a
-// hypervolume: the volume between the worst values of interest and all that is
-// no better than one of the results.
+// Tradeoff is a test problem with several objectives. Its objective is a hypervolume: the volume
+// between the worst values of interest and the values that one of the results equals or beats.
 type Tradeoff struct {
 	// Name of the problem, for example "branin-currin".
 	Name string
@@ -45,9 +44,8 @@ type Outcome struct {
 	Known bool
 }
 
-// Values returns the noiseless quantities at p: the objectives in their units,
-// in order and as they are (never negated), then the slacks. The error wraps
-// [ErrPoint] and says what is wrong with p.
+// Values returns the noiseless quantities at p: the objectives in their units, in order and as they
+// are (never negated), then the slacks. The error wraps [ErrPoint] and describes the fault of p.
 func (t Tradeoff) Values(p definition.Point) ([]float64, error) {
 	x, err := coordinates(t.Parameters, nil, p)
 	if err != nil {
@@ -89,8 +87,7 @@ func TradeoffNames() []string {
 	return names
 }
 
-// LookupTradeoff returns the problem of that name. The caller may change what it
-// gets.
+// LookupTradeoff returns the problem of that name. The caller may change it.
 func LookupTradeoff(name string) (Tradeoff, bool) {
 	for _, problem := range tradeoffs {
 		if t := problem(); t.Name == name {
@@ -113,7 +110,9 @@ var tradeoffs = []func() Tradeoff{
 
 // minimized returns a problem with parameters x1 … xd in [0, 1] and objectives
 // f1 … fm to be minimized, without units, one for each of the worst values.
-func minimized(name, description string, d int, worst []float64, values func([]float64) []float64) Tradeoff {
+func minimized(
+	name, description string, d int, worst []float64, values func([]float64) []float64,
+) Tradeoff {
 	t := Tradeoff{Name: name, Description: description, values: values}
 	for i := range d {
 		t.Parameters = append(t.Parameters, parameter(fmt.Sprintf("x%d", i+1), "", 0, 1, ""))
@@ -201,14 +200,13 @@ func dtlz2At(x []float64, m int) []float64 {
 	return values
 }
 
-// c2dtlz2 is DTLZ2 in 4 dimensions with 2 objectives and the constraint C2 of
-// Jain and Deb 2014, of radius r = 0.2: feasible is what lies near one of the
-// front's ends or near its middle,
+// c2dtlz2 is DTLZ2 in 4 dimensions with 2 objectives and the constraint C2 of Jain and Deb 2014, of
+// radius r = 0.2: feasible points lie near one of the front's ends or near its middle,
 //
 //	min(min_i (f_i − 1)² + Σ_{j≠i} (f_j² − r²), Σ_i ((f_i − 1/√m)² − r²)) ≤ 0,
 //
-// where BoTorch has r² within the sums, as here; the slack is the left side
-// negated. The hypervolume is that of a front found by NSGA-II.
+// where BoTorch has r² within the sums, as here; the slack is the left side negated. The
+// hypervolume is that of a front found by NSGA-II.
 func c2dtlz2() Tradeoff {
 	const m, r = 2, 0.2
 	t := dtlz2(4, m)

@@ -12,8 +12,9 @@ import (
 // are 1.1 times those of the front of Tanabe and Ishibuchi, whose hypervolume it
 // is.
 func vehicleSafety() Tradeoff {
-	t := minimized("vehicle-safety", "mass, acceleration and intrusion of a car in a crash: response surfaces "+
-		"of Liao et al. 2008 (Tanabe and Ishibuchi 2020, RE3-5-4)",
+	t := minimized("vehicle-safety",
+		"mass, acceleration and intrusion of a car in a crash: response surfaces "+
+			"of Liao et al. 2008 (Tanabe and Ishibuchi 2020, RE3-5-4)",
 		5, []float64{1864.72022, 11.81993945, 0.2903999384},
 		func(x []float64) []float64 {
 			a, b, c, d, e := x[0], x[1], x[2], x[3], x[4]
@@ -37,8 +38,9 @@ func vehicleSafety() Tradeoff {
 // thicknesses (Jain and Deb 2014, as RE4-7-1 of Tanabe and Ishibuchi 2020). The
 // hypervolume is that of the latter's front.
 func carSideImpact() Tradeoff {
-	t := minimized("car-side-impact", "weight, force, velocity and violations of a car hit from its side: response "+
-		"surfaces of Jain and Deb 2014 (Tanabe and Ishibuchi 2020, RE4-7-1)",
+	t := minimized("car-side-impact",
+		"weight, force, velocity and violations of a car hit from its side: response "+
+			"surfaces of Jain and Deb 2014 (Tanabe and Ishibuchi 2020, RE4-7-1)",
 		7, []float64{45.4872, 4.5114, 13.3394, 10.3942}, carSideImpactAt)
 	bounded(&t, [][2]float64{
 		{0.5, 1.5}, {0.45, 1.35}, {0.5, 1.5}, {0.5, 1.5}, {0.875, 2.625}, {0.4, 1.2}, {0.4, 1.2},

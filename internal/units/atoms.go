@@ -6,8 +6,8 @@ var prefixes = map[string]int{
 	"d": -1, "c": -2, "m": -3, "u": -6, "n": -9, "p": -12, "f": -15, "a": -18, "z": -21, "y": -24,
 }
 
-// atom is a unit of UCUM: times·10^tens of base units. Those whose zero lies elsewhere,
-// and logarithmic ones, are bases of their own, since they are no multiples.
+// atom is a unit of UCUM: times·10^tens of base units. Those whose zero lies elsewhere, and
+// logarithmic ones, are bases of their own, since they are not multiples.
 type atom struct {
 	dimensions map[string]int
 	tens       int

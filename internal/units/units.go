@@ -34,8 +34,7 @@ func Same(a, b string) bool {
 	return maps.Equal(u.dimensions, v.dimensions) && u.factor.Cmp(v.factor) == 0
 }
 
-// Code returns the unit's UCUM code; false where an atom of it is none of UCUM's, or it
-// cannot be read.
+// Code returns the unit's UCUM code; false where UCUM lacks an atom of it, or it cannot be read.
 func Code(text string) (string, bool) {
 	u, ok := parse(text)
 	if !ok || u.foreign || text == "" {
@@ -50,11 +49,11 @@ type parsed struct {
 	dimensions map[string]int // powers of base units, none of 0
 	written    map[string]int // powers of the symbols as they are written, those below the line behind a slash
 	atoms      map[string]int // how the atoms without their prefixes stand: 1 above, 2 below the line, 3 both
-	foreign    bool           // an atom is none of UCUM's
+	foreign    bool           // UCUM lacks an atom
 }
 
-// cancels reports whether an atom was divided by itself, or all dimensions are gone:
-// what is left does not say any more what it is a ratio of.
+// cancels reports whether an atom was divided by itself, or all dimensions are gone: the rest no
+// longer tells the quantities of the ratio.
 func (u *parsed) cancels() bool {
 	for _, sides := range u.atoms {
 		if sides == 3 {
@@ -79,7 +78,8 @@ func plain(text string) string {
 // parse reads a unit.
 func parse(text string) (*parsed, bool) {
 	u := &parsed{
-		factor: big.NewRat(1, 1), dimensions: map[string]int{}, written: map[string]int{}, atoms: map[string]int{},
+		factor: big.NewRat(1, 1), dimensions: map[string]int{},
+		written: map[string]int{}, atoms: map[string]int{},
 	}
 	r := reader{u: u, rest: plain(text)}
 	if r.rest == "" {
@@ -90,7 +90,7 @@ func parse(text string) (*parsed, bool) {
 	return u, ok
 }
 
-// reader reads what is left of a text into a unit.
+// reader reads the rest of a text into a unit.
 type reader struct {
 	u    *parsed
 	rest string
@@ -148,10 +148,11 @@ func (r *reader) component(side int) bool {
 // mostPower bounds a power: no unit has a greater one.
 const mostPower = 9
 
-// power reads a power, 1 where there is none.
+// power reads a power, 1 for a missing one.
 func (r *reader) power() (int, bool) {
 	end := 0
-	for end < len(r.rest) && (r.rest[end] >= '0' && r.rest[end] <= '9' || end == 0 && strings.ContainsRune("+-", rune(r.rest[0]))) {
+	for end < len(r.rest) && (r.rest[end] >= '0' && r.rest[end] <= '9' ||
+		end == 0 && strings.ContainsRune("+-", rune(r.rest[0]))) {
 		end++
 	}
 	if end == 0 {

@@ -53,8 +53,8 @@ type Projection struct {
 // New returns the projection of a campaign without events.
 func New() *Projection { return &Projection{cache: make(map[string]*Model)} }
 
-// Configure says how the campaign's policy wants beliefs; nil where it reads
-// none. It is called with each new definition, and is no part of the state.
+// Configure sets the needs of the campaign's policy; nil where it reads no beliefs. It is called
+// with each new definition, and is not part of the state.
 func (p *Projection) Configure(needs *Needs) {
 	p.needs = needs
 	clear(p.cache)
@@ -155,8 +155,8 @@ func (p *Projection) answer(
 	delete(p.cache, expert)
 }
 
-// label takes a label into account, in place of an earlier one; "can't tell"
-// only takes that away. changes counts what was taken away and added.
+// label takes a label into account, in place of an earlier one; "can't tell" only takes that away.
+// changes counts the labels removed and added.
 func (x *Expert) label(question string, point definition.Point, label events.Label) (changes int) {
 	if i := slices.IndexFunc(x.Labels, func(l Label) bool { return l.Question == question }); i >= 0 {
 		x.Labels = slices.Delete(x.Labels, i, i+1)
@@ -171,7 +171,7 @@ func (x *Expert) label(question string, point definition.Point, label events.Lab
 	return changes + 1
 }
 
-// expert returns the named expert's state, new where there is none.
+// expert returns the named expert's state, and creates a missing one.
 func (p *Projection) expert(name string) *Expert {
 	if x := p.find(name); x != nil {
 		return x

@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Function is what is known of the rejection score g over the unit cube: a
-// confidence set, or a belief that was stated.
+// Function is the knowledge of the rejection score g over the unit cube: a confidence set, or a
+// belief that was stated.
 type Function interface {
 	// Bounds returns the least and the greatest g that is plausible at a point.
 	Bounds(x []float64) (lower, upper float64, err error)
@@ -36,16 +36,15 @@ type Model struct {
 	// likelihood that it has in this model and the labels that it rests on; nil
 	// where the belief was stated.
 	Fit *events.BeliefFit
-	// Function is what the expert's answers say of the rejection score.
+	// Function of the rejection score, from the expert's answers.
 	Function
 
 	objective *objective.Model // whose kernel the set shares
 }
 
-// Model returns the expert's belief, a confidence set with the kernel of the
-// given objective model (Xu et al. 2024, Table 3). It is nil where there is no
-// objective model or no fit of the belief. Equal states give equal models, bit
-// for bit.
+// Model returns the expert's belief, a confidence set with the kernel of the given objective model
+// (Xu et al. 2024, Table 3). It is nil without an objective model or a fit of the belief. Equal
+// states give equal models, bit for bit.
 func (p *Projection) Model(expert string, obj *objective.Model) (*Model, error) {
 	x := p.find(expert)
 	if obj == nil || x == nil {
@@ -121,13 +120,11 @@ func (p *Projection) stated(expert string) (*Model, error) {
 	return nil, nil
 }
 
-// categorySD is the standard deviation of a stated belief in the coordinates of
-// a categorical parameter, of which it says nothing: so wide that it does not
-// matter.
+// categorySD is the standard deviation of a stated belief in the coordinates of a categorical
+// parameter, which the belief does not cover: so wide that it does not matter.
 const categorySD = 1e3
 
-// feedback is the form of feedback that the policy's belief is built from, ""
-// where there is no belief.
+// feedback is the form of feedback that the policy's belief is built from, "" without a belief.
 func (p *Projection) feedback() string {
 	if p.needs == nil {
 		return ""
@@ -135,10 +132,11 @@ func (p *Projection) feedback() string {
 	return p.needs.Feedback
 }
 
-// evidence returns what the expert has said over the unit cube, the last
-// answers alone where the definition sets a window.
+// evidence returns the expert's answers over the unit cube, the last ones alone where the
+// definition sets a window.
 func (p *Projection) evidence(x *Expert) (confset.Evidence, *Model, error) {
-	m := &Model{Expert: x.Name, Labels: slices.Clone(x.Labels), Comparisons: slices.Clone(x.Comparisons)}
+	m := &Model{Expert: x.Name, Labels: slices.Clone(x.Labels),
+		Comparisons: slices.Clone(x.Comparisons)}
 	if w := p.needs.Window; w != nil {
 		m.Labels = m.Labels[max(0, len(m.Labels)-*w):]
 		m.Comparisons = m.Comparisons[max(0, len(m.Comparisons)-*w):]

@@ -30,9 +30,9 @@ type Settings struct {
 	// Window keeps only the most recent labels or comparisons, so many of them,
 	// for an expert who learns (Xu et al. 2024, App. I.1). Default: all.
 	Window *int `json:"window,omitempty" jsonschema:"minimum=1"`
-	// Feedback is what the expert is asked for: "label" (default),
-	// "comparison", "ranking", "pinpoint" or "gaussian" (Xu et al. 2024, App.
-	// H). With gaussian each expert states a belief and no questions are asked.
+	// Feedback is the form of the expert's answers: "label" (default), "comparison", "ranking",
+	// "pinpoint" or "gaussian" (Xu et al. 2024, App. H). With gaussian each expert states a belief
+	// and no questions are asked.
 	Feedback string `json:"feedback,omitempty" jsonschema:"enum=label,enum=comparison,enum=ranking,enum=pinpoint,enum=gaussian"`
 	// Options is how many compositions a ranking holds. Default 4.
 	Options *int `json:"options,omitempty" jsonschema:"minimum=3,maximum=8"`
@@ -86,7 +86,7 @@ func InitialComparisons(def *definition.Campaign) int {
 	return simulatedComparisons
 }
 
-// Faults returns what makes no sense in the settings, which stand at a path.
+// Faults returns the faults of the settings, which stand at a path.
 func (s *Settings) Faults(def *definition.Campaign, here definition.Path) (faults []definition.Fault) {
 	if s.Options != nil && s.Feedback != FeedbackRanking {
 		faults = append(faults, definition.Fault{At: here.To("options"),
@@ -105,8 +105,7 @@ func (s *Settings) Faults(def *definition.Campaign, here definition.Path) (fault
 	return faults
 }
 
-// Text says in words what the belief comes from, as a continuation; empty for
-// labels.
+// Text names the source of the belief in words, as a continuation; empty for labels.
 func (s *Settings) Text() string {
 	text := map[string]string{
 		FeedbackComparison: "; the belief comes from pairwise comparisons",
@@ -120,8 +119,7 @@ func (s *Settings) Text() string {
 	return text
 }
 
-// Missing returns an error that names what a complete definition has and these
-// lack.
+// Missing returns an error that names the settings of a complete definition that these lack.
 func (s *Settings) Missing() error {
 	switch {
 	case s.Confidence == nil:

@@ -51,15 +51,16 @@ func (s *State) Awaited(x *Experiment) (awaited []Awaited) {
 	return awaited
 }
 
-// AwaitsSought reports whether what the campaign seeks is still to arrive of an
-// experiment, or a quantity that it is computed from.
+// AwaitsSought reports whether the objective of an experiment is still to arrive, or a quantity
+// that it is computed from.
 func (s *State) AwaitsSought(x *Experiment) bool {
 	sought := s.Definition.Sought()
 	names := []string{sought.Name}
 	if sought.Computed() {
 		names = computed.Names(sought)
 	}
-	return slices.ContainsFunc(s.Awaited(x), func(a Awaited) bool { return slices.Contains(names, a.Quantity) })
+	return slices.ContainsFunc(s.Awaited(x),
+		func(a Awaited) bool { return slices.Contains(names, a.Quantity) })
 }
 
 // AllAwaited are the awaited quantities of all experiments, in order of request.
@@ -79,8 +80,7 @@ func settledIn(m *events.Measurement, name string) bool {
 	return slices.ContainsFunc(m.Missing, func(q events.Missing) bool { return q.Name == name })
 }
 
-// arrivable says what is wrong with a quantity that came after the end of its
-// experiment.
+// arrivable returns the fault of a quantity that came after the end of its experiment.
 func arrivable(s *State, x *Experiment, p *events.QuantityArrived) (problem string) {
 	if x == nil || x.Status != Measured {
 		return "" // the status says it
@@ -111,9 +111,10 @@ func arrive(s *State, x *Experiment, e events.Event, p *events.QuantityArrived) 
 	x.Source = e.ID
 }
 
-// without returns a measurement that says of a quantity why it has no value.
+// without returns a measurement in which a quantity is missing, with the reason.
 func without(def *definition.Campaign, m events.Measurement, missing events.Missing) events.Measurement {
-	all := slices.DeleteFunc(slices.Clone(m.Missing), func(q events.Missing) bool { return q.Name == missing.Name })
+	all := slices.DeleteFunc(slices.Clone(m.Missing),
+		func(q events.Missing) bool { return q.Name == missing.Name })
 	all = append(all, missing)
 	m.Missing = nil
 	for _, q := range def.Declared() {

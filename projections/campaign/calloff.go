@@ -60,11 +60,12 @@ func (x *Experiment) Void() bool {
 	return x.CallOff != nil && (x.CallOff.Voided != "" || x.CallOff.Over)
 }
 
-// AtRest reports whether the experiment's command cannot begin any more and, as
-// far as the instrument can say, is not under way either. A command can be void
-// and under way: a device that does not stop goes on with what it has begun.
+// AtRest reports whether the experiment's command cannot begin any more and, as far as the
+// instrument can tell, is not under way either. A command can be void and under way: a device that
+// does not stop completes a command that it has begun.
 func (x *Experiment) AtRest() bool {
-	return x.Void() && (x.CallOff.Over || x.CallOff.Fate != "" || x.CallOff.Voided == events.VoidedByPower)
+	return x.Void() &&
+		(x.CallOff.Over || x.CallOff.Fate != "" || x.CallOff.Voided == events.VoidedByPower)
 }
 
 // AtWork reports whether the device may be at work on the experiment, or may

@@ -22,8 +22,8 @@ type Projection struct {
 	bounds *space.Bounds
 }
 
-// snapshot is what a snapshot holds. The requests are no part of State, since
-// no reader asks for them.
+// snapshot is the content of a snapshot. The requests are not in State, since no reader asks for
+// them.
 type snapshot struct {
 	*State
 	Requests []keptRequest `json:"requests,omitempty"`
@@ -73,7 +73,7 @@ func (p *Projection) Clone() *Projection {
 	s.Experiments = slices.Clone(s.Experiments)
 	s.Questions = slices.Clone(s.Questions)
 	for i := range s.Questions {
-		s.Questions[i].Aside = slices.Clip(s.Questions[i].Aside) // what is added goes elsewhere
+		s.Questions[i].Aside = slices.Clip(s.Questions[i].Aside) // so that appending copies
 	}
 	s.Exclusions = slices.Clone(s.Exclusions)
 	s.Trust = slices.Clone(s.Trust)
@@ -112,10 +112,9 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 	return nil
 }
 
-// apply folds one event and returns what is wrong with it, or "". It checks
-// before it changes anything. A kind without a case and without a row is an
-// error, and never passed over: the state would then no longer be that of the
-// log.
+// apply folds one event and returns its fault, or "". It checks before it changes anything. A kind
+// without a case and without a row is an error, and never passed over: the state would then no
+// longer be that of the log.
 func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	switch p := payload.(type) {
 	case *events.CampaignDefined, *events.CampaignAmended, *events.CampaignPaused,
@@ -179,21 +178,22 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	return ""
 }
 
-// propose folds what a program that is the campaign's method answered. It is for
-// the next decision, as which it counts until that is made or the definition is
-// another one.
+// propose folds the answer of a program that is the campaign's method. It counts for the next
+// decision, until that is made or the definition is amended.
 func (s *State) propose(p *events.MethodAnswered) (problem string) {
 	switch {
 	case p.Decision != events.DecisionID(s.Decisions+1):
-		return fmt.Sprintf("it is about decision %s, %s was next", p.Decision, events.DecisionID(s.Decisions+1))
+		return fmt.Sprintf("it is about decision %s, %s was next",
+			p.Decision, events.DecisionID(s.Decisions+1))
 	case p.Attempt != len(s.Proposals)+1:
-		return fmt.Sprintf("it is answer %d for %s, %d was next", p.Attempt, p.Decision, len(s.Proposals)+1)
+		return fmt.Sprintf("it is answer %d for %s, %d was next",
+			p.Attempt, p.Decision, len(s.Proposals)+1)
 	}
 	s.Proposals = append(s.Proposals[:len(s.Proposals):len(s.Proposals)], *p)
 	return ""
 }
 
-// gain notes what the experiment of a decision is expected to gain.
+// gain notes the expected gain of a decision's experiment.
 func (s *State) gain(d *events.DecisionMade) {
 	switch {
 	case d.Action != events.ActionRun:
@@ -205,9 +205,9 @@ func (s *State) gain(d *events.DecisionMade) {
 	}
 }
 
-// applyCampaign folds an event about the campaign as a whole. Which of them may
-// follow which is checked where requests are taken, not here. An amendment lets
-// a completed campaign go on, since it may have given it more to spend.
+// applyCampaign folds an event about the campaign as a whole. Their order is checked where requests
+// are taken, not here. An amendment lets a completed campaign go on, since it may have given it
+// more to spend.
 func (s *State) applyCampaign(e events.Event, payload events.Payload) {
 	switch p := payload.(type) {
 	case *events.CampaignDefined:

@@ -14,9 +14,9 @@ var statusOf = map[events.Resolution]ExperimentStatus{
 	events.ResolvedInfeasible: Infeasible, events.ResolvedNotPerformed: Cancelled,
 }
 
-// GoesWith reports whether an experiment that ended in a way can have a
-// measurement, or none, as it has: what was measured has one, what failed may have one
-// where the campaign declares its quantities.
+// GoesWith reports whether an experiment with this end can have this measurement, or none: a
+// measured one has a measurement, a failed one may have one where the campaign declares its
+// quantities.
 func (s *State) GoesWith(outcome events.Resolution, m *events.Measurement) bool {
 	switch {
 	case outcome == events.ResolvedMeasured:
@@ -27,8 +27,7 @@ func (s *State) GoesWith(outcome events.Resolution, m *events.Measurement) bool 
 	return outcome == events.ResolvedFailed && s.Definition.Several()
 }
 
-// resolvable says what is wrong with a person's word on an experiment of
-// unknown fate.
+// resolvable returns the fault of a person's word on an experiment of unknown fate.
 func resolvable(s *State, _ *Experiment, p *events.ExperimentResolved) (problem string) {
 	_, known := statusOf[p.Resolution]
 	switch {
@@ -64,7 +63,7 @@ func superseded(x *Experiment, source string) (problem string) {
 	)
 }
 
-// remeasurable says what is wrong with the correction of a measurement.
+// remeasurable returns the fault of the correction of a measurement.
 func remeasurable(s *State, x *Experiment, p *events.MeasurementCorrected) (problem string) {
 	if x == nil || x.Status.Open() {
 		return "" // the status says it
@@ -88,7 +87,8 @@ func remeasure(s *State, x *Experiment, e events.Event, p *events.MeasurementCor
 	}
 	corrected.Further = Merge(corrected.Further, p.Further)
 	for _, v := range p.Values {
-		x.Without = slices.DeleteFunc(slices.Clone(x.Without), func(name string) bool { return name == v.Name })
+		x.Without = slices.DeleteFunc(slices.Clone(x.Without),
+			func(name string) bool { return name == v.Name })
 		if v.Excluded {
 			x.Without = append(x.Without, v.Name)
 		}
@@ -102,8 +102,7 @@ func remeasure(s *State, x *Experiment, e events.Event, p *events.MeasurementCor
 	x.Flag = nil // a person's word is the last
 }
 
-// correctable says what is wrong with a person's word that an experiment ended
-// otherwise.
+// correctable returns the fault of a person's word that an experiment ended otherwise.
 func correctable(s *State, x *Experiment, p *events.ExperimentCorrected) (problem string) {
 	_, known := statusOf[p.Outcome]
 	switch {
@@ -170,7 +169,8 @@ func With(
 		m.Objective = value
 		return m
 	}
-	m.Missing = slices.DeleteFunc(slices.Clone(m.Missing), func(q events.Missing) bool { return q.Name == value.Name })
+	m.Missing = slices.DeleteFunc(slices.Clone(m.Missing),
+		func(q events.Missing) bool { return q.Name == value.Name })
 	m.Further = slices.DeleteFunc(slices.Clone(m.Further), named)
 	all := append(slices.DeleteFunc(slices.Clone(m.Quantities), named), value)
 	m.Quantities = nil

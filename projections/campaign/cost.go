@@ -8,23 +8,22 @@ import (
 	"github.com/campaignd/campaignd/internal/computed"
 )
 
-// Cost is what the experiments of a campaign have cost, in Unit.
+// Cost sums up the cost of a campaign's experiments, in Unit.
 type Cost struct {
-	// Spent is what all cost that count against the budget, those under way among
-	// them. One whose cost is not known, since it failed or is under way, counts as
-	// Median.
+	// Spent is the cost of all experiments that count against the budget, those under way among
+	// them. One whose cost is not known, since it failed or is under way, counts as Median.
 	Spent float64 `json:"spent"`
-	// Budget is what may be spent; 0 for no limit.
+	// Budget for all of them; 0 for no limit.
 	Budget float64 `json:"budget,omitempty"`
 	Unit   string  `json:"unit,omitempty"`
-	// Median is that of the costs that are known; 0 while there is none.
+	// Median of the known costs; 0 before the first.
 	Median float64 `json:"-"`
 }
 
 // spentShare of a budget counts as all of it: sums of costs are rounded.
 const spentShare = 1 - 1e-9
 
-// Left is what is left of the budget: infinite where there is none.
+// Left is the rest of the budget: infinite without one.
 func (c *Cost) Left() float64 {
 	switch {
 	case c.Budget == 0:
@@ -86,8 +85,7 @@ type Way struct {
 	Name        string `json:"way"`
 	Target      bool   `json:"target,omitempty"`
 	Experiments int    `json:"experiments"`
-	// Cost is what they have cost as far as that is known, in the unit of the campaign's
-	// cost.
+	// Cost is the sum of their known costs, in the unit of the campaign's cost.
 	Cost float64 `json:"cost"`
 }
 

@@ -21,9 +21,8 @@ const (
 	KeepsUnknown Keeps = "unknown" // a quantity is missing, and no constraint is known to be broken
 )
 
-// Before reports whether what keeps the constraints like this comes before what
-// keeps them like that: what is known to keep them first, what is known to break
-// one last.
+// Before ranks experiments by how they keep the constraints: those known to keep them first, those
+// known to break one last.
 func (k Keeps) Before(other Keeps) bool {
 	rank := map[Keeps]int{KeepsAll: 0, KeepsUnknown: 1, KeepsNot: 2}
 	return rank[k] < rank[other]
@@ -48,9 +47,9 @@ func (j Judged) Before(other Judged, sought definition.Objective) bool {
 	return sought.Better(j.Value, other.Value)
 }
 
-// BestSoFar returns the place of the best measured of the values up to each, the first
-// of equals. It is −1 as long as nothing counts but what breaks a constraint on outcomes:
-// that is no best. What is known to keep all of them takes the place of what is only not
+// BestSoFar returns the place of the best measured of the values up to each, the first of equals.
+// It is −1 as long as every value that counts breaks a constraint on outcomes: such a value is
+// never the best. A value that is known to keep all of them takes the place of one that is only not
 // known to break one, so that with it the best can become worse.
 func BestSoFar(values []Judged, sought definition.Objective) []int {
 	places, best := make([]int, len(values)), -1
@@ -76,8 +75,7 @@ func ValuesAt(places []int, values []Judged) []float64 {
 	return line
 }
 
-// Judge returns the value of what is sought that an experiment gave as the best so far
-// takes it.
+// Judge returns the objective's value of an experiment, as the best so far takes it.
 func (s *State) Judge(x *Experiment) Judged {
 	j := Judged{math.NaN(), s.Keeps(x)}
 	if value, ok := s.Value(x); ok && s.Counts(x) && s.AtTarget(x) && x.Outside == "" {
@@ -125,8 +123,8 @@ func (s *State) Keeps(x *Experiment) Keeps {
 	return keeps
 }
 
-// measuredReference is what was measured at the reference composition; of one that was
-// not, what is known of it without: its parameters. Nil where there is none.
+// measuredReference is the measurement at the reference composition; without one, the parameters,
+// which are known even so. Nil where the campaign has no reference.
 func (s *State) measuredReference() *events.Measurement {
 	r := s.Definition.Reference
 	if r.Composition == nil {
@@ -147,5 +145,6 @@ func (s *State) measuredReference() *events.Measurement {
 // experiment measured.
 func countsIn(c definition.OutcomeConstraint, x *Experiment) bool {
 	relation, err := formula.RelationOf(c.Require)
-	return err == nil && !slices.ContainsFunc(relation.Excess().Names(), func(name string) bool { return !x.Counts(name) })
+	return err == nil && !slices.ContainsFunc(relation.Excess().Names(),
+		func(name string) bool { return !x.Counts(name) })
 }

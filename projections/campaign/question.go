@@ -72,7 +72,8 @@ func (s *State) answer(e events.Event, p *events.QuestionAnswered) (problem stri
 			return problem
 		}
 	}
-	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, p.Scale, p.Outcomes, Asked, Expired)
+	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, p.Scale, p.Outcomes, Asked,
+		Expired)
 	if problem != "" {
 		return problem
 	}
@@ -137,11 +138,10 @@ func (s *State) endQuestion(e events.Event, id string, status QuestionStatus, mo
 	return ""
 }
 
-// about returns the question that an answer names, if it is one of the given
-// statuses and asks that expert for that form of answer about those
-// compositions on that scale, and notes that the event is about it. An answer
-// repeats what it is an answer to, so that each event can be read by itself;
-// here the two are held to each other.
+// about returns the question that an answer names, if it is one of the given statuses and asks that
+// expert for that form of answer about those compositions on that scale, and notes that the event
+// is about it. An answer repeats its question, so that each event can be read by itself; here the
+// two are compared.
 func (s *State) about(
 	e events.Event, id string, form events.Form, expert string, options []definition.Point,
 	scale *events.Scale, outcomes []events.Outcome, statuses ...QuestionStatus,
@@ -151,7 +151,8 @@ func (s *State) about(
 		case q.Form != form:
 			return nil, fmt.Sprintf("question %s asks for another form of answer", q.ID)
 		case q.Expert != expert:
-			return nil, fmt.Sprintf("it is an answer of %q, question %s is put to %q", expert, q.ID, q.Expert)
+			return nil, fmt.Sprintf("it is an answer of %q, question %s is put to %q",
+				expert, q.ID, q.Expert)
 		case !slices.EqualFunc(q.Points(), options, maps.Equal[definition.Point]):
 			return nil, fmt.Sprintf("it judges other compositions than question %s is about", q.ID)
 		case !q.Scale.Equal(scale):
@@ -163,8 +164,8 @@ func (s *State) about(
 	return s.openQuestion(e, id, statuses...)
 }
 
-// sameOutcome reports whether two outcomes are the same, in bits. The SD of what is
-// expected is behind a pointer.
+// sameOutcome reports whether two outcomes are the same, in bits. The SD of a prediction is behind
+// a pointer.
 func sameOutcome(a, b events.Outcome) bool {
 	return a.Experiment == b.Experiment && slices.EqualFunc(a.Quantities, b.Quantities,
 		func(p, q definition.Quantity) bool {

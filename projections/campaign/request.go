@@ -14,13 +14,12 @@ type Recorded struct {
 	// Sequence is that of the event that carries the request: the first of its
 	// batch.
 	Sequence events.Sequence
-	// Digest is that of what was asked for, as in [events.Event].
+	// Digest of the request's content, as in [events.Event].
 	Digest string
 }
 
-// requestKey is a hash of a request's identifier and its scope. It has one
-// size, so that what is remembered of a request is bounded, however long an
-// identifier callers choose.
+// requestKey is a hash of a request's identifier and its scope. It has one size, so that the memory
+// for a request is bounded, however long an identifier callers choose.
 type requestKey [16]byte
 
 // keyOf is the key of an actor's request. The scope is the actor and not the

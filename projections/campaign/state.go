@@ -1,10 +1,9 @@
-// Package campaign is the projection that all others, the engine and every
-// reader rest on: what was asked, measured, decided and spent, and what is
-// pending. A [Projection] folds a campaign's events into one [State]; an event
-// that contradicts the state is an error and leaves it as it was, which is how
-// a forged or damaged log is found. A State holds the definition in force,
-// every [Experiment] and [Question] in order, so that e7 is the seventh, and is
-// never changed by its readers.
+// Package campaign is the projection that all others, the engine and every reader rest on:
+// questions, measurements, decisions and costs, and everything pending. A [Projection] folds a
+// campaign's events into one [State]; an event that contradicts the state is an error and leaves it
+// as it was, which is how a forged or damaged log is found. A State holds the definition in force,
+// every [Experiment] and [Question] in order, so that e7 is the seventh, and is never changed by
+// its readers.
 package campaign
 
 import (
@@ -85,17 +84,16 @@ type Experiment struct {
 	Identity string `json:"identity,omitempty"`
 	// Real is set where that device was not simulated.
 	Real bool `json:"real,omitempty"`
-	// Measurement is the result that counts: the latest correction of it. Of one
-	// that failed it is what it gave all the same.
+	// Measurement is the result that counts: the latest correction of it. A failed experiment may
+	// have one too: the values from before the failure.
 	Measurement *events.Measurement `json:"measurement,omitempty"`
 	// Retracted is the measurement that a correction of the outcome took back:
 	// what another correction starts from.
 	Retracted *events.Measurement `json:"retracted,omitempty"`
-	// Source is the ID of the event in which the outcome stands, empty while
-	// there is none.
+	// Source is the ID of the event with the outcome, empty before it.
 	Source string `json:"source,omitempty"`
-	// Excluded takes the outcome out of the models: a measurement out of that
-	// of the objective, a failure out of that of what is feasible.
+	// Excluded takes the outcome out of the models: a measurement out of that of the objective, a
+	// failure out of the feasibility model.
 	Excluded bool `json:"excluded,omitempty"`
 	// Without are the quantities of the measurement that are left out of the
 	// models, where the others count; see [Experiment.Counts].
@@ -119,7 +117,7 @@ type Experiment struct {
 	Simulated bool `json:"simulated,omitempty"`
 	// Once is as in [events.ExperimentCancelled].
 	Once bool `json:"once,omitempty"`
-	// Cause says why there is no result, or why the fate is unknown.
+	// Cause is the reason for a missing result, or for an unknown fate.
 	Cause string `json:"cause,omitempty"`
 	// Stalled is set while the instrument is known to be silent.
 	Stalled bool `json:"stalled,omitempty"`
@@ -277,8 +275,7 @@ type State struct {
 	Trace string `json:"trace,omitempty"`
 }
 
-// InDoubt reports whether what the measurement is worth is in doubt, and not
-// settled yet.
+// InDoubt reports whether a doubt about the measurement is not settled yet.
 func (x *Experiment) InDoubt() bool {
 	if x.Flag == nil {
 		return false
@@ -320,9 +317,9 @@ func (s *State) Spent() int {
 	return n
 }
 
-// reopen lets a campaign go on that had completed because nothing was left to
-// spend or to try, once a correction has given something back. One that a
-// person stopped, or that reached what it sought, stays as it is.
+// reopen lets a campaign go on that had completed because nothing was left to spend or to try, once
+// a correction has given something back. One that a person stopped, or that reached its target,
+// stays as it is.
 func (s *State) reopen() {
 	done := s.Reason == events.CompletedBudget || s.Reason == events.CompletedExhausted
 	if s.Status == Completed && done && s.Left() > 0 {
@@ -389,9 +386,8 @@ func (q *Question) IsLabel() bool {
 // Unsure reports whether the expert answered that they cannot tell.
 func (q *Question) Unsure() bool { return q.Status == Answered && q.Answer.Unsure() }
 
-// Composition returns the one composition that the question is about or that
-// answers it: what a label judges, or what was pinpointed. It is nil where
-// there is none.
+// Composition returns the one composition that the question is about or that answers it: the one
+// that a label judges, or a pinpointed one. It is nil for other questions.
 func (q *Question) Composition() definition.Point {
 	if q.Form == events.FormLabel {
 		return q.Options[0].Parameters
@@ -399,8 +395,8 @@ func (q *Question) Composition() definition.Point {
 	return q.Answer.Point
 }
 
-// Winner returns the option that the expert holds best, nil where there is no
-// such answer. Also of a ranking, whose first place it is.
+// Winner returns the option that the expert holds best, nil without such an answer. For a ranking
+// it is the first place.
 func (q *Question) Winner() *events.Option {
 	if len(q.Answer.Order) == 0 {
 		return nil
@@ -417,7 +413,7 @@ func (q *Question) Points() []definition.Point {
 	return points
 }
 
-// Outcomes returns what is compared where outcomes are; nil where they are not.
+// Outcomes returns the compared outcomes; nil where compositions are compared.
 func (q *Question) Outcomes() (all []events.Outcome) {
 	for i := range q.Options {
 		if o := q.Options[i].Outcome; o != nil {
@@ -459,9 +455,8 @@ func (s *State) Excluded() []definition.Region {
 	return regions
 }
 
-// Bounded returns the present definition with what people have excluded among
-// its excluded regions: what the design space is made from. The definition
-// itself stays as it was recorded.
+// Bounded returns the present definition with people's exclusions among its excluded regions: the
+// design space is made from it. The definition itself stays as it was recorded.
 func (s *State) Bounded() definition.Campaign {
 	def := *s.Definition
 	if excluded := s.Excluded(); excluded != nil {

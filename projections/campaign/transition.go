@@ -27,15 +27,15 @@ var (
 	sent = slices.Concat(underWay, []ExperimentStatus{Unresolved}, ended)
 )
 
-// transition is what one kind of event does to the experiment it names.
+// transition is the effect of one kind of event on the experiment it names.
 type transition struct {
 	// from are the statuses in which it may come.
 	from []ExperimentStatus
 	// to are the statuses that it leads to. Where there is one, that is it;
 	// with none the status stays; of several, then chooses.
 	to []ExperimentStatus
-	// check says what else is wrong with the event, or "". The experiment is
-	// nil where there is none of its name. Nil: nothing else can be wrong.
+	// check returns a further fault of the event, or "". The experiment is nil where its name is
+	// unknown. A nil check finds none.
 	check func(*State, *Experiment, events.Payload) (problem string)
 	// then changes what else changes. Nil: nothing.
 	then func(*State, *Experiment, events.Event, events.Payload)
@@ -182,10 +182,9 @@ func then[P events.Payload](
 	return func(s *State, x *Experiment, e events.Event, p events.Payload) { f(s, x, e, p.(P)) }
 }
 
-// move folds an event about an experiment that was requested before, by its row
-// of the table. It checks everything before it changes anything. The row's own
-// check comes before the status, for what it says is the more particular; it is
-// given nil where there is no such experiment.
+// move folds an event about an experiment that was requested before, by its row of the table. It
+// checks everything before it changes anything. The row's own check comes before the status,
+// because its message is more specific; it is given nil for an unknown experiment.
 func (t transition) move(s *State, e events.Event, payload events.Payload) (problem string) {
 	x := s.Experiment(payload.Subject())
 	if problem := misdirected(x, payload); problem != "" {

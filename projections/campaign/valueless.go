@@ -21,14 +21,14 @@ type Valueless struct {
 // Missing is a quantity that experiments do not have.
 type Missing struct {
 	Quantity string `json:"quantity"`
-	// Sought is whether what is sought is made of it; otherwise a constraint is on it.
+	// Sought is whether the objective needs it; otherwise a constraint is on it.
 	Sought      bool     `json:"sought"`
 	Experiments []string `json:"experiments"`
-	// Reason is what was said of the last of them.
+	// Reason given for the last of them.
 	Reason string `json:"reason,omitempty"`
 }
 
-// NotFinite is an experiment without a finite value of what is sought.
+// NotFinite is an experiment whose objective is not finite.
 type NotFinite struct {
 	Experiment string `json:"experiment"`
 	// Why says which operation has none, and at what.
@@ -69,7 +69,7 @@ func (s *State) Valueless() *Valueless {
 	return &v
 }
 
-// read adds what a measured experiment lacks.
+// read adds the gaps of a measured experiment.
 func (v *Valueless) read(s *State, x *Experiment) {
 	v.Measured++
 	awaited := s.Awaited(x)

@@ -1,29 +1,27 @@
-// Package feasibility learns from experiments that ended without a result where
-// the next would end so too.
+// Package feasibility learns from experiments that ended without a result where the next would end
+// so too.
 //
-// It is a view of the campaign's state, with none of its own: a Gaussian
-// process of the log-odds h(x) that an experiment at x gives a result. Every
-// experiment that ended says something about h where it took place:
+// It is a view of the campaign's state, with none of its own: a Gaussian process of the log-odds
+// h(x) that an experiment at x gives a result. Every experiment that ended says something about h
+// where it took place:
 //
 //   - a measurement is a success;
 //   - "can't" is a failure;
 //   - a plain failure is the same, but counts a quarter as much: a leaking cell
 //     says little about its composition;
-//   - what was called off or put off says nothing, nor does a failure that a
-//     person excluded.
+//   - an experiment that was called off or put off says nothing, nor does a
+//     failure that a person excluded.
 //
-// A success gives the weights of the two outcomes a Gamma distribution each,
-// with concentrations 1 + α_ε and α_ε, a failure the other way round. As in
-// Dirichlet-based classification (Milios et al. 2018) each is replaced by the
-// log-normal distribution of the same moments, so that the log-odds, the
-// difference of the two logarithms, are observed with a known target and a
-// known noise: regression with the closed form of package gp, and nothing to
-// iterate.
+// A success gives the weights of the two outcomes a Gamma distribution each, with concentrations 1
+// + α_ε and α_ε, a failure the other way round. As in Dirichlet-based classification (Milios et al.
+// 2018) each is replaced by the log-normal distribution of the same moments, so that the log-odds,
+// the difference of the two logarithms, are observed with a known target and a known noise:
+// regression with the closed form of package gp, and nothing to iterate.
 //
-// Hyperparameters are fixed: there are a handful of failures or none, too few
-// to learn from. See the constants.
+// Hyperparameters are fixed: there are a handful of failures or none, too few to learn from. See
+// the constants.
 //
-// Until the first failure there is no model, and it costs nothing.
+// Until the first failure the model is nil, and costs nothing.
 package feasibility
 
 import (
@@ -61,8 +59,7 @@ const (
 // damping is π/8: E[S(h)] ≈ S(E h/√(1 + π/8·Var h)) (MacKay 1992), to 0.02.
 const damping = math.Pi / 8
 
-// Model is the posterior of what can be made and measured. A nil Model holds
-// everything possible: P ≡ 1.
+// Model is the posterior of feasibility. A nil Model holds everything possible: P ≡ 1.
 type Model struct {
 	// Infeasible and Failed count the failures of either kind that it was made
 	// from.
@@ -105,7 +102,7 @@ func New(ctx context.Context, s *campaign.State, sp *space.Space) (*Model, error
 		}
 		u, err := sp.Encode(point)
 		if err != nil {
-			return nil, fmt.Errorf("what is feasible: the composition of %s: %w", x.ID, err)
+			return nil, fmt.Errorf("feasibility: the composition of %s: %w", x.ID, err)
 		}
 		if t := (trial{u, x.Status}); x.Status == campaign.Measured {
 			successes = append(successes, t)
@@ -116,7 +113,7 @@ func New(ctx context.Context, s *campaign.State, sp *space.Space) (*Model, error
 	data := observations(append(failures, nearest(successes, failures)...))
 	process, err := gp.NewContext(ctx, data, kernel.RBF.String(), hyper(sp.Dim()))
 	if err != nil {
-		return nil, fmt.Errorf("what is feasible: %w", err)
+		return nil, fmt.Errorf("feasibility: %w", err)
 	}
 	m.gp = process
 	return m, nil
@@ -177,7 +174,8 @@ func nearest(successes, failures []trial) []trial {
 		return least
 	}
 	sorted := slices.Clone(successes)
-	slices.SortStableFunc(sorted, func(a, b trial) int { return cmp.Compare(distance(a), distance(b)) })
+	slices.SortStableFunc(sorted,
+		func(a, b trial) int { return cmp.Compare(distance(a), distance(b)) })
 	return sorted[:mostSuccesses]
 }
 
@@ -190,10 +188,9 @@ func (m *Model) Probability(x []float64) float64 {
 	return math.Exp(-m.NegLogFeasibility()(x, nil))
 }
 
-// NegLogFeasibility returns the function −ln P(x) of the unit cube, at least 0.
-// Where its grad is not nil it is filled with the gradient. The function is a
-// workspace: one goroutine uses it at a time. It panics for a nil Model, of
-// which it would be 0.
+// NegLogFeasibility returns the function −ln P(x) of the unit cube, at least 0. Where its grad is
+// not nil it is filled with the gradient. The function is a workspace: one goroutine uses it at a
+// time. It panics for a nil Model, which would give 0 everywhere.
 func (m *Model) NegLogFeasibility() func(x, grad []float64) float64 {
 	p := m.gp.NewPredictor()
 	dMean, dSD := make([]float64, m.gp.Dim()), make([]float64, m.gp.Dim())

@@ -10,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/pairgp"
 )
 
-// scored is how many compositions stand for the space: opponents where it is no
-// box, and the scale of the scores.
+// scored is how many compositions stand for the space: opponents where it is not a box, and the
+// scale of the scores.
 const scored = 256
 
 // comparisons are the expert's pairwise choices in the unit cube.

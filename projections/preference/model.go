@@ -14,12 +14,11 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Model is what one expert prefers, over the unit cube; a preference is always
-// for the better, whether the campaign maximizes or minimizes.
+// Model is one expert's preference over the unit cube; a preference is always for the better,
+// whether the campaign maximizes or minimizes.
 type Model struct {
-	// Expert is the expert's name, Form what is modeled: one of the Preference
-	// constants of package events, or "" where the comparisons are all there
-	// is.
+	// Expert is the expert's name, Form the kind of model: one of the Preference constants of
+	// package events, or "" for comparisons without a model.
 	Expert string
 	Form   string
 	// Comparisons are those the model was made from.
@@ -48,10 +47,9 @@ type Model struct {
 	spread copeland.Spread
 }
 
-// Model returns the expert's model, nil where its form needs a fit and there is
-// none yet. Equal states give equal models, bit for bit. It is built once, and
-// fails soon after the context is done; the next call then builds it anew. A
-// cancelled build leaves nothing in the cache.
+// Model returns the expert's model, nil where its form needs a fit that does not exist yet. Equal
+// states give equal models, bit for bit. It is built once, and fails soon after the context is
+// done; the next call then builds it anew. A cancelled build leaves nothing in the cache.
 func (p *Projection) Model(ctx context.Context, expert string) (*Model, error) {
 	x := p.find(expert)
 	if x == nil || p.state.Definition == nil {
@@ -113,7 +111,7 @@ func (p *Projection) data(x *Expert) (*Model, error) {
 	return m, nil
 }
 
-// build makes of the data and the fit what the form of the model asks for.
+// build builds the kind of model that the form asks for, from the data and the fit.
 func (p *Projection) build(ctx context.Context, m *Model, x *Expert) error {
 	if m.Form == events.PreferenceUtility {
 		return p.buildUtility(ctx, m, x)
@@ -122,7 +120,7 @@ func (p *Projection) build(ctx context.Context, m *Model, x *Expert) error {
 }
 
 // errNoComparison reports a fit before the first comparison.
-var errNoComparison = errors.New("there is no comparison yet")
+var errNoComparison = errors.New("a fit needs a comparison")
 
 // Fit fits the model of the expert's present comparisons, going on from the
 // last fit. The result depends on the state and the seed alone.

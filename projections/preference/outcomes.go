@@ -52,10 +52,10 @@ func (p *Projection) standardize(standard []events.OutcomeScale) {
 	clear(p.cache)
 }
 
-// Outcomes is what is known of an expert's utility of outcomes before it is fitted
-// to what was measured: their choices and hyperparameters. Outcomes are vectors of
-// standardized quantities, in the order of the definition's objective; utilities
-// are in standard deviations of the expert's judgment, and greater is better.
+// Outcomes is the knowledge of an expert's utility of outcomes before it is fitted to measurements:
+// their choices and hyperparameters. Outcomes are vectors of standardized quantities, in the order
+// of the definition's objective; utilities are in standard deviations of the expert's judgment, and
+// greater is better.
 type Outcomes struct {
 	// Standard is how quantities are standardized.
 	Standard []events.OutcomeScale
@@ -74,8 +74,8 @@ type Outcomes struct {
 // of utilities.
 const judgment = 1
 
-// NewOutcomes is what is known before the first choice: hyperparameters are those
-// that are most probable then, and nothing but directions is known.
+// NewOutcomes is the knowledge before the first choice: the most probable hyperparameters a priori,
+// and nothing but directions.
 func NewOutcomes(def *definition.Campaign, standard []events.OutcomeScale) *Outcomes {
 	cfg := bope.FitConfig(judgment)
 	o := &Outcomes{Standard: standard, hyper: pref.Hyper{
@@ -114,9 +114,9 @@ func (o *Outcomes) Point(values []definition.Quantity) []float64 {
 	return y
 }
 
-// Utility is the posterior of the utility, by expectation propagation. known are
-// outcomes beyond those that were compared: that a declared direction is better is
-// said at the best of all in each quantity, and in the middle of them.
+// Utility is the posterior of the utility, by expectation propagation. known are outcomes beyond
+// those that were compared: declared directions are applied at the best of all in each quantity,
+// and in the middle of them.
 func (o *Outcomes) Utility(ctx context.Context, known [][]float64) (*pref.Posterior, error) {
 	k, err := o.hyper.Kernel("rbf", len(o.Standard))
 	if err != nil {
@@ -152,9 +152,8 @@ func (o *Outcomes) extremes(known [][]float64) [][]float64 {
 	return out
 }
 
-// outcomes is the model of an expert's choices so far; nil where outcomes have no
-// standard yet. Choices between outcomes of other quantities, of before an
-// amendment, do not count.
+// outcomes is the model of an expert's choices so far; nil where outcomes have no standard yet.
+// Choices between outcomes of other quantities, from before an amendment, do not count.
 func (p *Projection) outcomes(x *Expert) (*Outcomes, error) {
 	def := p.state.Definition
 	names := def.Preferred()
@@ -203,7 +202,9 @@ func (p *Projection) modelOutcomes(m *Model, x *Expert) (*Model, error) {
 // fitOutcomes maximizes the posterior of the hyperparameters, beginning with those
 // of the last fit, too. Declared directions count as judgments as noisy as a
 // person's, since the evidence of certain ones is not to be had (package bope).
-func (p *Projection) fitOutcomes(ctx context.Context, x *Expert, seed uint64) (events.PreferenceFit, error) {
+func (p *Projection) fitOutcomes(
+	ctx context.Context, x *Expert, seed uint64,
+) (events.PreferenceFit, error) {
 	o, err := p.outcomes(x)
 	if err != nil {
 		return events.PreferenceFit{}, err

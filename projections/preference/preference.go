@@ -63,8 +63,8 @@ type Needs struct {
 	// Form is one of the Preference constants of package events, or "" for
 	// none.
 	Form string
-	// Spread is what the variance of an expert's score counts, in the choice
-	// form: one of the Spread constants. Empty is "expected".
+	// Spread is the variance of an expert's score that the choice form uses: one of the Spread
+	// constants. Empty is "expected".
 	Spread string
 }
 
@@ -77,9 +77,8 @@ const (
 // New returns the projection of a campaign without events.
 func New() *Projection { return &Projection{cache: make(map[string]*Model)} }
 
-// Configure says which model the campaign's policy reads. It is called with
-// each new definition, and is no part of the state. A model of another form
-// must not be taken from the cache.
+// Configure sets the model that the campaign's policy reads. It is called with each new definition,
+// and is not part of the state. A model of another form must not be taken from the cache.
 func (p *Projection) Configure(needs Needs) {
 	p.needs = needs
 	clear(p.cache)
@@ -91,8 +90,8 @@ func (p *Projection) Name() string { return "preference" }
 // Snapshot implements projections.Projection.
 func (p *Projection) Snapshot() ([]byte, error) { return json.Marshal(&p.state) }
 
-// Restore implements projections.Projection. What the policy needs stays: it is
-// no part of the state.
+// Restore implements projections.Projection. The needs of the policy stay: they are not part of the
+// state.
 func (p *Projection) Restore(snapshot []byte) error {
 	needs := p.needs
 	*p = *New()
@@ -118,7 +117,7 @@ func (p *Projection) Clone() *Projection {
 	for i := range own.state.Experts {
 		x := &own.state.Experts[i]
 		x.Comparisons, x.Compared = slices.Clone(x.Comparisons), slices.Clone(x.Compared)
-		x.Declared = slices.Clip(x.Declared) // what is added goes elsewhere
+		x.Declared = slices.Clip(x.Declared) // so that appending copies
 	}
 	return own
 }
@@ -199,7 +198,7 @@ func (p *Projection) answer(
 	delete(p.cache, expert)
 }
 
-// expert returns the named expert's state, new where there is none.
+// expert returns the named expert's state, and creates a missing one.
 func (p *Projection) expert(name string) *Expert {
 	if x := p.find(name); x != nil {
 		return x

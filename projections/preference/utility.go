@@ -82,7 +82,8 @@ func (p *Projection) fitUtility(
 	if err != nil {
 		return events.PreferenceFit{}, err
 	}
-	duels, err := pref.NewDuels(m.Winners, m.Losers, func(x []float64) float64 { return noise.At(x, nil) })
+	duels, err := pref.NewDuels(m.Winners, m.Losers,
+		func(x []float64) float64 { return noise.At(x, nil) })
 	if err != nil {
 		return events.PreferenceFit{}, err
 	}

@@ -50,7 +50,8 @@ func newAxis(p definition.Parameter, step float64) (axis, error) {
 	case p.Min != nil && p.Max != nil:
 		a.lo, a.hi = *p.Min, *p.Max
 		if !(a.lo <= a.hi) || math.IsInf(a.lo, 0) || math.IsInf(a.hi, 0) {
-			return a, fmt.Errorf("parameter %q has bounds %v to %v: they must be finite and ordered", p.Name, a.lo, a.hi)
+			return a, fmt.Errorf("parameter %q has bounds %v to %v: they must be finite and ordered",
+				p.Name, a.lo, a.hi)
 		}
 		if step > 0 {
 			g, ok := stepGrid(a.lo, a.hi, step)
@@ -161,9 +162,8 @@ func (a *axis) last() float64 {
 	return a.hi
 }
 
-// value returns the parameter's value in p, of the right kind. It does not look
-// at bounds: what was made may lie outside. That is for check, of numbers, and
-// for the constraints.
+// value returns the parameter's value in p, of the right kind. It does not look at bounds: a
+// composition may have been made outside. check, for numbers, and the constraints do.
 func (a *axis) value(p definition.Point) (definition.Value, error) {
 	v, ok := p[a.name]
 	if !ok {
@@ -202,7 +202,7 @@ func (a *axis) check(x float64) error {
 		a.name, format.SettingIn(x, a.unit), format.SettingIn(a.grid.step, a.unit))
 }
 
-// category returns the index of a category, -1 if there is none of that name.
+// category returns the index of a category, -1 for an unknown one.
 func (a *axis) category(name string) int { return slices.Index(a.categories, name) }
 
 // nearestCategory returns the category whose code is nearest to x among the
@@ -280,9 +280,9 @@ func (g *grid) value(i int) float64 {
 	return v
 }
 
-// floor returns the index of the greatest value at most x, -1 if there is none.
-// The division only guesses; the values themselves decide. They do so in at
-// most a few steps, since the guess is off by rounding alone.
+// floor returns the index of the greatest value at most x, -1 if all are greater. The division only
+// guesses; the values themselves decide. They do so in at most a few steps, since the guess is off
+// by rounding alone.
 func (g *grid) floor(x float64) int {
 	if g.values != nil {
 		return sort.Search(len(g.values), func(i int) bool { return g.values[i] > x }) - 1
@@ -298,7 +298,7 @@ func (g *grid) floor(x float64) int {
 	return i
 }
 
-// ceil returns the index of the least value at least x, len if there is none.
+// ceil returns the index of the least value at least x, len if all are less.
 func (g *grid) ceil(x float64) int {
 	i := g.floor(x)
 	if i >= 0 && g.value(i) == x {

@@ -24,33 +24,30 @@ func NewBounds(def definition.Campaign) (*Bounds, error) {
 	return &Bounds{s}, nil
 }
 
-// Nearby is how far what was made may be from what was asked for, as a share of
-// a parameter's range, and still be that composition. That leaves room for the
-// errors of weighing and dispensing.
+// Nearby is how far the composition made may be from the requested one, as a share of a parameter's
+// range, and still count as that composition. That leaves room for the errors of weighing and
+// dispensing.
 const Nearby = 0.05
 
 // rounding is how far two numbers that are meant to be the same may be apart, as
 // a share of a parameter's range: files and devices have six digits or so.
 const rounding = 1e-6
 
-// Outside says in words why the campaign could not ask for a measured
-// composition now; "" where it could. Rows that were imported from elsewhere, and
-// compositions that an amendment or an exclusion has put outside, stay data of
-// the models, and are compared with no other: the best would otherwise be one
-// that must not be made. astray says that it could ask for what was asked, and
-// something else was made.
+// Outside says in words why the campaign could not ask for a measured composition now; "" where it
+// could. Rows that were imported from elsewhere, and compositions that an amendment or an exclusion
+// has put outside, stay data of the models, but take no part in comparisons: the best would
+// otherwise be one that must not be made. astray says that it could ask for the requested
+// composition, and something else was made.
 //
-// Where something was asked for, that decides, since no device makes exactly
-// what it is asked for: a composition belongs to the space where what was asked
-// for does, and what was made is [Nearby]. At a bound of 80 C, 80.3 C is no
-// other composition, and four weighed fractions never sum to 1 exactly. Excluded
-// regions are what must not be made: what was made in one lies outside whatever
-// was asked for, but for the rounding of floats.
+// Where a composition was requested, the request decides, since no device makes exactly what it is
+// asked for: a composition belongs to the space if the requested one does and the one made is
+// [Nearby]. At a bound of 80 C, 80.3 C is the same composition, and four weighed fractions never
+// sum to 1 exactly. Excluded regions must not be entered: a composition made in one lies outside
+// whatever was requested, but for the rounding of floats.
 //
-// All others, among them what was imported, count where they were made: within
-// bounds, lists of values and inequalities but for rounding, and on an equality
-// but for [Slack], since printed fractions sum to 0.999. Steps say how something
-// is dosed, and exclude nothing that was measured.
+// All others, imported ones among them, count where they were made: within bounds, lists of values
+// and inequalities but for rounding, and on an equality but for [Slack], since printed fractions
+// sum to 0.999. Steps say how something is dosed, and exclude nothing that was measured.
 func (b *Bounds) Outside(asked, made definition.Point) (why string, astray bool) {
 	s := b.space
 	share := s.apart(asked, made)
@@ -105,8 +102,7 @@ func (s *Space) belongs(p definition.Point) error {
 	return fmt.Errorf("%w: %s is not one of the %d candidates", ErrOutside, s.Format(p), len(s.list))
 }
 
-// keptBy is holds with the tolerances of what was measured: rounding, and of an
-// equality [Slack].
+// keptBy is holds with the tolerances of measurements: rounding, and for an equality [Slack].
 func (r *row) keptBy(x []float64) bool {
 	if r.sense == equals {
 		return r.nearly(x)

@@ -48,10 +48,12 @@ func (s *Space) newRow(c definition.Constraint, index int) (row, error) {
 			continue
 		}
 		if s.axes[i].categorical() {
-			return r, fmt.Errorf("constraint %q: %q is categorical and has no number", c.Name, s.axes[i].name)
+			return r, fmt.Errorf("constraint %q: %q is categorical and has no number",
+				c.Name, s.axes[i].name)
 		}
 		if math.IsNaN(coef) || math.IsInf(coef, 0) {
-			return r, fmt.Errorf("constraint %q: the coefficient of %q is not finite", c.Name, s.axes[i].name)
+			return r, fmt.Errorf("constraint %q: the coefficient of %q is not finite",
+				c.Name, s.axes[i].name)
 		}
 		r.axes, r.coef = append(r.axes, i), append(r.coef, coef)
 		r.reach += math.Abs(coef) * s.axes[i].scale
@@ -232,11 +234,10 @@ func (e *InfeasibleError) Error() string {
 		". Relax one of them"
 }
 
-// explain turns the optimizer's account of a conflict into the user's words. A
-// one-hot axis has an equation of its own, that its coordinates sum up to one:
-// it is no part of the definition, and not named. eq and ineq list the rows in
-// the order in which relax has added them, which is what the indices of the
-// conflict mean.
+// explain turns the optimizer's account of a conflict into the user's words. A one-hot axis has an
+// equation of its own, that its coordinates sum up to one: it is not part of the definition, and
+// not named. eq and ineq list the rows in the order in which relax has added them, to which the
+// indices of the conflict refer.
 func (s *Space) explain(err error) error {
 	var infeasible *optimize.InfeasibleError
 	if !errors.As(err, &infeasible) {
@@ -289,8 +290,7 @@ type part struct {
 	index int
 }
 
-// partKind is what can be left out of a definition to find out what contradicts
-// what.
+// partKind is a kind of part that can be left out of a definition to find a contradiction.
 type partKind uint8
 
 const (
@@ -299,16 +299,14 @@ const (
 	partConstraint
 )
 
-// conflict finds, for an infeasible definition whose relaxation is feasible, a
-// set of excluded regions, dosing steps or discrete values, and constraints
-// none of which can be left out of the contradiction: each is removed for good
-// if the rest is found infeasible without it.
+// conflict finds, for an infeasible definition whose relaxation is feasible, a minimal set of
+// excluded regions, dosing steps or discrete values, and constraints that contradict each other:
+// each is removed for good if the rest is found infeasible without it.
 //
-// It builds the space once for each part, which may take seconds: it is done
-// only for a definition that is refused. A search that is given up proves
-// nothing, so that its part stays among those that are named. Such a set is not
-// unique: regions are tried first, steps next and constraints last, so that of
-// several explanations one by constraints is preferred.
+// It builds the space once for each part, which may take seconds: it is done only for a definition
+// that is refused. A search that is given up proves nothing, so that its part stays among those
+// that are named. Such a set is not unique: regions are tried first, steps next and constraints
+// last, so that of several explanations one by constraints is preferred.
 func conflict(ctx context.Context, def definition.Campaign) []string {
 	var parts []part
 	for i := range def.Excluded {

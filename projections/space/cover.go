@@ -6,8 +6,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// cover keeps the categories that a design does not hold yet. A nil cover asks
-// for none. All methods take a nil cover, of which nothing is due.
+// cover keeps the categories that a design does not hold yet. A nil cover asks for none. All
+// methods accept a nil cover, for which nothing is due.
 type cover struct {
 	s       *Space
 	missing map[int][]int // by categorical axis, in their order
@@ -40,8 +40,8 @@ func (c *cover) due(left int) (axes []int) {
 	return axes
 }
 
-// brings counts the axes among those given of which an encoded composition has
-// a missing category.
+// brings counts the axes among those given whose category in an encoded composition is missing so
+// far.
 func (c *cover) brings(x []float64, axes []int) (n int) {
 	for _, i := range axes {
 		if slices.Contains(c.missing[i], c.s.axes[i].coded(x)) {
@@ -77,9 +77,9 @@ func (c *cover) take(x []float64) {
 	}
 }
 
-// coded returns the index of the category that encoded coordinates of a
-// composition have. Equal bits, for what is encoded comes from the codes
-// themselves; −1 for anything else.
+// coded returns the index of the category that encoded coordinates of a composition have. It
+// compares bits, for encoded coordinates come from the codes themselves; −1 for anything else.
 func (a *axis) coded(x []float64) int {
-	return slices.IndexFunc(a.codes, func(code []float64) bool { return slices.Equal(code, x[a.at:a.at+a.width]) })
+	return slices.IndexFunc(a.codes,
+		func(code []float64) bool { return slices.Equal(code, x[a.at:a.at+a.width]) })
 }

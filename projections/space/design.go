@@ -83,7 +83,7 @@ func (s *Space) Design(kind string, n int, seed uint64) ([]definition.Point, err
 	case kind != definition.DesignSobol && kind != definition.DesignRandom &&
 		kind != definition.DesignCovering:
 		return nil, fmt.Errorf(
-			"there is no design %q; choose %q, %q or %q", kind, definition.DesignCovering,
+			"unknown design %q; choose %q, %q or %q", kind, definition.DesignCovering,
 			definition.DesignSobol, definition.DesignRandom,
 		)
 	case s.list != nil:

@@ -49,15 +49,13 @@ type Slice struct {
 	Pieces []*optimize.Region // in terms of the free coordinates; none where nothing is left
 }
 
-// Around returns what is left of the relaxed space where every category, value
-// and dosing step is the one nearest to x: continuous parameters within bounds
-// and constraints, outside excluded regions. Where relaxed is true only
-// categories are fixed. Of more than limit pieces it makes one, which has the
-// excluded regions in it.
+// Around returns the slice of the relaxed space where every category, value and dosing step is the
+// one nearest to x: continuous parameters within bounds and constraints, outside excluded regions.
+// Where relaxed is true only categories are fixed.
 //
-// It serves a search that has chosen the discrete parameters, and goes on with
-// the continuous ones alone. Of many pieces it makes one, whose result has to
-// be checked against the regions by the caller.
+// It serves a search that has chosen the discrete parameters, and goes on with the continuous ones
+// alone. More than limit pieces become one, which has the excluded regions in it: the caller has to
+// check its result against the regions.
 func (s *Space) Around(x []float64, relaxed bool, limit int) (Slice, error) {
 	s.checkDim(x)
 	slice := Slice{Free: s.Continuous()}
@@ -179,7 +177,8 @@ func (s *Space) encodePlace(p place) []float64 {
 // excluded region. The point is put together only where there are regions to
 // compare it with: this is called for each start and each neighbor of a search.
 func (s *Space) allows(p place) bool {
-	return s.satisfied(p.values) && (len(s.regions) == 0 || s.excluding(s.point(p.values, p.level)) == nil)
+	return s.satisfied(p.values) &&
+		(len(s.regions) == 0 || s.excluding(s.point(p.values, p.level)) == nil)
 }
 
 // at returns the cell of a place: its discrete axes are fixed, the continuous

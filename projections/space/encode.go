@@ -76,10 +76,9 @@ func (s *Space) unknown(p definition.Point) error {
 		strings.Join(s.Parameters(), ", "))
 }
 
-// Format writes p in the order of the parameters, with units and every value to
-// six digits: "lipf6 1.1 mol/kg, ec 0.34". The reasons of recorded decisions
-// hold it, so it stays as it is; what is written for people to read is written
-// by package format.
+// Format writes p in the order of the parameters, with units and every value to six digits: "lipf6
+// 1.1 mol/kg, ec 0.34". The reasons of recorded decisions hold it, so it stays as it is; package
+// format writes compositions for people.
 func (s *Space) Format(p definition.Point) string {
 	parts := make([]string, 0, len(s.axes))
 	for i := range s.axes {
@@ -119,7 +118,7 @@ func key(x []float64) string {
 // billionths is a coordinate as it counts in a key.
 func billionths(v float64) int64 { return int64(math.Round(v * 1e9)) }
 
-// Like tells whether a composition is that which it was made of.
+// Like tells whether a composition equals the one that Like was made for.
 type Like func(other definition.Point) (bool, error)
 
 // Like returns what tells whether another composition has the same key, without a key for

@@ -116,8 +116,8 @@ func (f *Fidelity) Reversed() bool { return f.place.Reversed }
 // Target is the place of the target among the ways: the last.
 func (f *Fidelity) Target() int { return len(f.Ways) - 1 }
 
-// AtTarget reports whether a point of the cube is at the target, as
-// [definition.Campaign.AtTarget] does of what was made.
+// AtTarget reports whether a point of the cube is at the target, as [definition.Campaign.AtTarget]
+// does for a composition.
 func (f *Fidelity) AtTarget(x []float64) bool { return f.def.AtTarget(f.full.Decode(x)) }
 
 // In returns a point of the cube of the full space, measured in another way.

@@ -15,9 +15,8 @@ import (
 // nothing satisfies the constraints.
 const maxNodes = 20_000
 
-// ErrUndecided is wrapped by the error of a search for a composition that was
-// given up: constraints on dosing steps so tight that neither a composition nor
-// the proof that there is none was found.
+// ErrUndecided is wrapped by the error of a search that was given up: constraints on dosing steps
+// were so tight that it found neither a composition nor the proof that none exists.
 var ErrUndecided = errors.New("no composition was found that satisfies the constraints in the instrument's dosing steps; use finer steps or looser constraints")
 
 // Snap returns the composition nearest to x, in Euclidean distance of encoded
@@ -38,7 +37,8 @@ func (s *Space) Snap(x []float64) (definition.Point, error) {
 	s.checkDim(x)
 	for i, v := range x {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("coordinate %d is %v: only finite points have a nearest composition", i, v)
+			return nil, fmt.Errorf("coordinate %d is %v: only finite points have a nearest composition",
+				i, v)
 		}
 	}
 	if s.list != nil {
@@ -112,7 +112,7 @@ func (q *snapSearch) descend(c cell) error {
 		k := g.floor(values[split])
 		low, high := c.clone(), c.clone()
 		low.hi[split], high.lo[split] = g.value(k), g.value(k+1)
-		// The nearer half first: what it finds cuts off most of the other.
+		// The nearer half first: its results cut off most of the other.
 		if values[split]-g.value(k) > g.value(k+1)-values[split] {
 			low, high = high, low
 		}

@@ -62,7 +62,7 @@ var ErrOutside = errors.New("outside the design space")
 
 // Space is the design space of one definition.
 //
-// list is nil where there is no short list; encoded is as long as list.
+// list is nil without a short list; encoded is as long as list.
 type Space struct {
 	axes    []axis
 	dim     int
@@ -111,9 +111,9 @@ func NewContext(ctx context.Context, def definition.Campaign) (*Space, error) {
 	return s, nil
 }
 
-// build reads the definition. It leaves out what the parts in without name: see
-// conflict. Candidates outside the bounds and constraints are dropped here and
-// not refused: an exclusion that came later rules some of them out.
+// build reads the definition. It leaves out the parts in without: see conflict. Candidates outside
+// the bounds and constraints are dropped here and not refused: an exclusion that came later rules
+// some of them out.
 func build(def definition.Campaign, without map[part]bool) (*Space, error) {
 	s := &Space{listed: len(def.Candidates) > 0, nodes: maxNodes}
 	for i, p := range def.Parameters {

@@ -8,20 +8,17 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// Slack is how far a number that a person writes down may be beyond a bound, as
-// a share of the range, or a sum off what a constraint says, as a share of its
-// terms: weighed fractions are rounded. Half a percent is what rounding to
-// three digits loses at most.
+// Slack is how far a number that a person writes down may be beyond a bound, as a share of the
+// range, or a sum off a constraint's value, as a share of its terms: weighed fractions are rounded.
+// Rounding to three digits loses half a percent at most.
 const Slack = 0.005
 
-// Strays lists, in words, how a composition that a person names departs from
-// what the campaign can ask for: its bounds, discrete values, dosing steps and
-// linear constraints, to within [Slack]. Where it was made it need not be one
-// of the values or a multiple of a step: no instrument doses exactly. Excluded
-// regions and the list of candidates say what shall not be made, not what
-// cannot be, and are left out; so is what [Space.Encode] refuses. They are
-// words for a person who may have mistyped a digit, and no refusal: what was
-// measured was measured.
+// Strays lists, in words, how a composition that a person names departs from those that the
+// campaign can ask for: its bounds, discrete values, dosing steps and linear constraints, to within
+// [Slack]. Where it was made it need not be one of the values or a multiple of a step: no
+// instrument doses exactly. Excluded regions and the list of candidates say what shall not be made,
+// not what cannot be, and are left out, as are the faults that [Space.Encode] refuses. They are
+// words for a person who may have mistyped a digit, and do not refuse: a measurement stands.
 func (s *Space) Strays(p definition.Point, made bool) []string {
 	var strays []string
 	x := make([]float64, len(s.axes)) // numbers by axis

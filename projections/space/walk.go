@@ -8,15 +8,13 @@ import (
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
-// walk knows how to step through the relaxed space with exclusions, so that its
-// points come out uniform: hit-and-run (Smith 1984, Operations Research 32(6),
-// 1296–1308) for the parameters that constraints tie together, Gibbs steps for
-// the others. A step never leaves the space: on the line through the current
-// point the feasible part is computed, excluded intervals are cut out, and the
-// next point is drawn from what is left. Nothing is rejected.
+// walk knows how to step through the relaxed space with exclusions, so that its points come out
+// uniform: hit-and-run (Smith 1984, Operations Research 32(6), 1296–1308) for the parameters that
+// constraints tie together, Gibbs steps for the others. A step never leaves the space: on the line
+// through the current point the feasible part is computed, excluded intervals are cut out, and the
+// next point is drawn from the rest. Nothing is rejected.
 //
-// Rejection from the box is no way: where a sum must be 1, no random point
-// satisfies it.
+// Rejection from the box would fail: where a sum must be 1, no random point satisfies it.
 type walk struct {
 	// coupled axes move together along directions; single ones (categories, and
 	// discrete values or steps that appear in no constraint) each on their own,
@@ -79,11 +77,10 @@ func (s *Space) newWalk(ctx context.Context) (*walk, error) {
 	return w, nil
 }
 
-// couple tells the axes that can be stepped along alone from those that move
-// together, and returns the place of each coupled axis among them. A grid that
-// no row constrains is stepped along value by value; a row ties its axes.
-// Values of a grid that a row ties move as if they were continuous; what is
-// drawn is snapped in the end.
+// couple tells the axes that can be stepped along alone from those that move together, and returns
+// the place of each coupled axis among them. A grid that no row constrains is stepped along value
+// by value; a row ties its axes. Values of a grid that a row ties move as if they were continuous;
+// drawn points are snapped in the end.
 func (s *Space) couple(w *walk) (place []int) {
 	tied := make([]bool, len(s.axes))
 	for i := range s.rows {
@@ -152,10 +149,9 @@ func (w *walk) reach(ctx context.Context, region *optimize.Region) (points [][]f
 	return points, nil
 }
 
-// orthogonal returns the directions in which points spread around the origin,
-// each with its extent, by pivoted Gram–Schmidt. A direction without room is
-// left out. It overwrites the points. The longest comes first, which keeps
-// rounding small; less than 1e-7 of the cube is no room.
+// orthogonal returns the directions in which points spread around the origin, each with its extent,
+// by pivoted Gram–Schmidt. A direction without room is left out. It overwrites the points. The
+// longest comes first, which keeps rounding small; less than 1e-7 of the cube counts as no room.
 func orthogonal(points [][]float64) (directions [][]float64) {
 	n := len(points[0])
 	for range n {
@@ -261,9 +257,9 @@ func (a *axis) levels() int {
 	return a.grid.len()
 }
 
-// step moves every single axis once and the coupled ones along one direction.
-// Each draw is from what the regions leave of its line, so that the chain's
-// stationary distribution is uniform on the rest.
+// step moves every single axis once and the coupled ones along one direction. Each draw is from the
+// part of its line that the regions leave, so that the chain's stationary distribution is uniform
+// on the rest.
 func (s *Space) step(st *state, rng *rand.Rand) {
 	w := s.walk
 	for k, i := range w.single {
@@ -296,9 +292,9 @@ func (s *Space) step(st *state, rng *rand.Rand) {
 	}
 }
 
-// direction is a normal combination of the directions: all of them are possible,
-// and none leaves the equalities. Normal weights on the extents make long
-// directions likelier, which is what rounds the region off.
+// direction is a normal combination of the directions: all of them are possible, and none leaves
+// the equalities. Normal weights on the extents make long directions likelier, which rounds the
+// region off.
 func (w *walk) direction(rng *rand.Rand) []float64 {
 	d := make([]float64, len(w.coupled))
 	for _, column := range w.directions {

@@ -132,7 +132,6 @@ func pick(spans []span, rng *rand.Rand) (t float64, ok bool) {
 		t -= spans[in].hi - spans[in].lo
 		in++
 	}
-	// Rounding may carry the sum to the upper end, where what is cut out
-	// begins.
+	// Rounding may carry the sum to the upper end, where an excluded interval begins.
 	return min(spans[in].lo+t, math.Nextafter(spans[in].hi, spans[in].lo)), true
 }
