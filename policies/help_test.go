@@ -36,7 +36,7 @@ func TestHelps(t *testing.T) {
 					for _, test := range payload.(*events.DecisionMade).Tests {
 						if strings.HasPrefix(test.Name, "trust: probability that") {
 							compared++
-							helps, err := core.Helps(t.Context())
+							helps, err := engine.Helps(t.Context(), core.At(engine.World{}))
 							if err != nil || len(helps) != 1 || math.Abs(helps[0].Helps-test.Left) > 1e-9 {
 								t.Errorf("%s went by %v, and %v is shown", payload.(*events.DecisionMade).Decision, test.Left, helps)
 							}
@@ -58,7 +58,7 @@ func TestHelps(t *testing.T) {
 		})
 	}
 	h := newHall(t, "cobol", 1, companies["nobody can tell"])
-	helps, err := h.runs(t).Helps(t.Context())
+	helps, err := engine.Helps(t.Context(), h.runs(t).At(engine.World{}))
 	if err != nil || len(helps) != 1 || helps[0].Labels != 0 || math.Abs(helps[0].Helps-1./3) > 1e-12 {
 		t.Errorf("of an expert who has said nothing it is said %+v", helps)
 	}

@@ -212,7 +212,7 @@ func (c *Console) firstOf(v Visitor, file *campaignfile.File, rows []engine.Tell
 	}
 	var points []definition.Point
 	if err == nil {
-		points, err = core.Designed()
+		points, err = engine.Designed(core)
 	}
 	if err != nil {
 		first.Why = sentence(err.Error())

@@ -219,7 +219,7 @@ func (p *experimentPage) describe(core *engine.Core) {
 		add("replicate", format.Count(p.Replicate, "run")+" of this composition")
 	}
 	if p.Status.Open() {
-		add("known", view.AlreadyText(core.MeasuredAs(&p.Experiment)))
+		add("known", view.AlreadyText(engine.MeasuredAs(core.At(engine.World{}), &p.Experiment)))
 	}
 	p.describeResult(s, add)
 	if p.Simulated {

@@ -182,7 +182,7 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 			p.Failed, p.form = "answer", mine // theirs, to be sent instead
 		}
 		p.Answer = stop(view.Answer(def, q))
-	} else if err := core.Answerable(q); err != nil {
+	} else if err := engine.Answerable(core.State(), q); err != nil {
 		p.Closed = sentence(err.Error())
 	}
 	if q.Explanation != "" {

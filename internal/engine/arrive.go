@@ -26,15 +26,15 @@ const person = "person"
 // nextArrival says of a quantity that did not arrive in time that it is missing.
 // The event depends on the definition alone, so that an audit can hold it to
 // that. A campaign that has ended awaits nothing, and takes what comes.
-func (c *Core) nextArrival(s *campaign.State, w World) (Step, error) {
-	if s.Status.Ended() {
+func nextArrival(c Now) (Step, error) {
+	if c.Status.Ended() {
 		return nil, nil
 	}
-	for _, a := range s.AllAwaited() {
-		if until := w.arrives(s, a); until.IsZero() || w.Now.Before(until) {
+	for _, a := range c.AllAwaited() {
+		if until := arrives(c, a); until.IsZero() || c.Now.Before(until) {
 			continue
 		}
-		return Record{[]events.Payload{NotArrived(s, a)}}, nil
+		return Record{[]events.Payload{NotArrived(c.State, a)}}, nil
 	}
 	return nil, nil
 }
@@ -50,13 +50,13 @@ func NotArrived(s *campaign.State, a campaign.Awaited) *events.QuantityArrived {
 
 // nextCollect asks the instrument for what its experiments are still to give. It
 // is asked for each of them, and again by the next process.
-func (c *Core) nextCollect(s *campaign.State, w World) (Step, error) {
-	if !w.Delivers || s.Status.Ended() {
+func nextCollect(c Now) (Step, error) {
+	if !c.Delivers || c.Status.Ended() {
 		return nil, nil
 	}
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		if x.Command != "" && x.Instrument != person && !w.Collecting[x.ID] && s.Awaited(x) != nil {
+	for i := range c.Experiments {
+		x := &c.Experiments[i]
+		if x.Command != "" && x.Instrument != person && !c.Collecting[x.ID] && c.Awaited(x) != nil {
 			return Collect{Experiment: x.ID}, nil
 		}
 	}
@@ -67,16 +67,16 @@ func (c *Core) nextCollect(s *campaign.State, w World) (Step, error) {
 // for what its experiments are still to give: the last of them count as much as
 // the first. It is nil where nothing is awaited, and for campaigns in memory, to
 // which no one delivers.
-func lastArrivals(s *campaign.State, w World) Step {
-	awaited := s.AllAwaited()
-	if awaited == nil || w.Eager {
+func lastArrivals(c Now) Step {
+	awaited := c.AllAwaited()
+	if awaited == nil || c.Eager {
 		return nil
 	}
 	tell := problem.Remedy{Text: "tell it", Action: problem.Tell, Subject: awaited[0].Experiment}
-	for _, a := range s.Awaited(s.Experiment(awaited[0].Experiment)) {
+	for _, a := range c.Awaited(c.Experiment(awaited[0].Experiment)) {
 		tell.Ways = append(tell.Ways, a.Quantity)
 	}
-	return Wait{For: awaitedText(awaited), Remedies: []problem.Remedy{tell}, Until: deadline(s, w)}
+	return Wait{For: awaitedText(awaited), Remedies: []problem.Remedy{tell}, Until: Deadline(c)}
 }
 
 // awaitedText names what is awaited: "capacity_100 of e7 and 2 more".
@@ -91,9 +91,9 @@ func awaitedText(awaited []campaign.Awaited) string {
 // deliver records what a person says of quantities of an experiment that has
 // been measured: one that arrives later, or that had no value so far. What has a
 // value is corrected, not given again.
-func (c *Core) deliver(x *campaign.Experiment, t Tell) ([]events.Payload, error) {
-	def := c.State().Definition
-	values, err := c.valuesIn(t)
+func deliver(s *campaign.State, x *campaign.Experiment, t Tell) ([]events.Payload, error) {
+	def := s.Definition
+	values, err := valuesIn(s, t)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (c *Core) deliver(x *campaign.Experiment, t Tell) ([]events.Payload, error)
 		q := def.Quantity(name)
 		switch {
 		case q == nil || q.From != "":
-			return c.measurable(name)
+			return measurable(s, name)
 		case seen[name]:
 			return notPossible("%s is given twice", name).About(x.ID)
 		}
@@ -143,28 +143,27 @@ type arrival struct{ experiment, quantity string }
 // arrivals records what a row of a table says of an experiment that has been
 // measured, where that is new: a value that is there already, or stands in an
 // earlier row, counts once. said are those of earlier rows.
-func (c *Core) arrivals(t Tell, said map[arrival]definition.Quantity) ([]events.Payload, error) {
-	s := c.State()
-	x := s.Experiment(t.Experiment)
+func arrivals(c Now, t Tell, said map[arrival]definition.Quantity) ([]events.Payload, error) {
+	x := c.Experiment(t.Experiment)
 	switch {
 	case x == nil:
 		return nil, noExperiment(t.Experiment)
-	case !s.Definition.Several():
+	case !c.Definition.Several():
 		return nil, notPossible("a row of a table adds quantities to an experiment where the campaign declares them").About(x.ID)
 	case t.reasons() > 0 || t.Later || x.Status != campaign.Measured:
 		return nil, notNow(x.ID, "a row of a table adds quantities to an experiment that has been measured, and nothing else").
-			With(TellOf(s.Definition, "tell it", x.ID))
+			With(TellOf(c.Definition, "tell it", x.ID))
 	}
-	values, err := c.valuesIn(t)
+	values, err := valuesIn(c.State, t)
 	if err != nil {
 		return nil, err
 	}
 	add := Tell{Experiment: x.ID, Notes: t.Notes}
 	for _, value := range values {
-		if q := s.Definition.Quantity(value.Name); q != nil {
+		if q := c.Definition.Quantity(value.Name); q != nil {
 			definition.Default(&value.Unit, q.Unit)
 		}
-		there, err := c.There(x.ID, value)
+		there, err := There(c.State, x.ID, value)
 		if err != nil {
 			return nil, err
 		}
@@ -187,14 +186,14 @@ func (c *Core) arrivals(t Tell, said map[arrival]definition.Quantity) ([]events.
 	if add.empty() {
 		return nil, nil
 	}
-	return c.tell(add, events.OriginImport, 0)
+	return tell(c, add, events.OriginImport, 0)
 }
 
 // There reports whether an experiment has a value of a quantity already, the same to
 // the last digit. Where it has another one it fails, and says what can be done.
-func (c *Core) There(experiment string, value definition.Quantity) (bool, error) {
-	had, ok := given(c.State().Experiment(experiment), value.Name)
-	value = instruments.RespelledValue(c.State().Definition, value)
+func There(s *campaign.State, experiment string, value definition.Quantity) (bool, error) {
+	had, ok := given(s.Experiment(experiment), value.Name)
+	value = instruments.RespelledValue(s.Definition, value)
 	if !ok || sameValue(had, value) {
 		return ok, nil
 	}
@@ -210,23 +209,23 @@ func sameValue(a, b definition.Quantity) bool {
 // alreadyThere refuses a value where there is one.
 func alreadyThere(experiment, name string, had definition.Quantity) error {
 	return conflict(experiment, "%s of %s is there already: %s", name, experiment, written(had)).
-		With(problem.Remedy{Text: "change it", Action: problem.Correct, Subject: experiment})
+		With(change(experiment))
 }
 
 // Delivered returns what is recorded of quantities that an instrument gives after
 // the end of an experiment. What cannot be used is missing, with the reason, and
 // kept unread. What comes where there is a value already, or no result, is kept as
 // a note, from which a person can correct it.
-func (c *Core) Delivered(experiment string, d instruments.Delivery) []events.Payload {
-	x := c.State().Experiment(experiment)
+func Delivered(s *campaign.State, experiment string, d instruments.Delivery) []events.Payload {
+	x := s.Experiment(experiment)
 	var payloads, notes []events.Payload
 	seen := make(map[string]bool)
 	for _, value := range d.Quantities {
-		value = instruments.RespelledValue(c.State().Definition, value)
-		q := c.arrivable(x, value.Name, seen)
+		value = instruments.RespelledValue(s.Definition, value)
+		q := arrivable(s, x, value.Name, seen)
 		if q == nil {
 			if had, ok := given(x, value.Name); !ok || had.Value != value.Value || had.Unit != value.Unit {
-				notes = append(notes, c.delivered(x, fmt.Sprintf("%s = %s", value.Name, written(value)))...)
+				notes = append(notes, delivered(s, x, fmt.Sprintf("%s = %s", value.Name, written(value)))...)
 			}
 			continue
 		}
@@ -236,7 +235,7 @@ func (c *Core) Delivered(experiment string, d instruments.Delivery) []events.Pay
 		payloads = append(payloads, p)
 	}
 	for _, missing := range d.Missing {
-		if c.arrivable(x, missing.Name, seen) == nil {
+		if arrivable(s, x, missing.Name, seen) == nil {
 			continue // there is a value, or nothing new is said
 		}
 		seen[missing.Name] = true
@@ -249,15 +248,15 @@ func (c *Core) Delivered(experiment string, d instruments.Delivery) []events.Pay
 		})
 	}
 	for _, part := range d.Unread {
-		notes = append(notes, c.delivered(x, "what cannot be read: "+part.Text)...)
+		notes = append(notes, delivered(s, x, "what cannot be read: "+part.Text)...)
 	}
 	return append(payloads, notes...)
 }
 
 // arrivable is the declared quantity of a name that can still arrive of an
 // experiment; nil where it cannot.
-func (c *Core) arrivable(x *campaign.Experiment, name string, seen map[string]bool) *definition.QuantityDef {
-	q := c.State().Definition.Quantity(name)
+func arrivable(s *campaign.State, x *campaign.Experiment, name string, seen map[string]bool) *definition.QuantityDef {
+	q := s.Definition.Quantity(name)
 	if _, ok := given(x, name); ok || q == nil || q.From != "" || seen[name] || x.Status != campaign.Measured {
 		return nil
 	}
@@ -274,11 +273,11 @@ func given(x *campaign.Experiment, name string) (q definition.Quantity, ok bool)
 
 // delivered keeps what an instrument delivered and does not count, once: a program may
 // say it again whenever it is asked.
-func (c *Core) delivered(x *campaign.Experiment, what string) []events.Payload {
+func delivered(s *campaign.State, x *campaign.Experiment, what string) []events.Payload {
 	text := "the instrument delivered what does not count; if it should, " + x.ID + " has to be corrected: " + what
 	note := events.NoteAdded{About: x.ID, Text: instruments.WhyMissing(text)}
 	said := func(n campaign.Note) bool { return n.About == note.About && n.Text == note.Text }
-	if slices.ContainsFunc(c.State().Notes, said) {
+	if slices.ContainsFunc(s.Notes, said) {
 		return nil
 	}
 	return []events.Payload{&note}
@@ -286,14 +285,14 @@ func (c *Core) delivered(x *campaign.Experiment, what string) []events.Payload {
 
 // valuesIn are the values that a person gives of an experiment that has been
 // measured; nothing else can be said of it here.
-func (c *Core) valuesIn(t Tell) ([]definition.Quantity, error) {
-	sought := c.sought()
+func valuesIn(s *campaign.State, t Tell) ([]definition.Quantity, error) {
+	sought := sought(s)
 	values := t.Quantities
 	switch {
 	case t.Actual != nil || t.Further != nil:
 		return nil, conflict(t.Experiment, "%s has a result already, to which quantities can be added and nothing else",
 			t.Experiment).
-			With(problem.Remedy{Text: "change it", Action: problem.Correct, Subject: t.Experiment})
+			With(change(t.Experiment))
 	case t.Value != nil:
 		value := sought.Quantity(*t.Value, t.SD)
 		if t.Unit != "" {
@@ -303,17 +302,17 @@ func (c *Core) valuesIn(t Tell) ([]definition.Quantity, error) {
 	}
 	values = slices.Clone(values)
 	for i := range values {
-		values[i] = instruments.RespelledValue(c.State().Definition, values[i])
+		values[i] = instruments.RespelledValue(s.Definition, values[i])
 	}
 	return values, nil
 }
 
 // unsaid is what is missing of a result: what it says, and for a reason those of some
 // quantities of which it says nothing.
-func (c *Core) unsaid(t Tell, reason string, of func(definition.QuantityDef) bool) []events.Missing {
+func unsaid(s *campaign.State, t Tell, reason string, of func(definition.QuantityDef) bool) []events.Missing {
 	missing := slices.Clip(t.Missing)
-	for _, q := range c.State().Definition.Declared() {
-		named := t.Value != nil && q.Name == c.sought().Name ||
+	for _, q := range s.Definition.Declared() {
+		named := t.Value != nil && q.Name == sought(s).Name ||
 			slices.ContainsFunc(slices.Concat(t.Quantities, t.Further), func(v definition.Quantity) bool { return v.Name == q.Name }) ||
 			slices.ContainsFunc(t.Missing, func(v events.Missing) bool { return v.Name == q.Name })
 		if of(q) && !named {
@@ -330,9 +329,9 @@ func written(q definition.Quantity) string {
 
 // awaitedUntil is when the first of the awaited quantities counts as missing;
 // zero for never.
-func awaitedUntil(s *campaign.State, w World) (first time.Time) {
-	for _, a := range s.AllAwaited() {
-		if until := w.arrives(s, a); !until.IsZero() && (first.IsZero() || until.Before(first)) {
+func awaitedUntil(c Now) (first time.Time) {
+	for _, a := range c.AllAwaited() {
+		if until := arrives(c, a); !until.IsZero() && (first.IsZero() || until.Before(first)) {
 			first = until
 		}
 	}
@@ -340,7 +339,7 @@ func awaitedUntil(s *campaign.State, w World) (first time.Time) {
 }
 
 // arrives is when an awaited quantity counts as missing; zero for never.
-func (w World) arrives(s *campaign.State, a campaign.Awaited) time.Time {
-	within := time.Duration(s.Definition.Quantity(a.Quantity).AnswerWithin)
-	return w.end(a.Until.Add(-within), a.Until)
+func arrives(c Now, a campaign.Awaited) time.Time {
+	within := time.Duration(c.Definition.Quantity(a.Quantity).AnswerWithin)
+	return c.end(a.Until.Add(-within), a.Until)
 }

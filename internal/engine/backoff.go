@@ -65,13 +65,13 @@ func blamesInstrument(x *campaign.Experiment) bool {
 // finds the same steps.
 // Unless the row begins with a deferral its first occurrence does not count
 // (n--).
-func restsUntil(s *campaign.State, w World) time.Time {
-	row := failingRow(s)
+func restsUntil(c Now) time.Time {
+	row := failingRow(c.State)
 	n := len(occurrences(row))
 	if n > 0 && row[0].Status != campaign.Deferred {
 		n--
 	}
-	if n == 0 || w.Eager || s.Definition.ByHand() {
+	if n == 0 || c.Eager || c.Definition.ByHand() {
 		return time.Time{}
 	}
 	rest := longestRest
@@ -79,7 +79,7 @@ func restsUntil(s *campaign.State, w World) time.Time {
 		rest = min(rest, firstRest<<(n-1))
 	}
 	ended := row[len(row)-1].EndedAt
-	return w.end(ended, ended.Add(rest))
+	return c.end(ended, ended.Add(rest))
 }
 
 // rest says why the experiment x waits, and until when. It is called only where

@@ -55,66 +55,55 @@ type Abort struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// cancel records the order to call commands off.
-func (c *Core) cancel(r *Cancel) ([]events.Payload, error) {
-	list, err := c.listed(r.Experiment)
+// record orders that commands are called off.
+func (r *Cancel) record(c Now, _ *Request) ([]events.Payload, error) {
+	list, err := listed(c.State, r.Experiment)
 	if err != nil {
 		return nil, err
 	}
-	var payloads []events.Payload
-	for _, x := range list {
-		payload, err := cancelOne(x, r)
-		if err != nil && len(list) > 1 {
-			return nil, fmt.Errorf("nothing was recorded of any of them: %w", err)
-		} else if err != nil {
-			return nil, err
-		}
-		payloads = append(payloads, payload)
-	}
-	return payloads, nil
+	return ofEach(list, r.of)
 }
 
-// cancelOne calls one experiment off.
-func cancelOne(x *campaign.Experiment, r *Cancel) (events.Payload, error) {
+// of calls one experiment off.
+func (r *Cancel) of(x *campaign.Experiment) ([]events.Payload, error) {
 	switch {
 	case x.Status == campaign.Requested:
-		return &events.ExperimentCancelled{Experiment: x.ID, Reason: r.Reason}, nil
+		return []events.Payload{&events.ExperimentCancelled{Experiment: x.ID, Reason: r.Reason}}, nil
 	case !x.AtWork():
 		return nil, conflict(x.ID, "%s is %s: there is nothing to call off", x.ID, x.Status)
 	case x.Void():
 		return nil, conflict(x.ID, "%s was called off already, and cannot begin any more", x.ID)
 	case r.Voided != "":
-		return &events.CancellationAnswered{
+		return []events.Payload{&events.CancellationAnswered{
 			Experiment: x.ID, Command: x.Command, By: r.Voided, Reason: r.Reason,
-		}, nil
+		}}, nil
 	case x.BeingCalledOff() && r.EndProgram == x.CallOff.EndProgram:
 		return nil, conflict(x.ID, "%s is being called off already", x.ID).With(voidRemedies(x)...)
 	}
-	return &events.CancellationOrdered{
+	return []events.Payload{&events.CancellationOrdered{
 		Experiment: x.ID, Command: x.Command, EndProgram: r.EndProgram, Reason: r.Reason,
-	}, nil
+	}}, nil
 }
 
-// abort calls off all that is under way. An ended campaign can have something
+// record calls off all that is under way. An ended campaign can have something
 // under way, and a paused one; neither is paused again.
-func (c *Core) abort(r *Abort) ([]events.Payload, error) {
-	s := c.State()
+func (r *Abort) record(c Now, _ *Request) ([]events.Payload, error) {
 	var payloads []events.Payload
 	switch {
-	case r.Stop && !s.Status.Ended():
+	case r.Stop && !c.Status.Ended():
 		payloads = append(payloads, &events.CampaignStopped{Reason: r.Reason})
-	case !r.Stop && s.Status == campaign.Running:
+	case !r.Stop && c.Status == campaign.Running:
 		payloads = append(payloads, &events.CampaignPaused{Reason: r.Reason})
 	}
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; x.AtWork() && x.CallOff == nil {
+	for i := range c.Experiments {
+		if x := &c.Experiments[i]; x.AtWork() && x.CallOff == nil {
 			payloads = append(payloads, &events.CancellationOrdered{
 				Experiment: x.ID, Command: x.Command, Reason: r.Reason,
 			})
 		}
 	}
 	if payloads == nil {
-		return nil, conflict(s.Name, "the campaign is %s, and nothing is under way that is not called off already", s.Status)
+		return nil, conflict(c.Name, "the campaign is %s, and nothing is under way that is not called off already", c.Status)
 	}
 	return payloads, nil
 }
@@ -154,9 +143,9 @@ func DevicesOf(s *campaign.State) (names []string) {
 // voidBeforeAnything returns the consequence of a person's word on an unknown fate:
 // the command is called off before anything else is sent, unless it is at rest.
 // repeat is the experiment that repeats it, or "".
-func (c *Core) voidBeforeAnything(x *campaign.Experiment, r *Resolve, repeat string) []events.Payload {
+func voidBeforeAnything(s *campaign.State, x *campaign.Experiment, r *Resolve, repeat string) []events.Payload {
 	switch {
-	case !c.OwesCallOff(x):
+	case !OwesCallOff(s, x):
 		return nil
 	case r.Voided != "":
 		return []events.Payload{&events.CancellationAnswered{
@@ -171,18 +160,15 @@ func (c *Core) voidBeforeAnything(x *campaign.Experiment, r *Resolve, repeat str
 // OwesCallOff reports whether a person's word on the fate of an experiment has to call its
 // command off, too. A person at the bench is not called off: they have just said what
 // they did.
-func (c *Core) OwesCallOff(x *campaign.Experiment) bool {
-	return x.Command != "" && !x.AtRest() && !c.State().Definition.ByHand()
+func OwesCallOff(s *campaign.State, x *campaign.Experiment) bool {
+	return x.Command != "" && !x.AtRest() && !s.Definition.ByHand()
 }
 
 // CalledOff returns the record of a command that was called off and cannot begin
 // any more, with its outcome where no other event will hold it: ended is nil where
 // the outcome is unknown, or another goroutine awaits it.
-func (c *Core) CalledOff(
-	experiment string, by events.Voided, fate instruments.Fate, ended *instruments.Outcome,
-	from instruments.Description,
-) []events.Payload {
-	x := c.State().Experiment(experiment)
+func CalledOff(c Now, experiment string, by events.Voided, fate instruments.Fate, ended *instruments.Outcome, from instruments.Description) []events.Payload {
+	x := c.Experiment(experiment)
 	if !x.BeingCalledOff() {
 		return nil // its outcome was quicker, or a person
 	}
@@ -190,15 +176,15 @@ func (c *Core) CalledOff(
 		Experiment: x.ID, Command: x.Command, By: by, Instrument: x.Instrument, Fate: string(fate),
 	}}
 	if ended != nil && !x.Status.Open() {
-		payloads = append(payloads, c.Concluded(experiment, *ended, nil, from)...)
+		payloads = append(payloads, Concluded(c, experiment, *ended, nil, from)...)
 	}
 	return payloads
 }
 
 // Confirmed returns the record of an instrument's confirmation of a start that was
 // given up.
-func (c *Core) Confirmed(experiment, command string) []events.Payload {
-	x := c.State().Experiment(experiment)
+func Confirmed(s *campaign.State, experiment, command string) []events.Payload {
+	x := s.Experiment(experiment)
 	switch {
 	case x == nil || x.Command != command:
 		return nil
@@ -225,9 +211,9 @@ type CallingOff struct {
 // nextCallOff tells the instrument of orders to call commands off. It is the
 // first rule: whatever else waits for a device, a lease or an answer, this does
 // not.
-func (c *Core) nextCallOff(s *campaign.State, w World) (Step, error) {
-	for _, x := range s.BeingCalledOff() {
-		if w.CallingOff[x.ID].Order != x.CallOff.Order {
+func nextCallOff(c Now) (Step, error) {
+	for _, x := range c.BeingCalledOff() {
+		if c.CallingOff[x.ID].Order != x.CallOff.Order {
 			return CallOff{Experiment: x.ID}, nil
 		}
 	}
@@ -236,9 +222,9 @@ func (c *Core) nextCallOff(s *campaign.State, w World) (Step, error) {
 
 // nextContradicted pauses a campaign whose instrument said of a settled command
 // what contradicts its fate: something may have moved that was taken for still.
-func (c *Core) nextContradicted(s *campaign.State, _ World) (Step, error) {
-	x := s.Experiment(s.Contradicted)
-	if x == nil || s.Status != campaign.Running {
+func nextContradicted(c Now) (Step, error) {
+	x := c.Experiment(c.Contradicted)
+	if x == nil || c.Status != campaign.Running {
 		return nil, nil
 	}
 	return Record{[]events.Payload{&events.CampaignPaused{Reason: fmt.Sprintf(
@@ -248,10 +234,10 @@ func (c *Core) nextContradicted(s *campaign.State, _ World) (Step, error) {
 
 // nextOvertaken withdraws the repetition of an experiment that was performed
 // after all.
-func (c *Core) nextOvertaken(s *campaign.State, _ World) (Step, error) {
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		again := repetitionOf(s, x)
+func nextOvertaken(c Now) (Step, error) {
+	for i := range c.Experiments {
+		x := &c.Experiments[i]
+		again := repetitionOf(c.State, x)
 		if again == nil || again.Status != campaign.Requested || x.Status.Open() || x.Status == campaign.Cancelled {
 			continue
 		}
@@ -286,8 +272,8 @@ func heldBack(s *campaign.State, again *campaign.Experiment) bool {
 // firstCalledOff is what a campaign waits for: before anything else for the
 // answer that commands are called off. A person who waits at the device must not
 // read that the campaign waits for something else alone.
-func firstCalledOff(s *campaign.State, w World, wait Wait) Wait {
-	off := s.BeingCalledOff()
+func firstCalledOff(c Now, wait Wait) Wait {
+	off := c.BeingCalledOff()
 	if off == nil {
 		return wait
 	}
@@ -301,11 +287,11 @@ func firstCalledOff(s *campaign.State, w World, wait Wait) Wait {
 	}
 	text := fmt.Sprintf("%s to answer that %s %s called off", off[0].Instrument, events.ExperimentList(ids), is)
 	var remedies []problem.Remedy
-	if why := w.CallingOff[off[0].ID].Why; why != "" {
+	if why := c.CallingOff[off[0].ID].Why; why != "" {
 		text += " (" + why + ")"
 		remedies = voidRemedies(off[0])
 	}
-	if s.Status == campaign.Paused {
+	if c.Status == campaign.Paused {
 		text += ", and for " + wait.For
 		remedies = append(remedies, wait.Remedies...)
 	}

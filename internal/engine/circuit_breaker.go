@@ -27,9 +27,9 @@ const failuresInARow = 4
 // the row is long enough. Both rows are looked at: fruitless has what was tried
 // since the campaign was resumed, failingRow also what the instrument keeps
 // putting off, which costs time alone.
-func (c *Core) nextCircuitBreak(s *campaign.State, w World) (Step, error) {
-	left := s.Left()
-	if s.Status == campaign.Paused || left <= 0 && w.Eager {
+func nextCircuitBreak(c Now) (Step, error) {
+	left := c.Left()
+	if c.Status == campaign.Paused || left <= 0 && c.Eager {
 		return nil, nil
 	}
 	pause := func(row []*campaign.Experiment, times int, format string, args ...any) (Step, error) {
@@ -50,8 +50,8 @@ func (c *Core) nextCircuitBreak(s *campaign.State, w World) (Step, error) {
 	}
 	// The last case looks ahead: where one more occurrence as large as the last
 	// would spend the budget, four occurrences would never be seen.
-	if row := fruitless(s, w); len(row) >= failuresInARow {
-		groups := countedIn(row, w)
+	if row := fruitless(c); len(row) >= failuresInARow {
+		groups := countedIn(row, c.World)
 		times := len(groups)
 		another := len(groups[times-1]) // as many as the last occurrence cost
 		switch {
@@ -67,8 +67,8 @@ func (c *Core) nextCircuitBreak(s *campaign.State, w World) (Step, error) {
 			)
 		}
 	}
-	row := failingRow(s)
-	if times := len(countedIn(row, w)); times > failuresInARow {
+	row := failingRow(c.State)
+	if times := len(countedIn(row, c.World)); times > failuresInARow {
 		if long := row[len(row)-1].EndedAt.Sub(row[0].EndedAt); long >= patience {
 			return pause(row, times, "the instrument has put off everything for %s", long.Round(time.Minute))
 		}
@@ -96,10 +96,10 @@ func countedIn(row []*campaign.Experiment, w World) [][]*campaign.Experiment {
 //
 // Where the campaign is Eager what was put off counts, since no time passes in
 // which it could be tried again.
-func fruitless(s *campaign.State, w World) []*campaign.Experiment {
+func fruitless(c Now) []*campaign.Experiment {
 	var ended []*campaign.Experiment
-	for i := s.ResumedAt; i < len(s.Experiments); i++ {
-		if x := &s.Experiments[i]; !x.Status.Open() && (x.Status != campaign.Deferred || w.Eager) {
+	for i := c.ResumedAt; i < len(c.Experiments); i++ {
+		if x := &c.Experiments[i]; !x.Status.Open() && (x.Status != campaign.Deferred || c.Eager) {
 			ended = append(ended, x)
 		}
 	}
@@ -108,7 +108,7 @@ func fruitless(s *campaign.State, w World) []*campaign.Experiment {
 	for first > 0 && withoutResult(ended[first-1]) {
 		first--
 	}
-	if w.CountEach {
+	if c.CountEach {
 		first = max(first, len(ended)-failuresInARow)
 	}
 	return ended[first:]

@@ -38,7 +38,7 @@ func (c *Core) Complete(e events.Event, payload events.Payload) error {
 		err = known(p.Form)
 	case *events.ModelFitted:
 		if c.space != nil {
-			err = c.fits(p)
+			err = fits(c.At(World{}), p)
 		}
 	}
 	if err != nil {
@@ -74,10 +74,10 @@ func lacks(def definition.Campaign) error {
 // fits says what is wrong with the form of a fit. It looks at the form alone:
 // whether the numbers are those that a fit gives is the audit's question. It is
 // asked only once there is a space, whose dimension it compares with.
-func (c *Core) fits(p *events.ModelFitted) error {
+func fits(c Now, p *events.ModelFitted) error {
 	dim := c.space.Dim()
 	if p.Preference != nil && p.Preference.Form == events.PreferenceOutcomes {
-		dim = len(c.State().Definition.Preferred())
+		dim = len(c.Definition.Preferred())
 	}
 	scales := func(lengthscales []float64, scale float64) error {
 		// No event holds a number that is not finite.

@@ -19,7 +19,7 @@ import (
 //
 // It can be overridden by the person (WayAnyway): the rule is ours, the fact
 // theirs.
-func (c *Core) plausible(point definition.Point, made bool) error {
+func plausible(c Now, point definition.Point, made bool) error {
 	if strays := c.space.Strays(point, made); strays != nil {
 		return notPossible("%s", strings.Join(strays, "; ")).With(problem.Remedy{
 			Text: "if that is what it is, take it", Action: problem.Complete,
@@ -36,9 +36,9 @@ func (c *Core) plausible(point definition.Point, made bool) error {
 // It follows from the request and the measurement alone, so that it is written
 // in the batch of the measurement and an audit makes it again. Categories are
 // equal or not.
-func (c *Core) Elsewhere(x *campaign.Experiment, actual definition.Point) []events.Payload {
+func Elsewhere(c Now, x *campaign.Experiment, actual definition.Point) []events.Payload {
 	var apart []string
-	for i, p := range c.State().Definition.Parameters {
+	for i, p := range c.Definition.Parameters {
 		asked, made := x.Parameters[p.Name], actual[p.Name]
 		a, _ := asked.Float()
 		b, numeric := made.Float()
@@ -53,7 +53,7 @@ func (c *Core) Elsewhere(x *campaign.Experiment, actual definition.Point) []even
 		return nil
 	}
 	return []events.Payload{&events.MeasurementFlagged{Experiment: x.ID, Verdict: events.VerdictElsewhere,
-		Predicted: events.Prediction{Unit: c.sought().Unit},
+		Predicted: events.Prediction{Unit: sought(c.State).Unit},
 		Reason: fmt.Sprintf(
 			"What was made is not what was asked for (%s). It counts where it was made, and judges no other measurement.",
 			strings.Join(apart, ", "),

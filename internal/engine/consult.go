@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/shown"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // Consultation is the question that the program is to be asked which is the
@@ -19,37 +20,36 @@ import (
 //
 // It depends on the state alone, and not on what else the campaign has to do
 // first: an answer may come while the campaign is paused.
-func (c *Core) Consultation() (step Consult, refused []string, ok bool) {
+func Consultation(c Now) (step Consult, refused []string, ok bool) {
 	consulter, consults := c.policy.(policies.Consulter)
-	s := c.State()
-	if !consults || s.Status.Ended() {
+	if !consults || c.Status.Ended() {
 		return Consult{}, nil, false
 	}
-	wanted, refused := consulter.Consults(s, c.space)
+	wanted, refused := consulter.Consults(c.State, c.space)
 	if !wanted {
 		return Consult{}, nil, false
 	}
-	id, attempt := events.DecisionID(s.Decisions+1), len(s.Proposals)+1
+	id, attempt := events.DecisionID(c.Decisions+1), len(c.Proposals)+1
 	// 31 bits, which every generator of random numbers takes for a seed. An
 	// attempt has its own: a program that is deterministic is to have a chance.
-	seed := seedFor(s.Definition.Seed, "proposal", id, attempt) & math.MaxInt32
+	seed := seedFor(c.Definition.Seed, "proposal", id, attempt) & math.MaxInt32
 	return Consult{Decision: id, Seed: seed, Attempt: attempt}, refused, true
 }
 
 // Shown is what a program is shown now, as it gets it, and which that is: the
 // view of the record of a program.
-func (c *Core) Shown() (view []byte, which events.Program) {
-	view, digest, err := shown.Of(c.State()).Encode()
+func Shown(s *campaign.State) (view []byte, which events.Program) {
+	view, digest, err := shown.Of(s).Encode()
 	if err != nil {
 		panic(fmt.Sprintf("engine: what was folded from JSON is none: %v", err))
 	}
-	return view, events.Program{At: c.State().Sequence, Format: shown.Format, View: digest}
+	return view, events.Program{At: s.Sequence, Format: shown.Format, View: digest}
 }
 
 // Question is what the program is asked by a step.
-func (c *Core) Question(step Consult) methods.Question {
-	_, refused, _ := c.Consultation()
-	view, which := c.Shown()
+func Question(c Now, step Consult) methods.Question {
+	_, refused, _ := Consultation(c)
+	view, which := Shown(c.State)
 	return methods.Question{
 		Decision: step.Decision, Seed: step.Seed, Attempt: step.Attempt, Refused: refused,
 		View: view, Shown: which,
@@ -66,8 +66,8 @@ const (
 // Proposed is the record of an answer to a step, and who gave it; nil where the
 // answer is not called for any more: the campaign has ended, is another one by
 // an amendment, or has gone on.
-func (c *Core) Proposed(step Consult, a events.MethodAnswered) (actor string, payload events.Payload) {
-	if called, _, ok := c.Consultation(); !ok || called != step {
+func Proposed(c Now, step Consult, a events.MethodAnswered) (actor string, payload events.Payload) {
+	if called, _, ok := Consultation(c); !ok || called != step {
 		return "", nil
 	}
 	a.Decision, a.Seed, a.Attempt = step.Decision, step.Seed, step.Attempt

@@ -27,9 +27,17 @@ import (
 // The projections are its data; all else follows from them, and is rebuilt by
 // refresh.
 type Core struct {
+	campaign *campaign.Projection
+	folded
+
+	definedBy string    // what space and policy were made from
+	last      time.Time // of the last event that was applied
+}
+
+// folded is what a campaign is judged by apart from its state.
+type folded struct {
 	registry registry.Registry
 
-	campaign   *campaign.Projection
 	objective  *objective.Projection
 	outcomes   *outcome.Projection
 	belief     *belief.Projection
@@ -37,21 +45,30 @@ type Core struct {
 
 	// What follows from the present definition and exclusions, rebuilt when
 	// they change.
-	definedBy string
-	space     *space.Space
-	policy    policies.Policy
-	ref       events.PolicyRef // names the policy
-
-	last time.Time // of the last event that was applied
+	space  *space.Space
+	policy policies.Policy
+	ref    events.PolicyRef // names the policy
 }
+
+// Now is a campaign in a world at one moment: all that a rule or a request reads.
+// It decides nothing and changes nothing by itself.
+type Now struct {
+	*campaign.State
+	World
+	folded
+	core *Core // a copy of which judges rows as after those before them
+}
+
+// At returns the campaign in a world.
+func (c *Core) At(w World) Now { return Now{c.State(), w, c.folded, c} }
 
 // NewCore returns the core of a campaign without events, which may name what
 // the registry holds.
 func NewCore(reg registry.Registry) *Core {
-	return &Core{
-		registry: reg, campaign: campaign.New(), objective: objective.New(), outcomes: outcome.New(),
+	return &Core{campaign: campaign.New(), folded: folded{
+		registry: reg, objective: objective.New(), outcomes: outcome.New(),
 		belief: belief.New(), preference: preference.New(),
-	}
+	}}
 }
 
 // Clone returns a core in the same state, which each of the two changes from
@@ -95,15 +112,6 @@ func (c *Core) Space() *space.Space { return c.space }
 
 // Ref names the policy of the present definition.
 func (c *Core) Ref() events.PolicyRef { return c.ref }
-
-// Makes reports whether the core makes the decisions of a version of the policy's
-// family.
-func (c *Core) Makes(version int) bool {
-	return c.registry.Methods.Makes(c.State().Definition.Policy, version)
-}
-
-// Spread is that of the objective in the model, false before there is one.
-func (c *Core) Spread() (float64, bool) { return c.objective.Scale() }
 
 // Digest identifies the state of all projections.
 func (c *Core) Digest() (string, error) { return projections.Digest(c.Projections()...) }

@@ -59,53 +59,30 @@ func (r *Correct) given() bool {
 // hasValue reports whether it gives a value from which something is learned.
 func (r *Correct) hasValue() bool { return r.Value != nil || r.Quantities != nil }
 
-// correct records a person's correction of an experiment's outcome: every
+// record records a person's correction of an experiment's outcome: every
 // outcome can become every other, and back.
-func (c *Core) correct(r *Correct) ([]events.Payload, error) {
-	list, err := c.listed(r.Experiment)
+func (r *Correct) record(c Now, _ *Request) ([]events.Payload, error) {
+	list, err := listed(c.State, r.Experiment)
 	if err != nil {
 		return nil, err
 	}
 	if len(list) > 1 && (r.Outcome != events.ResolvedNotPerformed || r.Exclude || r.changesMeasurement()) {
 		return nil, notPossible("several experiments at once can be said not to have been performed, and nothing else")
 	}
-	if err := c.named(r.Quantities, r.Further); err != nil {
+	if err := named(c.State, r.Quantities, r.Further); err != nil {
 		return nil, err
 	}
-	var payloads []events.Payload
-	for _, x := range list {
-		corrected, err := c.correctOne(x, r)
-		if err != nil && len(list) > 1 {
-			return nil, fmt.Errorf("nothing was recorded of any of them: %w", err)
-		} else if err != nil {
-			return nil, err
-		}
-		payloads = append(payloads, corrected...)
-	}
-	return payloads, nil
+	return ofEach(list, func(x *campaign.Experiment) ([]events.Payload, error) { return r.of(c, x) })
 }
 
-// correctOne corrects one experiment.
-func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload, error) {
+// of corrects one experiment.
+func (r *Correct) of(c Now, x *campaign.Experiment) ([]events.Payload, error) {
 	switch {
 	case x.Status == campaign.Requested && r.Outcome == events.ResolvedNotPerformed && !r.Exclude &&
 		!r.changesMeasurement():
 		return []events.Payload{&events.ExperimentCancelled{Experiment: x.ID, Reason: r.Reason}}, nil
-	case x.Status == campaign.Unresolved:
-		return nil, notNow(x.ID, "the fate of %s is not known yet", x.ID).With(settle(x.ID))
-	case x.Status == campaign.Requested:
-		return nil, notNow(x.ID, "%s has not been performed yet", x.ID).With(
-			TellOf(c.State().Definition, "tell its outcome", x.ID),
-			problem.Remedy{
-				Text:    "call it off",
-				Action:  problem.Correct,
-				Subject: x.ID,
-				Ways:    []string{string(events.ResolvedNotPerformed)},
-			},
-		)
 	case x.Status.Open():
-		return nil, notNow(x.ID, "%s is still under way with %s: there is no outcome to correct yet",
-			x.ID, x.Instrument)
+		return nil, tooEarly(c.State, x)
 	}
 	was, outcome := x.Status.Outcome(), r.Outcome
 	if outcome == "" {
@@ -114,88 +91,107 @@ func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload,
 			outcome = events.ResolvedMeasured
 		}
 	}
-	switch outcome {
-	case events.ResolvedMeasured:
-		if was == events.ResolvedMeasured {
-			return c.correctMeasurement(x, r)
-		}
-	case events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed:
-		if r.changesMeasurement() && !(outcome == events.ResolvedFailed && r.given()) {
-			contradiction := notPossible("an experiment that was %s has no result: one of the two is wrong", outcome)
-			return nil, contradiction.About(x.ID).With(sayMeasured(x))
-		}
-	default:
-		return nil, notPossible("%q is not an outcome: the outcomes are %s", outcome,
-			strings.Join(outcomes, ", "))
+	if was == events.ResolvedMeasured && outcome == was {
+		return correctMeasurement(c, x, r)
 	}
-	switch {
-	case outcome == events.ResolvedNotPerformed && r.Exclude:
-		return nil, notPossible("what did not take place teaches nothing: there is nothing to exclude").About(x.ID)
-	case outcome == events.ResolvedNotPerformed && was == outcome:
-		return nil, conflict(x.ID, "nothing changes: %s did not take place, as the record says", x.ID)
-	case r.Outcome == "" && !r.hasValue() && r.Exclude == x.Excluded:
-		return nil, conflict(x.ID, "nothing changes").With(problem.Remedy{
-			Text: fmt.Sprintf("say how %s really ended, or leave it out", x.ID), Action: problem.Complete,
-			Ways: []string{
-				problem.WayValue,
-				string(events.ResolvedFailed), string(events.ResolvedInfeasible),
-				string(events.ResolvedNotPerformed),
-				problem.WayExclude,
-			},
-		})
+	if err := r.contradicts(x, outcome); err != nil {
+		return nil, err
 	}
 	payload := &events.ExperimentCorrected{
 		Experiment: x.ID, Supersedes: x.Source, Was: was, Outcome: outcome, Excluded: r.Exclude,
 		Reason: r.Reason,
 	}
-	if outcome == events.ResolvedFailed {
-		var err error
-		payload.Measurement, err = c.stillGiven(x, r)
-		return []events.Payload{payload}, err
+	var err error
+	switch outcome {
+	case events.ResolvedFailed:
+		payload.Measurement, err = stillGiven(c, x, r)
+	case events.ResolvedMeasured:
+		if payload.Measurement, err = measuredAfterAll(c, x, r); err == nil {
+			return append([]events.Payload{payload}, Elsewhere(c, x, payload.Measurement.Actual)...), nil
+		}
 	}
-	if outcome != events.ResolvedMeasured {
-		return []events.Payload{payload}, nil
+	return []events.Payload{payload}, err
+}
+
+// tooEarly refuses to correct an experiment that has no outcome yet.
+func tooEarly(s *campaign.State, x *campaign.Experiment) error {
+	switch x.Status {
+	case campaign.Unresolved:
+		return notNow(x.ID, "the fate of %s is not known yet", x.ID).With(settle(x.ID))
+	case campaign.Requested:
+		return notNow(x.ID, "%s has not been performed yet", x.ID).With(
+			TellOf(s.Definition, "tell its outcome", x.ID),
+			problem.Remedy{
+				Text:    "call it off",
+				Action:  problem.Correct,
+				Subject: x.ID,
+				Ways:    []string{string(events.ResolvedNotPerformed)},
+			},
+		)
 	}
+	return notNow(x.ID, "%s is still under way with %s: there is no outcome to correct yet", x.ID, x.Instrument)
+}
+
+// contradicts says why an experiment cannot be corrected to an outcome.
+func (r *Correct) contradicts(x *campaign.Experiment, outcome events.Resolution) error {
+	switch {
+	case !slices.Contains(outcomes, string(outcome)):
+		return notPossible("%q is not an outcome: the outcomes are %s", outcome, strings.Join(outcomes, ", "))
+	case outcome != events.ResolvedMeasured && r.changesMeasurement() &&
+		!(outcome == events.ResolvedFailed && r.given()):
+		return notPossible("an experiment that was %s has no result: one of the two is wrong", outcome).
+			About(x.ID).With(sayMeasured(x))
+	case outcome == events.ResolvedNotPerformed && r.Exclude:
+		return notPossible("what did not take place teaches nothing: there is nothing to exclude").About(x.ID)
+	case outcome == events.ResolvedNotPerformed && x.Status.Outcome() == outcome:
+		return conflict(x.ID, "nothing changes: %s did not take place, as the record says", x.ID)
+	case r.Outcome == "" && !r.hasValue() && r.Exclude == x.Excluded:
+		return conflict(x.ID, "nothing changes").With(problem.Remedy{
+			Text: fmt.Sprintf("say how %s really ended, or leave it out", x.ID), Action: problem.Complete,
+			Ways: slices.Concat([]string{problem.WayValue}, outcomes[1:], []string{problem.WayExclude}),
+		})
+	}
+	return nil
+}
+
+// measuredAfterAll is the measurement of an experiment that had ended otherwise.
+func measuredAfterAll(c Now, x *campaign.Experiment, r *Correct) (*events.Measurement, error) {
 	base := x.Measurement // what it gave before it failed
 	if base == nil {
 		base = x.Retracted
 	}
-	m, err := c.corrected(x, base, r)
-	if err == nil && c.State().Definition.Several() {
+	m, err := corrected(c, x, base, r)
+	if err == nil && c.Definition.Several() {
 		// What was retracted may be from before a quantity was declared.
-		m, err = c.checked(*m, nil, r.Anyway)
+		return checked(c, *m, nil, r.Anyway)
 	}
-	if err != nil {
-		return nil, err
-	}
-	payload.Measurement = m
-	return append([]events.Payload{payload}, c.Elsewhere(x, m.Actual)...), nil
+	return m, err
 }
 
 // stillGiven is what an experiment gave that is said to have failed: the quantities
 // that are named now, and where it had failed before those that were.
-func (c *Core) stillGiven(x *campaign.Experiment, r *Correct) (*events.Measurement, error) {
+func stillGiven(c Now, x *campaign.Experiment, r *Correct) (*events.Measurement, error) {
 	if x.Status == campaign.Failed && x.Measurement != nil {
 		if !r.given() && r.Exclude != x.Excluded {
 			return nil, nil // nothing but that is said
 		}
-		m, err := c.corrected(x, x.Measurement, r)
+		m, err := corrected(c, x, x.Measurement, r)
 		if err != nil {
 			return nil, err
 		}
-		return c.checked(*m, nil, r.Anyway) // it may be from before a quantity was declared
+		return checked(c, *m, nil, r.Anyway) // it may be from before a quantity was declared
 	}
 	stands := x.Parameters
 	if x.Measurement != nil {
 		stands = x.Measurement.Actual
 	}
-	return c.givenAllTheSame(reported{
+	return givenAllTheSame(c, reported{
 		requested: stands, made: r.Actual, anyway: r.Anyway, quantities: slices.Concat(r.Quantities, r.Further),
 	}, r.given())
 }
 
 // correctMeasurement corrects or excludes a measurement that stays one.
-func (c *Core) correctMeasurement(x *campaign.Experiment, r *Correct) ([]events.Payload, error) {
+func correctMeasurement(c Now, x *campaign.Experiment, r *Correct) ([]events.Payload, error) {
 	switch {
 	case r.hasValue() && r.Exclude:
 		return nil, notPossible("an excluded measurement needs no new value").About(x.ID)
@@ -206,15 +202,15 @@ func (c *Core) correctMeasurement(x *campaign.Experiment, r *Correct) ([]events.
 			Ways:   []string{problem.WayValue, problem.WayActual, problem.WayExclude},
 		})
 	}
-	m, err := c.corrected(x, x.Measurement, r)
+	m, err := corrected(c, x, x.Measurement, r)
 	if err != nil {
 		return nil, err
 	}
 	payload := &events.MeasurementCorrected{
 		Experiment: x.ID, Corrects: x.Source, Actual: r.Actual, Excluded: r.Exclude, Reason: r.Reason,
 	}
-	if c.State().Definition.Several() {
-		payload.Values, payload.Further = c.valuesCorrected(x, m, r)
+	if c.Definition.Several() {
+		payload.Values, payload.Further = valuesCorrected(c.State, x, m, r)
 	} else {
 		payload.Old, payload.Further = x.Measurement.Objective, r.Further
 		if !r.Exclude {
@@ -223,19 +219,17 @@ func (c *Core) correctMeasurement(x *campaign.Experiment, r *Correct) ([]events.
 	}
 	payloads := []events.Payload{payload}
 	if r.Actual != nil {
-		payloads = append(payloads, c.Elsewhere(x, r.Actual)...)
+		payloads = append(payloads, Elsewhere(c, x, r.Actual)...)
 	}
 	return payloads, nil
 }
 
 // corrected is a measurement with what a correction says of it. base is what it
 // starts from, nil where nothing was ever measured.
-func (c *Core) corrected(
-	x *campaign.Experiment, base *events.Measurement, r *Correct,
-) (*events.Measurement, error) {
+func corrected(c Now, x *campaign.Experiment, base *events.Measurement, r *Correct) (*events.Measurement, error) {
 	if base == nil {
 		base = &events.Measurement{Actual: x.Parameters}
-		if !r.hasValue() && !c.State().Definition.Awaits() {
+		if !r.hasValue() && !c.Definition.Awaits() {
 			return nil, conflict(x.ID, "%s never had a result", x.ID).With(sayMeasured(x))
 		}
 	}
@@ -246,15 +240,15 @@ func (c *Core) corrected(
 	if r.Actual != nil {
 		m.Actual = r.Actual
 	}
-	declared, further, err := c.correctedIn(m, r)
+	declared, further, err := correctedIn(c.State, m, r)
 	if err != nil {
 		return nil, err
 	}
 	for _, value := range declared {
-		m = campaign.With(c.State().Definition, m, value)
+		m = campaign.With(c.Definition, m, value)
 	}
 	m.Further = campaign.Merge(m.Further, further)
-	checked, err := c.checked(m, r.Actual, r.Anyway)
+	checked, err := checked(c, m, r.Actual, r.Anyway)
 	if err != nil {
 		return nil, err
 	}
@@ -267,12 +261,10 @@ func (c *Core) corrected(
 // correctedIn are the values that a correction of a measurement names, those of what
 // the campaign models apart from further ones. What they leave out, a unit or a
 // standard deviation, is as it was.
-func (c *Core) correctedIn(
-	m events.Measurement, r *Correct,
-) (declared, further []definition.Quantity, err error) {
-	def := c.State().Definition
+func correctedIn(s *campaign.State, m events.Measurement, r *Correct) (declared, further []definition.Quantity, err error) {
+	def := s.Definition
 	if (r.Value != nil || r.SD != nil) && def.Sought().Computed() {
-		_, err := c.unnamed(0, "", nil)
+		_, err := unnamed(s, 0, "", nil)
 		return nil, nil, err
 	}
 	if r.Value != nil || r.SD != nil {
@@ -311,11 +303,9 @@ func (c *Core) correctedIn(
 // valuesCorrected says of each quantity that a correction names what it was and
 // is from then on, in the order of the definition. m is the corrected
 // measurement.
-func (c *Core) valuesCorrected(
-	x *campaign.Experiment, m *events.Measurement, r *Correct,
-) (values []events.QuantityCorrected, further []definition.Quantity) {
-	declared, further, _ := c.correctedIn(*x.Measurement, r) // m was made from them
-	for _, q := range c.State().Definition.Declared() {
+func valuesCorrected(s *campaign.State, x *campaign.Experiment, m *events.Measurement, r *Correct) (values []events.QuantityCorrected, further []definition.Quantity) {
+	declared, further, _ := correctedIn(s, *x.Measurement, r) // m was made from them
+	for _, q := range s.Definition.Declared() {
 		named := slices.ContainsFunc(declared, func(v definition.Quantity) bool { return v.Name == q.Name })
 		out := slices.Contains(r.LeaveOut, q.Name)
 		if !named && !out {

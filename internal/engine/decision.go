@@ -15,53 +15,53 @@ import (
 // The order matters. A person's matters come first, since a wait for them says
 // what they can do. Decisions are numbered, and a decision's seed follows from
 // its number.
-func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
-	if id := firstUnresolved(s); id != "" {
+func nextDecision(c Now) (Step, error) {
+	if id := firstUnresolved(c.State); id != "" {
 		return Wait{
 			For:      fmt.Sprintf("a person: the fate of %s is unknown", id),
 			Remedies: []problem.Remedy{settle(id)},
-			Until:    deadline(s, w),
+			Until:    Deadline(c),
 		}, nil
 	}
-	if q := c.awaited(s); q != nil {
-		return Wait{For: q.Expert + " to answer " + q.ID + c.andMore(s, q), Until: deadline(s, w)}, nil
+	if q := awaited(c.State); q != nil {
+		return Wait{For: q.Expert + " to answer " + q.ID + andMore(c.State, q), Until: Deadline(c)}, nil
 	}
-	if open := underWay(s); open > 0 &&
-		(open >= s.Definition.Parallel || s.Left() <= 0 || initialOpen(s)) {
-		return Wait{For: waitingForInstrument(s, w), Until: deadline(s, w)}, nil
+	if open := underWay(c.State); open > 0 &&
+		(open >= c.Definition.Parallel || c.Left() <= 0 || initialOpen(c.State)) {
+		return Wait{For: waitingForInstrument(c), Until: Deadline(c)}, nil
 	}
-	if last, err := c.lastUnderWay(s); last || err != nil {
-		return Wait{For: waitingForInstrument(s, w), Until: deadline(s, w)}, err
+	if last, err := lastUnderWay(c); last || err != nil {
+		return Wait{For: waitingForInstrument(c), Until: Deadline(c)}, err
 	}
-	if s.Left() <= 0 {
-		if wait := lastArrivals(s, w); wait != nil {
+	if c.Left() <= 0 {
+		if wait := lastArrivals(c); wait != nil {
 			return wait, nil
 		}
 	}
-	if fit, ok := c.nextFit(s); ok {
+	if fit, ok := nextFit(c); ok {
 		return fit, nil
 	}
-	if s.Left() > 0 || !s.Definition.Measures() {
-		if step := timeIsUp(s, w); step != nil {
+	if c.Left() > 0 || !c.Definition.Measures() {
+		if step := timeIsUp(c); step != nil {
 			return step, nil
 		}
 	}
-	if consult, _, ok := c.Consultation(); ok {
-		if w.Consulting == consult {
-			return Wait{For: "the program to say what is measured next", Until: deadline(s, w), Pending: true}, nil
+	if consult, _, ok := Consultation(c); ok {
+		if c.Consulting == consult {
+			return Wait{For: "the program to say what is measured next", Until: Deadline(c), Pending: true}, nil
 		}
 		return consult, nil
 	}
-	id := events.DecisionID(s.Decisions + 1)
-	return Decide{Decision: id, Seed: seedFor(s.Definition.Seed, "decision", id)}, nil
+	id := events.DecisionID(c.Decisions + 1)
+	return Decide{Decision: id, Seed: seedFor(c.Definition.Seed, "decision", id)}, nil
 }
 
 // awaited returns an open question without whose answer nothing is decided, nil
 // where there is none: the campaign may go on by itself for a while, where its
 // definition says so.
-func (c *Core) awaited(s *campaign.State) *campaign.Question {
+func awaited(s *campaign.State) *campaign.Question {
 	for i := range s.Questions {
-		if q := &s.Questions[i]; q.Status == campaign.Asked && !c.goesOnBeside(s, q) {
+		if q := &s.Questions[i]; q.Status == campaign.Asked && !goesOnBeside(s, q) {
 			return q
 		}
 	}
@@ -70,11 +70,11 @@ func (c *Core) awaited(s *campaign.State) *campaign.Question {
 
 // andMore says how many other questions of an expert are awaited too: " and 29
 // more".
-func (c *Core) andMore(s *campaign.State, first *campaign.Question) string {
+func andMore(s *campaign.State, first *campaign.Question) string {
 	more := 0
 	for i := range s.Questions {
 		q := &s.Questions[i]
-		if q != first && q.Expert == first.Expert && q.Status == campaign.Asked && !c.goesOnBeside(s, q) {
+		if q != first && q.Expert == first.Expert && q.Status == campaign.Asked && !goesOnBeside(s, q) {
 			more++
 		}
 	}
@@ -91,7 +91,7 @@ func (c *Core) andMore(s *campaign.State, first *campaign.Question) string {
 //
 // The bound is the expert's Meanwhile: so many experiments of the policy may be
 // requested after the question. Those of people and imports do not count.
-func (c *Core) goesOnBeside(s *campaign.State, q *campaign.Question) bool {
+func goesOnBeside(s *campaign.State, q *campaign.Question) bool {
 	if forms[q.Form].next || !s.Definition.Measures() {
 		return false
 	}
@@ -119,16 +119,16 @@ func (c *Core) goesOnBeside(s *campaign.State, q *campaign.Question) bool {
 //
 // Otherwise a policy would find no candidate left and end the campaign as
 // exhausted, though one that is under way may yet be put off.
-func (c *Core) lastUnderWay(s *campaign.State) (bool, error) {
+func lastUnderWay(c Now) (bool, error) {
 	points, finite := c.space.Finite()
-	if !finite || underWay(s) == 0 && s.AllAwaited() == nil {
+	if !finite || underWay(c.State) == 0 && c.AllAwaited() == nil {
 		return false, nil
 	}
-	once := len(s.Definition.Candidates) > 0
+	once := len(c.Definition.Candidates) > 0
 	taken := make(map[string]bool)
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		if !x.Status.Open() && !s.AwaitsSought(x) && (!once || x.Status.CalledOff()) {
+	for i := range c.Experiments {
+		x := &c.Experiments[i]
+		if !x.Status.Open() && !c.AwaitsSought(x) && (!once || x.Status.CalledOff()) {
 			continue
 		}
 		key, err := c.space.Key(x.Parameters)
@@ -170,21 +170,21 @@ func initialOpen(s *campaign.State) bool {
 // The objective comes first: a belief shares its kernel. Fits are lazy: they are
 // wanted here, where a decision follows, and at the end (nextEnd), not after
 // each event.
-func (c *Core) nextFit(s *campaign.State) (Fit, bool) {
+func nextFit(c Now) (Fit, bool) {
 	if c.objective.Stale() && c.policy.Needs().Objective {
-		return c.fitObjective(), true
+		return fitObjective(c), true
 	}
 	for _, q := range c.outcomes.Quantities() {
 		if q.Stale() && c.policy.Needs().Objective {
-			return c.fitQuantity(q), true
+			return fitQuantity(c.State, q), true
 		}
 	}
-	for _, expert := range s.Definition.Experts {
+	for _, expert := range c.Definition.Experts {
 		if c.objective.Fitted() && c.policy.Needs().Belief != nil && c.belief.Stale(expert.Name) {
-			return c.fitBeliefOf(expert.Name), true
+			return fitBeliefOf(c, expert.Name), true
 		}
 		if c.preference.Stale(expert.Name) {
-			return c.fitPreferenceOf(expert.Name), true
+			return fitPreferenceOf(c, expert.Name), true
 		}
 	}
 	return Fit{}, false
@@ -193,34 +193,34 @@ func (c *Core) nextFit(s *campaign.State) (Fit, bool) {
 // fitObjective is the fit of the objective to the present observations. The
 // revision counts changes of the observations: a fit to the same ones has the
 // same seed, in any process.
-func (c *Core) fitObjective() Fit {
+func fitObjective(c Now) Fit {
 	return Fit{
 		ModelName: events.ModelName{Model: events.ModelObjective},
-		Seed:      seedFor(c.State().Definition.Seed, "fit objective", c.objective.Revision()),
+		Seed:      seedFor(c.Definition.Seed, "fit objective", c.objective.Revision()),
 	}
 }
 
 // fitQuantity is the fit of a declared quantity to its present observations.
-func (c *Core) fitQuantity(q *objective.Projection) Fit {
+func fitQuantity(s *campaign.State, q *objective.Projection) Fit {
 	return Fit{
 		ModelName: events.ModelName{Model: events.ModelQuantity, Quantity: q.Quantity()},
-		Seed:      seedFor(c.State().Definition.Seed, "fit quantity", q.Quantity(), q.Revision()),
+		Seed:      seedFor(s.Definition.Seed, "fit quantity", q.Quantity(), q.Revision()),
 	}
 }
 
 // fitBeliefOf is the fit of what an expert believes to their present answers.
-func (c *Core) fitBeliefOf(expert string) Fit {
+func fitBeliefOf(c Now, expert string) Fit {
 	return Fit{
 		ModelName: events.ModelName{Model: events.ModelBelief, Expert: expert},
-		Seed:      seedFor(c.State().Definition.Seed, "fit belief", expert, c.belief.Revision(expert)),
+		Seed:      seedFor(c.Definition.Seed, "fit belief", expert, c.belief.Revision(expert)),
 	}
 }
 
 // fitPreferenceOf is the fit of what an expert prefers to their present
 // comparisons.
-func (c *Core) fitPreferenceOf(expert string) Fit {
+func fitPreferenceOf(c Now, expert string) Fit {
 	return Fit{
 		ModelName: events.ModelName{Model: events.ModelPreference, Expert: expert},
-		Seed:      seedFor(c.State().Definition.Seed, "fit preference", expert, c.preference.Revision(expert)),
+		Seed:      seedFor(c.Definition.Seed, "fit preference", expert, c.preference.Revision(expert)),
 	}
 }

@@ -18,8 +18,8 @@
 // the time, what is waited for in this process, how many commands the
 // instrument works on, where the campaign stands in the queue of an instrument
 // that it shares ([Ticket]), whether the instrument is the campaign's at all.
-// [Core.Next] is a list of rules; the first that has a step gives it. They say,
-// in this order:
+// With the folds it is [Now], which rules are functions of; the first in their list
+// that has a step gives what [Core.Next] returns. They say, in this order:
 //
 //   - a lost device pauses the campaign;
 //   - commands that another process dispatched are looked into before anything else;
@@ -41,9 +41,9 @@
 // A person's [Request] goes through [Core.Handle], which returns the events
 // that fulfill it or says what stands against it and what can be done instead.
 // [Core.Granted] makes a batch of them. What an instrument answers goes through
-// [Core.Concluded], what an expert answers through [Core.Heard]: these refuse
-// nothing, but cut what cannot be recorded, for no result may be lost. None of
-// the three changes the core; only [Core.Apply] does.
+// [Concluded], what an expert answers through [Heard]: these refuse nothing, but
+// cut what cannot be recorded, for no result may be lost. Only [Core.Apply]
+// changes a core.
 //
 // # What is shown
 //
@@ -55,8 +55,8 @@
 //
 // next.go has World, the steps and the list of rules; decision.go, initial.go,
 // outlier.go, circuit_breaker.go and backoff.go the longer ones. make.go makes
-// what a step computes. request.go takes people's requests apart by noun:
-// tell.go, correct.go, resolve.go, exclude.go, steer.go, question.go; guard.go
+// what a step computes. request.go lists what people can ask for, each a type
+// beside its noun: tell.go, correct.go, resolve.go, exclude.go, steer.go; guard.go
 // refuses what no one can have meant. outcome.go and reply.go take what
 // instruments and experts say, followups.go says what that leads to. batch.go
 // and repeat.go are about recording: envelopes, and requests that count once.

@@ -16,16 +16,14 @@ import (
 // itself called off, because what it was about may not be measured any more, is
 // made up for. Quantities that the expert is to estimate since an amendment have a
 // sitting of their own, about the same compositions.
-func (c *Core) nextEstimates(
-	s *campaign.State, w World, expert definition.Expert,
-) (step Step, sitting bool, err error) {
-	def := s.Definition
+func nextEstimates(c Now, expert definition.Expert) (step Step, sitting bool, err error) {
+	def := c.Definition
 	if def.Initial.Estimates == nil || *def.Initial.Estimates < 2 {
 		return nil, false, nil
 	}
 	wanted := slices.Clone(expert.Quantities)
-	for i := range s.Questions {
-		q := &s.Questions[i]
+	for i := range c.Questions {
+		q := &c.Questions[i]
 		if q.Expert != expert.Name || q.Form != events.FormEstimate || q.Decision != "" || q.Volunteered || q.Moot {
 			continue
 		}
@@ -42,7 +40,7 @@ func (c *Core) nextEstimates(
 	if err != nil || len(points) < 2 { // fewer where the space has no more
 		return nil, false, err
 	}
-	scale, what := c.scale(events.FormEstimate), "estimates"
+	scale, what := scale(c.State, events.FormEstimate), "estimates"
 	if wanted != nil {
 		scale, what = events.ScaleOfQuantities(def, wanted), "estimates of "+strings.Join(wanted, ", ")
 	}
@@ -51,10 +49,10 @@ func (c *Core) nextEstimates(
 		options[i].Parameters = p
 	}
 	return Record{[]events.Payload{&events.QuestionAsked{
-		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormEstimate, Expert: expert.Name,
+		Question: events.QuestionID(len(c.Questions) + 1), Form: events.FormEstimate, Expert: expert.Name,
 		Options: options, Scale: scale,
 		Explanation: fmt.Sprintf("Initial %s, of %d compositions spread evenly over the space.", what, len(points)),
-		Expires:     c.Expiry(w, expert.Name, events.FormEstimate, len(points), scale, true), ByHand: &w.ByHand,
+		Expires:     Expiry(c, expert.Name, events.FormEstimate, len(points), scale, true), ByHand: &c.ByHand,
 	}}}, true, nil
 }
 

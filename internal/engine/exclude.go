@@ -42,10 +42,9 @@ type Allow struct {
 	Reason    string `json:"reason,omitempty"`
 }
 
-func (c *Core) exclude(r *Exclude) ([]events.Payload, error) {
-	s := c.State()
+func (r *Exclude) record(c Now, _ *Request) ([]events.Payload, error) {
 	point := r.Point
-	x, q := s.Experiment(r.About), s.Question(r.About)
+	x, q := c.Experiment(r.About), c.Question(r.About)
 	switch {
 	case r.Point != nil && r.Region != nil:
 		return nil, notPossible("a composition or a region is excluded, not both at once")
@@ -67,20 +66,19 @@ func (c *Core) exclude(r *Exclude) ([]events.Payload, error) {
 			"it says neither a composition nor a region, experiment or question that is to be excluded",
 		)
 	}
-	excluded, err := c.exclusion(point, r.Region, r.About, r.Reason)
+	excluded, err := exclusion(c, point, r.Region, r.About, r.Reason)
 	if err != nil {
 		return nil, err
 	}
 	return []events.Payload{excluded}, nil
 }
 
-func (c *Core) allow(r *Allow) ([]events.Payload, error) {
-	s := c.State()
-	i := slices.IndexFunc(s.Exclusions, func(n campaign.Exclusion) bool { return n.ID == r.Exclusion })
+func (r *Allow) record(c Now, _ *Request) ([]events.Payload, error) {
+	i := slices.IndexFunc(c.Exclusions, func(n campaign.Exclusion) bool { return n.ID == r.Exclusion })
 	switch {
 	case i < 0:
 		return nil, notFound(r.Exclusion, "there is no exclusion %s", r.Exclusion)
-	case s.Exclusions[i].Lifted:
+	case c.Exclusions[i].Lifted:
 		return nil, conflict(r.Exclusion, "%s was taken back before", r.Exclusion)
 	}
 	return []events.Payload{&events.RegionAllowed{Exclusion: r.Exclusion, Reason: r.Reason}}, nil
@@ -93,20 +91,17 @@ const exclusionReach = 0.05
 
 // exclusion is the event by which nothing in a region is suggested any more. A
 // nil region is the neighborhood of the composition.
-func (c *Core) exclusion(
-	point definition.Point, region map[string]definition.RegionSide, about, reason string,
-) (*events.RegionExcluded, error) {
-	s := c.State()
+func exclusion(c Now, point definition.Point, region map[string]definition.RegionSide, about, reason string) (*events.RegionExcluded, error) {
 	if region == nil {
 		if _, err := c.space.Encode(point); err != nil {
 			return nil, notPossible("%w", err)
 		}
-		region = neighborhood(s.Definition.Parameters, point)
-	} else if err := CheckRegion(s.Definition.Parameters, region); err != nil {
+		region = neighborhood(c.Definition.Parameters, point)
+	} else if err := CheckRegion(c.Definition.Parameters, region); err != nil {
 		return nil, err
 	}
 	excluded := definition.Region{Name: reason, Where: region}
-	bounded := s.Bounded()
+	bounded := c.Bounded()
 	bounded.Excluded = append(slices.Clone(bounded.Excluded), excluded)
 	if _, err := space.New(bounded); err != nil {
 		return nil, notPossible(
@@ -115,7 +110,7 @@ func (c *Core) exclusion(
 		)
 	}
 	return &events.RegionExcluded{
-		Exclusion: events.ExclusionID(len(s.Exclusions) + 1), Region: excluded, About: about, Reason: reason,
+		Exclusion: events.ExclusionID(len(c.Exclusions) + 1), Region: excluded, About: about, Reason: reason,
 	}, nil
 }
 
@@ -178,11 +173,11 @@ func neighborhood(
 
 // amendable says why an amended definition cannot be taken: together with what
 // people have excluded it must leave something to suggest.
-func (c *Core) amendable(def definition.Campaign) error {
+func amendable(s *campaign.State, def definition.Campaign) error {
 	if _, err := space.New(def); err != nil {
 		return notPossible("the amended space: %w", err)
 	}
-	def.Excluded = append(slices.Clone(def.Excluded), c.State().Excluded()...)
+	def.Excluded = append(slices.Clone(def.Excluded), s.Excluded()...)
 	if _, err := space.New(def); err != nil {
 		return notPossible("the amended space, without what people have excluded: %w", err).
 			With(problem.Remedy{Text: "take an exclusion back", Action: problem.Allow})

@@ -52,25 +52,24 @@ func (w *Withdraw) check() error {
 	return nil
 }
 
-// attach holds a file to what it belongs to. It changes nothing that a decision
+// record holds a file to what it belongs to. It changes nothing that a decision
 // reads, and is taken in every state.
-func (c *Core) attach(a *Attach) ([]events.Payload, error) {
-	s := c.State()
-	if a.Experiment != "" && s.Experiment(a.Experiment) == nil {
+func (a *Attach) record(c Now, _ *Request) ([]events.Payload, error) {
+	if a.Experiment != "" && c.Experiment(a.Experiment) == nil {
 		return nil, noExperiment(a.Experiment)
 	}
-	if err := c.CheckMeasured(a.Quantity); err != nil {
+	if err := CheckMeasured(c.State, a.Quantity); err != nil {
 		return nil, err
 	}
 	return []events.Payload{&events.FileAttached{
-		File: events.FileID(len(s.Files) + 1), Experiment: a.Experiment, Attachment: a.Attachment,
+		File: events.FileID(len(c.Files) + 1), Experiment: a.Experiment, Attachment: a.Attachment,
 	}}, nil
 }
 
-// withdraw takes a file out of what is shown and exported; it stays on the
+// record takes a file out of what is shown and exported; it stays on the
 // record, and so do its bytes.
-func (c *Core) withdraw(w *Withdraw) ([]events.Payload, error) {
-	f := c.State().File(w.File)
+func (w *Withdraw) record(c Now, _ *Request) ([]events.Payload, error) {
+	f := c.File(w.File)
 	switch {
 	case f == nil:
 		return nil, notFound(w.File, "there is no file %q", w.File)
@@ -88,8 +87,7 @@ func (c *Core) withdraw(w *Withdraw) ([]events.Payload, error) {
 //
 // An answer can come twice, the second time after a person has settled the
 // experiment: a file that the experiment has already is not attached again.
-func (c *Core) filesOf(experiment string, o instruments.Outcome) (payloads []events.Payload) {
-	s := c.State()
+func filesOf(s *campaign.State, experiment string, o instruments.Outcome) (payloads []events.Payload) {
 	remark := func(format string, args ...any) {
 		text := instruments.Legible(fmt.Sprintf(format, args...), instruments.MaxCause)
 		payloads = append(payloads, &events.NoteAdded{About: experiment, Text: text})
@@ -99,7 +97,7 @@ func (c *Core) filesOf(experiment string, o instruments.Outcome) (payloads []eve
 	for _, named := range o.Files {
 		a := named.Attachment
 		fault := a.Fault()
-		if c.CheckMeasured(a.Quantity) != nil && !reports(o, a.Quantity) {
+		if CheckMeasured(s, a.Quantity) != nil && !reports(o, a.Quantity) {
 			remark("%s is said to be a file of %q, which the campaign does not declare", a.Name, a.Quantity)
 			a.Quantity = ""
 		}

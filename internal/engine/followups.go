@@ -15,39 +15,38 @@ import (
 // One batch, so that a crash can never leave the one without the other, and so
 // that an audit can hold each to the first. Outcomes that people report go
 // through it as well as those of instruments.
-func (c *Core) WithFollowUps(payload events.Payload) []events.Payload {
+func WithFollowUps(c Now, payload events.Payload) []events.Payload {
 	payloads := []events.Payload{payload}
 	if measured, ok := payload.(*events.ExperimentMeasured); ok {
-		if x := c.State().Experiment(measured.Experiment); x != nil { // not a person's own
-			word := c.Elsewhere(x, measured.Actual)
+		if x := c.Experiment(measured.Experiment); x != nil { // not a person's own
+			word := Elsewhere(c, x, measured.Actual)
 			if word == nil {
-				word = c.Same(x, measured.Instrument, &measured.Measurement)
+				word = Same(c, x, measured.Instrument, &measured.Measurement)
 			}
 			payloads = append(payloads, word...)
 		}
 		return payloads
 	}
 	if cancelled, ok := payload.(*events.ExperimentCancelled); ok && cancelled.Once {
-		return append(payloads, c.keep(c.State(), cancelled.Experiment)...)
+		return append(payloads, keep(c, cancelled.Experiment)...)
 	}
 	deferred, ok := payload.(*events.ExperimentDeferred)
 	if !ok {
 		return payloads
 	}
-	s := c.State()
-	x := s.Experiment(deferred.Experiment)
-	if x == nil || s.Status.Ended() || c.space.Contains(x.Parameters) != nil {
+	x := c.Experiment(deferred.Experiment)
+	if x == nil || c.Status.Ended() || c.space.Contains(x.Parameters) != nil {
 		return payloads
 	}
-	return append(payloads, c.Retry(x, x.Replicate))
+	return append(payloads, Retry(c.State, x, x.Replicate))
 }
 
 // Retry requests an experiment's composition once more. Origin and decision
 // stay, so that what is learned from it counts for the same decision; the number
 // is the next free one.
-func (c *Core) Retry(x *campaign.Experiment, replicate int) *events.ExperimentRequested {
+func Retry(s *campaign.State, x *campaign.Experiment, replicate int) *events.ExperimentRequested {
 	return &events.ExperimentRequested{
-		Experiment: events.ExperimentID(len(c.State().Experiments) + 1), Parameters: x.Parameters,
+		Experiment: events.ExperimentID(len(s.Experiments) + 1), Parameters: x.Parameters,
 		Origin: x.Origin, Decision: x.Decision, Replicate: replicate,
 	}
 }

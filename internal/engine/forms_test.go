@@ -23,7 +23,7 @@ func TestEveryFormIsPut(t *testing.T) {
 			continue
 		}
 		d.Form, d.Expert = form, "ada"
-		asked := core.ask(d, "Well?", World{}).(*events.QuestionAsked)
+		asked := ask(core.At(World{}), d, "Well?").(*events.QuestionAsked)
 		if err := form.Check(len(asked.Options), asked.Scale); err != nil {
 			t.Errorf("the engine asks for a %s: %v", form, err)
 		}

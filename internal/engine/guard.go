@@ -31,7 +31,7 @@ const (
 // It works by reflection over the request's fields, so that a new kind of
 // request is guarded from its first day; only an amendment, whose definition has
 // rules of its own, is left to guardAmendment.
-func (c *Core) guard(r Request) error {
+func guard(c Now, r Request) error {
 	if err := CheckActor(r.Actor); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (c *Core) guard(r Request) error {
 		return notPossible("a person answers, and no program: it is for its channel to say which one did")
 	}
 	if r.Amend != nil {
-		return c.guardAmendment(r.Amend)
+		return guardAmendment(c, r.Amend)
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func sortedMapKeys(m reflect.Value) []reflect.Value {
 // guardAmendment rejects a definition that no campaign can be run with: it may
 // come from another program than ours. The bound is on the file and the changes
 // together, since they stand in one event.
-func (c *Core) guardAmendment(a *events.CampaignAmended) error {
+func guardAmendment(c Now, a *events.CampaignAmended) error {
 	if err := checkText("the reason", a.Reason); err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (c *Core) guardAmendment(a *events.CampaignAmended) error {
 		return notPossible("the amendment's file and changes have %d bytes, at most %d are recorded",
 			size, maxWords)
 	}
-	if err := campaignfile.Sound(c.registry, *c.State().Definition, a.Definition); err != nil {
+	if err := campaignfile.Sound(c.registry, *c.Definition, a.Definition); err != nil {
 		return notPossible("the amended definition cannot be run: %w", err)
 	}
 	return nil

@@ -14,26 +14,25 @@ import (
 // Experts come before the design, one after the other in the definition's order.
 // The design does not wait for people's answers: it runs while their questions
 // are open, and nextDecision waits for them.
-func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
-	for _, expert := range s.Definition.Experts {
-		step, sitting, err := c.nextEstimates(s, w, expert)
+func nextInitial(c Now) (Step, error) {
+	for _, expert := range c.Definition.Experts {
+		step, sitting, err := nextEstimates(c, expert)
 		if step != nil || err != nil {
 			return step, err
 		}
-		if sitting && !together(s.Definition, expert) {
+		if sitting && !together(c.Definition, expert) {
 			continue
 		}
-		for _, next := range []func(*campaign.State, World, definition.Expert) (Step,
-			error){c.nextLabel, c.nextComparison} {
-			if step, err := next(s, w, expert); step != nil || err != nil {
+		for _, next := range []func(Now, definition.Expert) (Step, error){nextLabel, nextComparison} {
+			if step, err := next(c, expert); step != nil || err != nil {
 				return step, err
 			}
 		}
 	}
-	if s.Count(campaign.Unresolved) > 0 || underWay(s) >= s.Definition.Parallel {
+	if c.Count(campaign.Unresolved) > 0 || underWay(c.State) >= c.Definition.Parallel {
 		return nil, nil
 	}
-	return c.nextDesign(s, w)
+	return nextDesign(c)
 }
 
 // together reports whether an expert's initial questions are open all at once:
@@ -63,15 +62,15 @@ func initialAnswers(s *campaign.State, expert string, form events.Form) (have in
 //
 // Compositions are sampled all at once by one seed, of which the next one is
 // taken: so they do not depend on the order of answers.
-func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (Step, error) {
-	def := s.Definition
-	have, open := initialAnswers(s, expert.Name, events.FormLabel)
+func nextLabel(c Now, expert definition.Expert) (Step, error) {
+	def := c.Definition
+	have, open := initialAnswers(c.State, expert.Name, events.FormLabel)
 	want := *def.Initial.Labels
 	if have >= want || open && !together(def, expert) {
 		return nil, nil
 	}
 	if !expert.Asked() {
-		return examples(s, w, Examples{
+		return examples(c, Examples{
 			Expert: expert.Name, N: want - have, Balanced: *def.Initial.Balanced,
 		}), nil
 	}
@@ -80,24 +79,24 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 		return nil, err
 	}
 	return Record{[]events.Payload{&events.QuestionAsked{
-		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormLabel, Expert: expert.Name,
+		Question: events.QuestionID(len(c.Questions) + 1), Form: events.FormLabel, Expert: expert.Name,
 		Options: []events.Option{{Parameters: points[have]}},
 		Explanation: fmt.Sprintf(
 			"Initial question %d of %d, at a random composition: would it be worth an experiment?",
 			have+1, want,
 		),
-		Expires: c.Expiry(w, expert.Name, events.FormLabel, 1, nil, true), ByHand: &w.ByHand,
+		Expires: Expiry(c, expert.Name, events.FormLabel, 1, nil, true), ByHand: &c.ByHand,
 	}}}, nil
 }
 
 // examples asks an expert for examples, or waits for those that they are asked
 // for. The step is repeated until w.Prompted says that the expert has been
 // asked: then it is a wait during which nothing else begins.
-func examples(s *campaign.State, w World, wanted Examples) Step {
-	if w.Prompted != wanted.Expert {
+func examples(c Now, wanted Examples) Step {
+	if c.Prompted != wanted.Expert {
 		return wanted
 	}
-	return Wait{For: wanted.Expert + " to give examples", Until: deadline(s, w), Pending: true}
+	return Wait{For: wanted.Expert + " to give examples", Until: Deadline(c), Pending: true}
 }
 
 // nextComparison collects an expert's initial comparisons. In a campaign
@@ -106,9 +105,9 @@ func examples(s *campaign.State, w World, wanted Examples) Step {
 //
 // How many options a comparison has follows from what the policy needs, and is
 // two otherwise.
-func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expert) (Step, error) {
-	def := s.Definition
-	have, open := initialAnswers(s, expert.Name, events.FormComparison)
+func nextComparison(c Now, expert definition.Expert) (Step, error) {
+	def := c.Definition
+	have, open := initialAnswers(c.State, expert.Name, events.FormComparison)
 	want, size := *def.Initial.Comparisons, 2
 	if have >= want || open && !together(def, expert) {
 		return nil, nil
@@ -119,9 +118,9 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 		size = *needs.Belief.Options
 	}
 	if !expert.Asked() && def.Measures() {
-		return examples(s, w, Examples{Expert: expert.Name, N: want - have, Options: size}), nil
+		return examples(c, Examples{Expert: expert.Name, N: want - have, Options: size}), nil
 	}
-	points, err := c.initialOptions(expert.Name, have, want, size)
+	points, err := initialOptions(c, expert.Name, have, want, size)
 	if err != nil || points == nil {
 		return nil, err
 	}
@@ -130,27 +129,26 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 		options[i].Parameters = p
 	}
 	return Record{[]events.Payload{&events.QuestionAsked{
-		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormComparison,
+		Question: events.QuestionID(len(c.Questions) + 1), Form: events.FormComparison,
 		Expert: expert.Name, Options: options,
 		Explanation: fmt.Sprintf("Initial comparison %d of %d.", have+1, want),
-		Expires:     c.Expiry(w, expert.Name, events.FormComparison, len(options), nil, true), ByHand: &w.ByHand,
+		Expires:     Expiry(c, expert.Name, events.FormComparison, len(options), nil, true), ByHand: &c.ByHand,
 	}}}, nil
 }
 
 // initialOptions returns the compositions of the next of an expert's initial
 // comparisons, who has been asked have of want; none where the space has too
 // few to compare.
-func (c *Core) initialOptions(expert string, have, want, size int) (options []definition.Point, err error) {
-	s := c.State()
-	seed := seedFor(s.Definition.Seed, "initial comparisons", expert)
+func initialOptions(c Now, expert string, have, want, size int) (options []definition.Point, err error) {
+	seed := seedFor(c.Definition.Seed, "initial comparisons", expert)
 	list, finite := c.space.Finite()
 	var points []definition.Point
 	switch {
 	case finite && len(list) < 2:
 		return nil, nil
 	case finite && len(list) < size*want: // nothing is asked again before all has been asked
-		return c.leastCompared(list, expert, size, seed)
-	case !s.Definition.Measures():
+		return leastCompared(c, list, expert, size, seed)
+	case !c.Definition.Measures():
 		points, err = c.space.Design(definition.DesignSobol, size*want, seed)
 	case finite:
 		points, err = c.space.Design(definition.DesignRandom, size*want, seed)
@@ -173,13 +171,13 @@ func (c *Core) initialOptions(expert string, have, want, size int) (options []de
 // done counts by composition and not by place, so that a design that names one
 // composition twice runs it twice, and an amendment that reorders the points
 // repeats none.
-func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
-	def := s.Definition
+func nextDesign(c Now) (Step, error) {
+	def := c.Definition
 	done := make(map[string]int)
 	known := 0
 	runs := 0
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
+	for i := range c.Experiments {
+		x := &c.Experiments[i]
 		switch {
 		case x.Status.CalledOff():
 		case x.Origin == events.OriginInitial && x.Replicate == 1:
@@ -193,14 +191,14 @@ func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 			known++
 		}
 	}
-	due, err := c.replicateDue(s)
+	due, err := replicateDue(c)
 	if err != nil || due != nil {
 		return nil, err
 	}
-	if runs+known >= *def.Initial.Experiments || s.Left() <= 0 {
+	if runs+known >= *def.Initial.Experiments || c.Left() <= 0 {
 		return nil, nil
 	}
-	points, err := c.InitialDesign()
+	points, err := InitialDesign(c)
 	if err != nil {
 		return nil, err
 	}
@@ -213,11 +211,11 @@ func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 			done[key]--
 			continue
 		}
-		if step := timeIsUp(s, w); step != nil {
+		if step := timeIsUp(c); step != nil {
 			return step, nil
 		}
 		return Record{[]events.Payload{&events.ExperimentRequested{
-			Experiment: events.ExperimentID(len(s.Experiments) + 1), Parameters: point,
+			Experiment: events.ExperimentID(len(c.Experiments) + 1), Parameters: point,
 			Origin: events.OriginInitial, Replicate: 1,
 		}}}, nil
 	}
@@ -227,10 +225,10 @@ func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 // Designed returns the compositions that the initial design has still to request, in their
 // order, whatever becomes of the experiments. What was imported or measured by hand serves as
 // the design too. The core stays as it is.
-func (c *Core) Designed() (points []definition.Point, err error) {
+func Designed(c *Core) (points []definition.Point, err error) {
 	own := c.Clone()
 	for {
-		step, err := own.nextDesign(own.State(), World{Now: own.last})
+		step, err := nextDesign(own.At(World{Now: own.last}))
 		record, ok := step.(Record)
 		if err != nil || !ok {
 			return points, err
@@ -254,10 +252,10 @@ func (c *Core) Designed() (points []definition.Point, err error) {
 // InitialDesign returns the compositions of the initial design that may be
 // measured. It is worked out again each time it is asked for: the same seed
 // gives the same design, and nothing of it has to be kept.
-func (c *Core) InitialDesign() ([]definition.Point, error) {
-	def := c.State().Definition
+func InitialDesign(c Now) ([]definition.Point, error) {
+	def := c.Definition
 	if def.Initial.Design != definition.DesignPoints {
-		ways, err := space.NewFidelity(c.State().Bounded(), c.space)
+		ways, err := space.NewFidelity(c.Bounded(), c.space)
 		if err != nil {
 			return nil, err
 		}
@@ -277,20 +275,20 @@ func (c *Core) InitialDesign() ([]definition.Point, error) {
 }
 
 // nextReplicate repeats a composition as often as the definition asks for.
-func (c *Core) nextReplicate(s *campaign.State, w World) (Step, error) {
-	if s.Definition.Replicates == 1 || s.Left() <= 0 ||
-		underWay(s) >= s.Definition.Parallel {
+func nextReplicate(c Now) (Step, error) {
+	if c.Definition.Replicates == 1 || c.Left() <= 0 ||
+		underWay(c.State) >= c.Definition.Parallel {
 		return nil, nil
 	}
-	x, err := c.replicateDue(s)
+	x, err := replicateDue(c)
 	if x == nil || err != nil {
 		return nil, err
 	}
-	if step := timeIsUp(s, w); step != nil {
+	if step := timeIsUp(c); step != nil {
 		return step, nil
 	}
 	return Record{[]events.Payload{&events.ExperimentRequested{
-		Experiment: events.ExperimentID(len(s.Experiments) + 1), Parameters: x.Parameters,
+		Experiment: events.ExperimentID(len(c.Experiments) + 1), Parameters: x.Parameters,
 		Origin: x.Origin, Decision: x.Decision, Replicate: x.Replicate + 1,
 	}}}, nil
 }
@@ -302,8 +300,8 @@ func (c *Core) nextReplicate(s *campaign.State, w World) (Step, error) {
 // A series is what belongs together: all runs of a decision, or of a composition
 // of the design. The map is read by name alone, and order keeps the first
 // appearance.
-func (c *Core) replicateDue(s *campaign.State) (*campaign.Experiment, error) {
-	if s.Definition.Replicates == 1 {
+func replicateDue(c Now) (*campaign.Experiment, error) {
+	if c.Definition.Replicates == 1 {
 		return nil, nil
 	}
 	type series struct {
@@ -315,8 +313,8 @@ func (c *Core) replicateDue(s *campaign.State) (*campaign.Experiment, error) {
 	}
 	all := make(map[string]*series)
 	var order []*series
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
+	for i := range c.Experiments {
+		x := &c.Experiments[i]
 		if x.Status.CalledOff() || x.Origin != events.OriginInitial && x.Origin != events.OriginPolicy {
 			continue
 		}
@@ -340,7 +338,7 @@ func (c *Core) replicateDue(s *campaign.State) (*campaign.Experiment, error) {
 		in.last, in.open = x, in.open || x.Status.Open()
 	}
 	for _, in := range order {
-		if !in.open && in.runs < in.begun*s.Definition.Replicates &&
+		if !in.open && in.runs < in.begun*c.Definition.Replicates &&
 			c.space.Contains(in.last.Parameters) == nil {
 			return in.last, nil
 		}

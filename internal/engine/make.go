@@ -31,7 +31,7 @@ func (c *Core) Make(
 		payload, err := c.Fit(ctx, step, build)
 		return []events.Payload{payload}, err
 	case Judge:
-		payload, err := c.Judge(ctx, build)
+		payload, err := judge(ctx, c.At(w), build)
 		return []events.Payload{payload}, err
 	case Decide:
 		return c.Decide(ctx, step, build, w)
@@ -61,7 +61,7 @@ func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Pa
 		fitted.Objective = &fit
 	case events.ModelBelief:
 		var fit events.BeliefFit
-		fit, err = c.fitBelief(ctx, step.Expert)
+		fit, err = fitBelief(ctx, c.At(World{}), step.Expert)
 		fitted.Belief = &fit
 	case events.ModelPreference:
 		var fit events.PreferenceFit
@@ -83,7 +83,7 @@ func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Pa
 }
 
 // fitBelief needs a model of the objective, whose kernel the belief shares.
-func (c *Core) fitBelief(ctx context.Context, expert string) (events.BeliefFit, error) {
+func fitBelief(ctx context.Context, c Now, expert string) (events.BeliefFit, error) {
 	model, err := c.objective.Model(ctx)
 	if err != nil {
 		return events.BeliefFit{}, err
@@ -134,10 +134,10 @@ func (c *Core) Decide(
 		payloads = append(payloads, &events.ExperimentRequested{
 			Experiment: events.ExperimentID(len(s.Experiments) + 1), Parameters: d.Candidate().Parameters,
 			Origin: events.OriginPolicy, Decision: step.Decision,
-			Replicate: 1 + c.RunsOf(d.Candidate().Parameters),
+			Replicate: 1 + RunsOf(c.At(World{}), d.Candidate().Parameters),
 		})
 	case events.ActionAsk:
-		payloads = append(payloads, c.ask(&d.DecisionMade, d.Explanation, w))
+		payloads = append(payloads, ask(c.At(w), &d.DecisionMade, d.Explanation))
 	case events.ActionStop:
 		payloads = append(payloads, d.Completed)
 	}

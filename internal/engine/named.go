@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // What a person says of a quantity has to name one that there is: a slip of the
@@ -33,17 +34,17 @@ func TellOf(def *definition.Campaign, text, experiment string) problem.Remedy {
 // named holds the quantities that a person gives values of to the definition: declared
 // are said to be the campaign's, further ones may have any name, and neither may
 // follow from the parameters. A campaign that declares none keeps all as further ones.
-func (c *Core) named(declared, further []definition.Quantity) error {
-	if !c.State().Definition.Several() {
+func named(s *campaign.State, declared, further []definition.Quantity) error {
+	if !s.Definition.Several() {
 		return nil
 	}
 	for _, value := range declared {
-		if err := c.measurable(value.Name); err != nil {
+		if err := measurable(s, value.Name); err != nil {
 			return err
 		}
 	}
 	for _, value := range further {
-		if err := c.follows(value.Name); err != nil {
+		if err := follows(s, value.Name); err != nil {
 			return err
 		}
 	}
@@ -51,20 +52,20 @@ func (c *Core) named(declared, further []definition.Quantity) error {
 }
 
 // measurable refuses a name of which an experiment gives no value.
-func (c *Core) measurable(name string) error {
-	if c.State().Definition.Quantity(name) != nil {
-		return c.follows(name)
+func measurable(s *campaign.State, name string) error {
+	if s.Definition.Quantity(name) != nil {
+		return follows(s, name)
 	}
-	return c.undeclared(name).With(problem.Remedy{
+	return undeclared(s, name).With(problem.Remedy{
 		Text: "one that it does not declare is given as a further one,", Action: problem.Complete,
 		Ways: []string{problem.WayFurther},
 	})
 }
 
 // undeclared refuses a name that is none of a declared quantity, with those that are.
-func (c *Core) undeclared(name string) *problem.Error {
+func undeclared(s *campaign.State, name string) *problem.Error {
 	var names []string
-	for _, q := range c.State().Definition.Declared() {
+	for _, q := range s.Definition.Declared() {
 		names = append(names, q.Name)
 	}
 	if near := format.Nearest(name, names); near != "" {
@@ -75,8 +76,7 @@ func (c *Core) undeclared(name string) *problem.Error {
 
 // CheckMeasured refuses the name of a quantity that is neither declared nor was measured as a
 // further one; any is taken where the campaign declares none.
-func (c *Core) CheckMeasured(name string) error {
-	s := c.State()
+func CheckMeasured(s *campaign.State, name string) error {
 	if name == "" || !s.Definition.Several() || s.Definition.Quantity(name) != nil {
 		return nil
 	}
@@ -87,12 +87,12 @@ func (c *Core) CheckMeasured(name string) error {
 			}
 		}
 	}
-	return c.undeclared(name)
+	return undeclared(s, name)
 }
 
 // follows refuses a value of a quantity that is computed from the parameters.
-func (c *Core) follows(name string) error {
-	q := c.State().Definition.Quantity(name)
+func follows(s *campaign.State, name string) error {
+	q := s.Definition.Quantity(name)
 	if q == nil || q.From == "" {
 		return nil
 	}
@@ -102,12 +102,12 @@ func (c *Core) follows(name string) error {
 
 // without holds the quantities that are said to be missing to the definition, and to
 // the values that are given with them.
-func (c *Core) without(missing []events.Missing, values ...definition.Quantity) error {
+func without(s *campaign.State, missing []events.Missing, values ...definition.Quantity) error {
 	for _, m := range missing {
-		if c.State().Definition.Quantity(m.Name) == nil {
-			return c.undeclared(m.Name)
+		if s.Definition.Quantity(m.Name) == nil {
+			return undeclared(s, m.Name)
 		}
-		if err := c.follows(m.Name); err != nil {
+		if err := follows(s, m.Name); err != nil {
 			return err
 		}
 		if slices.ContainsFunc(values, func(v definition.Quantity) bool { return v.Name == m.Name }) {

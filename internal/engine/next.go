@@ -73,8 +73,7 @@ type World struct {
 // is waited for: what the core does next then, it does by itself. An audit asks
 // what comes next in such a world, with a Capacity of 0, as if the instrument
 // were busy.
-func (c *Core) Attended(w World) World {
-	s := c.State()
+func Attended(s *campaign.State, w World) World {
 	w.CallingOff = make(map[string]CallingOff)
 	for _, x := range s.BeingCalledOff() {
 		w.CallingOff[x.ID] = CallingOff{Order: x.CallOff.Order}
@@ -184,46 +183,49 @@ func (Done) step()     {}
 // errUndefined is returned by Next before campaign.defined.
 var errUndefined = errors.New("engine: the campaign is not defined")
 
+// rules are what a campaign does next: the first that has a step gives it.
+//
+// Their order is part of what is recorded: an audit asks the same list, so a rule
+// that moves changes what logs of before are held to.
+var rules = []func(Now) (Step, error){
+	nextCallOff,
+	nextLost,
+	nextContradicted,
+	nextRecovery,
+	nextWatch,
+	nextRecovered,
+	nextEnd,
+	nextArrival,
+	nextCollect,
+	nextQuestion,
+	nextExcluded,
+	nextOvertaken,
+	nextCircuitBreak,
+	nextDispatch,
+	nextPause,
+	nextOutlier,
+	nextInitial,
+	nextReplicate,
+	nextDecision,
+}
+
 // Next returns the next step. It depends on the folded events and the given
 // world alone, and changes nothing.
 //
-// The order of the rules is part of what is recorded: an audit asks the same
-// list, so a rule that moves changes what logs of before are held to. A ticket
-// that is held is given back before any step that would keep others waiting for
-// it.
+// A ticket that is held is given back before any step that would keep others
+// waiting for it.
 func (c *Core) Next(w World) (Step, error) {
-	s := c.State()
-	if s.Status == campaign.Undefined {
+	if c.State().Status == campaign.Undefined {
 		return nil, errUndefined
 	}
-	rules := []func(*campaign.State, World) (Step, error){
-		c.nextCallOff,
-		c.nextLost,
-		c.nextContradicted,
-		c.nextRecovery,
-		c.nextWatch,
-		c.nextRecovered,
-		c.nextEnd,
-		c.nextArrival,
-		c.nextCollect,
-		c.nextQuestion,
-		c.nextExcluded,
-		c.nextOvertaken,
-		c.nextCircuitBreak,
-		c.nextDispatch,
-		c.nextPause,
-		c.nextOutlier,
-		c.nextInitial,
-		c.nextReplicate,
-		c.nextDecision,
-	}
+	now := c.At(w)
 	for _, rule := range rules {
-		step, err := rule(s, w)
+		step, err := rule(now)
 		if step != nil && w.Ticket.Place == Held && !keepsTicket(step) {
 			return Unqueue{}, err
 		}
 		if wait, ok := step.(Wait); ok {
-			step = firstCalledOff(s, w, wait)
+			step = firstCalledOff(now, wait)
 		}
 		if step != nil || err != nil {
 			return step, err
@@ -235,14 +237,14 @@ func (c *Core) Next(w World) (Step, error) {
 // nextLost pauses a campaign that does not have its device any more. Under a
 // lease that is lost nothing may be sent, not even what another rule has ready,
 // but that a command is called off.
-func (c *Core) nextLost(s *campaign.State, w World) (Step, error) {
-	if w.Lost == "" || s.Status == campaign.Paused || s.Status.Ended() {
+func nextLost(c Now) (Step, error) {
+	if c.Lost == "" || c.Status == campaign.Paused || c.Status.Ended() {
 		return nil, nil
 	}
 	return Record{[]events.Payload{&events.CampaignPaused{
-		Reason: legible(w.Lost) + ". Nothing more is sent to it. " +
+		Reason: legible(c.Lost) + ". Nothing more is sent to it. " +
 			"See that it is there and that nobody else uses it; resuming takes it anew",
-		Device: w.Device,
+		Device: c.Device,
 	}}}, nil
 }
 
@@ -251,14 +253,14 @@ func (c *Core) nextLost(s *campaign.State, w World) (Step, error) {
 // A command that is under way and waited for by no goroutine of this process is
 // one of another process (law 3). While the device is lost no one is there to
 // ask; an ended campaign asks all the same, since it sends nothing.
-func (c *Core) nextRecovery(s *campaign.State, w World) (Step, error) {
-	if w.Recovering || w.Lost != "" && !s.Status.Ended() {
+func nextRecovery(c Now) (Step, error) {
+	if c.Recovering || c.Lost != "" && !c.Status.Ended() {
 		return nil, nil
 	}
 	var lost []string
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		if (x.Status == campaign.Dispatched || x.Status == campaign.Started) && !w.InFlight[x.ID] {
+	for i := range c.Experiments {
+		x := &c.Experiments[i]
+		if (x.Status == campaign.Dispatched || x.Status == campaign.Started) && !c.InFlight[x.ID] {
 			lost = append(lost, x.ID)
 		}
 	}
@@ -273,21 +275,21 @@ func (c *Core) nextRecovery(s *campaign.State, w World) (Step, error) {
 //
 // Both events say the time that the definition allows and not that of the clock,
 // so that an audit can hold them to it.
-func (c *Core) nextWatch(s *campaign.State, w World) (Step, error) {
-	stallAfter, giveUpAfter := s.Definition.Silence()
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
+func nextWatch(c Now) (Step, error) {
+	stallAfter, giveUpAfter := c.Definition.Silence()
+	for i := range c.Experiments {
+		x := &c.Experiments[i]
 		if x.Status != campaign.Dispatched && x.Status != campaign.Started {
 			continue
 		}
-		stall, giveUp := watchTimes(s, x, w)
+		stall, giveUp := watchTimes(c, x)
 		switch {
-		case !giveUp.IsZero() && !w.Now.Before(giveUp):
+		case !giveUp.IsZero() && !c.Now.Before(giveUp):
 			return Record{[]events.Payload{&events.ExperimentUnresolved{
 				Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
 				Cause: fmt.Sprintf("the instrument has been silent for %s", giveUpAfter),
 			}}}, nil
-		case !x.Stalled && !stall.IsZero() && !w.Now.Before(stall):
+		case !x.Stalled && !stall.IsZero() && !c.Now.Before(stall):
 			return Record{[]events.Payload{&events.InstrumentStalled{
 				Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
 				Waited: stallAfter.Seconds(),
@@ -305,7 +307,7 @@ const firstWord = 10 * time.Second
 // watchTimes returns when a dispatched experiment counts as stalled and when it
 // is given up; zero means never. Silence begins when the command was sent, or
 // when the instrument said what had become of it.
-func watchTimes(s *campaign.State, x *campaign.Experiment, w World) (stall, giveUp time.Time) {
+func watchTimes(c Now, x *campaign.Experiment) (stall, giveUp time.Time) {
 	since := x.DispatchedAt
 	if x.RecalledAt.After(since) {
 		since = x.RecalledAt
@@ -315,37 +317,37 @@ func watchTimes(s *campaign.State, x *campaign.Experiment, w World) (stall, give
 			return time.Time{}
 		}
 		at := since.Add(allowed)
-		if asked := w.AskedSince.Add(firstWord); w.Recovering && asked.After(at) {
+		if asked := c.AskedSince.Add(firstWord); c.Recovering && asked.After(at) {
 			return asked
 		}
 		return at
 	}
-	stallAfter, giveUpAfter := s.Definition.Silence()
+	stallAfter, giveUpAfter := c.Definition.Silence()
 	return after(stallAfter), after(giveUpAfter)
 }
 
 // nextRecovered waits for the instrument's word on commands another process
 // dispatched: until it is recorded, nothing begins and nothing ends but what
 // has its time. Requests of people are seen to by the loop all the while.
-func (c *Core) nextRecovered(s *campaign.State, w World) (Step, error) {
-	if !w.Recovering {
+func nextRecovered(c Now) (Step, error) {
+	if !c.Recovering {
 		return nil, nil
 	}
-	for i := range s.Questions {
-		if q := &s.Questions[i]; overdue(q, w) {
+	for i := range c.Questions {
+		if q := &c.Questions[i]; overdue(q, c.World) {
 			return Record{[]events.Payload{&events.QuestionExpired{Question: q.ID}}}, nil
 		}
 	}
-	if step, err := c.nextArrival(s, w); step != nil || err != nil {
+	if step, err := nextArrival(c); step != nil || err != nil {
 		return step, err
 	}
 	wait := Wait{
 		For:     "the instrument to say what became of what was under way",
-		Until:   deadline(s, w),
+		Until:   Deadline(c),
 		Pending: true,
 	}
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {
+	for i := range c.Experiments {
+		if x := &c.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {
 			wait.For = fmt.Sprintf("%s to say what became of %s", x.Instrument, x.ID)
 			break
 		}
@@ -375,35 +377,35 @@ func (w World) end(since, until time.Time) time.Time {
 // awaited.
 //
 // Results of what is under way still count, though nothing is decided with them.
-func (c *Core) nextEnd(s *campaign.State, w World) (Step, error) {
-	if !s.Status.Ended() {
+func nextEnd(c Now) (Step, error) {
+	if !c.Status.Ended() {
 		return nil, nil
 	}
 	var record Record
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; x.Status == campaign.Requested {
+	for i := range c.Experiments {
+		if x := &c.Experiments[i]; x.Status == campaign.Requested {
 			record.Payloads = append(record.Payloads, &events.ExperimentCancelled{
 				Experiment: x.ID, Reason: "the campaign has ended",
 			})
 		}
 	}
-	for i := range s.Questions {
-		if q := &s.Questions[i]; q.Status == campaign.Asked {
+	for i := range c.Questions {
+		if q := &c.Questions[i]; q.Status == campaign.Asked {
 			record.Payloads = append(record.Payloads, noLongerNeeded(q, "the campaign has ended"))
 		}
 	}
 	if record.Payloads != nil {
 		return record, nil
 	}
-	if s.Count(campaign.Dispatched, campaign.Started) > 0 || s.BeingCalledOff() != nil {
-		return Wait{For: waitingForInstrument(s, w), Until: deadline(s, w)}, nil
+	if c.Count(campaign.Dispatched, campaign.Started) > 0 || c.BeingCalledOff() != nil {
+		return Wait{For: waitingForInstrument(c), Until: Deadline(c)}, nil
 	}
 	if c.objective.Stale() { // the result is stated by the posterior, whatever ended the campaign
-		return c.fitObjective(), nil
+		return fitObjective(c), nil
 	}
 	for _, q := range c.outcomes.Quantities() {
 		if q.Stale() {
-			return c.fitQuantity(q), nil
+			return fitQuantity(c.State, q), nil
 		}
 	}
 	return Done{}, nil
@@ -411,16 +413,16 @@ func (c *Core) nextEnd(s *campaign.State, w World) (Step, error) {
 
 // nextQuestion expires questions and puts open ones. Experts who are asked one
 // thing at a time (Occupied) get the next question once the one before is over.
-func (c *Core) nextQuestion(s *campaign.State, w World) (Step, error) {
-	for i := range s.Questions {
-		q := &s.Questions[i]
+func nextQuestion(c Now) (Step, error) {
+	for i := range c.Questions {
+		q := &c.Questions[i]
 		if q.Status != campaign.Asked {
 			continue
 		}
-		if overdue(q, w) {
+		if overdue(q, c.World) {
 			return Record{[]events.Payload{&events.QuestionExpired{Question: q.ID}}}, nil
 		}
-		if !w.InFlight[q.ID] && !w.Occupied[q.Expert] {
+		if !c.InFlight[q.ID] && !c.Occupied[q.Expert] {
 			return Ask{Question: q.ID}, nil
 		}
 	}
@@ -429,10 +431,10 @@ func (c *Core) nextQuestion(s *campaign.State, w World) (Step, error) {
 
 // nextExcluded calls off what an amendment has put outside the space since it
 // was requested or asked.
-func (c *Core) nextExcluded(s *campaign.State, w World) (Step, error) {
+func nextExcluded(c Now) (Step, error) {
 	var record Record
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
+	for i := range c.Experiments {
+		x := &c.Experiments[i]
 		if x.Status != campaign.Requested {
 			continue
 		}
@@ -442,12 +444,12 @@ func (c *Core) nextExcluded(s *campaign.State, w World) (Step, error) {
 			})
 		}
 	}
-	for i := range s.Questions {
-		q := &s.Questions[i]
+	for i := range c.Questions {
+		q := &c.Questions[i]
 		if q.Status != campaign.Asked {
 			continue
 		}
-		if err := c.outside(q); err != nil {
+		if err := outside(c, q); err != nil {
 			record.Payloads = append(record.Payloads, noLongerNeeded(q, err.Error()))
 		}
 	}
@@ -466,25 +468,25 @@ func (c *Core) nextExcluded(s *campaign.State, w World) (Step, error) {
 // nor a command says which channel it is, so that nothing tells which of them
 // are in order. And an instrument in trouble is left alone for a while (see
 // backoff.go).
-func (c *Core) nextDispatch(s *campaign.State, w World) (Step, error) {
-	if s.Status == campaign.Paused || s.Count(campaign.Unresolved) > 0 || s.BeingCalledOff() != nil {
+func nextDispatch(c Now) (Step, error) {
+	if c.Status == campaign.Paused || c.Count(campaign.Unresolved) > 0 || c.BeingCalledOff() != nil {
 		return nil, nil
 	}
-	if s.Count(campaign.Dispatched, campaign.Started) >= w.Capacity {
+	if c.Count(campaign.Dispatched, campaign.Started) >= c.Capacity {
 		return nil, nil
 	}
-	x := firstRequested(s)
-	if x == nil || restsUntil(s, w).After(w.Now) || heldBack(s, x) {
+	x := firstRequested(c.State)
+	if x == nil || restsUntil(c).After(c.Now) || heldBack(c.State, x) {
 		return nil, nil
 	}
 	switch {
-	case w.Describing:
-		return Wait{For: "the instrument to say what it is", Until: deadline(s, w), Pending: true}, nil
-	case w.Undescribed: // the campaign had ended when the run began, and was amended since
+	case c.Describing:
+		return Wait{For: "the instrument to say what it is", Until: Deadline(c), Pending: true}, nil
+	case c.Undescribed: // the campaign had ended when the run began, and was amended since
 		return Describe{}, nil
-	case w.Ticket.Place == Unqueued:
+	case c.Ticket.Place == Unqueued:
 		return Queue{Experiment: x.ID}, nil
-	case w.Ticket.Place == Waiting:
+	case c.Ticket.Place == Waiting:
 		return nil, nil
 	}
 	return Dispatch{Experiment: x.ID}, nil
@@ -503,11 +505,11 @@ func firstRequested(s *campaign.State) *campaign.Experiment {
 
 // nextPause keeps a paused campaign from beginning anything. The rules before it
 // go on: what is under way ends, questions are put and expire.
-func (c *Core) nextPause(s *campaign.State, w World) (Step, error) {
-	if s.Status == campaign.Paused {
-		wait := Wait{For: "a person: the campaign is paused", Remedies: AfterPause(s), Until: deadline(s, w)}
-		if s.Reason != "" {
-			wait.For += ": " + s.Reason
+func nextPause(c Now) (Step, error) {
+	if c.Status == campaign.Paused {
+		wait := Wait{For: "a person: the campaign is paused", Remedies: AfterPause(c.State), Until: Deadline(c)}
+		if c.Reason != "" {
+			wait.For += ": " + c.Reason
 		}
 		return wait, nil
 	}
@@ -541,19 +543,19 @@ func AfterPause(s *campaign.State) []problem.Remedy {
 // Where it is spent only because the clock was set ahead, the campaign pauses and
 // a person says: a machine that starts without a clock of its own is in another
 // year until it reaches a time server.
-func timeIsUp(s *campaign.State, w World) Step {
-	limit := time.Duration(s.Definition.Budget.Time)
-	over := w.Now.Sub(s.DefinedAt) - limit
+func timeIsUp(c Now) Step {
+	limit := time.Duration(c.Definition.Budget.Time)
+	over := c.Now.Sub(c.DefinedAt) - limit
 	if limit == 0 || over < 0 {
 		return nil
 	}
-	if over < w.Ahead && s.Status != campaign.Paused {
+	if over < c.Ahead && c.Status != campaign.Paused {
 		return Record{[]events.Payload{&events.CampaignPaused{Reason: fmt.Sprintf(
 			"the clock of this machine was set ahead while the campaign ran, and only by that its %s are over. "+
 				"Resuming ends it; to go on, raise budget.time first, which counts from %s",
-			limit, s.DefinedAt.UTC().Format("2006-01-02 15:04 MST"))}}}
+			limit, c.DefinedAt.UTC().Format("2006-01-02 15:04 MST"))}}}
 	}
-	if wait := lastArrivals(s, w); wait != nil {
+	if wait := lastArrivals(c); wait != nil {
 		return wait
 	}
 	return Record{[]events.Payload{&events.CampaignCompleted{
@@ -575,13 +577,13 @@ func firstUnresolved(s *campaign.State) string {
 // waitingForInstrument says what a campaign waits for that has experiments under
 // way or requested, in the order of what a person can do about it: a silent
 // instrument, one that rests, another campaign.
-func waitingForInstrument(s *campaign.State, w World) string {
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
+func waitingForInstrument(c Now) string {
+	for i := range c.Experiments {
+		x := &c.Experiments[i]
 		if x.Status == campaign.Dispatched || x.Status == campaign.Started {
 			who, what := x.Instrument, x.ID
-			if s.Definition.ByHand() {
-				who, what = "a person", events.ExperimentList(notMeasured(s))
+			if c.Definition.ByHand() {
+				who, what = "a person", events.ExperimentList(notMeasured(c.State))
 			}
 			if x.Stalled {
 				return fmt.Sprintf("%s to measure %s (silent for longer than it should be)", who, x.ID)
@@ -589,11 +591,11 @@ func waitingForInstrument(s *campaign.State, w World) string {
 			return fmt.Sprintf("%s to measure %s", who, what)
 		}
 	}
-	if x, until := firstRequested(s), restsUntil(s, w); x != nil && until.After(w.Now) {
-		return rest(s, x, until.In(w.Now.Location()))
-	} else if x != nil && w.Ticket.Place == Waiting {
-		return fmt.Sprintf("its turn to measure %s: %s", x.ID, w.Ticket.Behind)
-	} else if awaited := s.AllAwaited(); x == nil && awaited != nil {
+	if x, until := firstRequested(c.State), restsUntil(c); x != nil && until.After(c.Now) {
+		return rest(c.State, x, until.In(c.Now.Location()))
+	} else if x != nil && c.Ticket.Place == Waiting {
+		return fmt.Sprintf("its turn to measure %s: %s", x.ID, c.Ticket.Behind)
+	} else if awaited := c.AllAwaited(); x == nil && awaited != nil {
 		return awaitedText(awaited)
 	}
 	return "the instrument"
@@ -611,38 +613,34 @@ func notMeasured(s *campaign.State) (ids []string) {
 }
 
 // Deadline returns when the core must be asked again though nothing has
-// arrived; zero means never. When a question expires is [Core.Expiry].
-func (c *Core) Deadline(w World) time.Time { return deadline(c.State(), w) }
-
-// deadline returns when the core must be asked again though nothing has
 // arrived: the first question expires, or an instrument counts as stalled or is
 // given up, or has rested. Zero means never. A deadline that is passed stays
-// one: the rule that it belongs to answers first.
-func deadline(s *campaign.State, w World) time.Time {
+// one: the rule that it belongs to answers first. When a question expires is [Expiry].
+func Deadline(c Now) time.Time {
 	var first time.Time
 	add := func(t time.Time) {
 		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
 			first = t
 		}
 	}
-	for i := range s.Questions {
-		if q := &s.Questions[i]; q.Status == campaign.Asked {
-			add(w.end(q.AskedAt, q.Expires))
+	for i := range c.Questions {
+		if q := &c.Questions[i]; q.Status == campaign.Asked {
+			add(c.end(q.AskedAt, q.Expires))
 		}
 	}
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {
-			stall, giveUp := watchTimes(s, x, w)
+	for i := range c.Experiments {
+		if x := &c.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {
+			stall, giveUp := watchTimes(c, x)
 			if !x.Stalled {
 				add(stall)
 			}
 			add(giveUp)
 		}
 	}
-	if !s.Status.Ended() {
-		add(awaitedUntil(s, w))
+	if !c.Status.Ended() {
+		add(awaitedUntil(c))
 	}
-	if until := restsUntil(s, w); until.After(w.Now) && firstRequested(s) != nil {
+	if until := restsUntil(c); until.After(c.Now) && firstRequested(c.State) != nil {
 		add(until)
 	}
 	return first

@@ -18,11 +18,9 @@ import (
 // failed is an error of the call and not of the experiment: the line is gone,
 // the program has died. Then the fate is unknown, whatever the instrument did.
 // The experiment exists, since the engine had it dispatched.
-func (c *Core) Concluded(
-	experiment string, o instruments.Outcome, failed error, from instruments.Description,
-) []events.Payload {
-	x := c.State().Experiment(experiment)
-	o, remarks := c.recordable(experiment, o)
+func Concluded(c Now, experiment string, o instruments.Outcome, failed error, from instruments.Description) []events.Payload {
+	x := c.Experiment(experiment)
+	o, remarks := recordable(c.State, experiment, o)
 	if failed != nil {
 		if x.Status != campaign.Dispatched && x.Status != campaign.Started {
 			return nil // that the line is gone says nothing new
@@ -30,10 +28,10 @@ func (c *Core) Concluded(
 		o = instruments.Outcome{Status: instruments.Unknown, Cause: legible(failed.Error())}
 	}
 	var payloads []events.Payload
-	if payload := c.conclude(x, o, from); payload != nil {
-		payloads = c.WithFollowUps(payload)
+	if payload := conclude(c, x, o, from); payload != nil {
+		payloads = WithFollowUps(c, payload)
 	}
-	return append(append(payloads, remarks...), c.filesOf(experiment, o)...)
+	return append(append(payloads, remarks...), filesOf(c.State, experiment, o)...)
 }
 
 // conclude turns an outcome into an event; nil where it says nothing new. A
@@ -43,9 +41,7 @@ func (c *Core) Concluded(
 // The first switch is about what comes too late: a person's word has settled the
 // experiment and is the last, so what the instrument says is kept as it is, from
 // which a person can correct it.
-func (c *Core) conclude(
-	x *campaign.Experiment, o instruments.Outcome, from instruments.Description,
-) events.Payload {
+func conclude(c Now, x *campaign.Experiment, o instruments.Outcome, from instruments.Description) events.Payload {
 	o = o.Recordable()
 	known := isKnown(o.Status)
 	switch {
@@ -62,14 +58,14 @@ func (c *Core) conclude(
 	}
 	switch o.Status {
 	case instruments.Measured:
-		return c.admitted(x, o.Measurement, from)
+		return admitted(c.State, x, o.Measurement, from)
 	case instruments.Failed:
-		if o.Once && c.RepeatsSuspect(x.ID) {
+		if o.Once && RepeatsSuspect(c, x.ID) {
 			return &events.ExperimentCancelled{
 				Experiment: x.ID, Command: x.Command, Reason: o.Cause, Once: true,
 			}
 		}
-		return c.failed(x, o, from)
+		return failed(c.State, x, o, from)
 	case instruments.Infeasible:
 		return &events.ExperimentInfeasible{
 			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause,
@@ -94,14 +90,14 @@ func (c *Core) conclude(
 
 // failed is the event of a failure, with what was measured all the same. What cannot be
 // used of that is kept as the instrument gave it.
-func (c *Core) failed(x *campaign.Experiment, o instruments.Outcome, from instruments.Description) events.Payload {
+func failed(s *campaign.State, x *campaign.Experiment, o instruments.Outcome, from instruments.Description) events.Payload {
 	failed := &events.ExperimentFailed{
 		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause, Rejected: o.Rejected,
 	}
 	if o.Measurement == nil {
 		return failed
 	}
-	m, err := instruments.Admit(*c.State().Definition, *o.Measurement)
+	m, err := instruments.Admit(*s.Definition, *o.Measurement)
 	if err != nil {
 		failed.Cause = legible(failed.Cause + "; of what it measured: " + err.Error())
 		failed.Rejected = verbatim(o.Measurement)
@@ -126,9 +122,7 @@ func isKnown(s instruments.Status) bool {
 // admitted is the event of a measurement: a failure where it is not what the
 // campaign asked for. The identity that the device described stands in where the
 // measurement names none.
-func (c *Core) admitted(
-	x *campaign.Experiment, reported *events.Measurement, from instruments.Description,
-) events.Payload {
+func admitted(s *campaign.State, x *campaign.Experiment, reported *events.Measurement, from instruments.Description) events.Payload {
 	failed := &events.ExperimentFailed{
 		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
 	}
@@ -136,7 +130,7 @@ func (c *Core) admitted(
 		failed.Cause = "the instrument reported a measurement without a value"
 		return failed
 	}
-	m, err := instruments.Admit(*c.State().Definition, *reported)
+	m, err := instruments.Admit(*s.Definition, *reported)
 	if err != nil {
 		failed.Cause, failed.Rejected = legible(err.Error()), verbatim(reported)
 		return failed

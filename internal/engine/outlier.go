@@ -44,19 +44,19 @@ const (
 // settled or raised from that record alone, and only then may a fit follow. One
 // doubt is raised at a time, since each changes what the others are held
 // against.
-func (c *Core) nextOutlier(s *campaign.State, _ World) (Step, error) {
-	outliers := s.Definition.Outliers
+func nextOutlier(c Now) (Step, error) {
+	outliers := c.Definition.Outliers
 	if outliers.Threshold == nil ||
 		outliers.Action != definition.OutlierRepeat && outliers.Action != definition.OutlierFlag {
 		return nil, nil
 	}
 	// A repetition must find a place.
-	room := underWay(s) < s.Definition.Parallel
-	if !c.objective.Judged() && (c.settles(s) || room && c.objective.HasUnreviewed()) {
+	room := underWay(c.State) < c.Definition.Parallel
+	if !c.objective.Judged() && (settles(c) || room && c.objective.HasUnreviewed()) {
 		return Judge{Version: c.objective.Version()}, nil
 	}
 	for _, o := range c.objective.SuspectedOutliers() {
-		if payloads := c.settle(s, o); payloads != nil {
+		if payloads := settled(c, o); payloads != nil {
 			return Record{payloads}, nil
 		}
 	}
@@ -81,7 +81,7 @@ func (c *Core) nextOutlier(s *campaign.State, _ World) (Step, error) {
 		if math.Abs(deviation) < threshold || math.Abs(off) < leastDeviation*expected.Spread {
 			continue
 		}
-		if math.Abs(deviation) > math.Abs(greatest) && !c.replicated(o, expected) {
+		if math.Abs(deviation) > math.Abs(greatest) && !replicated(c, o, expected) {
 			worst = o
 			expectedOfWorst = expected
 			greatest = deviation
@@ -90,20 +90,19 @@ func (c *Core) nextOutlier(s *campaign.State, _ World) (Step, error) {
 	if greatest == 0 {
 		return nil, nil
 	}
-	return Record{c.flagOutlier(s, worst, expectedOfWorst, greatest)}, nil
+	return Record{flagOutlier(c, worst, expectedOfWorst, greatest)}, nil
 }
 
-// Judge makes the judgment of a step: what is expected of each measurement that
+// judge makes the judgment of a step: what is expected of each measurement that
 // is to be judged, or whose doubt can be settled. The only errors are that of a
 // cancelled context and of a composition outside the space.
 //
 // What was imported is not judged: it was measured elsewhere, and
 // cannot be asked for again. Nor is a repetition, which is what settles a doubt.
-func (c *Core) Judge(ctx context.Context, build events.Build) (*events.MeasurementsJudged, error) {
-	s := c.State()
+func judge(ctx context.Context, c Now, build events.Build) (*events.MeasurementsJudged, error) {
 	var judged []objective.Observation
 	for _, o := range c.objective.SuspectedOutliers() {
-		if c.repetition(s, o) != nil {
+		if repetition(c, o) != nil {
 			judged = append(judged, o)
 		}
 	}
@@ -112,13 +111,13 @@ func (c *Core) Judge(ctx context.Context, build events.Build) (*events.Measureme
 		return nil, err
 	}
 	for _, o := range unreviewed {
-		if s.Experiment(o.Experiment).Origin != events.OriginImport && !c.RepeatsSuspect(o.Experiment) {
+		if c.Experiment(o.Experiment).Origin != events.OriginImport && !RepeatsSuspect(c, o.Experiment) {
 			judged = append(judged, o)
 		}
 	}
 	payload := &events.MeasurementsJudged{Build: build, Version: projections.Version}
 	for _, o := range judged {
-		seed := seedFor(s.Definition.Seed, "expect", o.Experiment, c.objective.Revision())
+		seed := seedFor(c.Definition.Seed, "expect", o.Experiment, c.objective.Revision())
 		expected, ok, err := c.objective.LeaveOneOut(ctx, o, seed)
 		if err != nil {
 			return nil, fmt.Errorf("judging %s: %w", o.Experiment, err)
@@ -131,22 +130,22 @@ func (c *Core) Judge(ctx context.Context, build events.Build) (*events.Measureme
 }
 
 // settles reports whether a doubt can be settled.
-func (c *Core) settles(s *campaign.State) bool {
+func settles(c Now) bool {
 	return slices.ContainsFunc(c.objective.SuspectedOutliers(), func(o objective.Observation) bool {
-		return c.repetition(s, o) != nil
+		return repetition(c, o) != nil
 	})
 }
 
 // repetition is the measurement that settles a doubt about another; nil where
 // there is none, not yet, or where a person decides. One that was made
 // elsewhere, or that a person has excluded, settles nothing.
-func (c *Core) repetition(s *campaign.State, o objective.Observation) *objective.Observation {
-	x := s.Experiment(o.Experiment)
+func repetition(c Now, o objective.Observation) *objective.Observation {
+	x := c.Experiment(o.Experiment)
 	if x.Flag == nil || x.Flag.Repetition == "" {
 		return nil
 	}
-	repetition := c.objective.Of(c.lastTry(s, x.Flag.Repetition))
-	if repetition == nil || repetition.Excluded || s.Experiment(repetition.Experiment).Elsewhere {
+	repetition := c.objective.Of(lastTry(c.State, x.Flag.Repetition))
+	if repetition == nil || repetition.Excluded || c.Experiment(repetition.Experiment).Elsewhere {
 		return nil
 	}
 	return repetition
@@ -159,7 +158,7 @@ func agree(a, b float64, expected events.Expected) bool {
 
 // replicated reports whether another measurement of its composition agrees with
 // an observation.
-func (c *Core) replicated(o objective.Observation, expected events.Expected) bool {
+func replicated(c Now, o objective.Observation, expected events.Expected) bool {
 	return slices.ContainsFunc(c.objective.Replicates(o), func(other objective.Observation) bool {
 		return agree(o.Value, other.Value, expected)
 	})
@@ -170,14 +169,12 @@ func (c *Core) replicated(o objective.Observation, expected events.Expected) boo
 //
 // Why it is not repeated stands in the reason: there is no budget, the
 // composition is excluded, or it was made elsewhere.
-func (c *Core) flagOutlier(
-	s *campaign.State, o objective.Observation, expected events.Expected, deviation float64,
-) []events.Payload {
-	x := s.Experiment(o.Experiment)
-	flag := c.flag(o, expected, deviation, events.VerdictSuspect)
+func flagOutlier(c Now, o objective.Observation, expected events.Expected, deviation float64) []events.Payload {
+	x := c.Experiment(o.Experiment)
+	flag := flag(c.State, o, expected, deviation, events.VerdictSuspect)
 	flag.Reason = fmt.Sprintf("It is %s, and %s was expected from %d measurements of other compositions: ",
-		c.amount(o.Value), c.interval(expected), expected.Observations)
-	if s.Definition.Outliers.Action == definition.OutlierFlag {
+		amount(c.State, o.Value), interval(c.State, expected), expected.Observations)
+	if c.Definition.Outliers.Action == definition.OutlierFlag {
 		flag.Reason += "look at it; it counts all the same."
 		return []events.Payload{flag}
 	}
@@ -185,41 +182,41 @@ func (c *Core) flagOutlier(
 		flag.Reason += "it was made elsewhere than was asked for, so that asking again says nothing of it; it is left out until a person decides."
 		return []events.Payload{flag}
 	}
-	if s.Left() <= 0 || c.space.Contains(x.Parameters) != nil {
+	if c.Left() <= 0 || c.space.Contains(x.Parameters) != nil {
 		flag.Reason += "it cannot be repeated any more, and is left out until a person decides."
 		return []events.Payload{flag}
 	}
-	repetition := c.Retry(x, 1+c.RunsOf(x.Parameters))
+	repetition := Retry(c.State, x, 1+RunsOf(c, x.Parameters))
 	flag.Repetition = repetition.Experiment
 	flag.Reason += fmt.Sprintf("it is measured again as %s, and left out until then.", repetition.Experiment)
 	return []events.Payload{flag, repetition}
 }
 
-// settle says what the repetition of a suspect measurement makes of it; nil
+// settled says what the repetition of a suspect measurement makes of it; nil
 // where there is none, or not yet. The two agree: it is confirmed. They do not:
 // the one that is nearer to what was expected stands.
 //
 // Agreement has to be closer than the distance to what was expected: two values
 // that both lie far off in the same way confirm each other.
-func (c *Core) settle(s *campaign.State, o objective.Observation) []events.Payload {
-	repetition := c.repetition(s, o)
+func settled(c Now, o objective.Observation) []events.Payload {
+	repetition := repetition(c, o)
 	if repetition == nil {
 		return nil
 	}
-	expected, ok := c.expected(o)
+	expected, ok := expected(c, o)
 	if !ok { // what it rested on has been excluded since
-		predicted := s.Experiment(o.Experiment).Flag.Predicted
+		predicted := c.Experiment(o.Experiment).Flag.Predicted
 		expected = events.Expected{Experiment: o.Experiment, Predicted: predicted, Spread: predicted.SD}
 	}
 	apart := math.Abs(repetition.Value - o.Value)
 	toExpected := math.Abs(repetition.Value - expected.Predicted.Mean)
 	settle := func(o objective.Observation, verdict events.Verdict, other, reason string) events.Payload {
-		flag := c.flag(o, expected, (o.Value-expected.Predicted.Mean)/expected.Predicted.SD, verdict)
+		flag := flag(c.State, o, expected, (o.Value-expected.Predicted.Mean)/expected.Predicted.SD, verdict)
 		flag.Repetition, flag.Reason = other, reason
 		return flag
 	}
 	again := fmt.Sprintf(
-		"%s measured %s at the same composition", repetition.Experiment, c.amount(repetition.Value),
+		"%s measured %s at the same composition", repetition.Experiment, amount(c.State, repetition.Value),
 	)
 	switch {
 	case agree(o.Value, repetition.Value, expected) && apart < toExpected:
@@ -231,7 +228,7 @@ func (c *Core) settle(s *campaign.State, o objective.Observation) []events.Paylo
 		}
 	case toExpected <= math.Abs(o.Value-expected.Predicted.Mean):
 		reason := fmt.Sprintf("%s, nearer to the %s that was expected: %s is left out.",
-			again, c.interval(expected), o.Experiment)
+			again, interval(c.State, expected), o.Experiment)
 		return []events.Payload{settle(o, events.VerdictOverturned, repetition.Experiment, reason)}
 	}
 	return []events.Payload{
@@ -241,7 +238,7 @@ func (c *Core) settle(s *campaign.State, o objective.Observation) []events.Paylo
 		),
 		settle(*repetition, events.VerdictOverturned, o.Experiment,
 			fmt.Sprintf("%s measured %s at the same composition, nearer to the %s that was expected: %s is left out.",
-				o.Experiment, c.amount(o.Value), c.interval(expected), repetition.Experiment)),
+				o.Experiment, amount(c.State, o.Value), interval(c.State, expected), repetition.Experiment)),
 	}
 }
 
@@ -249,16 +246,16 @@ func (c *Core) settle(s *campaign.State, o objective.Observation) []events.Paylo
 // repeat, whose composition the instrument can measure only once: nothing but a
 // person can settle the doubt, and a campaign that left out what it cannot
 // repeat would learn least of what is most surprising.
-func (c *Core) keep(s *campaign.State, repetition string) []events.Payload {
-	o := c.suspectRepeatedBy(s, repetition)
+func keep(c Now, repetition string) []events.Payload {
+	o := suspectRepeatedBy(c, repetition)
 	if o == nil {
 		return nil
 	}
-	kept := *s.Experiment(o.Experiment).Flag
+	kept := *c.Experiment(o.Experiment).Flag
 	kept.Verdict, kept.Repetition = events.VerdictKept, ""
 	kept.Reason = fmt.Sprintf(
 		"It is %s, and %s was expected. The instrument cannot measure it again: it counts, in doubt until a person decides.",
-		c.amount(o.Value), c.interval(events.Expected{Predicted: kept.Predicted}),
+		amount(c.State, o.Value), interval(c.State, events.Expected{Predicted: kept.Predicted}),
 	)
 	return []events.Payload{&kept}
 }
@@ -266,7 +263,7 @@ func (c *Core) keep(s *campaign.State, repetition string) []events.Payload {
 // lastTry follows a repetition that was put off to the experiment that took its
 // place. It is the later experiment of the same composition, decision, origin
 // and replicate: what Retry requests.
-func (c *Core) lastTry(s *campaign.State, id string) string {
+func lastTry(s *campaign.State, id string) string {
 	x := s.Experiment(id)
 	if x == nil {
 		return ""
@@ -283,17 +280,16 @@ func (c *Core) lastTry(s *campaign.State, id string) string {
 
 // RepeatsSuspect reports whether an experiment repeats one that is in doubt:
 // what it says is about that doubt.
-func (c *Core) RepeatsSuspect(id string) bool {
-	s := c.State()
-	return c.suspectRepeatedBy(s, id) != nil && !s.Experiment(id).Elsewhere
+func RepeatsSuspect(c Now, id string) bool {
+	return suspectRepeatedBy(c, id) != nil && !c.Experiment(id).Elsewhere
 }
 
 // suspectRepeatedBy is the measurement in doubt that an experiment was asked
 // for to settle, nil where it was not.
-func (c *Core) suspectRepeatedBy(s *campaign.State, id string) *objective.Observation {
+func suspectRepeatedBy(c Now, id string) *objective.Observation {
 	for _, o := range c.objective.SuspectedOutliers() {
-		flag := s.Experiment(o.Experiment).Flag
-		if flag != nil && flag.Repetition != "" && c.lastTry(s, flag.Repetition) == id {
+		flag := c.Experiment(o.Experiment).Flag
+		if flag != nil && flag.Repetition != "" && lastTry(c.State, flag.Repetition) == id {
 			return &o
 		}
 	}
@@ -301,12 +297,10 @@ func (c *Core) suspectRepeatedBy(s *campaign.State, id string) *objective.Observ
 }
 
 // flag is the word on a measurement without its reason and repetition.
-func (c *Core) flag(
-	o objective.Observation, expected events.Expected, deviation float64, verdict events.Verdict,
-) *events.MeasurementFlagged {
+func flag(s *campaign.State, o objective.Observation, expected events.Expected, deviation float64, verdict events.Verdict) *events.MeasurementFlagged {
 	return &events.MeasurementFlagged{
 		Experiment: o.Experiment, Verdict: verdict, Deviation: deviation,
-		Predicted: expected.Predicted, Quantity: c.doubted(),
+		Predicted: expected.Predicted, Quantity: doubted(s),
 	}
 }
 
@@ -314,16 +308,16 @@ func (c *Core) flag(
 // several: what it seeks. Doubts about the others are not raised. Of a formula
 // it is not known which of its quantities is wrong: the whole measurement is in
 // doubt.
-func (c *Core) doubted() string {
-	sought := c.sought()
-	if !c.State().Definition.Several() || sought.Computed() {
+func doubted(s *campaign.State) string {
+	sought := sought(s)
+	if !s.Definition.Several() || sought.Computed() {
 		return ""
 	}
 	return sought.Name
 }
 
 // expected is what the present judgment expects of an observation.
-func (c *Core) expected(o objective.Observation) (events.Expected, bool) {
+func expected(c Now, o objective.Observation) (events.Expected, bool) {
 	for _, expected := range c.objective.Expected() {
 		if expected.Experiment == o.Experiment {
 			return expected, true
@@ -333,14 +327,14 @@ func (c *Core) expected(o objective.Observation) (events.Expected, bool) {
 }
 
 // amount writes a value of the objective, interval what is expected.
-func (c *Core) amount(value float64) string {
-	return strings.TrimSpace(fmt.Sprintf("%.4g %s", value, c.sought().Unit))
+func amount(s *campaign.State, value float64) string {
+	return strings.TrimSpace(fmt.Sprintf("%.4g %s", value, sought(s).Unit))
 }
 
 // interval writes what was expected: the mean ± one standard deviation, noise of
 // a measurement included.
-func (c *Core) interval(e events.Expected) string {
+func interval(s *campaign.State, e events.Expected) string {
 	return strings.TrimSpace(fmt.Sprintf(
-		"%.4g ± %.2g %s", e.Predicted.Mean, e.Predicted.SD, c.sought().Unit,
+		"%.4g ± %.2g %s", e.Predicted.Mean, e.Predicted.SD, sought(s).Unit,
 	))
 }

@@ -27,10 +27,9 @@ type Outside struct {
 // outsideOf lists what lies outside and would lead, given the best that was
 // measured within: the best first where one value is sought, otherwise in order of
 // request.
-func (c *Core) outsideOf(best *Best) (all []Outside) {
-	s := c.State()
+func outsideOf(s *campaign.State, best *Best) (all []Outside) {
 	def := s.Definition
-	sought := c.sought()
+	sought := sought(s)
 	for _, id := range s.Outside {
 		x := s.Experiment(id)
 		o := Outside{Experiment: x.ID, Parameters: x.Measurement.Actual, Why: x.Outside}

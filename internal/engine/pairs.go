@@ -16,12 +16,7 @@ import (
 // the one least often seen with those chosen. together[i·n+j] counts the
 // questions that showed i and j. The lot decides ties, and is drawn by the seed
 // alone.
-func (c *Core) leastCompared(
-	points []definition.Point,
-	expert string,
-	size int,
-	seed uint64,
-) ([]definition.Point, error) {
+func leastCompared(c Now, points []definition.Point, expert string, size int, seed uint64) ([]definition.Point, error) {
 	n := len(points)
 	index := make(map[string]int, n)
 	for i, p := range points {
@@ -32,7 +27,7 @@ func (c *Core) leastCompared(
 		index[key] = i
 	}
 	together, seen := make([]int, n*n), make([]int, n)
-	questions := c.State().Questions
+	questions := c.Questions
 	for i := range questions {
 		q := &questions[i]
 		if q.Form != events.FormComparison || q.Expert != expert {

@@ -67,6 +67,11 @@ func settle(id string) problem.Remedy {
 	return problem.Remedy{Text: "settle it", Action: problem.Resolve, Subject: id, Ways: outcomes}
 }
 
+// change is what can be done about an experiment that has a result.
+func change(id string) problem.Remedy {
+	return problem.Remedy{Text: "change it", Action: problem.Correct, Subject: id}
+}
+
 // sayMeasured is what can be done where an experiment is to have a result that
 // it does not have.
 func sayMeasured(x *campaign.Experiment) problem.Remedy {

@@ -81,7 +81,7 @@ func noLongerNeeded(q *campaign.Question, reason string) events.Payload {
 
 // outside says why a question can no longer be asked: a composition that it is
 // about lies outside the space.
-func (c *Core) outside(q *campaign.Question) error {
+func outside(c Now, q *campaign.Question) error {
 	if q.Form == events.FormOutcomes {
 		return nil // what an experiment gives can be judged, wherever it was made
 	}
@@ -98,50 +98,49 @@ func (c *Core) outside(q *campaign.Question) error {
 // It has all that an answer needs, since a channel sees neither log nor state:
 // units, steps, the scale, what is allowed. Allowed is of the space at this
 // moment.
-func (c *Core) Posed(q *campaign.Question) humans.Question {
-	s := c.State()
+func Posed(c Now, q *campaign.Question) humans.Question {
 	question := humans.Question{
-		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Form: q.Form,
-		Parameters: s.Definition.Parameters, Steps: s.Definition.Steps(), Excluded: s.Bounded().Excluded,
-		Options: q.Options, Scale: q.Scale, Suggestion: q.Suggestion, Objective: s.Definition.Objective,
+		ID: c.Name + "/" + q.ID, Campaign: c.Name, Expert: q.Expert, Form: q.Form,
+		Parameters: c.Definition.Parameters, Steps: c.Definition.Steps(), Excluded: c.Bounded().Excluded,
+		Options: q.Options, Scale: q.Scale, Suggestion: q.Suggestion, Objective: c.Definition.Objective,
 		Explanation: q.Explanation, Attributions: q.Attributions, Asked: q.AskedAt, Expires: q.Expires,
 	}
 	if q.Form == events.FormPinpoint {
 		question.Allowed = c.space.Contains
 	}
-	if c.isProgram(q.Expert) {
-		question.View, question.Shown = c.Shown()
+	if isProgram(c.State, q.Expert) {
+		question.View, question.Shown = Shown(c.State)
 	}
 	return question
 }
 
 // isProgram reports whether an expert is a program.
-func (c *Core) isProgram(expert string) bool {
-	return slices.ContainsFunc(c.State().Definition.Experts, func(e definition.Expert) bool {
+func isProgram(s *campaign.State, expert string) bool {
+	return slices.ContainsFunc(s.Definition.Experts, func(e definition.Expert) bool {
 		return e.Name == expert && e.Program
 	})
 }
 
 // answered turns a reply to an open question into events. The error says what
 // is wrong with it, to the person who gave it.
-func (c *Core) answered(q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
-	if err := c.admit(q, r); err != nil {
+func answered(c Now, q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
+	if err := admit(c, q, r); err != nil {
 		return nil, err
 	}
 	payloads := []events.Payload{&events.QuestionAnswered{
 		Question: q.ID, Form: q.Form, Expert: q.Expert, Options: q.Points(), Scale: q.Scale,
 		Outcomes: q.Outcomes(), Answer: r.Answer, Comment: r.Comment, Took: r.Took, Shown: r.Shown, Program: r.Program,
 	}}
-	return c.withExclusion(payloads, q, r)
+	return withExclusion(c, payloads, q, r)
 }
 
 // admit says what is wrong with a reply to a question. It stands between every
 // channel and the log, for channels can be written elsewhere.
-func (c *Core) admit(q *campaign.Question, r humans.Reply) error {
+func admit(c Now, q *campaign.Question, r humans.Reply) error {
 	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
 		return err
 	}
-	if err := c.wasThere(r.Shown); err != nil {
+	if err := wasThere(c.State, r.Shown); err != nil {
 		return err
 	}
 	if r.Answer.Point == nil {
@@ -152,11 +151,10 @@ func (c *Core) admit(q *campaign.Question, r humans.Reply) error {
 
 // wasThere says what cannot have been shown with a question: an event or an
 // experiment that the campaign does not have.
-func (c *Core) wasThere(shown *events.Shown) error {
+func wasThere(s *campaign.State, shown *events.Shown) error {
 	if shown == nil {
 		return nil
 	}
-	s := c.State()
 	if shown.At > s.Sequence {
 		return notPossible("event %d cannot have been shown: the last one is %d", shown.At, s.Sequence)
 	}
@@ -174,9 +172,7 @@ func (c *Core) wasThere(shown *events.Shown) error {
 // withExclusion adds the exclusion that a reply asks for. An exclusion is a fact
 // of its own in the same batch, so that it can be lifted without touching the
 // answer.
-func (c *Core) withExclusion(
-	payloads []events.Payload, q *campaign.Question, r humans.Reply,
-) ([]events.Payload, error) {
+func withExclusion(c Now, payloads []events.Payload, q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
 	if !r.Exclude {
 		return payloads, nil
 	}
@@ -184,7 +180,7 @@ func (c *Core) withExclusion(
 	if reason == "" {
 		reason = fmt.Sprintf("%s refused it when asked (%s)", q.Expert, q.ID)
 	}
-	excluded, err := c.exclusion(q.Composition(), nil, q.ID, reason)
+	excluded, err := exclusion(c, q.Composition(), nil, q.ID, reason)
 	if err != nil {
 		return nil, err
 	}
@@ -195,16 +191,16 @@ func (c *Core) withExclusion(
 //
 // Only what differs is recorded; a reply that repeats the answer and asks for an
 // exclusion records the exclusion alone.
-func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
+func superseded(c Now, q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
 	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
 		return nil, asProblem(q, err)
 	}
 	if forms[q.Form].next {
-		if err := c.takenUp(q); err != nil {
+		if err := takenUp(c.State, q); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.admit(q, r); err != nil {
+	if err := admit(c, q, r); err != nil {
 		return nil, asProblem(q, err)
 	}
 	var payloads []events.Payload
@@ -220,7 +216,7 @@ func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payloa
 	case !r.Exclude:
 		return nil, conflict(q.ID, "%s says that already", q.ID)
 	}
-	return c.withExclusion(payloads, q, r)
+	return withExclusion(c, payloads, q, r)
 }
 
 // contested turns a reply by a person who did not know the answer that counts
@@ -228,8 +224,8 @@ func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payloa
 //
 // It counts for nothing until a person who sees both answers changes the one
 // that counts. The same answer of one actor is kept once.
-func (c *Core) contested(q *campaign.Question, r humans.Reply, actor string) ([]events.Payload, error) {
-	if err := c.admit(q, r); err != nil {
+func contested(c Now, q *campaign.Question, r humans.Reply, actor string) ([]events.Payload, error) {
+	if err := admit(c, q, r); err != nil {
 		return nil, asProblem(q, err)
 	}
 	for _, aside := range q.Aside {
@@ -245,8 +241,7 @@ func (c *Core) contested(q *campaign.Question, r humans.Reply, actor string) ([]
 
 // takenUp says why an answer that is what is measured next cannot be changed
 // any more: a decision has taken it up.
-func (c *Core) takenUp(q *campaign.Question) error {
-	s := c.State()
+func takenUp(s *campaign.State, q *campaign.Question) error {
 	if !s.DecidedSince(q) {
 		return nil
 	}
@@ -270,29 +265,29 @@ type Answer struct {
 	humans.Reply
 }
 
-// answer records an answer of an actor. If another one was recorded that they
+// record records an answer of an actor. If another one was recorded that they
 // did not know, theirs is recorded as contested; their own earlier answer they
 // know.
 //
 // "Can't tell" is taken also where another answer would come too late: it names
 // no composition that could be measured. Only a withdrawn question takes
 // nothing.
-func (c *Core) answer(a *Answer, actor string) ([]events.Payload, error) {
-	q := c.State().Question(a.Question)
+func (a *Answer) record(c Now, by *Request) ([]events.Payload, error) {
+	q := c.Question(a.Question)
 	if q == nil {
 		return nil, notFound(a.Question, "there is no question %s", a.Question)
 	}
 	if q.Status == campaign.Answered {
-		if a.Saw != nil && *a.Saw != q.Source && events.ActorName(q.AnsweredBy) != events.ActorName(actor) {
-			return c.contested(q, a.Reply, actor)
+		if a.Saw != nil && *a.Saw != q.Source && events.ActorName(q.AnsweredBy) != events.ActorName(by.Actor) {
+			return contested(c, q, a.Reply, by.Actor)
 		}
-		return c.superseded(q, a.Reply)
+		return superseded(c, q, a.Reply)
 	}
-	err := c.Answerable(q)
+	err := Answerable(c.State, q)
 	if err != nil && (!a.Reply.Answer.Unsure() || q.Status == campaign.Withdrawn) {
 		return nil, err
 	}
-	payloads, err := c.answered(q, a.Reply)
+	payloads, err := answered(c, q, a.Reply)
 	if err != nil {
 		return nil, asProblem(q, err)
 	}
@@ -304,27 +299,27 @@ func (c *Core) answer(a *Answer, actor string) ([]events.Payload, error) {
 // is taken: the models learn from it. A composition is what is to be measured
 // next, and next is over once the campaign has decided without it. What was
 // withdrawn is not needed any more.
-func (c *Core) Answerable(q *campaign.Question) error {
+func Answerable(s *campaign.State, q *campaign.Question) error {
 	switch {
 	case q.Status == campaign.Withdrawn:
 		return conflict(q.ID, "%s was withdrawn, and takes no answer any more", q.ID)
-	case q.Status == campaign.Expired && forms[q.Form].next && c.State().DecidedSince(q):
+	case q.Status == campaign.Expired && forms[q.Form].next && s.DecidedSince(q):
 		late := conflict(q.ID, "%s expired, and the campaign has gone on without:"+
 			" a composition can be named when you are asked next", q.ID)
-		return late.With(TellOf(c.State().Definition, "to have it now, measure it on your own and tell its result", ""))
+		return late.With(TellOf(s.Definition, "to have it now, measure it on your own and tell its result", ""))
 	}
 	return nil
 }
 
 // ask is the event by which a decision's question is put in a world. The number
 // of the question is the next one, as the batch asks no other.
-func (c *Core) ask(d *events.DecisionMade, explanation string, w World) events.Payload {
+func ask(c Now, d *events.DecisionMade, explanation string) events.Payload {
 	about, suggestion := forms[d.Form].put(d)
 	return &events.QuestionAsked{
-		Question: events.QuestionID(len(c.State().Questions) + 1), Form: d.Form, Expert: d.Expert,
-		Options: about, Scale: c.scale(d.Form), Suggestion: suggestion, Explanation: explanation,
+		Question: events.QuestionID(len(c.Questions) + 1), Form: d.Form, Expert: d.Expert,
+		Options: about, Scale: scale(c.State, d.Form), Suggestion: suggestion, Explanation: explanation,
 		Attributions: d.Attributions, Decision: d.Decision, Standard: asked(d),
-		Expires: c.Expiry(w, d.Expert, d.Form, len(about), c.scale(d.Form), false), ByHand: &w.ByHand,
+		Expires: Expiry(c, d.Expert, d.Form, len(about), scale(c.State, d.Form), false), ByHand: &c.ByHand,
 	}
 }
 
@@ -339,11 +334,11 @@ func asked(d *events.DecisionMade) []events.OutcomeScale {
 
 // scale is that of the numbers that answer a form; nil for forms that have
 // none.
-func (c *Core) scale(form events.Form) *events.Scale {
+func scale(s *campaign.State, form events.Form) *events.Scale {
 	if !forms[form].scaled {
 		return nil
 	}
-	def := c.State().Definition
+	def := s.Definition
 	return events.ScaleOf(def.Objective, def.Initial.Marks)
 }
 
@@ -358,8 +353,8 @@ func (c *Core) scale(form events.Form) *events.Scale {
 //
 // An audit asks it again with the world of the event (internal/attest/decisions,
 // checkExpiry), so it may read nothing but the state and w.
-func (c *Core) Expiry(w World, expert string, form events.Form, options int, scale *events.Scale, initial bool) time.Time {
-	def := c.State().Definition
+func Expiry(c Now, expert string, form events.Form, options int, scale *events.Scale, initial bool) time.Time {
+	def := c.Definition
 	i := slices.IndexFunc(def.Experts, func(e definition.Expert) bool { return e.Name == expert })
 	if i < 0 {
 		return time.Time{}
@@ -368,7 +363,7 @@ func (c *Core) Expiry(w World, expert string, form events.Form, options int, sca
 	within := time.Duration(e.AnswerWithin)
 	if e.AnswerWithin == definition.DefaultAnswerWithin {
 		switch {
-		case w.ByHand:
+		case c.ByHand:
 			return time.Time{}
 		case forms[form].scaled:
 			within = scale.Time(options, within)
@@ -382,14 +377,14 @@ func (c *Core) Expiry(w World, expert string, form events.Form, options int, sca
 	var expires time.Time
 	switch {
 	case within > 0 && initial:
-		expires = c.lastInitial(expert, w.Now).Add(within)
-		if latest := w.Now.Add(max(wait, within)); wait > 0 && expires.After(latest) {
+		expires = lastInitial(c.State, expert, c.Now).Add(within)
+		if latest := c.Now.Add(max(wait, within)); wait > 0 && expires.After(latest) {
 			expires = latest
 		}
 	case within > 0:
-		expires = w.Now.Add(within)
+		expires = c.Now.Add(within)
 	case wait > 0:
-		expires = w.Now.Add(wait)
+		expires = c.Now.Add(wait)
 	default:
 		return time.Time{}
 	}
@@ -399,9 +394,9 @@ func (c *Core) Expiry(w World, expert string, form events.Form, options int, sca
 // lastInitial returns when the last of an expert's open initial questions
 // expires, or now. Each initial question is due after the ones before it, since
 // one person answers them all.
-func (c *Core) lastInitial(expert string, now time.Time) time.Time {
+func lastInitial(s *campaign.State, expert string, now time.Time) time.Time {
 	last := now
-	questions := c.State().Questions
+	questions := s.Questions
 	for i := range questions {
 		q := &questions[i]
 		if q.Expert == expert && q.Status == campaign.Asked && isInitial(q) && q.Expires.After(last) {
@@ -432,10 +427,10 @@ func (a *Anchors) check() error {
 	return nil
 }
 
-// anchor checks the compositions at which an expert says they trust their own
+// record checks the compositions at which an expert says they trust their own
 // judgment.
-func (c *Core) anchor(a *Anchors) ([]events.Payload, error) {
-	def := c.State().Definition
+func (a *Anchors) record(c Now, _ *Request) ([]events.Payload, error) {
+	def := c.Definition
 	if c.policy.Needs().Preference.Form != events.PreferenceUtility {
 		return nil, notPossible("no rule of this campaign's policy reads anchors")
 	}

@@ -33,7 +33,7 @@ var errUncompared = errors.New("no outcomes have been compared yet")
 
 // ranking is the order in which the expert is expected to prefer what was measured,
 // the best first.
-func (c *Core) ranking(ctx context.Context, v policies.View) ([]Liked, error) {
+func ranking(ctx context.Context, c Now, v policies.View) ([]Liked, error) {
 	experts := v.Campaign.Definition.Experts
 	if len(experts) == 0 {
 		return nil, errUncompared

@@ -45,13 +45,13 @@ func (r *Reading) View(ctx context.Context) (policies.View, error) {
 // Where nothing is missing the reading is of the core itself, and follows it;
 // otherwise it stays at this event.
 func (c *Core) Read(ctx context.Context) (*Reading, error) {
-	if _, missing := c.missingFit(); !missing {
+	if _, missing := missingFit(c.At(World{})); !missing {
 		return &Reading{core: c}, nil
 	}
 	fitted := c.Clone()
 	read := &Reading{core: fitted}
 	var made Fit
-	for step, missing := fitted.missingFit(); missing; step, missing = fitted.missingFit() {
+	for step, missing := missingFit(fitted.At(World{})); missing; step, missing = missingFit(fitted.At(World{})) {
 		if step == made { // its fit has no effect: it would be made for ever
 			return nil, fmt.Errorf("the model of the %s was fitted, and is missing still", step.Model)
 		}
@@ -73,32 +73,31 @@ func (c *Core) Read(ctx context.Context) (*Reading, error) {
 }
 
 // models are the projections that fits are folded into.
-func (c *Core) models() []projections.Projection {
+func (c *folded) models() []projections.Projection {
 	return []projections.Projection{c.objective, c.outcomes, c.belief, c.preference}
 }
 
 // missingFit is a fit of a model of which none is recorded, if there is what it
 // is fitted to.
-func (c *Core) missingFit() (Fit, bool) {
-	s := c.State()
-	if s.Status == campaign.Undefined {
+func missingFit(c Now) (Fit, bool) {
+	if c.Status == campaign.Undefined {
 		return Fit{}, false
 	}
-	if s.Definition.Measures() && !c.objective.Fitted() && c.objective.Stale() {
-		return c.fitObjective(), true
+	if c.Definition.Measures() && !c.objective.Fitted() && c.objective.Stale() {
+		return fitObjective(c), true
 	}
 	for _, q := range c.outcomes.Quantities() {
 		if !q.Fitted() && q.Stale() {
-			return c.fitQuantity(q), true
+			return fitQuantity(c.State, q), true
 		}
 	}
-	for _, e := range s.Definition.Experts {
+	for _, e := range c.Definition.Experts {
 		if c.objective.Fitted() && c.policy.Needs().Belief != nil && !c.belief.Fitted(e.Name) &&
 			c.belief.Stale(e.Name) {
-			return c.fitBeliefOf(e.Name), true
+			return fitBeliefOf(c, e.Name), true
 		}
 		if !c.preference.Fitted(e.Name) && c.preference.Stale(e.Name) {
-			return c.fitPreferenceOf(e.Name), true
+			return fitPreferenceOf(c, e.Name), true
 		}
 	}
 	return Fit{}, false

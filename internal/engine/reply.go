@@ -12,26 +12,24 @@ import (
 //
 // An answer that cannot be taken withdraws its question: it would otherwise be
 // put to the same expert again without end.
-func (c *Core) Heard(
-	question string, r humans.Reply, over bool, failed error,
-) (actor string, payloads []events.Payload) {
+func Heard(c Now, question string, r humans.Reply, over bool, failed error) (actor string, payloads []events.Payload) {
 	const loop = "engine"
-	q := c.State().Question(question)
+	q := c.Question(question)
 	expert := "expert:" + q.Expert
 	r.Comment = legible(r.Comment)
 	switch {
 	case q.Status == campaign.Answered && failed == nil:
-		return expert, c.outrun(q, r, expert)
+		return expert, outrun(c, q, r, expert)
 	case over:
 		return "", nil
 	case q.Status == campaign.Asked:
-	case q.Status != campaign.Expired || failed != nil || c.Answerable(q) != nil:
+	case q.Status != campaign.Expired || failed != nil || Answerable(c.State, q) != nil:
 		return "", nil
 	}
 	if failed != nil {
 		return loop, []events.Payload{Withdrawn(q, "it could not be asked: "+legible(failed.Error()))}
 	}
-	payloads, err := c.answered(q, r)
+	payloads, err := answered(c, q, r)
 	switch {
 	case err == nil:
 		return expert, payloads
@@ -44,11 +42,11 @@ func (c *Core) Heard(
 
 // outrun keeps an answer of an expert to a question that another person has
 // answered while they were asked. An answer that cannot be recorded is dropped.
-func (c *Core) outrun(q *campaign.Question, r humans.Reply, expert string) []events.Payload {
+func outrun(c Now, q *campaign.Question, r humans.Reply, expert string) []events.Payload {
 	if events.ActorName(q.AnsweredBy) == q.Expert && r.Answer.Equal(q.Answer) {
 		return nil // they have said it where it was heard first
 	}
-	payloads, err := c.contested(q, r, expert)
+	payloads, err := contested(c, q, r, expert)
 	if err != nil {
 		return nil
 	}

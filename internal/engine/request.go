@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"reflect"
+
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -56,34 +58,35 @@ type Request struct {
 // which takes the description of each field from here, a row of a table, what
 // the flags of a command say, and what a form of the console says.
 
+// part is one thing that a request asks for.
+type part interface {
+	// record returns the events that fulfill it, or why it cannot be fulfilled.
+	record(c Now, r *Request) ([]events.Payload, error)
+}
+
+// parts returns what a request asks for.
+func (r *Request) parts() (asked []part) {
+	for _, p := range []part{
+		(*pause)(r.Pause), (*resume)(r.Resume), (*stop)(r.Stop), (*amend)(r.Amend), r.Note, r.Tell, r.Answer,
+		r.Correct, r.Resolve, resolves(r.Resolves), r.Cancel, r.Abort, r.Exclude, r.Allow, r.Anchors,
+		imports(r.Import), results(r.Results), r.Attach, r.Withdraw,
+	} {
+		if !reflect.ValueOf(p).IsNil() {
+			asked = append(asked, p)
+		}
+	}
+	return asked
+}
+
 // Check says what is wrong with a request whatever the campaign is: it
 // contradicts itself, or leaves out what it is about. Handle asks it first, and
 // a client of another process before it sends, so that all channels refuse the
 // same in the same words.
 func (r *Request) Check() error {
-	switch {
-	case r.Tell != nil:
-		return r.Tell.check()
-	case r.Import != nil:
-		return checkRows(r.Import)
-	case r.Results != nil:
-		return checkRows(r.Results)
-	case r.Correct != nil:
-		return r.Correct.check()
-	case r.Resolve != nil:
-		return r.Resolve.check()
-	case r.Resolves != nil:
-		return checkResolves(r.Resolves)
-	case r.Cancel != nil:
-		return r.Cancel.check()
-	case r.Exclude != nil:
-		return r.Exclude.check()
-	case r.Anchors != nil:
-		return r.Anchors.check()
-	case r.Attach != nil:
-		return r.Attach.check()
-	case r.Withdraw != nil:
-		return r.Withdraw.check()
+	for _, p := range r.parts() {
+		if p, ok := p.(interface{ check() error }); ok {
+			return p.check()
+		}
 	}
 	return nil
 }
@@ -118,60 +121,28 @@ func CheckComposition(field string, point definition.Point) error {
 // can be done instead: errors.Is finds [problem.ErrInvalidRequest], or
 // [ErrNoCampaign] before there is one.
 //
-// Each kind of request stands with its noun: those of the campaign in
+// Each kind of request is a type beside its noun: those of the campaign in
 // steer.go, of results in tell.go, resolve.go and correct.go, of commands in
-// calloff.go, of the space in
-// exclude.go, of experts in question.go, of files in file.go.
+// calloff.go, of the space in exclude.go, of experts in question.go, of files in
+// file.go.
 func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	if c.State().Status == campaign.Undefined {
 		return nil, problem.New(problem.NoCampaign, "the store holds no campaign yet").
 			With(problem.Remedy{Text: "start one", Action: problem.Start})
 	}
-	if err := c.guard(r); err != nil {
+	now := c.At(World{})
+	if err := guard(now, r); err != nil {
 		return nil, err
 	}
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	switch {
-	case r.Pause != nil:
-		return c.pause(r.Pause)
-	case r.Resume != nil:
-		return c.resume(r.Resume)
-	case r.Stop != nil:
-		return c.stop(r.Stop)
-	case r.Amend != nil:
-		return c.amend(r.Amend)
-	case r.Note != nil:
-		return c.note(r.Note)
-	case r.Tell != nil:
-		return c.tell(*r.Tell, events.OriginPerson, len(c.State().Experiments)+1)
-	case r.Import != nil:
-		return c.imports(r.Import, r.ImportOnce, r.Actor)
-	case r.Results != nil:
-		return c.results(r.Results, r.Actor)
-	case r.Answer != nil:
-		return c.answer(r.Answer, r.Actor)
-	case r.Correct != nil:
-		return c.correct(r.Correct)
-	case r.Resolve != nil:
-		return c.resolve([]Resolve{*r.Resolve})
-	case r.Resolves != nil:
-		return c.resolve(r.Resolves)
-	case r.Cancel != nil:
-		return c.cancel(r.Cancel)
-	case r.Abort != nil:
-		return c.abort(r.Abort)
-	case r.Exclude != nil:
-		return c.exclude(r.Exclude)
-	case r.Allow != nil:
-		return c.allow(r.Allow)
-	case r.Anchors != nil:
-		return c.anchor(r.Anchors)
-	case r.Attach != nil:
-		return c.attach(r.Attach)
-	case r.Withdraw != nil:
-		return c.withdraw(r.Withdraw)
+	for _, p := range r.parts() {
+		payloads, err := p.record(now, &r)
+		if err != nil {
+			return nil, err
+		}
+		return payloads, nil
 	}
 	return nil, notPossible("the request asks for nothing")
 }

@@ -39,27 +39,32 @@ func (r *Resolve) check() error {
 	return checkVoided(r.Voided)
 }
 
-// checkResolves checks each of a list.
-func checkResolves(rows []Resolve) error {
+// resolves are what Resolve is, of each something else.
+type resolves []Resolve
+
+func (all resolves) check() error {
+	return checkEach(all, "the list is empty: there is nothing to settle")
+}
+
+// checkEach says what is wrong with the rows of a request that contradict
+// themselves, each of them, or that it has none.
+func checkEach[R any, P interface {
+	*R
+	check() error
+}](rows []R, none string) error {
 	if len(rows) == 0 {
-		return invalid("the list is empty: there is nothing to settle")
+		return invalid("%s", none)
 	}
 	var faults problem.RowFaults
 	for i := range rows {
-		if err := rows[i].check(); err != nil {
-			faults = append(faults, problem.RowFault{Row: i + 1, Err: err})
-		}
+		faults.Add(i, P(&rows[i]).check())
 	}
-	if faults != nil {
-		return faults
-	}
-	return nil
+	return faults.All()
 }
 
 // listed returns the experiments that a request names: one, or a list such as
 // "e1-e24".
-func (c *Core) listed(text string) ([]*campaign.Experiment, error) {
-	s := c.State()
+func listed(s *campaign.State, text string) ([]*campaign.Experiment, error) {
 	if x := s.Experiment(text); x != nil {
 		return []*campaign.Experiment{x}, nil
 	}
@@ -77,8 +82,22 @@ func (c *Core) listed(text string) ([]*campaign.Experiment, error) {
 	return list, nil
 }
 
+// ofEach records the same of several experiments, or nothing.
+func ofEach(
+	list []*campaign.Experiment, of func(*campaign.Experiment) ([]events.Payload, error),
+) (all []events.Payload, err error) {
+	for _, x := range list {
+		payloads, err := of(x)
+		if err != nil {
+			return nil, ofSeveral(err, list, "")
+		}
+		all = append(all, payloads...)
+	}
+	return all, nil
+}
+
 // ofSeveral adds to why a request about several experiments cannot be fulfilled
-// which of them it could be about.
+// which of them it could be about: those with a status.
 func ofSeveral(err error, list []*campaign.Experiment, status campaign.ExperimentStatus) error {
 	if len(list) == 1 {
 		return err
@@ -101,139 +120,76 @@ func (r *Resolve) hasResult() bool {
 	return r.Value != nil || r.SD != nil || len(r.Further)+len(r.Quantities)+len(r.Missing) > 0
 }
 
-// resolve records what a person found out about experiments whose fate is
+// record is [resolves.record] of one row.
+func (r *Resolve) record(c Now, by *Request) ([]events.Payload, error) {
+	return resolves{*r}.record(c, by)
+}
+
+// record records what a person found out about experiments whose fate is
 // unknown: of one, of several the same, or of each something else, as of a plate
 // of which eleven wells are known. All is recorded in one batch, or nothing; what
 // is wrong with several is a [problem.RowFaults].
-func (c *Core) resolve(all []Resolve) ([]events.Payload, error) {
-	var payloads []events.Payload
+func (all resolves) record(c Now, _ *Request) ([]events.Payload, error) {
 	var faults problem.RowFaults
-	settled := make(map[string]int) // the row of an experiment
-	repeated := 0
+	settling := settling{Now: c, rows: make(map[string]int)}
 	for i := range all {
-		p, err := c.resolveListed(&all[i], i+1, settled, &repeated)
-		if err != nil {
-			faults = append(faults, problem.RowFault{Row: i + 1, Err: err})
-		}
-		payloads = append(payloads, p...)
+		faults.Add(i, settling.row(&all[i], i+1))
 	}
-	switch {
-	case faults == nil:
-		return payloads, nil
-	case len(all) == 1:
+	if faults != nil && len(all) == 1 {
 		return nil, faults[0].Err
 	}
-	return nil, faults
+	return settling.payloads, faults.All()
 }
 
-// resolveListed settles the experiments of one row, all in one way. settled are
-// those of the rows before, repeated is how many were requested again so far.
-func (c *Core) resolveListed(
-	r *Resolve, row int, settled map[string]int, repeated *int,
-) ([]events.Payload, error) {
-	list, err := c.listed(r.Experiment)
+// settling is what is recorded row by row.
+type settling struct {
+	Now
+	payloads []events.Payload
+	rows     map[string]int // by experiment
+	repeated int            // how many experiments were requested again
+}
+
+// row settles the experiments of one row, all in one way.
+func (c *settling) row(r *Resolve, row int) error {
+	list, err := listed(c.State, r.Experiment)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(list) > 1 && (r.hasResult() || r.Actual != nil || r.Resolution == events.ResolvedMeasured) {
-		return nil, notPossible("%s have a result each: settle what was measured one by one", r.Experiment)
+		return notPossible("%s have a result each: settle what was measured one by one", r.Experiment)
 	}
-	if err := c.named(r.Quantities, r.Further); err != nil {
-		return nil, err
+	if err := named(c.State, r.Quantities, r.Further); err != nil {
+		return err
 	}
-	var payloads []events.Payload
 	for _, x := range list {
-		if before := settled[x.ID]; before > 0 && before != row {
-			return nil, conflict(x.ID, "%s is in row %d, too", x.ID, before)
+		if before := c.rows[x.ID]; before > 0 && before != row {
+			return conflict(x.ID, "%s is in row %d, too", x.ID, before)
 		}
-		settled[x.ID] = row
-		resolved, err := c.resolveOne(x, r, *repeated)
-		if err != nil {
-			return nil, ofSeveral(err, list, campaign.Unresolved)
+		c.rows[x.ID] = row
+		if err := c.one(x, r); err != nil {
+			return ofSeveral(err, list, campaign.Unresolved)
 		}
-		for _, p := range resolved {
-			if _, again := p.(*events.ExperimentRequested); again {
-				*repeated++
-			}
-		}
-		payloads = append(payloads, resolved...)
 	}
-	return payloads, nil
+	return nil
 }
 
-// resolveOne settles one experiment; so many others of the request are repeated
-// before it.
-func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, before int) ([]events.Payload, error) {
-	s := c.State()
-	switch {
-	case x.Status != campaign.Unresolved:
-		return nil, conflict(
-			x.ID, "%s is %s: only an experiment whose fate is unknown can be resolved", x.ID,
-			x.Status,
-		)
-	case r.Repeat && r.Resolution == events.ResolvedMeasured:
-		return nil, notPossible("%s was measured: there is nothing to repeat", x.ID).About(x.ID)
-	case r.Repeat && r.Resolution == events.ResolvedInfeasible:
-		return nil, notPossible(
-			"%s showed that its composition cannot be made or measured: it is not repeated", x.ID,
-		).About(x.ID)
-	case r.Repeat && s.Status.Ended():
-		return nil, problem.New(problem.Gone, "the campaign is %s: nothing is repeated", s.Status)
-	case r.Repeat && r.Resolution == events.ResolvedFailed &&
-		s.Left() <= before:
-		return nil, notNow(x.ID, "the budget of %s is spent", budgetText(s)).
-			With(problem.Remedy{Text: fmt.Sprintf("to repeat %s, raise it", x.ID), Action: problem.Amend})
+// one settles one experiment.
+func (c *settling) one(x *campaign.Experiment, r *Resolve) error {
+	if err := r.fits(c.Now, x, c.repeated); err != nil {
+		return err
 	}
-	if r.Repeat {
-		if err := c.space.Contains(x.Parameters); err != nil {
-			return nil, notPossible("%s cannot be repeated: %w", x.ID, err).About(x.ID)
-		}
+	m, err := r.measurement(c.Now, x)
+	if err != nil {
+		return err
 	}
 	// It is requested again already where the instrument overtook a word of before.
-	again := repetitionOf(s, x)
+	again := repetitionOf(c.State, x)
 	repeat := r.Repeat && (again == nil || again.Status != campaign.Requested)
-	payload := &events.ExperimentResolved{
-		Experiment: x.ID, Resolution: r.Resolution, Repeat: repeat, Reason: r.Reason,
-	}
-	switch r.Resolution {
-	case events.ResolvedMeasured:
-		if r.Value == nil && r.Quantities == nil && !c.State().Definition.Awaits() {
-			return nil, notPossible("%s cannot be resolved as measured without a value", x.ID).About(x.ID).
-				With(problem.Remedy{
-					Text: "give its value", Action: problem.Complete,
-					Ways: []string{problem.WayValue},
-				})
-		}
-		m, err := c.measurement(reported{
-			requested: x.Parameters, made: r.Actual, anyway: r.Anyway, value: r.Value, sd: r.SD,
-			quantities: slices.Concat(r.Quantities, r.Further), missing: r.Missing,
-		})
-		if err != nil {
-			return nil, err
-		}
-		payload.Measurement = m
-	case events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed:
-		given := r.Resolution == events.ResolvedFailed && r.Quantities != nil && r.Value == nil && r.SD == nil
-		if r.hasResult() && !given {
-			return nil, notPossible("%s was %s: it has no value", x.ID, r.Resolution).About(x.ID)
-		}
-		var err error
-		payload.Measurement, err = c.givenAllTheSame(reported{
-			requested: x.Parameters, made: r.Actual, anyway: r.Anyway,
-			quantities: slices.Concat(r.Quantities, r.Further), missing: r.Missing,
-		}, given)
-		if err != nil {
-			return nil, err
-		}
-	default:
-		return nil, notPossible(
-			"%q is not a resolution: the resolutions are %s", r.Resolution,
-			strings.Join(outcomes, ", "),
-		)
-	}
-	payloads := []events.Payload{payload}
+	c.payloads = append(c.payloads, &events.ExperimentResolved{
+		Experiment: x.ID, Resolution: r.Resolution, Measurement: m, Repeat: repeat, Reason: r.Reason,
+	})
 	if r.Resolution == events.ResolvedMeasured {
-		payloads = append(payloads, c.Elsewhere(x, payload.Measurement.Actual)...)
+		c.payloads = append(c.payloads, Elsewhere(c.Now, x, m.Actual)...)
 	}
 	repeated := ""
 	if repeat {
@@ -241,12 +197,65 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, before int) ([]eve
 		if r.Resolution == events.ResolvedFailed {
 			replicate++ // it was a run of its own
 		}
-		retry := c.Retry(x, replicate)
-		retry.Experiment = events.ExperimentID(len(s.Experiments) + 1 + before)
+		retry := Retry(c.State, x, replicate)
+		retry.Experiment = events.ExperimentID(len(c.Experiments) + 1 + c.repeated)
 		repeated = retry.Experiment
-		payloads = append(payloads, retry)
+		c.payloads, c.repeated = append(c.payloads, retry), c.repeated+1
 	}
-	return append(payloads, c.voidBeforeAnything(x, r, repeated)...), nil
+	c.payloads = append(c.payloads, voidBeforeAnything(c.State, x, r, repeated)...)
+	return nil
+}
+
+// fits says why an experiment cannot be settled or repeated; so many others of the
+// request are repeated before it.
+func (r *Resolve) fits(c Now, x *campaign.Experiment, before int) error {
+	switch {
+	case x.Status != campaign.Unresolved:
+		return conflict(x.ID, "%s is %s: only an experiment whose fate is unknown can be resolved", x.ID, x.Status)
+	case !r.Repeat:
+		return nil
+	case r.Resolution == events.ResolvedMeasured:
+		return notPossible("%s was measured: there is nothing to repeat", x.ID).About(x.ID)
+	case r.Resolution == events.ResolvedInfeasible:
+		return notPossible(
+			"%s showed that its composition cannot be made or measured: it is not repeated", x.ID,
+		).About(x.ID)
+	case c.Status.Ended():
+		return problem.New(problem.Gone, "the campaign is %s: nothing is repeated", c.Status)
+	case r.Resolution == events.ResolvedFailed && c.Left() <= before:
+		return notNow(x.ID, "the budget of %s is spent", budgetText(c.State)).
+			With(problem.Remedy{Text: fmt.Sprintf("to repeat %s, raise it", x.ID), Action: problem.Amend})
+	}
+	if err := c.space.Contains(x.Parameters); err != nil {
+		return notPossible("%s cannot be repeated: %w", x.ID, err).About(x.ID)
+	}
+	return nil
+}
+
+// measurement is what the experiment measured, nil where nothing.
+func (r *Resolve) measurement(c Now, x *campaign.Experiment) (*events.Measurement, error) {
+	said := reported{
+		requested: x.Parameters, made: r.Actual, anyway: r.Anyway, value: r.Value, sd: r.SD,
+		quantities: slices.Concat(r.Quantities, r.Further), missing: r.Missing,
+	}
+	switch r.Resolution {
+	case events.ResolvedMeasured:
+		if r.Value == nil && r.Quantities == nil && !c.Definition.Awaits() {
+			return nil, notPossible("%s cannot be resolved as measured without a value", x.ID).About(x.ID).
+				With(problem.Remedy{
+					Text: "give its value", Action: problem.Complete,
+					Ways: []string{problem.WayValue},
+				})
+		}
+		return measurement(c, said)
+	case events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed:
+		given := r.Resolution == events.ResolvedFailed && r.Quantities != nil && r.Value == nil && r.SD == nil
+		if r.hasResult() && !given {
+			return nil, notPossible("%s was %s: it has no value", x.ID, r.Resolution).About(x.ID)
+		}
+		return givenAllTheSame(c, said, given)
+	}
+	return nil, notPossible("%q is not a resolution: the resolutions are %s", r.Resolution, strings.Join(outcomes, ", "))
 }
 
 // budgetText is the budget that is spent: "25 experiments", or "80 h".

@@ -8,39 +8,37 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// results records the results of many experiments in one batch, all or none. It
-// records what as many requests for one result each would, in their order: each
-// is judged by a copy of the core that holds those before it.
-//
-// What is wrong with rows is a [problem.RowFaults] that names all of them.
-func (c *Core) results(rows []Tell, actor string) ([]events.Payload, error) {
-	after := c.Clone()
+// results are those of many experiments in one batch, all or none. What is recorded
+// is what as many requests for one result each would, in their order: each is
+// judged by a copy of the core that holds those before it.
+type results []Tell
+
+func (rows results) check() error { return checkEach(rows, "there is nothing to take over") }
+
+func (rows results) record(c Now, r *Request) ([]events.Payload, error) {
+	after := c.core.Clone()
 	var payloads []events.Payload
 	var faults problem.RowFaults
 	first := make(map[string]int) // the row of an experiment
 	for i, row := range rows {
-		p, err := []events.Payload(nil), error(nil)
 		if before := first[row.Experiment]; before > 0 {
-			err = conflict(row.Experiment, "%s is in row %d, too", row.Experiment, before)
-		} else {
-			p, err = after.tell(row, events.OriginPerson, len(after.State().Experiments)+1)
+			faults.Add(i, conflict(row.Experiment, "%s is in row %d, too", row.Experiment, before))
+			continue
 		}
+		p, err := row.record(after.At(World{}), r)
 		if err != nil {
-			faults = append(faults, problem.RowFault{Row: i + 1, Err: err})
+			faults.Add(i, err)
 			continue
 		}
 		if row.Experiment != "" {
 			first[row.Experiment] = i + 1
 		}
-		if err := after.imagine(actor, p); err != nil {
+		if err := after.imagine(r.Actor, p); err != nil {
 			return nil, err
 		}
 		payloads = append(payloads, p...)
 	}
-	if faults != nil {
-		return nil, faults
-	}
-	return payloads, nil
+	return payloads, faults.All()
 }
 
 // imagine folds what is about to be recorded in the batch of a person's request,
@@ -64,9 +62,9 @@ func (c *Core) imagine(actor string, payloads []events.Payload) error {
 
 // toMeasure reports whether an experiment of a table's row waits for the result
 // that the row brings: the row of a run sheet that was filled in.
-func (c *Core) toMeasure(experiment string) bool {
-	x := c.State().Experiment(experiment)
-	return x != nil && ByHand(c.State(), x)
+func toMeasure(s *campaign.State, experiment string) bool {
+	x := s.Experiment(experiment)
+	return x != nil && ByHand(s, x)
 }
 
 // ByHand reports whether an experiment waits for a person to measure it: its
@@ -78,16 +76,16 @@ func ByHand(s *campaign.State, x *campaign.Experiment) bool {
 
 // tellRow records the result that a row of a table brings of an experiment that
 // waits for it, and folds it. What would ask for another experiment is no result.
-func (c *Core) tellRow(row Tell, actor string) ([]events.Payload, error) {
+func tellRow(after *Core, row Tell, actor string) ([]events.Payload, error) {
 	switch {
 	case row.Again != "":
 		return nil, notPossible("a row of a table brings a result, or why there will be none").About(row.Experiment)
-	case !c.toMeasure(row.Experiment):
+	case !toMeasure(after.State(), row.Experiment):
 		return nil, conflict(row.Experiment, "%s is there twice", row.Experiment)
 	}
-	payloads, err := c.tell(row, events.OriginPerson, 0)
+	payloads, err := tell(after.At(World{}), row, events.OriginPerson, 0)
 	if err != nil {
 		return nil, err
 	}
-	return payloads, c.imagine(actor, payloads)
+	return payloads, after.imagine(actor, payloads)
 }

@@ -19,17 +19,16 @@ const coarse = 3
 // the value is in doubt is judged as that of any other. An instrument that gave
 // this value for an earlier composition too, with other values in between, is
 // not accused of it.
-func (c *Core) Same(x *campaign.Experiment, instrument string, m *events.Measurement) []events.Payload {
-	sought := c.sought()
-	measured, ok := m.Of(sought.Name)
+func Same(c Now, x *campaign.Experiment, instrument string, m *events.Measurement) []events.Payload {
+	measured, ok := m.Of(sought(c.State).Name)
 	if !ok {
 		return nil
 	}
 	value := measured.Value
-	runs := c.runsOfValues(instrument, x.ID)
+	runs := runsOfValues(c.State, instrument, x.ID)
 	last := len(runs) - 1
 	if last < 0 || runs[last].value != value ||
-		c.sameComposition(m.Actual, runs[last].newest.Measurement.Actual) {
+		sameComposition(c, m.Actual, runs[last].newest.Measurement.Actual) {
 		return nil
 	}
 	seen := make(map[float64]bool)
@@ -44,12 +43,12 @@ func (c *Core) Same(x *campaign.Experiment, instrument string, m *events.Measure
 		return nil
 	}
 	return []events.Payload{&events.MeasurementFlagged{Experiment: x.ID, Verdict: events.VerdictSame,
-		Predicted: events.Prediction{Unit: c.sought().Unit},
+		Predicted: events.Prediction{Unit: sought(c.State).Unit},
 		Reason: fmt.Sprintf(
 			"It is %s, to the last digit what %s of another composition was just before. It counts; look whether it is a value of its own.",
-			c.amount(value), runs[last].newest.ID,
+			amount(c.State, value), runs[last].newest.ID,
 		),
-		Quantity: c.doubted()}}
+		Quantity: doubted(c.State)}}
 }
 
 // run is a value that an instrument gave one or several times in a row. Runs of
@@ -62,8 +61,7 @@ type run struct {
 // runsOfValues returns what an instrument has measured, but for one experiment,
 // in the order of the ends. The values are those that count now, corrections
 // included; what was imported has no instrument that could repeat itself.
-func (c *Core) runsOfValues(instrument, but string) (runs []run) {
-	s := c.State()
+func runsOfValues(s *campaign.State, instrument, but string) (runs []run) {
 	var ended []*campaign.Experiment
 	for i := range s.Experiments {
 		y := &s.Experiments[i]
@@ -88,7 +86,7 @@ func (c *Core) runsOfValues(instrument, but string) (runs []run) {
 }
 
 // sameComposition reports whether two compositions are one.
-func (c *Core) sameComposition(a, b definition.Point) bool {
+func sameComposition(c Now, a, b definition.Point) bool {
 	one, err := c.space.Key(a)
 	if err != nil {
 		return false

@@ -297,7 +297,7 @@ func (s *scenario) worldOf(t *testing.T, d *datadriven.TestData) engine.World {
 	world.Recovering = d.HasArg("recovering")
 	world.Undescribed = d.HasArg("undescribed")
 	if d.HasArg("calling") {
-		world.CallingOff = s.core.Attended(world).CallingOff
+		world.CallingOff = engine.Attended(s.core.State(), world).CallingOff
 	}
 	var ticket string
 	d.MaybeScanArgs(t, "ticket", &ticket)
@@ -332,12 +332,12 @@ func (s *scenario) judged(t *testing.T, world engine.World) engine.Step {
 
 // judge makes and records a judgment.
 func (s *scenario) judge(t *testing.T) *events.MeasurementsJudged {
-	payload, err := s.core.Judge(t.Context(), events.Build{})
+	made, err := s.core.Make(t.Context(), engine.Judge{}, events.Build{}, s.world)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.record(t, payload)
-	return payload
+	s.record(t, made...)
+	return made[0].(*events.MeasurementsJudged)
 }
 
 // run does steps until the world is needed, and says which.

@@ -12,8 +12,8 @@ import (
 )
 
 // steerable refuses to pause, resume or stop a campaign that has ended.
-func (c *Core) steerable() error {
-	switch c.State().Status {
+func steerable(s *campaign.State) error {
+	switch s.Status {
 	case campaign.Completed:
 		over := problem.New(problem.Gone,
 			"the campaign is completed: there is nothing to pause, resume or stop")
@@ -24,68 +24,71 @@ func (c *Core) steerable() error {
 	return nil
 }
 
-// pause holds back what only the engine says: that a device is lost, and how
+// Requests about the whole campaign are the events that record them.
+type (
+	pause  events.CampaignPaused
+	resume events.CampaignResumed
+	stop   events.CampaignStopped
+	amend  events.CampaignAmended
+)
+
+// record holds back what only the engine says: that a device is lost, and how
 // failures were counted.
-func (c *Core) pause(r *events.CampaignPaused) ([]events.Payload, error) {
-	if err := c.steerable(); err != nil {
+func (r *pause) record(c Now, _ *Request) ([]events.Payload, error) {
+	switch err := steerable(c.State); {
+	case err != nil:
 		return nil, err
-	}
-	if s := c.State(); s.Status == campaign.Paused {
-		return nil, conflict(s.Name, "the campaign is paused already")
-	}
-	if r.Device != "" || r.Occurrences != 0 {
+	case c.Status == campaign.Paused:
+		return nil, conflict(c.Name, "the campaign is paused already")
+	case r.Device != "" || r.Occurrences != 0:
 		return nil, notPossible("who runs the campaign says that its instrument is lost, a person gives a reason")
 	}
-	return []events.Payload{r}, nil
+	return []events.Payload{(*events.CampaignPaused)(r)}, nil
 }
 
-// resume also ends the rest of an instrument, of a campaign that is not paused.
-func (c *Core) resume(r *events.CampaignResumed) ([]events.Payload, error) {
-	if err := c.steerable(); err != nil {
+// record also ends the rest of an instrument, of a campaign that is not paused.
+func (r *resume) record(c Now, _ *Request) ([]events.Payload, error) {
+	switch err := steerable(c.State); {
+	case err != nil:
 		return nil, err
+	case !Resumable(c):
+		return nil, conflict(c.Name, "the campaign is not paused")
 	}
-	if !c.Resumable() {
-		return nil, conflict(c.State().Name, "the campaign is not paused")
-	}
-	return []events.Payload{r}, nil
+	return []events.Payload{(*events.CampaignResumed)(r)}, nil
 }
 
 // Resumable reports whether the campaign is paused, or its instrument rests: to resume
 // is then to try it again at once.
-func (c *Core) Resumable() bool {
-	s := c.State()
-	return s.Status == campaign.Paused || !restsUntil(s, World{}).IsZero()
+func Resumable(c Now) bool {
+	return c.Status == campaign.Paused || !restsUntil(c).IsZero()
 }
 
-// stop takes a paused campaign too. It is for good: what is under way is
+// record takes a paused campaign too. It is for good: what is under way is
 // awaited, and nothing new begins.
-func (c *Core) stop(r *events.CampaignStopped) ([]events.Payload, error) {
-	if err := c.steerable(); err != nil {
-		return nil, err
-	}
-	return []events.Payload{r}, nil
+func (r *stop) record(c Now, _ *Request) ([]events.Payload, error) {
+	return []events.Payload{(*events.CampaignStopped)(r)}, steerable(c.State)
 }
 
-// amend checks an amendment and says itself what it changes: who asks for it
+// record checks an amendment and says itself what it changes: who asks for it
 // may be another program than ours.
 //
 // A completed campaign can be amended, and goes on if its budget was raised. A
 // copy is recorded, since the request belongs to the caller.
-func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
-	if c.State().Status == campaign.Stopped {
+func (r *amend) record(c Now, _ *Request) ([]events.Payload, error) {
+	if c.Status == campaign.Stopped {
 		return nil, problem.New(
 			problem.Gone, "the campaign was stopped for good: there is nothing to amend",
 		).With(takeOver)
 	}
-	amended := *a
-	amended.Definition = campaignfile.Respelled(*c.State().Definition, a.Definition)
-	if identity := c.Unamendable(amended.Definition); identity != "" {
+	amended := events.CampaignAmended(*r)
+	amended.Definition = campaignfile.Respelled(*c.Definition, r.Definition)
+	if identity := Unamendable(c.State, amended.Definition); identity != "" {
 		return nil, notPossible("%s", identity)
 	}
-	if err := c.amendable(amended.Definition); err != nil {
+	if err := amendable(c.State, amended.Definition); err != nil {
 		return nil, err
 	}
-	changes, err := campaignfile.Amend(c.registry, *c.State().Definition, amended.Definition)
+	changes, err := campaignfile.Amend(c.registry, *c.Definition, amended.Definition)
 	if err != nil {
 		return nil, notPossible("%w", err)
 	}
@@ -99,8 +102,8 @@ func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 // Unamendable says what of the campaign's identity an amended definition would
 // change, or "". What is recorded refers to parameters and experts by name. The
 // audit asks it too.
-func (c *Core) Unamendable(def definition.Campaign) string {
-	old := c.State().Definition
+func Unamendable(s *campaign.State, def definition.Campaign) string {
+	old := s.Definition
 	same := func(a, b definition.Parameter) bool { return a.Name == b.Name && a.Unit == b.Unit }
 	// Experts are reached through channels that were opened when the run began.
 	named := func(a, b definition.Expert) bool { return a.Name == b.Name }
@@ -118,15 +121,14 @@ type Note struct {
 	About string `json:"about,omitempty" doc:"An experiment, question or decision."`
 }
 
-// note holds a remark to what it is about. It changes nothing that a decision
+// record holds a remark to what it is about. It changes nothing that a decision
 // reads, and is taken in every state.
-func (c *Core) note(n *Note) ([]events.Payload, error) {
-	s := c.State()
+func (n *Note) record(c Now, _ *Request) ([]events.Payload, error) {
 	if strings.TrimSpace(n.Text) == "" {
 		return nil, notPossible("the note is empty")
 	}
-	if n.About != "" && s.Experiment(n.About) == nil && s.Question(n.About) == nil &&
-		!s.HasDecision(n.About) {
+	if n.About != "" && c.Experiment(n.About) == nil && c.Question(n.About) == nil &&
+		!c.HasDecision(n.About) {
 		return nil, notFound(n.About, "there is no experiment, question or decision %q", n.About)
 	}
 	return []events.Payload{(*events.NoteAdded)(n)}, nil

@@ -20,12 +20,11 @@ type Suggestion struct {
 	Ended bool
 }
 
-// Suggestion is what a person is to do where the campaign waits for what a step
+// SuggestionOf is what a person is to do where the campaign waits for what a step
 // says. The lists are copies of entries, so that they may be kept while the
 // campaign goes on.
-func (c *Core) Suggestion(wait Wait) Suggestion {
+func SuggestionOf(s *campaign.State, wait Wait) Suggestion {
 	var suggestion Suggestion
-	s := c.State()
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; x.Status == campaign.Requested && s.Status != campaign.Paused {
 			suggestion.Experiments = append(suggestion.Experiments, *x)

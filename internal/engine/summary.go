@@ -139,7 +139,7 @@ type Revision struct {
 // worked out.
 func (c *Core) Revision() Revision {
 	s := c.State()
-	return Revision{c.objective.Version(), c.outcomes.Version(), s.Comparisons(), c.answers(), c.preference.Fits(), s.DefinedBy}
+	return Revision{c.objective.Version(), c.outcomes.Version(), s.Comparisons(), answers(c.State()), c.preference.Fits(), s.DefinedBy}
 }
 
 // ReadsModel reports whether decisions read the model of what is sought, so that it is
@@ -167,7 +167,7 @@ func (r *Reading) Summarize(ctx context.Context) (Summary, error) {
 			return summary, err
 		}
 		var err error
-		summary.Helps, err = c.Helps(ctx)
+		summary.Helps, err = Helps(ctx, c.At(World{}))
 		return summary, err
 	}
 	p, ok := c.policy.(policies.Preferrer)
@@ -191,9 +191,9 @@ func (c *Core) Counts() Summary {
 		Cost: s.Cost(), Ways: s.Ways(),
 	}
 	if s.Definition.Measures() {
-		summary.BestMeasured = c.bestMeasured()
-		summary.Outside = c.outsideOf(summary.BestMeasured)
-		summary.NoModel = c.noModel()
+		summary.BestMeasured = bestMeasured(s)
+		summary.Outside = outsideOf(c.State(), summary.BestMeasured)
+		summary.NoModel = noModel(c.At(World{}))
 	}
 	if s.Status.Ended() {
 		summary.Stopped = s.Reason
@@ -208,7 +208,7 @@ func (c *Core) Counts() Summary {
 // [policies.Helper]); nothing where the model cannot be used. The only error is
 // that of a cancelled context. It needs the model, which is why Counts does
 // without.
-func (c *Core) Helps(ctx context.Context) ([]policies.Help, error) {
+func Helps(ctx context.Context, c Now) ([]policies.Help, error) {
 	helper, ok := c.policy.(policies.Helper)
 	model, err := c.objective.Model(ctx)
 	if ctx.Err() != nil {
@@ -221,13 +221,13 @@ func (c *Core) Helps(ctx context.Context) ([]policies.Help, error) {
 	if err != nil {
 		return nil, err
 	}
-	return helper.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model, Outcomes: outcomes}), nil
+	return helper.Helps(policies.View{Campaign: c.State, Space: c.space, Objective: model, Outcomes: outcomes}), nil
 }
 
 // Informed returns the model of the objective with the experts' answers in it
 // (see [policies.Informer]); nil where the policy has none, or nothing was
 // answered.
-func (c *Core) Informed(ctx context.Context, v policies.View) (*objective.Model, error) {
+func Informed(ctx context.Context, c Now, v policies.View) (*objective.Model, error) {
 	if informer, ok := c.policy.(policies.Informer); ok {
 		return informer.Informed(ctx, v)
 	}
@@ -237,17 +237,17 @@ func (c *Core) Informed(ctx context.Context, v policies.View) (*objective.Model,
 // answers tells apart what experts have answered, of every form: it is a digest
 // of the events that the answers which count came from. Sources change when an
 // answer is given or superseded, which a count would not see.
-func (c *Core) answers() uint64 {
+func answers(s *campaign.State) uint64 {
 	h := fnv.New64a()
-	for i := range c.State().Questions {
-		h.Write([]byte(c.State().Questions[i].Source + " "))
+	for i := range s.Questions {
+		h.Write([]byte(s.Questions[i].Source + " "))
 	}
 	return h.Sum64()
 }
 
 // noModel says why there is no model of the objective: what it is fitted to is
 // missing, or it has to be worked out.
-func (c *Core) noModel() string {
+func noModel(c Now) string {
 	n := c.objective.Observed()
 	switch {
 	case n == 0:
@@ -255,7 +255,7 @@ func (c *Core) noModel() string {
 	case n < LeastMeasured:
 		return fmt.Sprintf("there is none before %d measurements: %d more", LeastMeasured, LeastMeasured-n)
 	case c.objective.Failed():
-		return "the fit failed: " + c.State().Failure
+		return "the fit failed: " + c.Failure
 	}
 	return BeingWorkedOut
 }
@@ -282,7 +282,7 @@ func (r *Reading) byModel(ctx context.Context, bests *Bests) error {
 	case def.Tradeoff() != nil:
 		bests.Tradeoff, err = front(ctx, view)
 	case def.Preferred() != nil:
-		bests.Ranking, err = c.ranking(ctx, view)
+		bests.Ranking, err = ranking(ctx, c.At(World{}), view)
 	default:
 		bests.BestByModel, err = bestByModel(view)
 	}
@@ -317,14 +317,13 @@ func bestByModel(v policies.View) (*ModelBest, error) {
 }
 
 // sought is what the campaign seeks now.
-func (c *Core) sought() definition.Objective { return c.State().Definition.Sought() }
+func sought(s *campaign.State) definition.Objective { return s.Definition.Sought() }
 
 // bestMeasured is the composition with the best measured value, of those that keep
 // the constraints on outcomes where some do; nil where there is none, and where no
 // single value is sought.
-func (c *Core) bestMeasured() *Best {
-	s := c.State()
-	sought := c.sought()
+func bestMeasured(s *campaign.State) *Best {
+	sought := sought(s)
 	if !s.Definition.Single() {
 		return nil
 	}

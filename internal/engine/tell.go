@@ -117,16 +117,24 @@ type reported struct {
 	missing    []events.Missing
 }
 
+// reported returns the result of an experiment for which requested was asked.
+func (t *Tell) reported(requested definition.Point) reported {
+	return reported{
+		requested: requested, made: t.Actual, anyway: t.Anyway, value: t.Value, unit: t.Unit, sd: t.SD,
+		quantities: slices.Concat(t.Quantities, t.Further), missing: t.Missing,
+	}
+}
+
 // measurement builds and checks a person's measurement. What has no unit has the
 // campaign's.
-func (c *Core) measurement(r reported) (*events.Measurement, error) {
-	def := c.State().Definition
+func measurement(c Now, r reported) (*events.Measurement, error) {
+	def := c.Definition
 	m := events.Measurement{Actual: r.requested, Missing: r.missing}
 	if r.made != nil {
 		m.Actual = r.made
 	}
 	if r.value != nil && def.Names() {
-		value, err := c.unnamed(*r.value, r.unit, r.sd)
+		value, err := unnamed(c.State, *r.value, r.unit, r.sd)
 		if err != nil {
 			return nil, err
 		}
@@ -144,28 +152,28 @@ func (c *Core) measurement(r reported) (*events.Measurement, error) {
 		}
 		m.Further = append(m.Further, value)
 	}
-	if err := c.without(r.missing, m.All()...); err != nil {
+	if err := without(c.State, r.missing, m.All()...); err != nil {
 		return nil, err
 	}
-	return c.checked(m, r.made, r.anyway)
+	return checked(c, m, r.made, r.anyway)
 }
 
 // givenAllTheSame is what an experiment measured that failed; nil where a person names
 // no quantity of it.
-func (c *Core) givenAllTheSame(r reported, names bool) (*events.Measurement, error) {
+func givenAllTheSame(c Now, r reported, names bool) (*events.Measurement, error) {
 	switch {
 	case !names:
 		return nil, nil
-	case !c.State().Definition.Several():
+	case !c.Definition.Several():
 		return nil, notPossible("the campaign declares no quantities: of an experiment that failed it keeps the cause alone")
 	}
-	return c.measurement(r)
+	return measurement(c, r)
 }
 
 // unnamed gives a value without a name that of the only quantity it can be of. It is refused
 // where it could be of several, or is computed.
-func (c *Core) unnamed(value float64, unit string, sd *float64) (q definition.Quantity, err error) {
-	def := c.State().Definition
+func unnamed(s *campaign.State, value float64, unit string, sd *float64) (q definition.Quantity, err error) {
+	def := s.Definition
 	if of := def.Unnamed(); of != nil {
 		return definition.Quantity{Name: of.Name, Value: value, Unit: unit, SD: sd}, nil
 	}
@@ -177,17 +185,15 @@ func (c *Core) unnamed(value float64, unit string, sd *float64) (q definition.Qu
 	}
 	if def.Sought().Computed() {
 		return q, notPossible("the campaign seeks %s, which is computed: give the values of its quantities, %s",
-			c.sought().Name, strings.Join(names, ", "))
+			sought(s).Name, strings.Join(names, ", "))
 	}
 	return q, notPossible("name the quantity that the value is of: the campaign measures %s", strings.Join(names, ", "))
 }
 
 // checked is a person's measurement as it is recorded, where nothing is wrong
 // with it. made is as in [reported].
-func (c *Core) checked(
-	m events.Measurement, made definition.Point, anyway bool,
-) (*events.Measurement, error) {
-	def := c.State().Definition
+func checked(c Now, m events.Measurement, made definition.Point, anyway bool) (*events.Measurement, error) {
+	def := c.Definition
 	m = instruments.Respelled(def, m)
 	if err := instruments.Check(*def, m); err != nil {
 		var faulty *instruments.MeasurementError
@@ -197,7 +203,7 @@ func (c *Core) checked(
 		return nil, notPossible("%w", err)
 	}
 	if made != nil && !anyway {
-		if err := c.plausible(made, true); err != nil {
+		if err := plausible(c, made, true); err != nil {
 			return nil, err
 		}
 	}
@@ -205,10 +211,14 @@ func (c *Core) checked(
 	return &m, nil
 }
 
+func (t *Tell) record(c Now, _ *Request) ([]events.Payload, error) {
+	return tell(c, *t, events.OriginPerson, len(c.Experiments)+1)
+}
+
 // tell records a person's result, with their remarks on it. number is that of
 // an experiment of their own.
-func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload, error) {
-	payloads, err := c.result(t, origin, number)
+func tell(c Now, t Tell, origin events.Origin, number int) ([]events.Payload, error) {
+	payloads, err := result(c, t, origin, number)
 	if err != nil {
 		return nil, err
 	}
@@ -226,40 +236,27 @@ func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload,
 }
 
 // result records what became of an experiment, as a person tells it.
-func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payload, error) {
-	s := c.State()
-	if t.Value != nil && s.Definition.Names() {
-		value, err := c.unnamed(*t.Value, t.Unit, t.SD)
+func result(c Now, t Tell, origin events.Origin, number int) ([]events.Payload, error) {
+	if t.Value != nil && c.Definition.Names() {
+		value, err := unnamed(c.State, *t.Value, t.Unit, t.SD)
 		if err != nil {
 			return nil, err
 		}
 		t.Quantities = append([]definition.Quantity{value}, t.Quantities...)
 		t.Value, t.Unit, t.SD = nil, "", nil
 	}
-	if err := c.named(t.Quantities, t.Further); err != nil {
+	if err := named(c.State, t.Quantities, t.Further); err != nil {
 		return nil, err
 	}
 	var payloads []events.Payload
 	requested, id := t.Parameters, t.Experiment
 	if id != "" {
-		x := s.Experiment(id)
-		switch {
-		case x == nil:
-			return nil, noExperiment(id)
-		case x.Status == campaign.Unresolved:
-			return nil, notNow(id, "the fate of %s is unknown", id).With(settle(id))
-		case x.Status == campaign.Measured && s.Definition.Several() && t.reasons() == 0:
-			return c.deliver(x, t)
-		case x.Status == campaign.Measured:
-			return nil, conflict(id, "%s has a result already", id).
-				With(problem.Remedy{Text: "change it", Action: problem.Correct, Subject: id})
-		case !x.Status.Open():
-			return nil, conflict(id, "%s is %s already", id, x.Status).
-				With(problem.Remedy{
-					Text: "if it ended otherwise, say so", Action: problem.Correct, Subject: id,
-				})
-		case x.Status != campaign.Requested && !s.Definition.ByHand():
-			return nil, notNow(id, "%s is working on %s and will tell its result itself", x.Instrument, id)
+		x := c.Experiment(id)
+		if x != nil && x.Status == campaign.Measured && c.Definition.Several() && t.reasons() == 0 {
+			return deliver(c.State, x, t)
+		}
+		if err := tellable(c.State, x, id); err != nil {
+			return nil, err
 		}
 		requested = x.Parameters
 	} else {
@@ -267,22 +264,22 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 			return nil, notPossible("%w", err)
 		}
 		if !t.Anyway {
-			if err := c.plausible(requested, false); err != nil {
+			if err := plausible(c, requested, false); err != nil {
 				return nil, err
 			}
 		}
 		id = events.ExperimentID(number)
 		payloads = append(payloads, &events.ExperimentRequested{
-			Experiment: id, Parameters: requested, Origin: origin, Replicate: 1 + c.RunsOf(requested),
+			Experiment: id, Parameters: requested, Origin: origin, Replicate: 1 + RunsOf(c, requested),
 		})
 	}
 	switch {
-	case t.Later && !s.Definition.Awaits():
+	case t.Later && !c.Definition.Awaits():
 		return nil, notPossible("nothing that this campaign measures arrives later: give the value")
 	case t.Again != "" && t.Experiment == "":
 		return nil, notPossible("there is nothing to record: the experiment was not planned, and did not run")
 	case t.Again != "":
-		return c.WithFollowUps(&events.ExperimentDeferred{
+		return WithFollowUps(c, &events.ExperimentDeferred{
 			Experiment: id, Instrument: "person", Cause: t.Again,
 		}), nil
 	case t.Infeasible != "":
@@ -290,40 +287,51 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 			Experiment: id, Instrument: "person", Cause: t.Infeasible,
 		}), nil
 	case t.Failed != "":
-		given, err := c.givenAllTheSame(reported{
-			requested: requested, made: t.Actual, anyway: t.Anyway,
-			quantities: slices.Concat(t.Quantities, t.Further), missing: t.Missing,
-		}, t.Quantities != nil)
+		given, err := givenAllTheSame(c, t.reported(requested), t.Quantities != nil)
 		return append(payloads, &events.ExperimentFailed{
 			Experiment: id, Instrument: "person", Cause: t.Failed, Measurement: given,
 		}), err
 	}
 	switch {
 	case t.Later:
-		t.Missing = c.unsaid(t, "it is still to come", func(q definition.QuantityDef) bool { return !q.Later() })
+		t.Missing = unsaid(c.State, t, "it is still to come", func(q definition.QuantityDef) bool { return !q.Later() })
 	case origin == events.OriginImport: // what it could have given later is not awaited
-		t.Missing = c.unsaid(t, instruments.WhyMissing(""), func(q definition.QuantityDef) bool { return q.Later() })
+		t.Missing = unsaid(c.State, t, instruments.WhyMissing(""), func(q definition.QuantityDef) bool { return q.Later() })
 	}
-	m, err := c.measurement(reported{
-		requested: requested, made: t.Actual, anyway: t.Anyway,
-		value: t.Value, unit: t.Unit, sd: t.SD,
-		quantities: slices.Concat(t.Quantities, t.Further), missing: t.Missing,
-	})
+	m, err := measurement(c, t.reported(requested))
 	if err != nil {
 		return nil, err
 	}
-	return append(payloads, c.WithFollowUps(&events.ExperimentMeasured{
+	return append(payloads, WithFollowUps(c, &events.ExperimentMeasured{
 		Experiment: id, Instrument: "person", Requested: requested, Measurement: *m,
 	})...), nil
 }
 
+// tellable says why a person cannot tell the result of an experiment.
+func tellable(s *campaign.State, x *campaign.Experiment, id string) error {
+	switch {
+	case x == nil:
+		return noExperiment(id)
+	case x.Status == campaign.Unresolved:
+		return notNow(id, "the fate of %s is unknown", id).With(settle(id))
+	case x.Status == campaign.Measured:
+		return conflict(id, "%s has a result already", id).With(change(id))
+	case !x.Status.Open():
+		return conflict(id, "%s is %s already", id, x.Status).
+			With(problem.Remedy{Text: "if it ended otherwise, say so", Action: problem.Correct, Subject: id})
+	case x.Status != campaign.Requested && !s.Definition.ByHand():
+		return notNow(id, "%s is working on %s and will tell its result itself", x.Instrument, id)
+	}
+	return nil
+}
+
 // RunsOf counts the experiments of a composition that were not called off.
-func (c *Core) RunsOf(point definition.Point) int { return len(c.runsOf(point)) }
+func RunsOf(c Now, point definition.Point) int { return len(runsOf(c, point)) }
 
 // MeasuredAs are the experiments that have measured the composition of another one:
 // a person who makes it again should know that.
-func (c *Core) MeasuredAs(x *campaign.Experiment) (ids []string) {
-	for _, other := range c.runsOf(x.Parameters) {
+func MeasuredAs(c Now, x *campaign.Experiment) (ids []string) {
+	for _, other := range runsOf(c, x.Parameters) {
 		if other.ID != x.ID && other.Status == campaign.Measured && !other.Elsewhere {
 			ids = append(ids, other.ID)
 		}
@@ -332,14 +340,13 @@ func (c *Core) MeasuredAs(x *campaign.Experiment) (ids []string) {
 }
 
 // runsOf are the experiments of a composition that were not called off.
-func (c *Core) runsOf(point definition.Point) (runs []*campaign.Experiment) {
+func runsOf(c Now, point definition.Point) (runs []*campaign.Experiment) {
 	same, err := c.space.Like(point)
 	if err != nil {
 		return nil
 	}
-	s := c.State()
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
+	for i := range c.Experiments {
+		x := &c.Experiments[i]
 		if x.Status.CalledOff() {
 			continue
 		}
@@ -354,11 +361,10 @@ func (c *Core) runsOf(point definition.Point) (runs []*campaign.Experiment) {
 // same at the same composition, and ended in the same way; "" for none. The same is
 // the value of what is sought, or of each declared quantity that both have, one at
 // least. A row without a value is none.
-func (c *Core) Known(rows []Tell) ([]string, error) {
+func Known(c Now, rows []Tell) ([]string, error) {
 	at := make(map[string][]*campaign.Experiment)
-	s := c.State()
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
+	for i := range c.Experiments {
+		x := &c.Experiments[i]
 		if x.Measurement == nil {
 			continue
 		}
@@ -375,7 +381,7 @@ func (c *Core) Known(rows []Tell) ([]string, error) {
 			continue // a composition that is none is refused elsewhere
 		}
 		for _, x := range at[key] {
-			if c.gaveTheSame(x, &rows[i]) {
+			if gaveTheSame(c.State, x, &rows[i]) {
 				known[i] = x.ID
 			}
 		}
@@ -384,14 +390,13 @@ func (c *Core) Known(rows []Tell) ([]string, error) {
 }
 
 // gaveTheSame reports whether a row says what an experiment of its composition gave.
-func (c *Core) gaveTheSame(x *campaign.Experiment, row *Tell) bool {
-	s := c.State()
+func gaveTheSame(s *campaign.State, x *campaign.Experiment, row *Tell) bool {
 	if (x.Status == campaign.Failed) != (row.Failed != "") {
 		return false
 	}
 	values := slices.Concat(row.Quantities, row.Further)
 	if row.Value != nil {
-		values = append(values, s.Definition.Sought().Quantity(*row.Value, nil))
+		values = append(values, sought(s).Quantity(*row.Value, nil))
 	}
 	common := false
 	for _, value := range values {
@@ -407,87 +412,64 @@ func (c *Core) gaveTheSame(x *campaign.Experiment, row *Tell) bool {
 	return common
 }
 
-// checkRows says what is wrong with the rows that contradict themselves, each of
-// them.
-func checkRows(rows []Tell) error {
-	if len(rows) == 0 {
-		return invalid("there is nothing to take over")
-	}
-	var faults problem.RowFaults
-	for i := range rows {
-		if err := rows[i].check(); err != nil {
-			faults = append(faults, problem.RowFault{Row: i + 1, Err: err})
-		}
-	}
-	if faults != nil {
-		return faults
-	}
-	return nil
-}
+// imports are rows of a table: earlier measurements, results of experiments that a
+// person is to make, and quantities that arrive of others that rows name, all or
+// none; with ImportOnce those that are not there yet.
+type imports []Tell
 
-// imports records earlier measurements, results of experiments that a person is
-// to make, and quantities that arrive of others that rows name, all or none; with
-// once, those that are not there yet.
-func (c *Core) imports(rows []Tell, once bool, actor string) ([]events.Payload, error) {
-	var payloads []events.Payload
-	var known []string
-	if once {
+func (rows imports) check() error { return checkEach(rows, "there is nothing to take over") }
+
+func (rows imports) record(c Now, r *Request) ([]events.Payload, error) {
+	known := make([]string, len(rows))
+	if r.ImportOnce {
 		var err error
-		if known, err = c.Known(rows); err != nil {
+		if known, err = Known(c, rows); err != nil {
 			return nil, err
 		}
-		if !slices.Contains(known, "") {
-			return nil, c.haveAll()
-		}
 	}
-	number := len(c.State().Experiments) + 1
+	var payloads []events.Payload
+	number := len(c.Experiments) + 1
 	before := make(map[string]int) // rows of a composition
 	said := make(map[arrival]definition.Quantity)
 	var after *Core // with the results of the rows before
-	for i, row := range rows {
-		if c.toMeasure(row.Experiment) {
+	record := func(row Tell) ([]events.Payload, error) {
+		switch {
+		case toMeasure(c.State, row.Experiment):
 			if after == nil {
-				after = c.Clone()
+				after = c.core.Clone()
 			}
-			p, err := after.tellRow(row, actor)
-			if err != nil {
-				return nil, fmt.Errorf("row %d: %w", i+1, err)
-			}
-			payloads = append(payloads, p...)
-			continue
+			return tellRow(after, row, r.Actor)
+		case row.Experiment != "":
+			return arrivals(c, row, said)
 		}
-		if row.Experiment != "" {
-			p, err := c.arrivals(row, said)
-			if err != nil {
-				return nil, fmt.Errorf("row %d: %w", i+1, err)
-			}
-			payloads = append(payloads, p...)
-			continue
-		}
-		if once && known[i] != "" {
-			continue
-		}
-		p, err := c.tell(row, events.OriginImport, number)
+		p, err := tell(c, row, events.OriginImport, number)
 		if err != nil {
-			return nil, fmt.Errorf("row %d: %w", i+1, err)
+			return nil, err
 		}
 		requested := p[0].(*events.ExperimentRequested)
 		key, err := c.space.Key(requested.Parameters)
+		requested.Replicate += before[key]
+		before[key]++
+		number++
+		return p, err
+	}
+	for i, row := range rows {
+		if known[i] != "" {
+			continue
+		}
+		p, err := record(row)
 		if err != nil {
 			return nil, fmt.Errorf("row %d: %w", i+1, err)
 		}
-		requested.Replicate += before[key]
-		before[key]++
 		payloads = append(payloads, p...)
-		number++
 	}
 	if payloads == nil {
-		return nil, c.haveAll()
+		return nil, haveAll(c.State)
 	}
 	return payloads, nil
 }
 
 // haveAll refuses rows of which there is nothing to be recorded.
-func (c *Core) haveAll() error {
-	return conflict(c.State().Name, "the campaign has all of these measurements already")
+func haveAll(s *campaign.State) error {
+	return conflict(s.Name, "the campaign has all of these measurements already")
 }

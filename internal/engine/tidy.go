@@ -6,6 +6,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // What instruments and experts report is recorded whatever they say: a result
@@ -22,7 +23,7 @@ const maxFurther = 1 << 20
 //
 // It comes before any judgment of the outcome, so that nothing later meets a
 // text that cannot be recorded.
-func (c *Core) recordable(experiment string, o instruments.Outcome) (instruments.Outcome, []events.Payload) {
+func recordable(s *campaign.State, experiment string, o instruments.Outcome) (instruments.Outcome, []events.Payload) {
 	o.Status, o.Cause = instruments.Status(legible(string(o.Status))), legible(o.Cause)
 	if o.Measurement == nil {
 		return o, nil
@@ -34,7 +35,7 @@ func (c *Core) recordable(experiment string, o instruments.Outcome) (instruments
 	}
 	measurement, left := tidyMeasurement(*o.Measurement)
 	o.Measurement = &measurement
-	given := o.Status == instruments.Failed && c.State().Definition.Several()
+	given := o.Status == instruments.Failed && s.Definition.Several()
 	if o.Status != instruments.Measured && !given { // of two minds: a person has to say which
 		o.Measurement = nil
 		remark("the instrument answered %q and gave a measurement all the same: %s; "+

@@ -17,7 +17,7 @@ type Computation struct {
 
 // InWords says what a step computes; nil is the summary. It is for status lines
 // and pages; nothing of it is recorded.
-func (c *Core) InWords(step Step) string {
+func InWords(c Now, step Step) string {
 	measurements := countOf(c.objective.Observed(), "measurement")
 	switch step := step.(type) {
 	case Fit:
@@ -29,7 +29,7 @@ func (c *Core) InWords(step Step) string {
 		}
 		return fmt.Sprintf("fitting the model of what %s says", step.Expert)
 	case Decide:
-		if !c.State().Definition.Measures() {
+		if !c.Definition.Measures() {
 			return "deciding what is compared next"
 		}
 		return "deciding what is measured next, from " + measurements

@@ -91,7 +91,7 @@ func (im *Import) arrivals(row Row, x *campaign.Experiment) (engine.Tell, Faults
 			definition.Default(&q.Unit, declared.Unit)
 		}
 		said = true
-		switch there, err := im.Core.There(x.ID, q); {
+		switch there, err := engine.There(im.Core.State(), x.ID, q); {
 		case err != nil:
 			faults = append(faults, s.fault(row, c, errors.New(im.Words.Clause(err))))
 		case !there:

@@ -132,7 +132,7 @@ func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
 		seen := im.judge(row)
 		p.Rows, tells[i] = append(p.Rows, seen), seen.tell
 	}
-	before, err := im.Core.Known(tells)
+	before, err := engine.Known(im.Core.At(engine.World{}), tells)
 	if err != nil {
 		return nil, err
 	}

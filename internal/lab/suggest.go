@@ -138,7 +138,7 @@ func (c *Campaign) unattended() (so bool) {
 // An error counts as waiting, since the campaign does nothing by itself then
 // either.
 func waits(core *engine.Core) bool {
-	step, err := core.Next(core.Attended(engine.World{Now: clock.Now()}))
+	step, err := core.Next(engine.Attended(core.State(), engine.World{Now: clock.Now()}))
 	if err != nil {
 		return true
 	}

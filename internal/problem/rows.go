@@ -16,6 +16,21 @@ type RowFault struct {
 // least. All of them are said at once, so that they are mended at once.
 type RowFaults []RowFault
 
+// Add notes what is wrong with the row at an index; nothing where err is nil.
+func (f *RowFaults) Add(index int, err error) {
+	if err != nil {
+		*f = append(*f, RowFault{Row: index + 1, Err: err})
+	}
+}
+
+// All returns them as an error, nil without any.
+func (f RowFaults) All() error {
+	if f == nil {
+		return nil
+	}
+	return f
+}
+
 // shownRows is how many faulty rows a message names.
 const shownRows = 20
 

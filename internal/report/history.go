@@ -242,7 +242,7 @@ func (h *history) take(
 		}
 		if slices.ContainsFunc(p.Tests, func(t events.Test) bool { return strings.HasPrefix(t.Name, "trust: ") }) {
 			// An error is the context's, which the loop that reads on notices.
-			d.helps, _ = h.core.Helps(ctx)
+			d.helps, _ = engine.Helps(ctx, h.core.At(engine.World{}))
 		}
 		h.decisions = append(h.decisions, d)
 	case *events.TrustAdjusted:

@@ -105,7 +105,7 @@ func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 	hasUtility := func(m *preference.Model) bool { return m != nil && m.Utility != nil }
 	switch {
 	case def.Measures() || slices.ContainsFunc(view.Preferences, hasUtility):
-		informed, err := core.Informed(ctx, view)
+		informed, err := engine.Informed(ctx, core.At(engine.World{}), view)
 		if err != nil {
 			return nil, err
 		}

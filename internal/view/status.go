@@ -53,7 +53,7 @@ func StatusOf(
 		Backtest: Backtest(core, best),
 	}
 	for _, q := range core.State().Questions {
-		if q.Status == campaign.Expired && core.Answerable(&q) == nil {
+		if q.Status == campaign.Expired && engine.Answerable(core.State(), &q) == nil {
 			st.Expired = append(st.Expired, q)
 		}
 	}

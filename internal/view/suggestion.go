@@ -99,7 +99,7 @@ func suggestedExperiment(
 	s := SuggestedExperiment{
 		ID: x.ID, Parameters: x.Parameters,
 		Replicate: x.Replicate,
-		Already:   core.MeasuredAs(&x),
+		Already:   engine.MeasuredAs(core.At(engine.World{}), &x),
 		Decision:  x.Decision,
 	}
 	if x.Decision == "" {

@@ -352,11 +352,11 @@ func TestNotCalledFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	core := r.Core()
-	step, _, ok := core.Consultation()
+	step, _, ok := engine.Consultation(core.At(engine.World{}))
 	if !ok {
 		t.Fatal("the program is not called for")
 	}
-	if _, payload := core.Proposed(step, at(1, 2)); payload == nil {
+	if _, payload := engine.Proposed(core.At(engine.World{}), step, at(1, 2)); payload == nil {
 		t.Error("the answer that is called for is not recorded")
 	}
 	for name, other := range map[string]engine.Consult{
@@ -364,14 +364,14 @@ func TestNotCalledFor(t *testing.T) {
 		"another attempt":  {Decision: "d1", Seed: step.Seed, Attempt: 2},
 		"another seed":     {Decision: "d1", Seed: step.Seed + 1, Attempt: 1},
 	} {
-		if _, payload := core.Proposed(other, at(1, 2)); payload != nil {
+		if _, payload := engine.Proposed(core.At(engine.World{}), other, at(1, 2)); payload != nil {
 			t.Errorf("%s: %+v is recorded", name, payload)
 		}
 	}
 	def.Policy = definition.Policy{}
 	amended, err := core.Amended(events.CampaignAmended{Definition: def})
 	if err == nil {
-		if _, payload := amended.Proposed(step, at(1, 2)); payload != nil {
+		if _, payload := engine.Proposed(amended.At(engine.World{}), step, at(1, 2)); payload != nil {
 			t.Error("an answer of a program that is not the method any more is recorded")
 		}
 	}

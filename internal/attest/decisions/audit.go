@@ -397,7 +397,7 @@ func nextIn(core *engine.Core, w engine.World) engine.Step {
 	if core.State().Status == campaign.Undefined {
 		return nil
 	}
-	step, err := core.Next(core.Attended(w))
+	step, err := core.Next(engine.Attended(core.State(), w))
 	if err != nil {
 		return nil
 	}

@@ -221,7 +221,7 @@ func heard(t *testing.T) history {
 	ended := &instruments.Outcome{Status: instruments.Failed, Cause: "the line was cut"}
 	last := h.all[len(h.all)-1]
 	cause := core.State().Experiment("e11").LastEvent
-	for _, p := range core.CalledOff("e11", events.VoidedByInstrument, instruments.FateFinished, ended, instruments.Description{Name: "acme/mixer"}) {
+	for _, p := range engine.CalledOff(core.At(engine.World{}), "e11", events.VoidedByInstrument, instruments.FateFinished, ended, instruments.Description{Name: "acme/mixer"}) {
 		e, err := events.New(last.Campaign, p)
 		if err != nil {
 			t.Fatal(err)

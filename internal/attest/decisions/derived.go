@@ -73,7 +73,7 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 			a.checkRecords(in.q.ID, p)
 		}
 	case *events.ExperimentDeferred:
-		a.expect(p.Experiment, true, a.core.WithFollowUps(p)[1:]...)
+		a.expect(p.Experiment, true, engine.WithFollowUps(a.core.At(engine.World{}), p)[1:]...)
 	case *events.MeasurementsJudged:
 		a.running = p.Build
 		return a.checkJudgment(ctx, p)
@@ -91,11 +91,11 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 // checkOnce holds the word that a doubt cannot be settled by measuring again to
 // what the experiment was to repeat, and expects what becomes of the doubt.
 func (a *auditor) checkOnce(in *identified, p *events.ExperimentCancelled) {
-	if in.author != byInstrument || !a.core.RepeatsSuspect(p.Experiment) {
+	if in.author != byInstrument || !engine.RepeatsSuspect(a.core.At(engine.World{}), p.Experiment) {
 		a.mismatch(p.Experiment, "it was to settle no doubt, so that nothing was to be had by measuring again")
 		return
 	}
-	a.expect(p.Experiment, true, a.core.WithFollowUps(p)[1:]...)
+	a.expect(p.Experiment, true, engine.WithFollowUps(a.core.At(engine.World{}), p)[1:]...)
 }
 
 // checkRecord compares an event that the engine writes on its own, outside a
@@ -495,7 +495,7 @@ func (a *auditor) spans() map[string]float64 {
 			spans[p.Name] = *p.Max - *p.Min
 		}
 	}
-	if scale, fitted := a.core.Spread(); fitted {
+	if scale, fitted := a.core.Objective().Scale(); fitted {
 		spans[""] = scale
 	}
 	return spans

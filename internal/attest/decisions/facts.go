@@ -82,7 +82,7 @@ func (a *auditor) checkDefined(_ *identified, p *events.CampaignDefined) {
 // checkAmended holds an amendment to what a campaign must keep.
 func (a *auditor) checkAmended(_ *identified, p *events.CampaignAmended) {
 	a.device.identity = nil // a campaign that had ended asks anew what it measures with
-	if problem := a.core.Unamendable(p.Definition); problem != "" {
+	if problem := engine.Unamendable(a.core.State(), p.Definition); problem != "" {
 		a.mismatch("definition", "%s", problem)
 	}
 }
@@ -101,7 +101,7 @@ func (a *auditor) checkAttached(in *identified, p *events.FileAttached) {
 	if fault := p.Fault(); fault != "" {
 		a.mismatch(in.subject(), "%s: %s", p.File, fault)
 	}
-	if err := a.core.CheckMeasured(p.Quantity); err != nil {
+	if err := engine.CheckMeasured(a.core.State(), p.Quantity); err != nil {
 		a.ruled(in.subject(), "%s is a file of %q: %v", p.File, p.Quantity, err)
 	}
 }
@@ -133,7 +133,7 @@ func (a *auditor) checkPaused(_ *identified, _ *events.CampaignPaused) {
 
 // checkResumed holds a word to go on to there being a pause, or the rest of an instrument.
 func (a *auditor) checkResumed(_ *identified, _ *events.CampaignResumed) {
-	if !a.core.Resumable() {
+	if !engine.Resumable(a.core.At(engine.World{})) {
 		a.ruled("resume", "the campaign was not paused")
 	}
 }
@@ -257,9 +257,9 @@ func (a *auditor) checkResolved(in *identified, p *events.ExperimentResolved) {
 		if p.Resolution == events.ResolvedFailed {
 			replicate++
 		}
-		a.expect(p.Experiment, true, a.core.Retry(in.x, replicate))
+		a.expect(p.Experiment, true, engine.Retry(a.core.State(), in.x, replicate))
 	}
-	if in.x != nil && a.core.OwesCallOff(in.x) {
+	if in.x != nil && engine.OwesCallOff(a.core.State(), in.x) {
 		a.owed = append(a.owed, p.Experiment)
 	}
 }
@@ -422,7 +422,7 @@ func (a *auditor) checkOwn(in *identified, p *events.ExperimentRequested) {
 	a.checkPoint(p.Experiment, a.core.State().Definition, p.Parameters)
 	if _, err := a.core.Space().Encode(p.Parameters); err != nil {
 		a.forbidden(in, p.Experiment, "%v", err)
-	} else if want := 1 + a.core.RunsOf(p.Parameters); p.Replicate != want {
+	} else if want := 1 + engine.RunsOf(a.core.At(engine.World{}), p.Parameters); p.Replicate != want {
 		a.mismatch(p.Experiment, "it says it is run %d of its composition; it is run %d", p.Replicate, want)
 	}
 	if p.Decision != "" {
@@ -666,7 +666,7 @@ func (a *auditor) checkElsewhere(p *events.MeasurementFlagged) {
 	if x == nil || x.Measurement == nil {
 		return // a contradiction, which the fold names
 	}
-	due := a.core.Elsewhere(x, x.Measurement.Actual)
+	due := engine.Elsewhere(a.core.At(engine.World{}), x, x.Measurement.Actual)
 	if due == nil {
 		a.mismatch(p.Experiment, "what was made is what was asked for")
 	} else if mismatch := a.compare(due[0], p, true); mismatch != "" {
@@ -681,7 +681,7 @@ func (a *auditor) checkSame(p *events.MeasurementFlagged) {
 	if x == nil || x.Measurement == nil {
 		return // a contradiction, which the fold names
 	}
-	due := a.core.Same(x, x.Instrument, x.Measurement)
+	due := engine.Same(a.core.At(engine.World{}), x, x.Instrument, x.Measurement)
 	if due == nil {
 		a.mismatch(p.Experiment, "its value is not that of the one before, or nothing to remark on")
 	} else if mismatch := a.compare(due[0], p, true); mismatch != "" {

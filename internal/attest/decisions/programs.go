@@ -32,12 +32,12 @@ func (a *auditor) noteShown() {
 		return
 	}
 	then.made = true
-	view, which := a.core.Shown()
+	view, which := engine.Shown(a.core.State())
 	then.which = which
-	if step, _, ok := a.core.Consultation(); ok {
+	if step, _, ok := engine.Consultation(a.core.At(engine.World{})); ok {
 		then.called = step
 		if a.programs != nil {
-			then.view, then.asked = view, a.core.Question(step)
+			then.view, then.asked = view, engine.Question(a.core.At(engine.World{}), step)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func (a *auditor) checkMethod(in *identified, p *events.MethodAnswered) {
 		a.mismatch(p.Decision, "its actor is %q, and it is an answer of %q", a.event.Actor, p.Program.Name)
 	}
 	asked := engine.Consult{Decision: p.Decision, Seed: p.Seed, Attempt: p.Attempt}
-	called, _, ok := a.core.Consultation()
+	called, _, ok := engine.Consultation(a.core.At(engine.World{}))
 	then := a.shown[p.Program.At]
 	switch {
 	case !ok:

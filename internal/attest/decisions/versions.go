@@ -38,7 +38,7 @@ type Unmade struct {
 // which its author raises when decisions change.
 func decides(core *engine.Core, p events.PolicyRef) bool {
 	ref := core.Ref()
-	return core.Makes(p.Version) && (p.Family == "" || p.Family == ref.Family) &&
+	return core.Registry().Methods.Makes(core.State().Definition.Policy, p.Version) && (p.Family == "" || p.Family == ref.Family) &&
 		moduleOf(p) == moduleOf(ref)
 }
 

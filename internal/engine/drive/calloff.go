@@ -159,7 +159,7 @@ func (m calledOff) apply(ctx context.Context, r *Runner) error {
 		m.ended = nil // who waits for it says it
 	}
 	known := evidenceOf(x, r.device.description)
-	payloads := r.core.CalledOff(m.experiment, m.by, m.fate, m.ended, r.device.description)
+	payloads := engine.CalledOff(r.core.At(engine.World{}), m.experiment, m.by, m.fate, m.ended, r.device.description)
 	if payloads == nil {
 		return nil
 	}
@@ -198,7 +198,7 @@ func (m notCalledOff) apply(ctx context.Context, r *Runner) error {
 	outcome := instruments.Outcome{
 		Status: instruments.Unknown, Cause: "it was called off, and that was not answered: " + m.why,
 	}
-	payloads := r.core.Concluded(m.experiment, outcome, nil, r.device.description)
+	payloads := engine.Concluded(r.core.At(engine.World{}), m.experiment, outcome, nil, r.device.description)
 	return r.appendTraced(ctx, "instrument:"+x.Instrument, x.LastEvent, x.Trace, payloads...)
 }
 
@@ -224,7 +224,7 @@ func (c *couriers) hear(t *team) {
 type confirmed struct{ experiment, command string }
 
 func (m confirmed) apply(ctx context.Context, r *Runner) error {
-	payloads := r.core.Confirmed(m.experiment, m.command)
+	payloads := engine.Confirmed(r.core.State(), m.experiment, m.command)
 	if payloads == nil {
 		return nil
 	}

@@ -27,7 +27,7 @@ func TestCoreIsCancelled(t *testing.T) {
 	if summary, err := core.Summarize(cancelled); !errors.Is(err, why) {
 		t.Errorf("a summary that was called off: %+v, %v", summary, err)
 	}
-	if _, err := core.Helps(cancelled); !errors.Is(err, why) {
+	if _, err := engine.Helps(cancelled, core.At(engine.World{})); !errors.Is(err, why) {
 		t.Errorf("the weighing of labels that was called off: %v", err)
 	}
 	if d, err := core.Decide(cancelled, engine.Decide{Decision: "d99"}, events.Build{}, engine.World{Now: live.State().EndedAt}); !errors.Is(err, why) {

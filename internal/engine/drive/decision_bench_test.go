@@ -47,7 +47,10 @@ func BenchmarkDecision(b *testing.B) {
 					case engine.Fit:
 						payload, err = core.Fit(b.Context(), step, events.Build{})
 					case engine.Judge:
-						payload, err = core.Judge(b.Context(), events.Build{})
+						var made []events.Payload
+						if made, err = core.Make(b.Context(), step, events.Build{}, engine.World{}); err == nil {
+							payload = made[0]
+						}
 					case engine.Decide:
 						if _, err := core.Decide(b.Context(), step, events.Build{}, engine.World{Now: time.Unix(0, 0)}); err != nil {
 							b.Fatal(err)

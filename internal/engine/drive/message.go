@@ -127,7 +127,7 @@ type concluded struct {
 func (m concluded) apply(ctx context.Context, r *Runner) error {
 	r.couriers.release(m.experiment) // its goroutine has ended
 	x := r.core.State().Experiment(m.experiment)
-	payloads := r.core.Concluded(m.experiment, m.outcome, m.err, r.device.description)
+	payloads := engine.Concluded(r.core.At(engine.World{}), m.experiment, m.outcome, m.err, r.device.description)
 	if payloads == nil {
 		return nil
 	}
@@ -166,7 +166,7 @@ type unasked struct {
 
 func (m unasked) apply(ctx context.Context, r *Runner) error {
 	x := r.core.State().Experiment(m.experiment)
-	payloads := r.core.Delivered(m.experiment, m.delivery)
+	payloads := engine.Delivered(r.core.State(), m.experiment, m.delivery)
 	if payloads == nil {
 		return nil
 	}
@@ -185,7 +185,7 @@ type replied struct {
 // none.
 func (m replied) apply(ctx context.Context, r *Runner) error {
 	s := r.core.State()
-	actor, payloads := r.core.Heard(m.question, m.reply, m.over, m.err)
+	actor, payloads := engine.Heard(r.core.At(engine.World{}), m.question, m.reply, m.over, m.err)
 	if payloads == nil {
 		return nil
 	}
@@ -219,7 +219,7 @@ func (m proposed) apply(ctx context.Context, r *Runner) error {
 		r.couriers.consulting, r.couriers.dismiss = engine.Consult{}, nil
 	}
 	r.Meter.ObserveDuration("proposal", m.took)
-	actor, payload := r.core.Proposed(m.step, m.answer)
+	actor, payload := engine.Proposed(r.core.At(engine.World{}), m.step, m.answer)
 	if payload == nil {
 		return nil
 	}

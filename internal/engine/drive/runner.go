@@ -418,7 +418,7 @@ func (r *Runner) perform(ctx context.Context, step engine.Step) error {
 	case engine.Examples:
 		return r.examples(ctx, step)
 	case engine.Consult:
-		r.couriers.consult(r.team, step, r.core.Question(step))
+		r.couriers.consult(r.team, step, engine.Question(r.core.At(engine.World{}), step))
 	default:
 		panic(fmt.Sprintf("engine: unknown step %T", step))
 	}
@@ -502,7 +502,7 @@ func (r *Runner) ask(ctx context.Context, q *campaign.Question) error {
 		why := fmt.Sprintf("nobody here can ask %s", q.Expert)
 		return r.append(ctx, "engine", q.LastEvent, engine.Withdrawn(q, why))
 	}
-	r.couriers.ask(r.team, q.ID, r.core.Posed(q))
+	r.couriers.ask(r.team, q.ID, engine.Posed(r.core.At(engine.World{}), q))
 	return nil
 }
 
@@ -583,7 +583,7 @@ func (r *Runner) worldOf(step engine.Step) (w engine.World) {
 
 // attend waits for a computation, or for whatever else happens.
 func (r *Runner) attend(ctx context.Context) error {
-	return r.wait(ctx, r.core.Deadline(r.world()))
+	return r.wait(ctx, engine.Deadline(r.core.At(r.world())))
 }
 
 // arrived notes the result of a computation. A summary counts as of the revision
@@ -620,7 +620,7 @@ func (r *Runner) Computing() engine.Computation {
 	if c == nil || c.result != nil {
 		return engine.Computation{}
 	}
-	return engine.Computation{What: r.core.InWords(c.step), Since: c.began}
+	return engine.Computation{What: engine.InWords(r.core.At(engine.World{}), c.step), Since: c.began}
 }
 
 // ErrOver is returned by Submit once Run has returned: whether the request was

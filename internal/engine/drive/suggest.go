@@ -34,7 +34,7 @@ func (r *Runner) Suggest(ctx context.Context) (engine.Suggestion, error) {
 			return engine.Suggestion{Ended: true}, nil
 		case engine.Wait:
 			if !step.Pending {
-				return r.core.Suggestion(step), nil
+				return engine.SuggestionOf(r.core.State(), step), nil
 			}
 			err = r.wait(ctx, time.Time{}) // for the examples
 		case engine.Ask:
@@ -57,7 +57,7 @@ func (r *Runner) Suggest(ctx context.Context) (engine.Suggestion, error) {
 // questions to people wait for them. Questions to experts that a reviewer of
 // this process speaks for are put; all others count as attended.
 func (r *Runner) byHand() engine.World {
-	w := r.core.Attended(engine.World{
+	w := engine.Attended(r.core.State(), engine.World{
 		Now: r.Now(), Eager: r.Eager, ByHand: true, Prompted: r.couriers.prompted,
 		Consulting: r.couriers.consulting,
 	})

@@ -105,11 +105,11 @@ func fit(b *testing.B, name string, core *engine.Core, step engine.Fit) events.E
 }
 
 func judge(b *testing.B, name string, core *engine.Core) events.Event {
-	payload, err := core.Judge(b.Context(), events.Build{})
+	made, err := core.Make(b.Context(), engine.Judge{}, events.Build{}, engine.World{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	e, err := events.New(name, payload)
+	e, err := events.New(name, made[0])
 	if err != nil {
 		b.Fatal(err)
 	}

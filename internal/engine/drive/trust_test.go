@@ -28,7 +28,7 @@ func TestTrustFollowsCorrections(t *testing.T) {
 		return core
 	}
 	trust := func(core *engine.Core) any {
-		helps, err := core.Helps(t.Context())
+		helps, err := engine.Helps(t.Context(), core.At(engine.World{}))
 		if err != nil || len(helps) == 0 {
 			t.Fatalf("%+v, %v", helps, err)
 		}

@@ -103,7 +103,7 @@ func follow(
 		case events.KindExperimentRequested:
 			f.trust = append(f.trust, meanTrust(f.core.State()))
 			var helps []policies.Help
-			helps, err = f.core.Helps(ctx)
+			helps, err = engine.Helps(ctx, f.core.At(engine.World{}))
 			f.helps = append(f.helps, meanHelps(helps))
 		}
 		if err != nil {
