@@ -34,7 +34,7 @@ func nextArrival(c Now) (Step, error) {
 		if until := arrives(c, a); until.IsZero() || c.Now.Before(until) {
 			continue
 		}
-		return Record{[]events.Payload{NotArrived(c.State, a)}}, nil
+		return record(NotArrived(c.State, a))
 	}
 	return nil, nil
 }
@@ -54,8 +54,7 @@ func nextCollect(c Now) (Step, error) {
 	if !c.Delivers || c.Status.Ended() {
 		return nil, nil
 	}
-	for i := range c.Experiments {
-		x := &c.Experiments[i]
+	for x := range among(c.State) {
 		if x.Command != "" && x.Instrument != person && !c.Collecting[x.ID] && c.Awaited(x) != nil {
 			return Collect{Experiment: x.ID}, nil
 		}

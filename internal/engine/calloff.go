@@ -73,16 +73,21 @@ func (r *Cancel) of(x *campaign.Experiment) ([]events.Payload, error) {
 		return nil, conflict(x.ID, "%s is %s: there is nothing to call off", x.ID, x.Status)
 	case x.Void():
 		return nil, conflict(x.ID, "%s was called off already, and cannot begin any more", x.ID)
-	case r.Voided != "":
-		return []events.Payload{&events.CancellationAnswered{
-			Experiment: x.ID, Command: x.Command, By: r.Voided, Reason: r.Reason,
-		}}, nil
-	case x.BeingCalledOff() && r.EndProgram == x.CallOff.EndProgram:
+	case r.Voided == "" && x.BeingCalledOff() && r.EndProgram == x.CallOff.EndProgram:
 		return nil, conflict(x.ID, "%s is being called off already", x.ID).With(voidRemedies(x)...)
 	}
-	return []events.Payload{&events.CancellationOrdered{
-		Experiment: x.ID, Command: x.Command, EndProgram: r.EndProgram, Reason: r.Reason,
-	}}, nil
+	return []events.Payload{r.order(x, "")}, nil
+}
+
+// order is the event that calls a command off, or says that it cannot begin any
+// more. repeat is the experiment that repeats it, or "".
+func (r *Cancel) order(x *campaign.Experiment, repeat string) events.Payload {
+	if r.Voided != "" {
+		return &events.CancellationAnswered{Experiment: x.ID, Command: x.Command, By: r.Voided, Reason: r.Reason}
+	}
+	return &events.CancellationOrdered{
+		Experiment: x.ID, Command: x.Command, EndProgram: r.EndProgram, Repeat: repeat, Reason: r.Reason,
+	}
 }
 
 // record calls off all that is under way. An ended campaign can have something
@@ -95,11 +100,9 @@ func (r *Abort) record(c Now, _ *Request) ([]events.Payload, error) {
 	case !r.Stop && c.Status == campaign.Running:
 		payloads = append(payloads, &events.CampaignPaused{Reason: r.Reason})
 	}
-	for i := range c.Experiments {
-		if x := &c.Experiments[i]; x.AtWork() && x.CallOff == nil {
-			payloads = append(payloads, &events.CancellationOrdered{
-				Experiment: x.ID, Command: x.Command, Reason: r.Reason,
-			})
+	for x := range among(c.State) {
+		if x.AtWork() && x.CallOff == nil {
+			payloads = append(payloads, (&Cancel{Reason: r.Reason}).order(x, ""))
 		}
 	}
 	if payloads == nil {
@@ -125,8 +128,7 @@ func DevicesOf(s *campaign.State) (names []string) {
 	}
 	add(campaignfile.LabInstrument(s.Source))
 	var last *campaign.Experiment
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
+	for x := range among(s) {
 		if x.AtWork() {
 			add(x.Identity, x.Instrument)
 		}
@@ -144,17 +146,10 @@ func DevicesOf(s *campaign.State) (names []string) {
 // the command is called off before anything else is sent, unless it is at rest.
 // repeat is the experiment that repeats it, or "".
 func voidBeforeAnything(s *campaign.State, x *campaign.Experiment, r *Resolve, repeat string) []events.Payload {
-	switch {
-	case !OwesCallOff(s, x):
+	if !OwesCallOff(s, x) {
 		return nil
-	case r.Voided != "":
-		return []events.Payload{&events.CancellationAnswered{
-			Experiment: x.ID, Command: x.Command, By: r.Voided, Reason: r.Reason,
-		}}
 	}
-	return []events.Payload{&events.CancellationOrdered{
-		Experiment: x.ID, Command: x.Command, Repeat: repeat, Reason: r.Reason,
-	}}
+	return []events.Payload{(&Cancel{Voided: r.Voided, Reason: r.Reason}).order(x, repeat)}
 }
 
 // OwesCallOff reports whether a person's word on the fate of an experiment has to call its
@@ -227,23 +222,22 @@ func nextContradicted(c Now) (Step, error) {
 	if x == nil || c.Status != campaign.Running {
 		return nil, nil
 	}
-	return Record{[]events.Payload{&events.CampaignPaused{Reason: fmt.Sprintf(
+	return record(&events.CampaignPaused{Reason: fmt.Sprintf(
 		"%s was settled as %s, and then %s answered otherwise: look at the device before anything more is sent",
-		x.ID, x.Status, x.Instrument)}}}, nil
+		x.ID, x.Status, x.Instrument)})
 }
 
 // nextOvertaken withdraws the repetition of an experiment that was performed
 // after all.
 func nextOvertaken(c Now) (Step, error) {
-	for i := range c.Experiments {
-		x := &c.Experiments[i]
+	for x := range among(c.State) {
 		again := repetitionOf(c.State, x)
 		if again == nil || again.Status != campaign.Requested || x.Status.Open() || x.Status == campaign.Cancelled {
 			continue
 		}
-		return Record{[]events.Payload{&events.ExperimentCancelled{
+		return record(&events.ExperimentCancelled{
 			Experiment: again.ID, Reason: fmt.Sprintf("%s, which it was to repeat, was performed after all", x.ID),
-		}}}, nil
+		})
 	}
 	return nil, nil
 }
@@ -260,8 +254,7 @@ func repetitionOf(s *campaign.State, x *campaign.Experiment) *campaign.Experimen
 // heldBack reports whether an experiment waits for what becomes of the one that
 // it repeats.
 func heldBack(s *campaign.State, again *campaign.Experiment) bool {
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
+	for x := range among(s) {
 		if x.Status.Open() && repetitionOf(s, x) == again {
 			return true
 		}

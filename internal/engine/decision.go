@@ -16,10 +16,10 @@ import (
 // what they can do. Decisions are numbered, and a decision's seed follows from
 // its number.
 func nextDecision(c Now) (Step, error) {
-	if id := firstUnresolved(c.State); id != "" {
+	if x := firstWith(c.State, campaign.Unresolved); x != nil {
 		return Wait{
-			For:      fmt.Sprintf("a person: the fate of %s is unknown", id),
-			Remedies: []problem.Remedy{settle(id)},
+			For:      fmt.Sprintf("a person: the fate of %s is unknown", x.ID),
+			Remedies: []problem.Remedy{settle(x.ID)},
 			Until:    Deadline(c),
 		}, nil
 	}
@@ -60,8 +60,8 @@ func nextDecision(c Now) (Step, error) {
 // where there is none: the campaign may go on by itself for a while, where its
 // definition says so.
 func awaited(s *campaign.State) *campaign.Question {
-	for i := range s.Questions {
-		if q := &s.Questions[i]; q.Status == campaign.Asked && !goesOnBeside(s, q) {
+	for q := range open(s) {
+		if !goesOnBeside(s, q) {
 			return q
 		}
 	}
@@ -72,9 +72,8 @@ func awaited(s *campaign.State) *campaign.Question {
 // more".
 func andMore(s *campaign.State, first *campaign.Question) string {
 	more := 0
-	for i := range s.Questions {
-		q := &s.Questions[i]
-		if q != first && q.Expert == first.Expert && q.Status == campaign.Asked && !goesOnBeside(s, q) {
+	for q := range open(s) {
+		if q != first && q.Expert == first.Expert && !goesOnBeside(s, q) {
 			more++
 		}
 	}
@@ -126,8 +125,7 @@ func lastUnderWay(c Now) (bool, error) {
 	}
 	once := len(c.Definition.Candidates) > 0
 	taken := make(map[string]bool)
-	for i := range c.Experiments {
-		x := &c.Experiments[i]
+	for x := range among(c.State) {
 		if !x.Status.Open() && !c.AwaitsSought(x) && (!once || x.Status.CalledOff()) {
 			continue
 		}
@@ -157,8 +155,8 @@ func underWay(s *campaign.State) int {
 // initialOpen reports whether an experiment of the initial design is under way:
 // the policy takes over once the whole of it is known.
 func initialOpen(s *campaign.State) bool {
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; x.Origin == events.OriginInitial && x.Status.Open() {
+	for x := range among(s) {
+		if x.Origin == events.OriginInitial && x.Status.Open() {
 			return true
 		}
 	}

@@ -56,7 +56,7 @@
 // next.go has World, the steps and the list of rules; decision.go, initial.go,
 // outlier.go, circuit_breaker.go and backoff.go the longer ones. make.go makes
 // what a step computes. request.go lists what people can ask for, each a type
-// beside its noun: tell.go, correct.go, resolve.go, exclude.go, steer.go; guard.go
+// in the file of its noun: tell.go, correct.go, resolve.go, exclude.go, steer.go; guard.go
 // refuses what no one can have meant. outcome.go and reply.go take what
 // instruments and experts say, followups.go says what that leads to. batch.go
 // and repeat.go are about recording: envelopes, and requests that count once.

@@ -44,16 +44,10 @@ func nextEstimates(c Now, expert definition.Expert) (step Step, sitting bool, er
 	if wanted != nil {
 		scale, what = events.ScaleOfQuantities(def, wanted), "estimates of "+strings.Join(wanted, ", ")
 	}
-	options := make([]events.Option, len(points))
-	for i, p := range points {
-		options[i].Parameters = p
-	}
-	return Record{[]events.Payload{&events.QuestionAsked{
-		Question: events.QuestionID(len(c.Questions) + 1), Form: events.FormEstimate, Expert: expert.Name,
-		Options: options, Scale: scale,
+	return Record{[]events.Payload{put(c, events.QuestionAsked{
+		Form: events.FormEstimate, Expert: expert.Name, Options: optionsAt(points), Scale: scale,
 		Explanation: fmt.Sprintf("Initial %s, of %d compositions spread evenly over the space.", what, len(points)),
-		Expires:     Expiry(c, expert.Name, events.FormEstimate, len(points), scale, true), ByHand: &c.ByHand,
-	}}}, true, nil
+	})}}, true, nil
 }
 
 // asksFor reports whether a scale asks for numbers of a quantity. Without columns it

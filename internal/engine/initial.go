@@ -78,15 +78,13 @@ func nextLabel(c Now, expert definition.Expert) (Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Record{[]events.Payload{&events.QuestionAsked{
-		Question: events.QuestionID(len(c.Questions) + 1), Form: events.FormLabel, Expert: expert.Name,
-		Options: []events.Option{{Parameters: points[have]}},
+	return record(put(c, events.QuestionAsked{
+		Form: events.FormLabel, Expert: expert.Name, Options: optionsAt(points[have : have+1]),
 		Explanation: fmt.Sprintf(
 			"Initial question %d of %d, at a random composition: would it be worth an experiment?",
 			have+1, want,
 		),
-		Expires: Expiry(c, expert.Name, events.FormLabel, 1, nil, true), ByHand: &c.ByHand,
-	}}}, nil
+	}))
 }
 
 // examples asks an expert for examples, or waits for those that they are asked
@@ -124,16 +122,10 @@ func nextComparison(c Now, expert definition.Expert) (Step, error) {
 	if err != nil || points == nil {
 		return nil, err
 	}
-	options := make([]events.Option, len(points))
-	for i, p := range points {
-		options[i].Parameters = p
-	}
-	return Record{[]events.Payload{&events.QuestionAsked{
-		Question: events.QuestionID(len(c.Questions) + 1), Form: events.FormComparison,
-		Expert: expert.Name, Options: options,
+	return record(put(c, events.QuestionAsked{
+		Form: events.FormComparison, Expert: expert.Name, Options: optionsAt(points),
 		Explanation: fmt.Sprintf("Initial comparison %d of %d.", have+1, want),
-		Expires:     Expiry(c, expert.Name, events.FormComparison, len(options), nil, true), ByHand: &c.ByHand,
-	}}}, nil
+	}))
 }
 
 // initialOptions returns the compositions of the next of an expert's initial
@@ -176,8 +168,7 @@ func nextDesign(c Now) (Step, error) {
 	done := make(map[string]int)
 	known := 0
 	runs := 0
-	for i := range c.Experiments {
-		x := &c.Experiments[i]
+	for x := range among(c.State) {
 		switch {
 		case x.Status.CalledOff():
 		case x.Origin == events.OriginInitial && x.Replicate == 1:
@@ -214,10 +205,10 @@ func nextDesign(c Now) (Step, error) {
 		if step := timeIsUp(c); step != nil {
 			return step, nil
 		}
-		return Record{[]events.Payload{&events.ExperimentRequested{
+		return record(&events.ExperimentRequested{
 			Experiment: events.ExperimentID(len(c.Experiments) + 1), Parameters: point,
 			Origin: events.OriginInitial, Replicate: 1,
-		}}}, nil
+		})
 	}
 	return nil, nil // a short list of candidates gives a short design
 }
@@ -238,12 +229,7 @@ func Designed(c *Core) (points []definition.Point, err error) {
 			return points, nil // the time is up
 		}
 		points = append(points, requested.Parameters)
-		e, err := events.New(own.State().Name, requested)
-		if err != nil {
-			return nil, err
-		}
-		e.Time = own.last
-		if own, err = own.with([]events.Event{e}); err != nil {
+		if err := own.imagine(own.last, "", requested); err != nil {
 			return nil, err
 		}
 	}
@@ -287,10 +273,7 @@ func nextReplicate(c Now) (Step, error) {
 	if step := timeIsUp(c); step != nil {
 		return step, nil
 	}
-	return Record{[]events.Payload{&events.ExperimentRequested{
-		Experiment: events.ExperimentID(len(c.Experiments) + 1), Parameters: x.Parameters,
-		Origin: x.Origin, Decision: x.Decision, Replicate: x.Replicate + 1,
-	}}}, nil
+	return record(Retry(c.State, x, x.Replicate+1))
 }
 
 // replicateDue returns the latest run of the first composition, of the design
@@ -313,8 +296,7 @@ func replicateDue(c Now) (*campaign.Experiment, error) {
 	}
 	all := make(map[string]*series)
 	var order []*series
-	for i := range c.Experiments {
-		x := &c.Experiments[i]
+	for x := range among(c.State) {
 		if x.Status.CalledOff() || x.Origin != events.OriginInitial && x.Origin != events.OriginPolicy {
 			continue
 		}

@@ -97,13 +97,8 @@ func Rehearse(
 // definition does not fit what was recorded; whether the campaign would take the
 // amendment it does not judge.
 func (c *Core) Amended(a events.CampaignAmended) (*Core, error) {
-	s := c.State()
-	e, err := events.New(s.Name, &a)
-	if err != nil {
-		return nil, err
-	}
-	e.Time = c.last
-	return c.with([]events.Event{e})
+	own := c.Clone()
+	return own, own.imagine(c.last, "", &a)
 }
 
 // Rehearsed returns the core as it would be once a request were fulfilled, for readers:
@@ -113,23 +108,32 @@ func (c *Core) Rehearsed(r Request, now time.Time) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.with(batch)
+	own := c.Clone()
+	return own, own.fold(batch)
 }
 
-// with returns the core with further events.
-func (c *Core) with(batch []events.Event) (*Core, error) {
-	s := c.State()
-	next, err := events.Assign(s.Name, s.Sequence, batch)
+// imagine folds what an actor could have recorded at a time, so that what follows is
+// judged as after it. The core must be a copy of the caller.
+func (c *Core) imagine(at time.Time, actor string, payloads ...events.Payload) error {
+	batch, err := NewBatch(c.State(), at, Envelope{Actor: actor}, payloads...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	own := c.Clone()
-	for _, e := range next {
-		if err := own.Apply(e); err != nil {
-			return nil, err
+	return c.fold(batch)
+}
+
+// fold folds a batch that follows the last event.
+func (c *Core) fold(batch []events.Event) error {
+	batch, err := events.Assign(c.State().Name, c.State().Sequence, batch)
+	if err != nil {
+		return err
+	}
+	for _, e := range batch {
+		if err := c.Apply(e); err != nil {
+			return err
 		}
 	}
-	return own, nil
+	return nil
 }
 
 // NewInstance returns a random word for [events.CampaignDefined], or for an

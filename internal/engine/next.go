@@ -180,6 +180,9 @@ func (Consult) step()  {}
 func (Wait) step()     {}
 func (Done) step()     {}
 
+// record is the step of a rule that writes facts.
+func record(payloads ...events.Payload) (Step, error) { return Record{payloads}, nil }
+
 // errUndefined is returned by Next before campaign.defined.
 var errUndefined = errors.New("engine: the campaign is not defined")
 
@@ -241,11 +244,11 @@ func nextLost(c Now) (Step, error) {
 	if c.Lost == "" || c.Status == campaign.Paused || c.Status.Ended() {
 		return nil, nil
 	}
-	return Record{[]events.Payload{&events.CampaignPaused{
+	return record(&events.CampaignPaused{
 		Reason: legible(c.Lost) + ". Nothing more is sent to it. " +
 			"See that it is there and that nobody else uses it; resuming takes it anew",
 		Device: c.Device,
-	}}}, nil
+	})
 }
 
 // nextRecovery looks for commands that another process dispatched.
@@ -258,9 +261,8 @@ func nextRecovery(c Now) (Step, error) {
 		return nil, nil
 	}
 	var lost []string
-	for i := range c.Experiments {
-		x := &c.Experiments[i]
-		if (x.Status == campaign.Dispatched || x.Status == campaign.Started) && !c.InFlight[x.ID] {
+	for x := range among(c.State, underway...) {
+		if !c.InFlight[x.ID] {
 			lost = append(lost, x.ID)
 		}
 	}
@@ -277,23 +279,19 @@ func nextRecovery(c Now) (Step, error) {
 // so that an audit can hold them to it.
 func nextWatch(c Now) (Step, error) {
 	stallAfter, giveUpAfter := c.Definition.Silence()
-	for i := range c.Experiments {
-		x := &c.Experiments[i]
-		if x.Status != campaign.Dispatched && x.Status != campaign.Started {
-			continue
-		}
+	for x := range among(c.State, underway...) {
 		stall, giveUp := watchTimes(c, x)
 		switch {
 		case !giveUp.IsZero() && !c.Now.Before(giveUp):
-			return Record{[]events.Payload{&events.ExperimentUnresolved{
+			return record(&events.ExperimentUnresolved{
 				Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
 				Cause: fmt.Sprintf("the instrument has been silent for %s", giveUpAfter),
-			}}}, nil
+			})
 		case !x.Stalled && !stall.IsZero() && !c.Now.Before(stall):
-			return Record{[]events.Payload{&events.InstrumentStalled{
+			return record(&events.InstrumentStalled{
 				Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
 				Waited: stallAfter.Seconds(),
-			}}}, nil
+			})
 		}
 	}
 	return nil, nil
@@ -333,9 +331,9 @@ func nextRecovered(c Now) (Step, error) {
 	if !c.Recovering {
 		return nil, nil
 	}
-	for i := range c.Questions {
-		if q := &c.Questions[i]; overdue(q, c.World) {
-			return Record{[]events.Payload{&events.QuestionExpired{Question: q.ID}}}, nil
+	for q := range open(c.State) {
+		if overdue(c, q) {
+			return record(&events.QuestionExpired{Question: q.ID})
 		}
 	}
 	if step, err := nextArrival(c); step != nil || err != nil {
@@ -346,19 +344,16 @@ func nextRecovered(c Now) (Step, error) {
 		Until:   Deadline(c),
 		Pending: true,
 	}
-	for i := range c.Experiments {
-		if x := &c.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {
-			wait.For = fmt.Sprintf("%s to say what became of %s", x.Instrument, x.ID)
-			break
-		}
+	if x := firstWith(c.State, underway...); x != nil {
+		wait.For = fmt.Sprintf("%s to say what became of %s", x.Instrument, x.ID)
 	}
 	return wait, nil
 }
 
-// overdue reports whether a question was not answered in time.
-func overdue(q *campaign.Question, w World) bool {
-	expires := w.end(q.AskedAt, q.Expires)
-	return q.Status == campaign.Asked && !expires.IsZero() && !w.Now.Before(expires)
+// overdue reports whether an open question was not answered in time.
+func overdue(c Now, q *campaign.Question) bool {
+	expires := c.end(q.AskedAt, q.Expires)
+	return !expires.IsZero() && !c.Now.Before(expires)
 }
 
 // end is when something ends that began at one recorded time and was to last
@@ -381,23 +376,12 @@ func nextEnd(c Now) (Step, error) {
 	if !c.Status.Ended() {
 		return nil, nil
 	}
-	var record Record
-	for i := range c.Experiments {
-		if x := &c.Experiments[i]; x.Status == campaign.Requested {
-			record.Payloads = append(record.Payloads, &events.ExperimentCancelled{
-				Experiment: x.ID, Reason: "the campaign has ended",
-			})
-		}
+	const ended = "the campaign has ended"
+	if payloads := cancelled(c.State, func(*campaign.Experiment) string { return ended },
+		func(*campaign.Question) string { return ended }); payloads != nil {
+		return record(payloads...)
 	}
-	for i := range c.Questions {
-		if q := &c.Questions[i]; q.Status == campaign.Asked {
-			record.Payloads = append(record.Payloads, noLongerNeeded(q, "the campaign has ended"))
-		}
-	}
-	if record.Payloads != nil {
-		return record, nil
-	}
-	if c.Count(campaign.Dispatched, campaign.Started) > 0 || c.BeingCalledOff() != nil {
+	if c.Count(underway...) > 0 || c.BeingCalledOff() != nil {
 		return Wait{For: waitingForInstrument(c), Until: Deadline(c)}, nil
 	}
 	if c.objective.Stale() { // the result is stated by the posterior, whatever ended the campaign
@@ -414,13 +398,9 @@ func nextEnd(c Now) (Step, error) {
 // nextQuestion expires questions and puts open ones. Experts who are asked one
 // thing at a time (Occupied) get the next question once the one before is over.
 func nextQuestion(c Now) (Step, error) {
-	for i := range c.Questions {
-		q := &c.Questions[i]
-		if q.Status != campaign.Asked {
-			continue
-		}
-		if overdue(q, c.World) {
-			return Record{[]events.Payload{&events.QuestionExpired{Question: q.ID}}}, nil
+	for q := range open(c.State) {
+		if overdue(c, q) {
+			return record(&events.QuestionExpired{Question: q.ID})
 		}
 		if !c.InFlight[q.ID] && !c.Occupied[q.Expert] {
 			return Ask{Question: q.ID}, nil
@@ -432,31 +412,12 @@ func nextQuestion(c Now) (Step, error) {
 // nextExcluded calls off what an amendment has put outside the space since it
 // was requested or asked.
 func nextExcluded(c Now) (Step, error) {
-	var record Record
-	for i := range c.Experiments {
-		x := &c.Experiments[i]
-		if x.Status != campaign.Requested {
-			continue
-		}
-		if err := c.space.Contains(x.Parameters); err != nil {
-			record.Payloads = append(record.Payloads, &events.ExperimentCancelled{
-				Experiment: x.ID, Reason: err.Error(),
-			})
-		}
-	}
-	for i := range c.Questions {
-		q := &c.Questions[i]
-		if q.Status != campaign.Asked {
-			continue
-		}
-		if err := outside(c, q); err != nil {
-			record.Payloads = append(record.Payloads, noLongerNeeded(q, err.Error()))
-		}
-	}
-	if record.Payloads == nil {
+	why := func(x *campaign.Experiment) string { return reasonOf(c.space.Contains(x.Parameters)) }
+	payloads := cancelled(c.State, why, func(q *campaign.Question) string { return reasonOf(outside(c, q)) })
+	if payloads == nil {
 		return nil, nil
 	}
-	return record, nil
+	return record(payloads...)
 }
 
 // nextDispatch hands requested experiments to the instrument, as many as it
@@ -472,10 +433,10 @@ func nextDispatch(c Now) (Step, error) {
 	if c.Status == campaign.Paused || c.Count(campaign.Unresolved) > 0 || c.BeingCalledOff() != nil {
 		return nil, nil
 	}
-	if c.Count(campaign.Dispatched, campaign.Started) >= c.Capacity {
+	if c.Count(underway...) >= c.Capacity {
 		return nil, nil
 	}
-	x := firstRequested(c.State)
+	x := firstWith(c.State, campaign.Requested)
 	if x == nil || restsUntil(c).After(c.Now) || heldBack(c.State, x) {
 		return nil, nil
 	}
@@ -490,17 +451,6 @@ func nextDispatch(c Now) (Step, error) {
 		return nil, nil
 	}
 	return Dispatch{Experiment: x.ID}, nil
-}
-
-// firstRequested is the next experiment to be dispatched, nil where there is
-// none: they go in the order of their requests.
-func firstRequested(s *campaign.State) *campaign.Experiment {
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; x.Status == campaign.Requested {
-			return x
-		}
-	}
-	return nil
 }
 
 // nextPause keeps a paused campaign from beginning anything. The rules before it
@@ -563,35 +513,21 @@ func timeIsUp(c Now) Step {
 	}}}
 }
 
-// firstUnresolved is the first experiment whose fate is unknown, empty where
-// there is none.
-func firstUnresolved(s *campaign.State) string {
-	for i := range s.Experiments {
-		if s.Experiments[i].Status == campaign.Unresolved {
-			return s.Experiments[i].ID
-		}
-	}
-	return ""
-}
-
 // waitingForInstrument says what a campaign waits for that has experiments under
 // way or requested, in the order of what a person can do about it: a silent
 // instrument, one that rests, another campaign.
 func waitingForInstrument(c Now) string {
-	for i := range c.Experiments {
-		x := &c.Experiments[i]
-		if x.Status == campaign.Dispatched || x.Status == campaign.Started {
-			who, what := x.Instrument, x.ID
-			if c.Definition.ByHand() {
-				who, what = "a person", events.ExperimentList(notMeasured(c.State))
-			}
-			if x.Stalled {
-				return fmt.Sprintf("%s to measure %s (silent for longer than it should be)", who, x.ID)
-			}
-			return fmt.Sprintf("%s to measure %s", who, what)
+	if x := firstWith(c.State, underway...); x != nil {
+		who, what := x.Instrument, x.ID
+		if c.Definition.ByHand() {
+			who, what = "a person", events.ExperimentList(notMeasured(c.State))
 		}
+		if x.Stalled {
+			return fmt.Sprintf("%s to measure %s (silent for longer than it should be)", who, x.ID)
+		}
+		return fmt.Sprintf("%s to measure %s", who, what)
 	}
-	if x, until := firstRequested(c.State), restsUntil(c); x != nil && until.After(c.Now) {
+	if x, until := firstWith(c.State, campaign.Requested), restsUntil(c); x != nil && until.After(c.Now) {
 		return rest(c.State, x, until.In(c.Now.Location()))
 	} else if x != nil && c.Ticket.Place == Waiting {
 		return fmt.Sprintf("its turn to measure %s: %s", x.ID, c.Ticket.Behind)
@@ -603,11 +539,8 @@ func waitingForInstrument(c Now) string {
 
 // notMeasured are the experiments that are to be measured, or are being.
 func notMeasured(s *campaign.State) (ids []string) {
-	for i := range s.Experiments {
-		switch x := &s.Experiments[i]; x.Status {
-		case campaign.Requested, campaign.Dispatched, campaign.Started:
-			ids = append(ids, x.ID)
-		}
+	for x := range among(s, campaign.Requested, campaign.Dispatched, campaign.Started) {
+		ids = append(ids, x.ID)
 	}
 	return ids
 }
@@ -623,24 +556,20 @@ func Deadline(c Now) time.Time {
 			first = t
 		}
 	}
-	for i := range c.Questions {
-		if q := &c.Questions[i]; q.Status == campaign.Asked {
-			add(c.end(q.AskedAt, q.Expires))
-		}
+	for q := range open(c.State) {
+		add(c.end(q.AskedAt, q.Expires))
 	}
-	for i := range c.Experiments {
-		if x := &c.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {
-			stall, giveUp := watchTimes(c, x)
-			if !x.Stalled {
-				add(stall)
-			}
-			add(giveUp)
+	for x := range among(c.State, underway...) {
+		stall, giveUp := watchTimes(c, x)
+		if !x.Stalled {
+			add(stall)
 		}
+		add(giveUp)
 	}
 	if !c.Status.Ended() {
 		add(awaitedUntil(c))
 	}
-	if until := restsUntil(c); until.After(c.Now) && firstRequested(c.State) != nil {
+	if until := restsUntil(c); until.After(c.Now) && firstWith(c.State, campaign.Requested) != nil {
 		add(until)
 	}
 	return first

@@ -72,8 +72,7 @@ func tradedBy(s *campaign.State, x *campaign.Experiment) (values []definition.Qu
 // dominated reports whether something compared is at least as good as some values
 // in every objective of a trade-off.
 func dominated(s *campaign.State, values []definition.Quantity) bool {
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
+	for x := range among(s) {
 		if x.Status != campaign.Measured || x.Outside != "" || x.Excluded || !s.AtTarget(x) || s.Breaks(x) {
 			continue
 		}

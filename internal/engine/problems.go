@@ -39,6 +39,14 @@ func noExperiment(id string) *problem.Error {
 	return notFound(id, "there is no experiment %s", id)
 }
 
+// reasonOf is an error in words, empty for none.
+func reasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
 // asProblem returns an error about a question as a problem, with what can be
 // done about it where that is known already. Without it an error of a contract,
 // which knows no questions, would reach the person without its subject.

@@ -311,16 +311,30 @@ func Answerable(s *campaign.State, q *campaign.Question) error {
 	return nil
 }
 
-// ask is the event by which a decision's question is put in a world. The number
-// of the question is the next one, as the batch asks no other.
+// ask is the event by which a decision's question is put in a world.
 func ask(c Now, d *events.DecisionMade, explanation string) events.Payload {
 	about, suggestion := forms[d.Form].put(d)
-	return &events.QuestionAsked{
-		Question: events.QuestionID(len(c.Questions) + 1), Form: d.Form, Expert: d.Expert,
-		Options: about, Scale: scale(c.State, d.Form), Suggestion: suggestion, Explanation: explanation,
-		Attributions: d.Attributions, Decision: d.Decision, Standard: asked(d),
-		Expires: Expiry(c, d.Expert, d.Form, len(about), scale(c.State, d.Form), false), ByHand: &c.ByHand,
+	return put(c, events.QuestionAsked{
+		Form: d.Form, Expert: d.Expert, Options: about, Scale: scale(c.State, d.Form), Suggestion: suggestion,
+		Explanation: explanation, Attributions: d.Attributions, Decision: d.Decision, Standard: asked(d),
+	})
+}
+
+// put completes a question that is put in a world. Its number is the next one, as
+// a batch asks no other.
+func put(c Now, q events.QuestionAsked) *events.QuestionAsked {
+	q.Question, q.ByHand = events.QuestionID(len(c.Questions)+1), &c.ByHand
+	q.Expires = Expiry(c, &q)
+	return &q
+}
+
+// optionsAt are compositions as an expert sees them of whom nothing else is asked.
+func optionsAt(points []definition.Point) []events.Option {
+	options := make([]events.Option, len(points))
+	for i, p := range points {
+		options[i].Parameters = p
 	}
+	return options
 }
 
 // asked is how the outcomes are standardized that a decision asks about; nil where
@@ -353,9 +367,9 @@ func scale(s *campaign.State, form events.Form) *events.Scale {
 //
 // An audit asks it again with the world of the event (internal/attest/decisions,
 // checkExpiry), so it may read nothing but the state and w.
-func Expiry(c Now, expert string, form events.Form, options int, scale *events.Scale, initial bool) time.Time {
+func Expiry(c Now, q *events.QuestionAsked) time.Time {
 	def := c.Definition
-	i := slices.IndexFunc(def.Experts, func(e definition.Expert) bool { return e.Name == expert })
+	i := slices.IndexFunc(def.Experts, func(e definition.Expert) bool { return e.Name == q.Expert })
 	if i < 0 {
 		return time.Time{}
 	}
@@ -365,19 +379,19 @@ func Expiry(c Now, expert string, form events.Form, options int, scale *events.S
 		switch {
 		case c.ByHand:
 			return time.Time{}
-		case forms[form].scaled:
-			within = scale.Time(options, within)
+		case forms[q.Form].scaled:
+			within = q.Scale.Time(len(q.Options), within)
 		}
 	}
 	var wait time.Duration
-	initial = initial && together(def, e)
+	initial := q.Decision == "" && together(def, e)
 	if initial && def.Measures() {
 		wait = time.Duration(*def.Initial.Wait)
 	}
 	var expires time.Time
 	switch {
 	case within > 0 && initial:
-		expires = lastInitial(c.State, expert, c.Now).Add(within)
+		expires = lastInitial(c.State, q.Expert, c.Now).Add(within)
 		if latest := c.Now.Add(max(wait, within)); wait > 0 && expires.After(latest) {
 			expires = latest
 		}

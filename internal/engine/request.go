@@ -121,7 +121,7 @@ func CheckComposition(field string, point definition.Point) error {
 // can be done instead: errors.Is finds [problem.ErrInvalidRequest], or
 // [ErrNoCampaign] before there is one.
 //
-// Each kind of request is a type beside its noun: those of the campaign in
+// Each kind of request is a type in the file of its noun: those of the campaign in
 // steer.go, of results in tell.go, resolve.go and correct.go, of commands in
 // calloff.go, of the space in exclude.go, of experts in question.go, of files in
 // file.go.

@@ -33,31 +33,12 @@ func (rows results) record(c Now, r *Request) ([]events.Payload, error) {
 		if row.Experiment != "" {
 			first[row.Experiment] = i + 1
 		}
-		if err := after.imagine(r.Actor, p); err != nil {
+		if err := after.imagine(after.last.Add(time.Microsecond), r.Actor, p...); err != nil {
 			return nil, err
 		}
 		payloads = append(payloads, p...)
 	}
 	return payloads, faults.All()
-}
-
-// imagine folds what is about to be recorded in the batch of a person's request,
-// so that what follows in the batch is judged as after it. The core must be a
-// copy of the caller.
-func (c *Core) imagine(actor string, payloads []events.Payload) error {
-	batch, err := NewBatch(c.State(), c.last.Add(time.Microsecond), Envelope{Actor: actor}, payloads...)
-	if err == nil {
-		batch, err = events.Assign(c.State().Name, c.State().Sequence, batch)
-	}
-	if err != nil {
-		return err
-	}
-	for _, e := range batch {
-		if err := c.Apply(e); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // toMeasure reports whether an experiment of a table's row waits for the result
@@ -87,5 +68,5 @@ func tellRow(after *Core, row Tell, actor string) ([]events.Payload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return payloads, after.imagine(actor, payloads)
+	return payloads, after.imagine(after.last.Add(time.Microsecond), actor, payloads...)
 }

@@ -63,8 +63,7 @@ type run struct {
 // included; what was imported has no instrument that could repeat itself.
 func runsOfValues(s *campaign.State, instrument, but string) (runs []run) {
 	var ended []*campaign.Experiment
-	for i := range s.Experiments {
-		y := &s.Experiments[i]
+	for y := range among(s) {
 		if y.Status == campaign.Measured && y.ID != but && y.Origin != events.OriginImport &&
 			y.Instrument == instrument {
 			ended = append(ended, y)

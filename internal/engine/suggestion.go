@@ -25,15 +25,13 @@ type Suggestion struct {
 // campaign goes on.
 func SuggestionOf(s *campaign.State, wait Wait) Suggestion {
 	var suggestion Suggestion
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; x.Status == campaign.Requested && s.Status != campaign.Paused {
+	for x := range among(s) {
+		if x.Status == campaign.Requested && s.Status != campaign.Paused {
 			suggestion.Experiments = append(suggestion.Experiments, *x)
 		}
 	}
-	for i := range s.Questions {
-		if q := &s.Questions[i]; q.Status == campaign.Asked {
-			suggestion.Questions = append(suggestion.Questions, *q)
-		}
+	for q := range open(s) {
+		suggestion.Questions = append(suggestion.Questions, *q)
 	}
 	if suggestion.Experiments == nil {
 		suggestion.WaitingFor, suggestion.Remedies = wait.For, wait.Remedies

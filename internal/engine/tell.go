@@ -345,8 +345,7 @@ func runsOf(c Now, point definition.Point) (runs []*campaign.Experiment) {
 	if err != nil {
 		return nil
 	}
-	for i := range c.Experiments {
-		x := &c.Experiments[i]
+	for x := range among(c.State) {
 		if x.Status.CalledOff() {
 			continue
 		}
@@ -363,8 +362,7 @@ func runsOf(c Now, point definition.Point) (runs []*campaign.Experiment) {
 // least. A row without a value is none.
 func Known(c Now, rows []Tell) ([]string, error) {
 	at := make(map[string][]*campaign.Experiment)
-	for i := range c.Experiments {
-		x := &c.Experiments[i]
+	for x := range among(c.State) {
 		if x.Measurement == nil {
 			continue
 		}

@@ -72,7 +72,7 @@ func (a *auditor) checkExpiry(payload events.Payload) {
 	question, expires := asked.Question, asked.Expires
 	expiry := func(since time.Time, byHand bool) time.Time {
 		w := engine.World{Now: since, ByHand: byHand}
-		return engine.Expiry(a.core.At(w), asked.Expert, asked.Form, len(asked.Options), asked.Scale, asked.Decision == "")
+		return engine.Expiry(a.core.At(w), asked)
 	}
 	since, byHand := a.now, false
 	d, decided := a.opening.(*events.DecisionMade)
