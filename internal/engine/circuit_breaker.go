@@ -27,7 +27,7 @@ const failuresInARow = 4
 // the row is long enough. Both rows are looked at: fruitless has what was tried
 // since the campaign was resumed, failingRow also what the instrument keeps
 // putting off, which costs time alone.
-func nextCircuitBreak(c Now) (Step, error) {
+func nextCircuitBreak(c Now, group func([]*campaign.Experiment) [][]*campaign.Experiment) (Step, error) {
 	left := c.Left()
 	if c.Status == campaign.Paused || left <= 0 && c.Eager {
 		return nil, nil
@@ -51,7 +51,7 @@ func nextCircuitBreak(c Now) (Step, error) {
 	// The last case looks ahead: where one more occurrence as large as the last
 	// would spend the budget, four occurrences would never be seen.
 	if row := fruitless(c); len(row) >= failuresInARow {
-		groups := countedIn(row, c.World)
+		groups := group(row)
 		times := len(groups)
 		another := len(groups[times-1]) // as many as the last occurrence cost
 		switch {
@@ -68,7 +68,7 @@ func nextCircuitBreak(c Now) (Step, error) {
 		}
 	}
 	row := failingRow(c.State)
-	if times := len(countedIn(row, c.World)); times > failuresInARow {
+	if times := len(group(row)); times > failuresInARow {
 		if long := row[len(row)-1].EndedAt.Sub(row[0].EndedAt); long >= patience {
 			return pause(row, times, "the instrument has put off everything for %s", long.Round(time.Minute))
 		}
@@ -76,23 +76,9 @@ func nextCircuitBreak(c Now) (Step, error) {
 	return nil, nil
 }
 
-// countedIn groups experiments without a result as the circuit breaker counts
-// them.
-func countedIn(row []*campaign.Experiment, w World) [][]*campaign.Experiment {
-	if !w.CountEach {
-		return occurrences(row)
-	}
-	var each [][]*campaign.Experiment
-	for _, x := range row {
-		each = append(each, []*campaign.Experiment{x})
-	}
-	return each
-}
-
 // fruitless returns the experiments without a result that ended last since the
 // campaign was resumed, one after the other, in the order of their ends. What
-// was put off has not been tried. Where each is counted the last
-// [failuresInARow] are enough.
+// was put off has not been tried.
 //
 // Where the campaign is Eager what was put off counts, since no time passes in
 // which it could be tried again.
@@ -107,9 +93,6 @@ func fruitless(c Now) []*campaign.Experiment {
 	first := len(ended)
 	for first > 0 && withoutResult(ended[first-1]) {
 		first--
-	}
-	if c.CountEach {
-		first = max(first, len(ended)-failuresInARow)
 	}
 	return ended[first:]
 }

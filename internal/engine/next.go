@@ -41,9 +41,6 @@ type World struct {
 	AskedSince time.Time
 	// Eager is set for campaigns in memory: see Eager of drive.Runner.
 	Eager bool
-	// CountEach counts each experiment without a result before a pause, also of
-	// those that ended together, as campaigns of before did: an audit asks so.
-	CountEach bool
 	// ByHand is set where people run the experiments (see Suggest of drive.Runner).
 	// Questions record it.
 	ByHand bool
@@ -186,49 +183,60 @@ func record(payloads ...events.Payload) (Step, error) { return Record{payloads},
 // errUndefined is returned by Next before campaign.defined.
 var errUndefined = errors.New("engine: the campaign is not defined")
 
-// rules are what a campaign does next: the first that has a step gives it.
+// Rules are what a campaign does next: the first that has a step gives it.
 //
 // Their order is part of what is recorded: an audit asks the same list, so a rule
 // that moves changes what logs of before are held to.
-var rules = []func(Now) (Step, error){
-	nextCallOff,
-	nextLost,
-	nextContradicted,
-	nextRecovery,
-	nextWatch,
-	nextRecovered,
-	nextEnd,
-	nextArrival,
-	nextCollect,
-	nextQuestion,
-	nextExcluded,
-	nextOvertaken,
-	nextCircuitBreak,
-	nextDispatch,
-	nextPause,
-	nextOutlier,
-	nextInitial,
-	nextReplicate,
-	nextDecision,
+type Rules []func(Now) (Step, error)
+
+// Present are the rules of this version.
+var Present = RulesCounting(occurrences)
+
+// RulesCounting returns the rules with a way to group experiments without a result
+// as the circuit breaker counts them. Earlier versions had another.
+func RulesCounting(group func([]*campaign.Experiment) [][]*campaign.Experiment) Rules {
+	return Rules{
+		nextCallOff,
+		nextLost,
+		nextContradicted,
+		nextRecovery,
+		nextWatch,
+		nextRecovered,
+		nextEnd,
+		nextArrival,
+		nextCollect,
+		nextQuestion,
+		nextExcluded,
+		nextOvertaken,
+		func(c Now) (Step, error) { return nextCircuitBreak(c, group) },
+		nextDispatch,
+		nextPause,
+		nextOutlier,
+		nextInitial,
+		nextReplicate,
+		nextDecision,
+	}
 }
 
-// Next returns the next step. It depends on the folded events and the given
-// world alone, and changes nothing.
+// Next is [Present.Next] in a world.
+func (c *Core) Next(w World) (Step, error) { return Present.Next(c.At(w)) }
+
+// Next returns the next step. It depends on the folded events and the world alone,
+// and changes nothing.
 //
 // A ticket that is held is given back before any step that would keep others
 // waiting for it.
-func (c *Core) Next(w World) (Step, error) {
-	if c.State().Status == campaign.Undefined {
+func (all Rules) Next(c Now) (Step, error) {
+	if c.Status == campaign.Undefined {
 		return nil, errUndefined
 	}
-	now := c.At(w)
-	for _, rule := range rules {
-		step, err := rule(now)
-		if step != nil && w.Ticket.Place == Held && !keepsTicket(step) {
+	for _, rule := range all {
+		step, err := rule(c)
+		if step != nil && c.Ticket.Place == Held && !keepsTicket(step) {
 			return Unqueue{}, err
 		}
 		if wait, ok := step.(Wait); ok {
-			step = firstCalledOff(now, wait)
+			step = firstCalledOff(c, wait)
 		}
 		if step != nil || err != nil {
 			return step, err

@@ -10,7 +10,6 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/registry"
-	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // Mismatch is a record that is not what follows from the records before it.
@@ -388,16 +387,12 @@ func (a *auditor) next(now time.Time) engine.Step { return nextAttended(a.core, 
 func nextAttended(core *engine.Core, now time.Time) engine.Step {
 	s := core.State()
 	eager := s.Definition != nil && s.Left() <= 0
-	return nextIn(core, engine.World{Now: now, Eager: eager})
+	return nextIn(core, engine.World{Now: now, Eager: eager}, engine.Present)
 }
 
-// nextIn is nextAttended in a world of which it is said how failures are
-// counted, and whether they are waited after (see [engine.World]).
-func nextIn(core *engine.Core, w engine.World) engine.Step {
-	if core.State().Status == campaign.Undefined {
-		return nil
-	}
-	step, err := core.Next(engine.Attended(core.State(), w))
+// nextIn is nextAttended in another world, or by the rules of another version.
+func nextIn(core *engine.Core, w engine.World, rules engine.Rules) engine.Step {
+	step, err := rules.Next(core.At(engine.Attended(core.State(), w)))
 	if err != nil {
 		return nil
 	}

@@ -112,6 +112,15 @@ func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.
 	}
 }
 
+// countingEach are the rules of versions that counted each experiment without a
+// result before a pause, also of those that ended together.
+var countingEach = engine.RulesCounting(func(row []*campaign.Experiment) (each [][]*campaign.Experiment) {
+	for _, x := range row {
+		each = append(each, []*campaign.Experiment{x})
+	}
+	return each
+})
+
 // checkPause compares a pause by the engine: after failures, where all that is
 // asked for is put off, or where the clock was set ahead. One that does not say how many times counted each
 // experiment, as all did before.
@@ -123,11 +132,15 @@ func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 		a.checkLost(recorded)
 		return
 	}
+	rules := engine.Present
+	if recorded.Occurrences == 0 {
+		rules = countingEach
+	}
 	for _, eager := range []bool{false, true} { // studies do not wait
 		for _, now := range []time.Time{a.now, a.event.Time} {
 			for _, ahead := range []time.Duration{0, math.MaxInt64} { // how far the clock was set ahead
-				w := engine.World{Now: now, Ahead: ahead, Eager: eager, CountEach: recorded.Occurrences == 0}
-				record, ok := nextIn(a.core, w).(engine.Record)
+				w := engine.World{Now: now, Ahead: ahead, Eager: eager}
+				record, ok := nextIn(a.core, w, rules).(engine.Record)
 				if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
 					continue
 				}
