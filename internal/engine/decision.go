@@ -103,12 +103,8 @@ func goesOnBeside(s *campaign.State, q *campaign.Question) bool {
 			begun++
 		}
 	}
-	for _, e := range s.Definition.Experts {
-		if e.Name == q.Expert {
-			return e.Meanwhile != nil && begun < *e.Meanwhile
-		}
-	}
-	return false
+	e := s.Definition.Expert(q.Expert)
+	return e != nil && e.Meanwhile != nil && begun < *e.Meanwhile
 }
 
 // lastUnderWay reports whether experiments are under way in a finite space in

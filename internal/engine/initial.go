@@ -189,7 +189,7 @@ func nextDesign(c Now) (Step, error) {
 	if runs+known >= *def.Initial.Experiments || c.Left() <= 0 {
 		return nil, nil
 	}
-	points, err := InitialDesign(c)
+	points, err := initialDesign(c)
 	if err != nil {
 		return nil, err
 	}
@@ -235,10 +235,10 @@ func Designed(c *Core) (points []definition.Point, err error) {
 	}
 }
 
-// InitialDesign returns the compositions of the initial design that may be
+// initialDesign returns the compositions of the initial design that may be
 // measured. It is worked out again each time it is asked for: the same seed
 // gives the same design, and nothing of it has to be kept.
-func InitialDesign(c Now) ([]definition.Point, error) {
+func initialDesign(c Now) ([]definition.Point, error) {
 	def := c.Definition
 	if def.Initial.Design != definition.DesignPoints {
 		ways, err := space.NewFidelity(c.Bounded(), c.space)

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -108,17 +107,10 @@ func Posed(c Now, q *campaign.Question) humans.Question {
 	if q.Form == events.FormPinpoint {
 		question.Allowed = c.space.Contains
 	}
-	if isProgram(c.State, q.Expert) {
+	if e := c.Definition.Expert(q.Expert); e != nil && e.Program {
 		question.View, question.Shown = Shown(c.State)
 	}
 	return question
-}
-
-// isProgram reports whether an expert is a program.
-func isProgram(s *campaign.State, expert string) bool {
-	return slices.ContainsFunc(s.Definition.Experts, func(e definition.Expert) bool {
-		return e.Name == expert && e.Program
-	})
 }
 
 // answered turns a reply to an open question into events. The error says what
@@ -369,11 +361,10 @@ func scale(s *campaign.State, form events.Form) *events.Scale {
 // checkExpiry), so it may read nothing but the state and w.
 func Expiry(c Now, q *events.QuestionAsked) time.Time {
 	def := c.Definition
-	i := slices.IndexFunc(def.Experts, func(e definition.Expert) bool { return e.Name == q.Expert })
-	if i < 0 {
+	e := def.Expert(q.Expert)
+	if e == nil {
 		return time.Time{}
 	}
-	e := def.Experts[i]
 	within := time.Duration(e.AnswerWithin)
 	if e.AnswerWithin == definition.DefaultAnswerWithin {
 		switch {
@@ -384,7 +375,7 @@ func Expiry(c Now, q *events.QuestionAsked) time.Time {
 		}
 	}
 	var wait time.Duration
-	initial := q.Decision == "" && together(def, e)
+	initial := q.Decision == "" && together(def, *e)
 	if initial && def.Measures() {
 		wait = time.Duration(*def.Initial.Wait)
 	}
@@ -444,11 +435,10 @@ func (a *Anchors) check() error {
 // record checks the compositions at which an expert says they trust their own
 // judgment.
 func (a *Anchors) record(c Now, _ *Request) ([]events.Payload, error) {
-	def := c.Definition
 	if c.policy.Needs().Preference.Form != events.PreferenceUtility {
 		return nil, notPossible("no rule of this campaign's policy reads anchors")
 	}
-	if !slices.ContainsFunc(def.Experts, func(e definition.Expert) bool { return e.Name == a.Expert }) {
+	if c.Definition.Expert(a.Expert) == nil {
 		return nil, notFound(a.Expert, "there is no expert %q", a.Expert)
 	}
 	for i, point := range a.Points {
