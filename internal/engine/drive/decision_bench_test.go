@@ -42,15 +42,10 @@ func BenchmarkDecision(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					var payload events.Payload
+					var made []events.Payload
 					switch step := step.(type) {
-					case engine.Fit:
-						payload, err = core.Fit(b.Context(), step, events.Build{})
-					case engine.Judge:
-						var made []events.Payload
-						if made, err = core.Make(b.Context(), step, events.Build{}, engine.World{}); err == nil {
-							payload = made[0]
-						}
+					case engine.Fit, engine.Judge:
+						made, err = core.Make(b.Context(), step, events.Build{}, engine.World{})
 					case engine.Decide:
 						if _, err := core.Decide(b.Context(), step, events.Build{}, engine.World{Now: time.Unix(0, 0)}); err != nil {
 							b.Fatal(err)
@@ -63,7 +58,7 @@ func BenchmarkDecision(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					e, err := events.New("ackley4", payload)
+					e, err := events.New("ackley4", made[0])
 					if err != nil {
 						b.Fatal(err)
 					}

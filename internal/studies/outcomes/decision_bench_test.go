@@ -112,21 +112,14 @@ func (c *folded) fit(b *testing.B) engine.Decide {
 		if err != nil {
 			b.Fatal(err)
 		}
-		var payload events.Payload
-		switch step := step.(type) {
-		case engine.Fit:
-			payload, err = c.Fit(b.Context(), step, events.Build{})
-		case engine.Judge:
-			payload, err = c.Judge(b.Context(), events.Build{})
-		case engine.Decide:
-			return step
-		default:
-			b.Fatalf("unexpected step %T", step)
+		if decide, ok := step.(engine.Decide); ok {
+			return decide
 		}
+		made, err := c.Make(b.Context(), step, events.Build{}, idle)
 		if err != nil {
 			b.Fatal(err)
 		}
-		e, err := events.New("dtlz2", payload)
+		e, err := events.New("dtlz2", made[0])
 		if err != nil {
 			b.Fatal(err)
 		}
