@@ -254,7 +254,9 @@ func Delivered(s *campaign.State, experiment string, d instruments.Delivery) []e
 
 // arrivable is the declared quantity of a name that can still arrive of an
 // experiment; nil where it cannot.
-func arrivable(s *campaign.State, x *campaign.Experiment, name string, seen map[string]bool) *definition.QuantityDef {
+func arrivable(
+	s *campaign.State, x *campaign.Experiment, name string, seen map[string]bool,
+) *definition.QuantityDef {
 	q := s.Definition.Quantity(name)
 	if _, ok := given(x, name); ok || q == nil || q.From != "" || seen[name] || x.Status != campaign.Measured {
 		return nil
@@ -308,7 +310,7 @@ func valuesIn(s *campaign.State, t Tell) ([]definition.Quantity, error) {
 
 // unsaid is what is missing of a result: what it says, and for a reason those of some
 // quantities of which it says nothing.
-func unsaid(s *campaign.State, t Tell, reason string, of func(definition.QuantityDef) bool) []events.Missing {
+func (t *Tell) unsaid(s *campaign.State, reason string, of func(definition.QuantityDef) bool) []events.Missing {
 	missing := slices.Clip(t.Missing)
 	for _, q := range s.Definition.Declared() {
 		named := t.Value != nil && q.Name == sought(s).Name ||

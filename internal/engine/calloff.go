@@ -145,7 +145,9 @@ func DevicesOf(s *campaign.State) (names []string) {
 // voidBeforeAnything returns the consequence of a person's word on an unknown fate:
 // the command is called off before anything else is sent, unless it is at rest.
 // repeat is the experiment that repeats it, or "".
-func voidBeforeAnything(s *campaign.State, x *campaign.Experiment, r *Resolve, repeat string) []events.Payload {
+func voidBeforeAnything(
+	s *campaign.State, x *campaign.Experiment, r *Resolve, repeat string,
+) []events.Payload {
 	if !OwesCallOff(s, x) {
 		return nil
 	}
@@ -162,7 +164,9 @@ func OwesCallOff(s *campaign.State, x *campaign.Experiment) bool {
 // CalledOff returns the record of a command that was called off and cannot begin
 // any more, with its outcome where no other event will hold it: ended is nil where
 // the outcome is unknown, or another goroutine awaits it.
-func CalledOff(c Now, experiment string, by events.Voided, fate instruments.Fate, ended *instruments.Outcome, from instruments.Description) []events.Payload {
+func CalledOff(
+	c Now, experiment string, by events.Voided, fate instruments.Fate, ended *instruments.Outcome, from instruments.Description,
+) []events.Payload {
 	x := c.Experiment(experiment)
 	if !x.BeingCalledOff() {
 		return nil // its outcome was quicker, or a person

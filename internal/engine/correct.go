@@ -92,7 +92,7 @@ func (r *Correct) of(c Now, x *campaign.Experiment) ([]events.Payload, error) {
 		}
 	}
 	if was == events.ResolvedMeasured && outcome == was {
-		return correctMeasurement(c, x, r)
+		return r.measurement(c, x)
 	}
 	if err := r.contradicts(x, outcome); err != nil {
 		return nil, err
@@ -104,9 +104,9 @@ func (r *Correct) of(c Now, x *campaign.Experiment) ([]events.Payload, error) {
 	var err error
 	switch outcome {
 	case events.ResolvedFailed:
-		payload.Measurement, err = stillGiven(c, x, r)
+		payload.Measurement, err = r.stillGiven(c, x)
 	case events.ResolvedMeasured:
-		if payload.Measurement, err = measuredAfterAll(c, x, r); err == nil {
+		if payload.Measurement, err = r.measuredAfterAll(c, x); err == nil {
 			return append([]events.Payload{payload}, Elsewhere(c, x, payload.Measurement.Actual)...), nil
 		}
 	}
@@ -155,12 +155,12 @@ func (r *Correct) contradicts(x *campaign.Experiment, outcome events.Resolution)
 }
 
 // measuredAfterAll is the measurement of an experiment that had ended otherwise.
-func measuredAfterAll(c Now, x *campaign.Experiment, r *Correct) (*events.Measurement, error) {
+func (r *Correct) measuredAfterAll(c Now, x *campaign.Experiment) (*events.Measurement, error) {
 	base := x.Measurement // what it gave before it failed
 	if base == nil {
 		base = x.Retracted
 	}
-	m, err := corrected(c, x, base, r)
+	m, err := r.corrected(c, x, base)
 	if err == nil && c.Definition.Several() {
 		// What was retracted may be from before a quantity was declared.
 		return checked(c, *m, nil, r.Anyway)
@@ -170,12 +170,12 @@ func measuredAfterAll(c Now, x *campaign.Experiment, r *Correct) (*events.Measur
 
 // stillGiven is what an experiment gave that is said to have failed: the quantities
 // that are named now, and where it had failed before those that were.
-func stillGiven(c Now, x *campaign.Experiment, r *Correct) (*events.Measurement, error) {
+func (r *Correct) stillGiven(c Now, x *campaign.Experiment) (*events.Measurement, error) {
 	if x.Status == campaign.Failed && x.Measurement != nil {
 		if !r.given() && r.Exclude != x.Excluded {
 			return nil, nil // nothing but that is said
 		}
-		m, err := corrected(c, x, x.Measurement, r)
+		m, err := r.corrected(c, x, x.Measurement)
 		if err != nil {
 			return nil, err
 		}
@@ -190,8 +190,8 @@ func stillGiven(c Now, x *campaign.Experiment, r *Correct) (*events.Measurement,
 	}, r.given())
 }
 
-// correctMeasurement corrects or excludes a measurement that stays one.
-func correctMeasurement(c Now, x *campaign.Experiment, r *Correct) ([]events.Payload, error) {
+// measurement corrects or excludes a measurement that stays one.
+func (r *Correct) measurement(c Now, x *campaign.Experiment) ([]events.Payload, error) {
 	switch {
 	case r.hasValue() && r.Exclude:
 		return nil, notPossible("an excluded measurement needs no new value").About(x.ID)
@@ -202,7 +202,7 @@ func correctMeasurement(c Now, x *campaign.Experiment, r *Correct) ([]events.Pay
 			Ways:   []string{problem.WayValue, problem.WayActual, problem.WayExclude},
 		})
 	}
-	m, err := corrected(c, x, x.Measurement, r)
+	m, err := r.corrected(c, x, x.Measurement)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func correctMeasurement(c Now, x *campaign.Experiment, r *Correct) ([]events.Pay
 		Experiment: x.ID, Corrects: x.Source, Actual: r.Actual, Excluded: r.Exclude, Reason: r.Reason,
 	}
 	if c.Definition.Several() {
-		payload.Values, payload.Further = valuesCorrected(c.State, x, m, r)
+		payload.Values, payload.Further = r.changes(c.State, x, m)
 	} else {
 		payload.Old, payload.Further = x.Measurement.Objective, r.Further
 		if !r.Exclude {
@@ -226,7 +226,7 @@ func correctMeasurement(c Now, x *campaign.Experiment, r *Correct) ([]events.Pay
 
 // corrected is a measurement with what a correction says of it. base is what it
 // starts from, nil where nothing was ever measured.
-func corrected(c Now, x *campaign.Experiment, base *events.Measurement, r *Correct) (*events.Measurement, error) {
+func (r *Correct) corrected(c Now, x *campaign.Experiment, base *events.Measurement) (*events.Measurement, error) {
 	if base == nil {
 		base = &events.Measurement{Actual: x.Parameters}
 		if !r.hasValue() && !c.Definition.Awaits() {
@@ -240,7 +240,7 @@ func corrected(c Now, x *campaign.Experiment, base *events.Measurement, r *Corre
 	if r.Actual != nil {
 		m.Actual = r.Actual
 	}
-	declared, further, err := correctedIn(c.State, m, r)
+	declared, further, err := r.values(c.State, m)
 	if err != nil {
 		return nil, err
 	}
@@ -258,10 +258,12 @@ func corrected(c Now, x *campaign.Experiment, base *events.Measurement, r *Corre
 	return &m, nil
 }
 
-// correctedIn are the values that a correction of a measurement names, those of what
+// values are the values that a correction of a measurement names, those of what
 // the campaign models apart from further ones. What they leave out, a unit or a
 // standard deviation, is as it was.
-func correctedIn(s *campaign.State, m events.Measurement, r *Correct) (declared, further []definition.Quantity, err error) {
+func (r *Correct) values(
+	s *campaign.State, m events.Measurement,
+) (declared, further []definition.Quantity, err error) {
 	def := s.Definition
 	if (r.Value != nil || r.SD != nil) && def.Sought().Computed() {
 		_, err := unnamed(s, 0, "", nil)
@@ -300,11 +302,13 @@ func correctedIn(s *campaign.State, m events.Measurement, r *Correct) (declared,
 	return declared, further, nil
 }
 
-// valuesCorrected says of each quantity that a correction names what it was and
+// changes says of each quantity that a correction names what it was and
 // is from then on, in the order of the definition. m is the corrected
 // measurement.
-func valuesCorrected(s *campaign.State, x *campaign.Experiment, m *events.Measurement, r *Correct) (values []events.QuantityCorrected, further []definition.Quantity) {
-	declared, further, _ := correctedIn(s, *x.Measurement, r) // m was made from them
+func (r *Correct) changes(
+	s *campaign.State, x *campaign.Experiment, m *events.Measurement,
+) (values []events.QuantityCorrected, further []definition.Quantity) {
+	declared, further, _ := r.values(s, *x.Measurement) // m was made from them
 	for _, q := range s.Definition.Declared() {
 		named := slices.ContainsFunc(declared, func(v definition.Quantity) bool { return v.Name == q.Name })
 		out := slices.Contains(r.LeaveOut, q.Name)

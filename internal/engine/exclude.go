@@ -91,7 +91,9 @@ const exclusionReach = 0.05
 
 // exclusion is the event by which nothing in a region is suggested any more. A
 // nil region is the neighborhood of the composition.
-func exclusion(c Now, point definition.Point, region map[string]definition.RegionSide, about, reason string) (*events.RegionExcluded, error) {
+func exclusion(
+	c Now, point definition.Point, region map[string]definition.RegionSide, about, reason string,
+) (*events.RegionExcluded, error) {
 	if region == nil {
 		if _, err := c.space.Encode(point); err != nil {
 			return nil, notPossible("%w", err)

@@ -18,7 +18,9 @@ import (
 // failed is an error of the call and not of the experiment: the line is gone,
 // the program has died. Then the fate is unknown, whatever the instrument did.
 // The experiment exists, since the engine had it dispatched.
-func Concluded(c Now, experiment string, o instruments.Outcome, failed error, from instruments.Description) []events.Payload {
+func Concluded(
+	c Now, experiment string, o instruments.Outcome, failed error, from instruments.Description,
+) []events.Payload {
 	x := c.Experiment(experiment)
 	o, remarks := recordable(c.State, experiment, o)
 	if failed != nil {
@@ -41,7 +43,9 @@ func Concluded(c Now, experiment string, o instruments.Outcome, failed error, fr
 // The first switch is about what comes too late: a person's word has settled the
 // experiment and is the last, so what the instrument says is kept as it is, from
 // which a person can correct it.
-func conclude(c Now, x *campaign.Experiment, o instruments.Outcome, from instruments.Description) events.Payload {
+func conclude(
+	c Now, x *campaign.Experiment, o instruments.Outcome, from instruments.Description,
+) events.Payload {
 	o = o.Recordable()
 	known := isKnown(o.Status)
 	switch {
@@ -90,7 +94,9 @@ func conclude(c Now, x *campaign.Experiment, o instruments.Outcome, from instrum
 
 // failed is the event of a failure, with what was measured all the same. What cannot be
 // used of that is kept as the instrument gave it.
-func failed(s *campaign.State, x *campaign.Experiment, o instruments.Outcome, from instruments.Description) events.Payload {
+func failed(
+	s *campaign.State, x *campaign.Experiment, o instruments.Outcome, from instruments.Description,
+) events.Payload {
 	failed := &events.ExperimentFailed{
 		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause, Rejected: o.Rejected,
 	}
@@ -122,7 +128,9 @@ func isKnown(s instruments.Status) bool {
 // admitted is the event of a measurement: a failure where it is not what the
 // campaign asked for. The identity that the device described stands in where the
 // measurement names none.
-func admitted(s *campaign.State, x *campaign.Experiment, reported *events.Measurement, from instruments.Description) events.Payload {
+func admitted(
+	s *campaign.State, x *campaign.Experiment, reported *events.Measurement, from instruments.Description,
+) events.Payload {
 	failed := &events.ExperimentFailed{
 		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
 	}

@@ -169,27 +169,27 @@ func replicated(c Now, o objective.Observation, expected events.Expected) bool {
 //
 // Why it is not repeated stands in the reason: there is no budget, the
 // composition is excluded, or it was made elsewhere.
-func flagOutlier(c Now, o objective.Observation, expected events.Expected, deviation float64) []events.Payload {
+func flagOutlier(
+	c Now, o objective.Observation, expected events.Expected, deviation float64,
+) []events.Payload {
 	x := c.Experiment(o.Experiment)
 	flag := flag(c.State, o, expected, deviation, events.VerdictSuspect)
 	flag.Reason = fmt.Sprintf("It is %s, and %s was expected from %d measurements of other compositions: ",
 		amount(c.State, o.Value), interval(c.State, expected), expected.Observations)
-	if c.Definition.Outliers.Action == definition.OutlierFlag {
+	switch {
+	case c.Definition.Outliers.Action == definition.OutlierFlag:
 		flag.Reason += "look at it; it counts all the same."
-		return []events.Payload{flag}
-	}
-	if x.Elsewhere {
+	case x.Elsewhere:
 		flag.Reason += "it was made elsewhere than was asked for, so that asking again says nothing of it; it is left out until a person decides."
-		return []events.Payload{flag}
-	}
-	if c.Left() <= 0 || c.space.Contains(x.Parameters) != nil {
+	case c.Left() <= 0 || c.space.Contains(x.Parameters) != nil:
 		flag.Reason += "it cannot be repeated any more, and is left out until a person decides."
-		return []events.Payload{flag}
+	default:
+		repetition := Retry(c.State, x, 1+RunsOf(c, x.Parameters))
+		flag.Repetition = repetition.Experiment
+		flag.Reason += fmt.Sprintf("it is measured again as %s, and left out until then.", repetition.Experiment)
+		return []events.Payload{flag, repetition}
 	}
-	repetition := Retry(c.State, x, 1+RunsOf(c, x.Parameters))
-	flag.Repetition = repetition.Experiment
-	flag.Reason += fmt.Sprintf("it is measured again as %s, and left out until then.", repetition.Experiment)
-	return []events.Payload{flag, repetition}
+	return []events.Payload{flag}
 }
 
 // settled says what the repetition of a suspect measurement makes of it; nil
@@ -297,7 +297,9 @@ func suspectRepeatedBy(c Now, id string) *objective.Observation {
 }
 
 // flag is the word on a measurement without its reason and repetition.
-func flag(s *campaign.State, o objective.Observation, expected events.Expected, deviation float64, verdict events.Verdict) *events.MeasurementFlagged {
+func flag(
+	s *campaign.State, o objective.Observation, expected events.Expected, deviation float64, verdict events.Verdict,
+) *events.MeasurementFlagged {
 	return &events.MeasurementFlagged{
 		Experiment: o.Experiment, Verdict: verdict, Deviation: deviation,
 		Predicted: expected.Predicted, Quantity: doubted(s),

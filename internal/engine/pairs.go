@@ -16,7 +16,9 @@ import (
 // the one least often seen with those chosen. together[i·n+j] counts the
 // questions that showed i and j. The lot decides ties, and is drawn by the seed
 // alone.
-func leastCompared(c Now, points []definition.Point, expert string, size int, seed uint64) ([]definition.Point, error) {
+func leastCompared(
+	c Now, points []definition.Point, expert string, size int, seed uint64,
+) ([]definition.Point, error) {
 	n := len(points)
 	index := make(map[string]int, n)
 	for i, p := range points {

@@ -164,7 +164,9 @@ func wasThere(s *campaign.State, shown *events.Shown) error {
 // withExclusion adds the exclusion that a reply asks for. An exclusion is a fact
 // of its own in the same batch, so that it can be lifted without touching the
 // answer.
-func withExclusion(c Now, payloads []events.Payload, q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
+func withExclusion(
+	c Now, payloads []events.Payload, q *campaign.Question, r humans.Reply,
+) ([]events.Payload, error) {
 	if !r.Exclude {
 		return payloads, nil
 	}

@@ -12,7 +12,9 @@ import (
 //
 // An answer that cannot be taken withdraws its question: it would otherwise be
 // put to the same expert again without end.
-func Heard(c Now, question string, r humans.Reply, over bool, failed error) (actor string, payloads []events.Payload) {
+func Heard(
+	c Now, question string, r humans.Reply, over bool, failed error,
+) (actor string, payloads []events.Payload) {
 	const loop = "engine"
 	q := c.Question(question)
 	expert := "expert:" + q.Expert

@@ -294,9 +294,9 @@ func result(c Now, t Tell, origin events.Origin, number int) ([]events.Payload, 
 	}
 	switch {
 	case t.Later:
-		t.Missing = unsaid(c.State, t, "it is still to come", func(q definition.QuantityDef) bool { return !q.Later() })
+		t.Missing = t.unsaid(c.State, "it is still to come", func(q definition.QuantityDef) bool { return !q.Later() })
 	case origin == events.OriginImport: // what it could have given later is not awaited
-		t.Missing = unsaid(c.State, t, instruments.WhyMissing(""), func(q definition.QuantityDef) bool { return q.Later() })
+		t.Missing = t.unsaid(c.State, instruments.WhyMissing(""), func(q definition.QuantityDef) bool { return q.Later() })
 	}
 	m, err := measurement(c, t.reported(requested))
 	if err != nil {

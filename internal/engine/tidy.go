@@ -23,7 +23,9 @@ const maxFurther = 1 << 20
 //
 // It comes before any judgment of the outcome, so that nothing later meets a
 // text that cannot be recorded.
-func recordable(s *campaign.State, experiment string, o instruments.Outcome) (instruments.Outcome, []events.Payload) {
+func recordable(
+	s *campaign.State, experiment string, o instruments.Outcome,
+) (instruments.Outcome, []events.Payload) {
 	o.Status, o.Cause = instruments.Status(legible(string(o.Status))), legible(o.Cause)
 	if o.Measurement == nil {
 		return o, nil
