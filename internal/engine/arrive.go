@@ -191,7 +191,7 @@ func arrivals(c Now, t Tell, said map[arrival]definition.Quantity) ([]events.Pay
 // There reports whether an experiment has a value of a quantity already, the same to
 // the last digit. Where it has another one it fails, and says what can be done.
 func There(s *campaign.State, experiment string, value definition.Quantity) (bool, error) {
-	had, ok := given(s.Experiment(experiment), value.Name)
+	had, ok := given(s.Experiment(experiment).Measurement, value.Name)
 	value = instruments.RespelledValue(s.Definition, value)
 	if !ok || sameValue(had, value) {
 		return ok, nil
@@ -223,7 +223,7 @@ func Delivered(s *campaign.State, experiment string, d instruments.Delivery) []e
 		value = instruments.RespelledValue(s.Definition, value)
 		q := arrivable(s, x, value.Name, seen)
 		if q == nil {
-			if had, ok := given(x, value.Name); !ok || had.Value != value.Value || had.Unit != value.Unit {
+			if had, ok := given(x.Measurement, value.Name); !ok || had.Value != value.Value || had.Unit != value.Unit {
 				notes = append(notes, delivered(s, x, fmt.Sprintf("%s = %s", value.Name, written(value)))...)
 			}
 			continue
@@ -258,18 +258,18 @@ func arrivable(
 	s *campaign.State, x *campaign.Experiment, name string, seen map[string]bool,
 ) *definition.QuantityDef {
 	q := s.Definition.Quantity(name)
-	if _, ok := given(x, name); ok || q == nil || q.From != "" || seen[name] || x.Status != campaign.Measured {
+	if _, ok := given(x.Measurement, name); ok || q == nil || q.From != "" || seen[name] || x.Status != campaign.Measured {
 		return nil
 	}
 	return q
 }
 
-// given is the value of a quantity that an experiment has.
-func given(x *campaign.Experiment, name string) (q definition.Quantity, ok bool) {
-	if x.Measurement == nil {
+// given is the value of a quantity in a measurement, which may be nil.
+func given(m *events.Measurement, name string) (q definition.Quantity, ok bool) {
+	if m == nil {
 		return q, false
 	}
-	return x.Measurement.Of(name)
+	return m.Of(name)
 }
 
 // delivered keeps what an instrument delivered and does not count, once: a program may

@@ -97,7 +97,7 @@ func filesOf(s *campaign.State, experiment string, o instruments.Outcome) (paylo
 	for _, named := range o.Files {
 		a := named.Attachment
 		fault := a.Fault()
-		if CheckMeasured(s, a.Quantity) != nil && !reports(o, a.Quantity) {
+		if _, reported := given(o.Measurement, a.Quantity); !reported && CheckMeasured(s, a.Quantity) != nil {
 			remark("%s is said to be a file of %q, which the campaign does not declare", a.Name, a.Quantity)
 			a.Quantity = ""
 		}
@@ -117,13 +117,4 @@ func filesOf(s *campaign.State, experiment string, o instruments.Outcome) (paylo
 		remark("%s", text)
 	}
 	return payloads
-}
-
-// reports tells whether an outcome has a value of a quantity.
-func reports(o instruments.Outcome, quantity string) bool {
-	if o.Measurement == nil {
-		return false
-	}
-	_, ok := o.Measurement.Of(quantity)
-	return ok
 }

@@ -17,28 +17,26 @@ import (
 // through it as well as those of instruments.
 func WithFollowUps(c Now, payload events.Payload) []events.Payload {
 	payloads := []events.Payload{payload}
-	if measured, ok := payload.(*events.ExperimentMeasured); ok {
-		if x := c.Experiment(measured.Experiment); x != nil { // not a person's own
-			word := Elsewhere(c, x, measured.Actual)
-			if word == nil {
-				word = Same(c, x, measured.Instrument, &measured.Measurement)
-			}
-			payloads = append(payloads, word...)
+	switch p := payload.(type) {
+	case *events.ExperimentMeasured:
+		x := c.Experiment(p.Experiment)
+		if x == nil {
+			break // a person's own
 		}
-		return payloads
+		if elsewhere := Elsewhere(c, x, p.Actual); elsewhere != nil {
+			return append(payloads, elsewhere...)
+		}
+		return append(payloads, Same(c, x, p.Instrument, &p.Measurement)...)
+	case *events.ExperimentCancelled:
+		if p.Once {
+			return append(payloads, keep(c, p.Experiment)...)
+		}
+	case *events.ExperimentDeferred:
+		if x := c.Experiment(p.Experiment); x != nil && !c.Status.Ended() && c.space.Contains(x.Parameters) == nil {
+			return append(payloads, Retry(c.State, x, x.Replicate))
+		}
 	}
-	if cancelled, ok := payload.(*events.ExperimentCancelled); ok && cancelled.Once {
-		return append(payloads, keep(c, cancelled.Experiment)...)
-	}
-	deferred, ok := payload.(*events.ExperimentDeferred)
-	if !ok {
-		return payloads
-	}
-	x := c.Experiment(deferred.Experiment)
-	if x == nil || c.Status.Ended() || c.space.Contains(x.Parameters) != nil {
-		return payloads
-	}
-	return append(payloads, Retry(c.State, x, x.Replicate))
+	return payloads
 }
 
 // Retry requests an experiment's composition once more. Origin and decision

@@ -80,11 +80,9 @@ func CheckMeasured(s *campaign.State, name string) error {
 	if name == "" || !s.Definition.Several() || s.Definition.Quantity(name) != nil {
 		return nil
 	}
-	for i := range s.Experiments {
-		if m := s.Experiments[i].Measurement; m != nil {
-			if _, ok := m.Of(name); ok {
-				return nil
-			}
+	for x := range among(s) {
+		if _, ok := given(x.Measurement, name); ok {
+			return nil
 		}
 	}
 	return undeclared(s, name)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -55,16 +56,12 @@ func leastCompared(
 	for range min(size, n) {
 		best, least := -1, 0
 		for _, i := range lot {
+			if slices.Contains(chosen, i) {
+				continue
+			}
 			met := 0
 			for _, j := range chosen {
-				if i == j {
-					met = -1
-					break
-				}
 				met += together[i*n+j]
-			}
-			if met < 0 {
-				continue
 			}
 			if best < 0 || met < least || met == least && seen[i] < seen[best] {
 				best, least = i, met

@@ -57,16 +57,16 @@ func ByHand(s *campaign.State, x *campaign.Experiment) bool {
 
 // tellRow records the result that a row of a table brings of an experiment that
 // waits for it, and folds it. What would ask for another experiment is no result.
-func tellRow(after *Core, row Tell, actor string) ([]events.Payload, error) {
+func tellRow(after *Core, row Tell, r *Request) ([]events.Payload, error) {
 	switch {
 	case row.Again != "":
 		return nil, notPossible("a row of a table brings a result, or why there will be none").About(row.Experiment)
 	case !toMeasure(after.State(), row.Experiment):
 		return nil, conflict(row.Experiment, "%s is there twice", row.Experiment)
 	}
-	payloads, err := tell(after.At(World{}), row, events.OriginPerson, 0)
+	payloads, err := row.record(after.At(World{}), r)
 	if err != nil {
 		return nil, err
 	}
-	return payloads, after.imagine(after.last.Add(time.Microsecond), actor, payloads...)
+	return payloads, after.imagine(after.last.Add(time.Microsecond), r.Actor, payloads...)
 }

@@ -436,7 +436,7 @@ func (rows imports) record(c Now, r *Request) ([]events.Payload, error) {
 			if after == nil {
 				after = c.core.Clone()
 			}
-			return tellRow(after, row, r.Actor)
+			return tellRow(after, row, r)
 		case row.Experiment != "":
 			return arrivals(c, row, said)
 		}
