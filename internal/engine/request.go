@@ -137,12 +137,13 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	for _, p := range r.parts() {
-		payloads, err := p.record(now, &r)
-		if err != nil {
-			return nil, err
-		}
-		return payloads, nil
+	asked := r.parts()
+	if asked == nil {
+		return nil, notPossible("the request asks for nothing")
 	}
-	return nil, notPossible("the request asks for nothing")
+	payloads, err := asked[0].record(now, &r)
+	if err != nil {
+		return nil, err
+	}
+	return payloads, nil
 }
