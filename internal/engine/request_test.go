@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/engine"
@@ -120,5 +121,26 @@ func TestNoValueIsNotZero(t *testing.T) {
 	value.Received()
 	if err := value.Check(); problem.CodeOf(err) != problem.Invalid {
 		t.Errorf("a value beside a failure: %v", err)
+	}
+}
+
+// Law: whatever part of a request is set, it is asked for; what only says how is
+// none.
+func TestEveryPartIsAskedFor(t *testing.T) {
+	for i := range reflect.TypeFor[engine.Request]().NumField() {
+		var r engine.Request
+		field, set := reflect.ValueOf(&r).Elem().Field(i), 1
+		switch field.Kind() {
+		case reflect.Pointer:
+			field.Set(reflect.New(field.Type().Elem()))
+		case reflect.Slice:
+			field.Set(reflect.MakeSlice(field.Type(), 1, 1))
+		default:
+			set = 0
+		}
+		if asked := engine.Asked(&r); asked != set {
+			t.Errorf("a request with %s asks for %d things, want %d",
+				reflect.TypeOf(r).Field(i).Name, asked, set)
+		}
 	}
 }
