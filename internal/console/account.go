@@ -1,8 +1,6 @@
 package console
 
 import (
-	"context"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,38 +12,38 @@ import (
 )
 
 // accountRoutes are those of people who are logged in.
-func (c *Console) accountRoutes() []Route {
-	return []Route{
-		{"GET /confirm", c.confirm},
-		{"POST /confirm", c.confirmed},
-		{"GET /confirm/oidc", c.beginOIDCConfirm},
-		{"POST /confirm/passkey/begin", c.beginPasskeyConfirm},
-		{"POST /confirm/passkey/finish", c.finishPasskeyConfirm},
-		{"GET /account", c.account},
-		{"POST /account/password", c.changePassword},
-		{"POST /account/passkeys/begin", c.beginPasskey},
-		{"POST /account/passkeys/finish", c.finishPasskey},
-		{"POST /account/passkeys/{id}/remove", c.ofAccount(c.removePasskey)},
-		{"POST /account/tokens", c.createToken},
-		{"POST /account/tokens/{id}/revoke", c.ofAccount(c.revokeToken)},
-		{"POST /account/sessions/{id}/end", c.ofAccount(c.endSession)},
-	}
+var accountRoutes = []accountRoute{
+	{"GET /confirm", func(v *visit) error { return showConfirm(v, v.r.URL.Query().Get("next")) }},
+	{"POST /confirm", confirmed},
+	{"GET /confirm/oidc", func(v *visit) error { return goToIssuer(v, v.identity().Account) }},
+	{"POST /confirm/passkey/begin", beginPasskeyConfirm},
+	{"POST /confirm/passkey/finish", finishPasskeyConfirm},
+	{"GET /account", func(v *visit) error { return showAccount(v, "") }},
+	{"POST /account/password", changePassword},
+	{"POST /account/passkeys/begin", beginPasskey},
+	{"POST /account/passkeys/finish", finishPasskey},
+	{"POST /account/passkeys/{id}/remove", ofAccount(removePasskey)},
+	{"POST /account/tokens", createToken},
+	{"POST /account/tokens/{id}/revoke", ofAccount(revokeToken)},
+	{"POST /account/sessions/{id}/end", ofAccount(endSession)},
 }
 
 // removePasskey, revokeToken and endSession end a credential that the address
 // names. Whether it is the visitor's to end, the directory of accounts judges.
-func (c *Console) removePasskey(ctx context.Context, who accounts.Identity, r *http.Request) error {
-	_, err := c.gate.Accounts().RemovePasskey(ctx, who, who.Account, r.PathValue("id"))
+func removePasskey(v *visit) error {
+	who := v.identity()
+	_, err := v.accounts().RemovePasskey(v.r.Context(), who, who.Account, v.r.PathValue("id"))
 	return err
 }
 
-func (c *Console) revokeToken(ctx context.Context, who accounts.Identity, r *http.Request) error {
-	_, err := c.gate.Accounts().RevokeToken(ctx, who, r.PathValue("id"))
+func revokeToken(v *visit) error {
+	_, err := v.accounts().RevokeToken(v.r.Context(), v.identity(), v.r.PathValue("id"))
 	return err
 }
 
-func (c *Console) endSession(ctx context.Context, who accounts.Identity, r *http.Request) error {
-	return c.gate.Accounts().EndSession(ctx, who, who.Account, r.PathValue("id"))
+func endSession(v *visit) error {
+	who := v.identity()
+	return v.accounts().EndSession(v.r.Context(), who, who.Account, v.r.PathValue("id"))
 }
 
 // accountPage is the page of one's own account: what it is, what it can log in
@@ -69,84 +67,78 @@ type accountPage struct {
 // with why the last form was refused. A secret is shown in the answer to the
 // form itself: it is kept nowhere, so that a page to which the browser is
 // redirected could not show it.
-func (c *Console) showAccount(w http.ResponseWriter, r *http.Request, secret string, failure error) {
-	directory, who := c.gate.Accounts(), gate.IdentityOf(r.Context())
+func showAccount(v *visit, secret string) error {
+	directory, who := v.accounts(), v.identity()
 	account, err := directory.Account(who.Account)
 	if err != nil {
-		c.Fail(w, r, err)
-		return
+		return err
 	}
-	s, status := c.after(w, r, "Your account", failure, "/account")
-	c.write(w, status, drawAccount(accountPage{
-		shell:       s,
+	return v.write(drawAccount(accountPage{
+		shell:       v.after("Your account", "/account"),
 		Account:     account,
 		Tokens:      directory.Tokens(who.Account),
 		Sessions:    directory.Sessions(who.Account),
 		Permissions: accounts.Permissions(),
-		Campaigns:   c.campaignNames(r.Context()),
+		Campaigns:   v.campaignNames(),
 		Passkeys:    directory.HasPasskeys(),
 		Confirmed:   directory.Recent(who, accounts.JustNow) == nil,
 		Secret:      secret,
 	}))
 }
 
-func (c *Console) account(w http.ResponseWriter, r *http.Request) { c.showAccount(w, r, "", nil) }
-
 // ofAccount answers a form about one's own account: done, the browser is sent
 // to the page anew, so that reloading repeats nothing; refused, the page says
 // why.
-func (c *Console) ofAccount(
-	do func(context.Context, accounts.Identity, *http.Request) error,
-) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if err := do(r.Context(), gate.IdentityOf(r.Context()), r); err != nil {
-			c.showAccount(w, r, "", err)
-			return
+func ofAccount(do func(*visit) error) func(*visit) error {
+	return func(v *visit) error {
+		if v.refusal = do(v); v.refusal != nil {
+			return showAccount(v, "")
 		}
-		http.Redirect(w, r, "/account", http.StatusSeeOther)
+		return v.redirect("/account", "")
 	}
 }
 
 // changePassword gives the session another token, under which it goes on: all
 // other sessions of the account have ended with the old password.
-func (c *Console) changePassword(w http.ResponseWriter, r *http.Request) {
-	token, _, err := c.gate.Accounts().ChangePassword(
-		r.Context(), c.gate.Session(r), r.PostFormValue("present"), r.PostFormValue("password"), c.gate.Address(r))
+func changePassword(v *visit) error {
+	token, _, err := v.accounts().ChangePassword(
+		v.r.Context(), v.gate.Session(v.r), v.r.PostFormValue("present"), v.r.PostFormValue("password"), v.gate.Address(v.r))
 	if err != nil {
-		c.showAccount(w, r, "", err)
-		return
+		v.refusal = err
+		return showAccount(v, "")
 	}
-	c.gate.SetSession(w, token)
-	http.Redirect(w, r, "/account", http.StatusSeeOther)
+	v.gate.SetSession(v.w, token)
+	return v.redirect("/account", "")
 }
 
 // createToken makes a token that may no more than its form ticks, in no more
 // than the named campaigns. 12 bits of days are more than eleven years; without
 // a number, the lab's usual lifetime applies.
-func (c *Console) createToken(w http.ResponseWriter, r *http.Request) {
-	who := gate.IdentityOf(r.Context())
-	wanted := accounts.NewToken{Name: r.PostFormValue("name"), Campaigns: r.PostForm["campaign"]}
-	for _, scope := range r.PostForm["scope"] {
+func createToken(v *visit) error {
+	who := v.identity()
+	wanted := accounts.NewToken{Name: v.r.PostFormValue("name"), Campaigns: v.r.PostForm["campaign"]}
+	for _, scope := range v.r.PostForm["scope"] {
 		wanted.Scopes = append(wanted.Scopes, accounts.Permission(scope))
 	}
-	if text := strings.TrimSpace(r.PostFormValue("days")); text != "" {
+	if text := strings.TrimSpace(v.r.PostFormValue("days")); text != "" {
 		days, err := strconv.ParseUint(text, 10, 12)
 		if err != nil {
-			c.showAccount(w, r, "", problem.New(problem.Invalid, "%q is not a number of days", text))
-			return
+			v.refusal = problem.New(problem.Invalid, "%q is not a number of days", text)
+			return showAccount(v, "")
 		}
 		wanted.Lifetime = time.Duration(days) * 24 * time.Hour
 	}
-	secret, _, err := c.gate.Accounts().CreateToken(r.Context(), who, who.Account, wanted)
-	c.showAccount(w, r, secret, err)
+	secret, _, err := v.accounts().CreateToken(v.r.Context(), who, who.Account, wanted)
+	v.refusal = err
+	return showAccount(v, secret)
 }
 
 // campaignNames are the campaigns that the visitor may see, each name once:
 // grants and tokens name a campaign without its store.
-func (c *Console) campaignNames(ctx context.Context) (names []string) {
-	for _, c := range c.lab.Campaigns() {
-		if gate.Sees(ctx, c.Name()) {
-			names = append(names, c.Name())
+func (v *visit) campaignNames() (names []string) {
+	for _, of := range v.lab.Campaigns() {
+		if gate.Sees(v.r.Context(), of.Name()) {
+			names = append(names, of.Name())
 		}
 	}
 	slices.Sort(names)

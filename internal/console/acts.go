@@ -32,9 +32,9 @@ type action struct {
 	then func(ctx context.Context, of *lab.Campaign, by engine.Request) error
 	// look answers a form whose button only shows what would become of the
 	// campaign; nil where none has one.
-	look func(w http.ResponseWriter, r *http.Request, of *lab.Campaign)
+	look func(*visit) error
 	// show shows the form's page again, with what was wrong.
-	show func(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string)
+	show func(*visit) error
 	// back is where the visitor is sent afterwards; nil: to the campaign.
 	back func(r *http.Request, of *lab.Campaign) string
 }
@@ -57,7 +57,7 @@ func (c *Console) actions() []action {
 		return address(of) + "/files"
 	}
 	here := func(permission, path, said string) action {
-		return action{permission: permission, path: path, said: said, show: c.showCampaign}
+		return action{permission: permission, path: path, said: said, show: showCampaign}
 	}
 	asks := func(a action, request func(*http.Request, *lab.Campaign) (engine.Request, error)) action {
 		a.request = request
@@ -70,16 +70,16 @@ func (c *Console) actions() []action {
 		asks(here(Run, "resume", "resumed"), simple(func(r *http.Request) engine.Request {
 			return engine.Request{Resume: &events.CampaignResumed{Reason: reason(r)}}
 		})),
-		{path: "stop", permission: Run, said: "stopped", act: "stop", show: c.showCampaign,
+		{path: "stop", permission: Run, said: "stopped", act: "stop", show: showCampaign,
 			request: stopping},
-		{path: "run", permission: Run, said: "running", show: c.showCampaign,
+		{path: "run", permission: Run, said: "running", show: showCampaign,
 			do: func(r *http.Request, of *lab.Campaign, by engine.Request) error { return of.Start(r.Context(), by) }},
-		{path: "halt", permission: Run, said: "halted", show: c.showCampaign,
+		{path: "halt", permission: Run, said: "halted", show: showCampaign,
 			do: func(_ *http.Request, of *lab.Campaign, by engine.Request) error { return of.Halt(by) }},
 		asks(here(Run, "abort", "aborted"), simple(func(r *http.Request) engine.Request {
 			return engine.Request{Abort: &engine.Abort{Reason: reason(r)}}
 		})),
-		{path: "abort-device", permission: Run, said: "aborted-device", show: c.showCampaign, do: c.abortDevice},
+		{path: "abort-device", permission: Run, said: "aborted-device", show: showCampaign, do: c.abortDevice},
 		asks(here(Run, "note", "noted"), simple(func(r *http.Request) engine.Request {
 			return engine.Request{Note: &engine.Note{Text: text(r, "text"), About: text(r, "about")}}
 		})),
@@ -88,21 +88,21 @@ func (c *Console) actions() []action {
 			return engine.Request{Allow: &engine.Allow{Exclusion: text(r, "exclusion"), Reason: reason(r)}}
 		})),
 		{path: "resolve", permission: Resolve, said: "resolved", act: "resolve",
-			show: c.showExperiment, request: resolution, back: experiment},
+			show: showExperiment, request: resolution, back: experiment},
 		{path: "cancel", permission: Resolve, said: "called-off",
-			show: c.showExperiment, request: cancelling, back: experiment},
+			show: showExperiment, request: cancelling, back: experiment},
 		// What a person says of the device is confirmed as what they say of an
 		// experiment.
 		{path: "void", permission: Resolve, said: "voided", act: "resolve",
-			show: c.showExperiment, request: voiding, back: experiment},
+			show: showExperiment, request: voiding, back: experiment},
 		{path: "correct", permission: Run, said: "corrected", act: "override",
-			show: c.showExperiment, request: correction, back: experiment},
-		{path: "attach", permission: Run, said: "attached", show: c.showFiles, do: c.attaching, back: filed},
-		{path: "withdraw", permission: Run, said: "withdrawn", show: c.showFiles, request: withdrawing, back: filed},
-		{path: "tell", permission: Run, said: "told", show: c.showResults, request: result, then: c.toldWith,
+			show: showExperiment, request: correction, back: experiment},
+		{path: "attach", permission: Run, said: "attached", show: showFiles, do: attaching, back: filed},
+		{path: "withdraw", permission: Run, said: "withdrawn", show: showFiles, request: withdrawing, back: filed},
+		{path: "tell", permission: Run, said: "told", show: showResults, request: result, then: toldWith,
 			back: func(_ *http.Request, of *lab.Campaign) string { return address(of) + "/results" }},
 		{path: "definition", permission: Run, said: "amended", act: "override",
-			show: c.showDefinition, request: c.amendment, look: c.showChanges},
+			show: showDefinition, request: c.amendment, look: showChanges},
 	}
 }
 
@@ -121,7 +121,7 @@ func stopping(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 
 // excluding reads the form that excludes the neighborhood of an experiment or a
 // question. A reason must be given here, where the page asks a person who has
-// one in mind; [Console.excludeRegion] records that none was given.
+// one in mind; [excludeRegion] records that none was given.
 func excluding(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
 	reason := text(r, "reason")
 	if reason == "" {
@@ -140,39 +140,31 @@ var errNothing = errors.New("nothing is changed")
 // the form again, with what was typed, and with another identifier where
 // nothing was recorded ([forgetRequest]).
 func (c *Console) act(a action) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		of := c.find(w, r, a.permission)
-		if of == nil {
-			return
+	return c.pageOf(a.permission, func(v *visit) error {
+		v.action = a.path
+		if v.refusal = v.takeForm(a.permission); v.refusal != nil {
+			return a.show(v)
 		}
-		r, err := c.takeForm(r, of, a.permission)
-		if err != nil {
-			a.show(w, r, of, statusOf(err), err, a.path)
-			return
-		}
-		if a.look != nil && text(r, "look") != "" {
-			a.look(w, r, of)
-			return
+		if a.look != nil && text(v.r, "look") != "" {
+			return a.look(v)
 		}
 		said := a.said
-		err = c.perform(r, of, a)
-		if errors.Is(err, errNothing) {
-			err, said = nil, "same"
+		if err := v.perform(a); errors.Is(err, errNothing) {
+			said = "same"
+		} else if err != nil {
+			forgetRequest(v.r, err)
+			v.refusal = err
+			return a.show(v)
 		}
-		if err != nil {
-			forgetRequest(r, err)
-			a.show(w, r, of, statusOf(err), err, a.path)
-			return
-		}
-		back := address(of)
+		back := address(v.of)
 		if a.back != nil {
-			back = a.back(r, of)
+			back = a.back(v.r, v.of)
 		}
-		if from := r.PostForm.Get("from"); from == "list" {
+		if from := v.r.PostForm.Get("from"); from == "list" {
 			back = "/campaigns"
 		}
-		redirect(w, r, back, said)
-	}
+		return v.redirect(back, said)
+	})
 }
 
 // perform does what a form asks for, once: a form that was recorded before
@@ -180,32 +172,25 @@ func (c *Console) act(a action) http.HandlerFunc {
 // the visitor is asked to log in again only for what can be done. The request
 // is made before and judged after, by the process that holds the store: what
 // changes in between is found there.
-func (c *Console) perform(r *http.Request, of *lab.Campaign, a action) error {
-	by := requested(r, engine.Request{})
+func (v *visit) perform(a action) error {
+	by := requested(v.r, engine.Request{})
 	if a.do != nil {
-		return a.do(r, of, by)
+		return a.do(v.r, v.of, by)
 	}
-	done, err := alreadyRecorded(r.Context(), of, by)
+	done, err := alreadyRecorded(v.r.Context(), v.of, by)
 	if err == nil && !done {
-		err = c.record(r, of, a)
+		var request engine.Request
+		if request, err = a.request(v.r, v.of); err == nil {
+			err = v.visitor().confirmed(a.act)
+		}
+		if err == nil {
+			_, err = v.of.Submit(v.r.Context(), requested(v.r, request))
+		}
 	}
 	if err != nil || a.then == nil {
 		return err
 	}
-	return a.then(r.Context(), of, by)
-}
-
-// record has the request of a form recorded.
-func (c *Console) record(r *http.Request, of *lab.Campaign, a action) error {
-	request, err := a.request(r, of)
-	if err != nil {
-		return err
-	}
-	if err := visitorOf(r.Context()).confirmed(a.act); err != nil {
-		return err
-	}
-	_, err = of.Submit(r.Context(), requested(r, request))
-	return err
+	return a.then(v.r.Context(), v.of, by)
 }
 
 // text is what was typed into a field, without surrounding space and with line

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -24,51 +23,42 @@ import (
 // answerWithin is how long an answer may take to be recorded.
 const answerWithin = time.Minute
 
-// answer records an answer to a question. The moment in which a person can take
+// answerQuestion records an answer to a question. The moment in which a person can take
 // it back is the page's own: its script holds the form for [Options.Undo] before
 // it is sent (console.js). The script also sends it while its page is closed, so
 // that the answer is recorded though its sender has gone.
 //
 // A form that is sent twice gives one answer: its identifier is in the request
 // (see [requested]), and the campaign refuses a second one with the same.
-func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, AnswerIt)
-	if of == nil {
-		return
-	}
-	if err := r.ParseForm(); err != nil {
-		c.fail(w, r, problem.New(problem.Invalid, "the form cannot be read: %w", err))
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), answerWithin)
+func answerQuestion(v *visit) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.r.Context()), answerWithin)
 	defer cancel()
-	id := r.PathValue("question")
-	stored, err := recordedBefore(ctx, of, requested(r, engine.Request{}))
+	id := v.r.PathValue("question")
+	stored, err := recordedBefore(ctx, v.of, requested(v.r, engine.Request{}))
 	if err == nil && stored == nil {
 		var a *engine.Answer
-		if a, err = c.given(of, id, visitorOf(ctx), r.PostForm); err == nil {
-			stored, err = of.Submit(ctx, requested(r, engine.Request{Answer: a}))
+		if a, err = given(v.of, id, v.visitor(), v.r.PostForm); err == nil {
+			stored, err = v.of.Submit(ctx, requested(v.r, engine.Request{Answer: a}))
 		}
 	}
 	// An answer that was refused is no use of the identifier: the corrected
 	// form is sent with the same one.
 	if err != nil {
-		forgetRequest(r, err)
-		c.showQuestion(w, r, of, statusOf(err), err)
-		return
+		forgetRequest(v.r, err)
+		v.refusal, v.action = err, "answer"
+		return showQuestion(v)
 	}
 	if slices.ContainsFunc(stored, func(e events.Event) bool { return e.Kind == events.KindQuestionContested }) {
-		redirect(w, r, questionPath(of.Name(), id), "beside")
-		return
+		return v.redirect(questionPath(v.of.Name(), id), "beside")
 	}
-	redirect(w, r, "/questions?next", "sent")
+	return v.redirect("/questions?next", "sent")
 }
 
 // given reads the form of an answer. Errors are those of the rights and the
 // form. An answer to an answer that the question does not have is refused: the
 // form was changed, or the log was replaced by an older copy; that it would
 // count as a change of the person's mind would be wrong in both.
-func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values) (a *engine.Answer, err error) {
+func given(of *lab.Campaign, id string, v Visitor, form url.Values) (a *engine.Answer, err error) {
 	of.Read(func(core *engine.Core) {
 		s := core.State()
 		q := s.Question(id)
@@ -115,21 +105,15 @@ func answerWords(def *definition.Campaign, q *campaign.Question, r humans.Reply)
 	return format.Count(len(r.Answer.Estimates), "number") + " of " + strconv.Itoa(len(q.Options)*len(q.Scale.Table()))
 }
 
-// dismiss puts away a piece of news, that another person has answered too: it is
+// dismissNews puts away a piece of news, that another person has answered too: it is
 // no longer in the visitor's pages.
-func (c *Console) dismiss(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, AnswerIt)
-	if of == nil {
-		return
-	}
-	v := visitorOf(r.Context())
-	err := r.ParseForm()
-	if about := text(r, fieldNews); c.isNews(of, r.PathValue("question"), v, about) {
-		err = errors.Join(err, c.putAway(r.Context(), v.Name, about))
+func dismissNews(v *visit) error {
+	err := v.r.ParseForm()
+	if about := text(v.r, fieldNews); isNews(v.of, v.r.PathValue("question"), v.visitor(), about) {
+		err = errors.Join(err, v.putAway(v.r.Context(), v.visitor().Name, about))
 	}
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
-	redirect(w, r, "/questions", "dismissed")
+	return v.redirect("/questions", "dismissed")
 }

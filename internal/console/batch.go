@@ -1,8 +1,6 @@
 package console
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"math"
@@ -32,7 +30,6 @@ import (
 // and is taken as the single form would take it.
 type batchPage struct {
 	*shell
-	Path       string
 	Query      template.URL // which order the rows have, as the address of a run sheet
 	Quantities []batchQuantity
 	Rows       []batchRow
@@ -119,61 +116,46 @@ const (
 	endLater      = "later"   // everything comes later
 )
 
-// batch serves the page.
-func (c *Console) batch(w http.ResponseWriter, r *http.Request) {
-	if of := c.find(w, r, See); of != nil {
-		c.showBatch(w, r, of, http.StatusOK, nil, nil)
-	}
-}
-
 // recordBatch records the rows that are right, and shows the others again. A form
 // that is sent twice records once, and is answered as the first time.
-func (c *Console) recordBatch(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, Run)
-	if of == nil {
-		return
-	}
-	if err := r.ParseForm(); err != nil {
-		c.fail(w, r, problem.New(problem.Invalid, "the form cannot be read: %w", err))
-		return
-	}
-	stored, err := recordedBefore(r.Context(), of, requested(r, engine.Request{}))
+func recordBatch(v *visit) error {
+	stored, err := recordedBefore(v.r.Context(), v.of, requested(v.r, engine.Request{}))
 	if err == nil && stored == nil {
-		stored, err = c.tellRows(r, of)
+		stored, err = v.tellRows()
 	}
 	if err != nil {
-		forgetRequest(r, err)
-		c.showBatch(w, r, of, statusOf(err), err, nil)
-		return
+		forgetRequest(v.r, err)
+		v.refusal = err
+		return showBatch(v, nil)
 	}
 	var taken []string
 	for _, e := range stored {
 		if id := events.CloudEventAttributes(e)["subject"]; events.ExperimentNumber(id) > 0 && !slices.Contains(taken, id) &&
-			slices.Contains(r.PostForm[fieldRow], id) {
+			slices.Contains(v.r.PostForm[fieldRow], id) {
 			taken = append(taken, id)
 		}
 	}
-	r.PostForm.Del(fieldRequest) // what stays is another request
-	c.showBatch(w, r, of, http.StatusOK, nil, taken)
+	v.r.PostForm.Del(fieldRequest) // what stays is another request
+	return showBatch(v, taken)
 }
 
 // tellRows records the rows of a form that are right; none where no row is. Between
 // the look at a row and its record another person may have taken the same: then the
 // rows are looked at once more.
-func (c *Console) tellRows(r *http.Request, of *lab.Campaign) (stored []events.Event, err error) {
+func (v *visit) tellRows() (stored []events.Event, err error) {
 	for range 2 {
 		var rows []engine.Tell
-		verdicts := judgedRows(r, of)
-		for _, id := range r.PostForm[fieldRow] {
-			if v := verdicts[id]; v.State == rowReady {
-				rows = append(rows, *v.tell)
+		verdicts := judgedRows(v.r, v.of)
+		for _, id := range v.r.PostForm[fieldRow] {
+			if row := verdicts[id]; row.State == rowReady {
+				rows = append(rows, *row.tell)
 				delete(verdicts, id)
 			}
 		}
 		if rows == nil {
 			return nil, nil
 		}
-		stored, err = of.Submit(r.Context(), requested(r, engine.Request{Results: rows}))
+		stored, err = v.of.Submit(v.r.Context(), requested(v.r, engine.Request{Results: rows}))
 		if err == nil || problem.CodeOf(err) != problem.Conflict {
 			break
 		}
@@ -181,7 +163,7 @@ func (c *Console) tellRows(r *http.Request, of *lab.Campaign) (stored []events.E
 	return stored, err
 }
 
-// judgedRows says of each row of a form what is to be said of it.
+// judgedRows validates each row of a form.
 func judgedRows(r *http.Request, of *lab.Campaign) map[string]verdict {
 	actor := visitorOf(r.Context()).Actor()
 	rows := make(map[string]verdict)
@@ -195,88 +177,90 @@ func judgedRows(r *http.Request, of *lab.Campaign) map[string]verdict {
 	return rows
 }
 
-// judged says of a row of a form what is to be said of it: the numbers first, then
-// whether it is whole, and then what the engine says of it.
+// judged validates a row of a form: the numbers first, then whether it is whole, and then by
+// the engine.
 func judged(r *http.Request, core *engine.Core, id, actor string) (v verdict) {
-	def := core.State().Definition
 	end, why, remark := text(r, prefixRowEnd+id), text(r, prefixRowWhy+id), text(r, prefixRowNote+id)
-	tell := &engine.Tell{Experiment: id}
-	typed := end != "" || remark != "" || why != ""
-	var empty []string
+	tell, empty, typed := v.numbers(r, core.State().Definition, id)
+	switch {
+	case !typed && end+why+remark == "":
+		return v
+	case v.Faults != nil:
+		v.State = rowFaulty
+		return v
+	case end != "" && end != endLater && why == "":
+		v.fault(prefixRowWhy+id, "say in a word or two why")
+	case end == "" && why != "":
+		v.fault(prefixRowEnd+id, "say what became of it: a reason is given, and it counts as measured")
+	}
+	if end == "" && len(empty) > 0 {
+		v.fault("", "still without "+format.List(empty...))
+	}
+	if v.Faults != nil {
+		v.State = rowOpen
+		return v
+	}
+	if remark != "" {
+		tell.Notes = []string{remark}
+	}
+	if finish, known := rowEnds[end]; known {
+		finish(tell, why, empty)
+		if _, err := core.Handle(engine.Request{Actor: actor, Tell: tell}); err != nil {
+			v.fault("", err.Error())
+		}
+	} else {
+		v.fault(prefixRowEnd+id, fmt.Sprintf("%q is not how an experiment ends", end))
+	}
+	if v.State = rowFaulty; v.Faults == nil {
+		v.State, v.tell = rowReady, tell
+	}
+	return v
+}
+
+// rowEnds are the ways in which a row ends, with what each makes of its result: empty are the
+// quantities that it has no value of.
+var rowEnds = map[string]func(tell *engine.Tell, why string, empty []string){
+	"": func(*engine.Tell, string, []string) {},
+	endMissing: func(tell *engine.Tell, why string, empty []string) {
+		for _, name := range empty {
+			tell.Missing = append(tell.Missing, events.Missing{Name: name, Reason: why})
+		}
+	},
+	endFailed:     func(tell *engine.Tell, why string, _ []string) { tell.Failed = why },
+	endInfeasible: func(tell *engine.Tell, why string, _ []string) { tell.Infeasible = why },
+	endAgain:      func(tell *engine.Tell, why string, _ []string) { tell.Again = why },
+	endLater:      func(tell *engine.Tell, _ string, _ []string) { tell.Later = true },
+}
+
+// numbers reads the values of a row, and says which of them are wrong. Empty are the
+// quantities that should have one and do not; typed is set where something stands there.
+func (v *verdict) numbers(
+	r *http.Request, def *definition.Campaign, id string,
+) (tell *engine.Tell, empty []string, typed bool) {
+	tell = &engine.Tell{Experiment: id}
+	failed := text(r, prefixRowEnd+id) == endFailed
 	for _, q := range exchange.Asked(def) {
-		field := prefixRowIs + id + "." + q.Name
-		value, err := exchange.OptionalNumber(q.Name, text(r, field))
-		v.about(field, err)
-		sdField := prefixRowSD + id + "." + q.Name
-		sd, err := exchange.OptionalNumber("the standard deviation of "+q.Name, text(r, sdField))
-		v.about(sdField, err)
-		typed = typed || text(r, field)+text(r, sdField) != ""
+		cell := batchCell{batchQuantity: batchQuantity{Name: q.Name}, Experiment: id}
+		said, saidSD := text(r, cell.Field()), text(r, cell.FieldSD())
+		value, err := exchange.OptionalNumber(q.Name, said)
+		v.about(cell.Field(), err)
+		sd, err := exchange.OptionalNumber("the standard deviation of "+q.Name, saidSD)
+		v.about(cell.FieldSD(), err)
+		typed = typed || said+saidSD != ""
 		switch {
-		case text(r, field) == "" && text(r, sdField) != "":
-			v.fault(field, "it has a standard deviation and no value")
+		case said == "" && saidSD != "":
+			v.fault(cell.Field(), "it has a standard deviation and no value")
 		case value == nil:
 			if !q.Later() {
 				empty = append(empty, q.Name)
 			}
-		case q.Name == def.Sought().Name && !def.Names() && !(def.Several() && end == endFailed):
+		case q.Name == def.Sought().Name && !def.Names() && !(def.Several() && failed):
 			tell.Value, tell.SD = value, sd
 		default:
 			tell.Quantities = append(tell.Quantities, definition.Quantity{Name: q.Name, Value: *value, Unit: q.Unit, SD: sd})
 		}
 	}
-	if remark != "" {
-		tell.Notes = []string{remark}
-	}
-	switch {
-	case !typed:
-		return v
-	case v.Faults != nil:
-		v.State = rowFaulty
-		return v
-	}
-	if end != "" && end != endLater && why == "" {
-		v.State = rowOpen
-		v.fault(prefixRowWhy+id, "say in a word or two why")
-		return v
-	}
-	switch end {
-	case "":
-		if why != "" {
-			v.fault(prefixRowEnd+id, "say what became of it: a reason is given, and it counts as measured")
-		}
-		if len(empty) > 0 {
-			v.fault("", "still without "+format.List(empty...))
-		}
-		if v.Faults != nil {
-			v.State = rowOpen
-			return v
-		}
-	case endMissing:
-		for _, name := range empty {
-			tell.Missing = append(tell.Missing, events.Missing{Name: name, Reason: why})
-		}
-	case endFailed:
-		tell.Failed = why
-	case endInfeasible:
-		tell.Infeasible = why
-	case endAgain:
-		tell.Again = why
-	case endLater:
-		tell.Later = true
-	default:
-		v.fault(prefixRowEnd+id, fmt.Sprintf("%q is not how an experiment ends", end))
-	}
-	if v.Faults == nil {
-		if _, err := core.Handle(engine.Request{Actor: actor, Tell: tell}); err != nil {
-			v.fault("", err.Error())
-		}
-	}
-	if v.State = rowReady; v.Faults != nil {
-		v.State = rowFaulty
-		return v
-	}
-	v.tell = tell
-	return v
+	return tell, empty, typed
 }
 
 // about adds what is wrong with a field, where something is. The message does not
@@ -324,35 +308,30 @@ func surprise(t *engine.Tell, def *definition.Campaign, made view.Decided) strin
 
 // checkBatch says of each row that something is typed into what would be said of it: it
 // is asked while a person types, and records nothing.
-func (c *Console) checkBatch(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, Run)
-	if of == nil {
-		return
-	}
+func checkBatch(v *visit) error {
 	rows := make(map[string]verdict)
-	if r.ParseForm() == nil {
-		rows = judgedRows(r, of)
-		c.surprises(r.Context(), of, rows)
+	if v.r.ParseForm() == nil {
+		rows = judgedRows(v.r, v.of)
+		v.surprises(rows)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"rows": rows}) // the visitor may have gone
+	return v.answer(map[string]any{"rows": rows})
 }
 
 // surprises says of rows that are right which were not expected.
-func (c *Console) surprises(ctx context.Context, of *lab.Campaign, rows map[string]verdict) {
-	log, err := of.Timeline(ctx)
+func (v *visit) surprises(rows map[string]verdict) {
+	log, err := v.of.Timeline(v.r.Context())
 	if err != nil {
 		return // it is a hint
 	}
-	of.Read(func(core *engine.Core) {
-		for id, v := range rows {
+	v.of.Read(func(core *engine.Core) {
+		for id, row := range rows {
 			x := core.State().Experiment(id)
-			if v.State != rowReady || x == nil {
+			if row.State != rowReady || x == nil {
 				continue
 			}
 			if made, ok := log.Decision(x.Decision); ok {
-				v.Surprise = surprise(v.tell, core.State().Definition, made)
-				rows[id] = v
+				row.Surprise = surprise(row.tell, core.State().Definition, made)
+				rows[id] = row
 			}
 		}
 	})
@@ -361,59 +340,52 @@ func (c *Console) surprises(ctx context.Context, of *lab.Campaign, rows map[stri
 // showBatch shows the page: what waits, with what was typed and was not recorded, and
 // why not. taken are the experiments whose results were recorded just now; where nothing
 // stays, the visitor is sent on, so that reloading sends nothing twice.
-func (c *Console) showBatch(
-	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, taken []string,
-) {
-	p := &batchPage{shell: c.shellOf(r, "Results of "+of.Name()), Path: address(of)}
-	p.in(of, pageResults)
+func showBatch(v *visit, taken []string) error {
+	v.action = "batch"
+	p := &batchPage{shell: v.shell("Results of " + v.of.Name())}
+	p.in(v.of, pageResults)
 	p.CanTell = p.May(Run)
-	sheet, options, err := sheetOf(of, r.URL.Query())
+	sheet, options, err := sheetOf(v.of, v.r.URL.Query())
 	p.Options, p.Query, p.Plate = options, template.URL(options.query().Encode()), sheet.Plate
-	if err != nil && refusal == nil {
-		refusal, status = err, statusOf(err)
+	if err != nil && v.refusal == nil {
+		v.refuse(p.shell, err, v.action)
 	}
-	log, err := of.Timeline(r.Context())
+	log, err := v.of.Timeline(v.r.Context())
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
-	rows := judgedRows(r, of)
-	c.surprises(r.Context(), of, rows)
-	of.Read(func(core *engine.Core) { p.list(r.PostForm, core.State(), sheet, rows, log) })
-	for _, id := range r.PostForm[fieldRow] {
+	rows := judgedRows(v.r, v.of)
+	v.surprises(rows)
+	v.of.Read(func(core *engine.Core) { p.list(v.r.PostForm, core.State(), sheet, rows, log) })
+	for _, id := range v.r.PostForm[fieldRow] {
 		waits := slices.ContainsFunc(p.Rows, func(row batchRow) bool { return row.ID == id })
-		if v := rows[id]; v.State != "" && !waits && !slices.Contains(taken, id) {
-			p.Gone = append(p.Gone, batchFault{id, v.says()})
+		if row := rows[id]; row.State != "" && !waits && !slices.Contains(taken, id) {
+			p.Gone = append(p.Gone, batchFault{id, row.says()})
 		}
 	}
-	switch posted := r.Method == http.MethodPost && refusal == nil; {
+	status := http.StatusOK
+	switch posted := v.r.Method == http.MethodPost && v.refusal == nil; {
 	case posted && p.Stayed == 0 && p.Gone == nil && taken != nil:
 		back := p.Path + "/batch"
 		if p.Query != "" {
 			back += "?" + string(p.Query)
 		}
-		redirect(w, r, back, "toldall")
-		return
+		return v.redirect(back, "toldall")
 	case posted && p.Stayed == 0 && p.Gone == nil:
-		refusal = problem.New(problem.Invalid, "nothing is typed into the table")
-		status = statusOf(refusal)
+		v.refuse(p.shell, problem.New(problem.Invalid, "nothing is typed into the table"), v.action)
 	case posted:
 		status = http.StatusUnprocessableEntity
-	}
-	if refusal != nil {
-		p.refused(refusal, of.Name(), "batch", r.PostForm)
 	}
 	if taken != nil {
 		p.Recorded = format.Count(len(taken), "result") + " recorded: " + format.List(taken...) + "."
 	}
 	if p.Rows == nil {
-		standing := of.Standing()
-		p.Waits = standing.WaitingFor
-		for _, remedy := range standing.Run.Remedies {
-			p.Ways = append(p.Ways, wayOf(remedy, of.Name()))
-		}
+		p.Waits, p.Ways = waitsOf(v.of.Standing())
 	}
-	c.write(w, status, drawBatch(p))
+	if v.refusal != nil {
+		status = statusOf(v.refusal)
+	}
+	return v.writeAs(status, drawBatch(p))
 }
 
 // says is what is wrong with a row, in a line.
@@ -445,10 +417,8 @@ func (p *batchPage) list(
 		if sheet.Plate != nil {
 			row.Place = sheet.Place(of)
 		}
-		if made, ok := log.Decision(x.Decision); ok && made.Outcomes != nil {
-			row.Expects = format.List(view.Expects(made.Outcomes)...)
-		} else if ok && made.Prediction != nil {
-			row.Expects = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, made.Prediction.Unit)
+		if made, ok := log.Decision(x.Decision); ok {
+			row.Expects = foreseen(made)
 		}
 		p.Expecting = p.Expecting || row.Expects != ""
 		for _, q := range p.Quantities {

@@ -2,7 +2,6 @@ package console
 
 import (
 	"fmt"
-	"net/http"
 
 	"github.com/campaignd/campaignd/examples"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -22,15 +21,13 @@ type beginPage struct {
 	First bool
 }
 
-// first serves the first page of the lab: the list, and where that is empty what to
+// showFirst serves the first page of the lab: the list, and where that is empty what to
 // begin with, to those who may.
-func (c *Console) first(w http.ResponseWriter, r *http.Request) {
-	v := visitorOf(r.Context())
-	if v.may(Define, "") == nil && c.seenBy(v) == nil {
-		http.Redirect(w, r, "/begin", http.StatusSeeOther)
-		return
+func showFirst(v *visit) error {
+	if v.visitor().may(Define, "") == nil && v.seenBy(v.visitor()) == nil {
+		return v.redirect("/begin", "")
 	}
-	c.campaigns(w, r)
+	return showCampaigns(v)
 }
 
 // seenBy returns the names of the campaigns that a visitor may see.
@@ -43,61 +40,54 @@ func (c *Console) seenBy(v Visitor) (names []string) {
 	return names
 }
 
-// beginning serves the page.
-func (c *Console) beginning(w http.ResponseWriter, r *http.Request) {
-	c.write(w, http.StatusOK, drawBegin(c.beginPageOf(r)))
+// showBegin serves the page.
+func showBegin(v *visit) error {
+	return v.write(drawBegin(v.beginPage()))
 }
 
-func (c *Console) beginPageOf(r *http.Request) *beginPage {
-	p := &beginPage{shell: c.shellOf(r, "Begin"), Gallery: examples.Gallery()}
+func (v *visit) beginPage() *beginPage {
+	p := &beginPage{shell: v.shell("Begin"), Gallery: examples.Gallery()}
 	p.CanDefine = p.Visitor.may(Define, "") == nil
-	p.Others = c.seenBy(p.Visitor)
+	p.Others = v.seenBy(p.Visitor)
 	p.First = p.Others == nil
 	return p
 }
 
 // beginExample begins a campaign of the gallery under a free name and leads to its page.
-func (c *Console) beginExample(w http.ResponseWriter, r *http.Request) {
-	v := visitorOf(r.Context())
-	if err := v.may(Define, ""); err != nil {
-		v.refused(Define, "")
-		c.fail(w, r, err)
-		return
+func beginExample(v *visit) error {
+	if err := v.defines(); err != nil {
+		return err
 	}
-	if err := r.ParseForm(); err != nil {
-		c.fail(w, r, err)
-		return
+	if err := v.r.ParseForm(); err != nil {
+		return err
 	}
-	example, ok := examples.Find(text(r, "example"))
+	example, ok := examples.Find(text(v.r, "example"))
 	if !ok {
-		c.fail(w, r, problem.New(problem.Invalid, "there is no example %q", text(r, "example")))
-		return
+		return problem.New(problem.Invalid, "there is no example %q", text(v.r, "example"))
 	}
-	begun, err := c.exampleAs(r, example)
+	begun, err := v.begun(example)
 	if err != nil && begun == nil {
-		forgetRequest(r, err)
-		p := c.beginPageOf(r)
-		p.refused(err, "", example.Name, r.PostForm)
-		c.write(w, statusOf(err), drawBegin(p))
-		return
+		forgetRequest(v.r, err)
+		v.refusal, v.action = err, example.Name
+		return showBegin(v)
 	}
-	redirect(w, r, address(begun), "begun") // where it does not run, its page says why
+	return v.redirect(address(begun), "begun") // where it does not run, its page says why
 }
 
-// exampleAs begins an example under its own name, or where that is taken with the first
+// begun begins an example under its own name, or where that is taken with the first
 // number behind it that is free. A form that was sent before has begun it already, under
 // whichever of these names; one of another person that takes the name meanwhile makes it
 // the next.
-func (c *Console) exampleAs(r *http.Request, example examples.Example) (*lab.Campaign, error) {
-	request := requested(r, engine.Request{})
+func (v *visit) begun(example examples.Example) (*lab.Campaign, error) {
+	request := requested(v.r, engine.Request{})
 	for n := 1; ; n++ {
 		name := example.Name
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d", name, n)
 		}
-		there, err := c.lab.Campaign(name)
+		there, err := v.lab.Campaign(name)
 		if err == nil {
-			done, err := alreadyRecorded(r.Context(), there, request)
+			done, err := alreadyRecorded(v.r.Context(), there, request)
 			if done || err != nil {
 				return there, err
 			}
@@ -106,14 +96,14 @@ func (c *Console) exampleAs(r *http.Request, example examples.Example) (*lab.Cam
 		if problem.CodeOf(err) != problem.NoCampaign {
 			continue // several stores hold one
 		}
-		file, err := c.lab.Parse(r.Context(), fileName, []byte(example.Source(name)))
+		file, err := v.lab.Parse(v.r.Context(), fileName, []byte(example.Source(name)))
 		if err != nil {
 			return nil, err
 		}
-		if err := visitorOf(r.Context()).mayDefine(&file.Definition, nil); err != nil {
+		if err := v.visitor().mayDefine(&file.Definition, nil); err != nil {
 			return nil, err
 		}
-		begun, err := c.lab.Define(r.Context(), file, request)
+		begun, err := v.lab.Define(v.r.Context(), file, request)
 		if problem.CodeOf(err) == problem.Conflict && begun == nil {
 			continue
 		}

@@ -79,54 +79,49 @@ var roleWords = map[guess.Role]string{
 	guess.Leave:    "left out",
 }
 
-// table serves the empty page.
-func (c *Console) table(w http.ResponseWriter, r *http.Request) {
-	p := &tablePage{shell: c.shellOf(r, "From a table")}
+// showTable serves the empty page.
+func showTable(v *visit) error {
+	p := &tablePage{shell: v.shell("From a table")}
 	p.CanDefine = p.Visitor.may(Define, "") == nil
-	c.write(w, http.StatusOK, drawTable(p))
+	return v.write(drawTable(p))
 }
 
-// looked shows what a table is guessed to be, or with do=write the campaign file that
+// lookAtTable shows what a table is guessed to be, or with do=write the campaign file that
 // follows. It records nothing. Where a table was changed and its columns are taken for
 // something else since, that is shown before a file is written.
-func (c *Console) looked(w http.ResponseWriter, r *http.Request) {
-	v := visitorOf(r.Context())
-	if err := v.may(Define, ""); err != nil {
-		v.refused(Define, "")
-		c.fail(w, r, err)
-		return
+func lookAtTable(v *visit) error {
+	if err := v.defines(); err != nil {
+		return err
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxTable+1<<16)
-	name, table, how, err := tableOf(r)
-	if origin := text(r, fieldOrigin); name == tableName && origin != "" {
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxTable+1<<16)
+	name, table, how, err := tableOf(v.r)
+	if origin := text(v.r, fieldOrigin); name == tableName && origin != "" {
 		name = origin
 	}
-	p := &tablePage{shell: c.shellOf(r, "From a table"), CanDefine: true, Table: table}
+	p := &tablePage{shell: v.shell("From a table"), CanDefine: true, Table: table}
 	if err == nil && len(table) > mostBegun {
 		err = problem.New(problem.Invalid, "the table is larger than %d MB", mostBegun>>20).
 			With(problem.Remedy{Text: "begin with a part of it, and bring the others to the campaign"})
 	}
 	var chosen *choices
 	if err == nil {
-		p.Guess, p.Table, chosen, err = c.guessed(name, table, r.PostForm)
+		p.Guess, p.Table, chosen, err = v.guessed(name, table, v.r.PostForm)
 	}
 	if err == nil && how != "" {
 		p.Guess.Remarks = slices.Insert(p.Guess.Remarks, 0, how)
 	}
 	if err != nil {
-		p.Failure, p.Failed = failureOf(err, ""), "table"
-		c.write(w, statusOf(err), drawTable(p))
-		return
+		v.refuseAnew(p.shell, err, "table")
+		return v.write(drawTable(p))
 	}
-	typed := typedIn(r.PostForm)
+	typed := typedIn(v.r.PostForm)
 	if typed.called != "" {
 		p.Guess.Name = typed.called
 	}
 	p.Faults, p.Otherwise = p.Guess.Faults(), chosen.otherwise
-	writes := text(r, "do") == "write"
+	writes := text(v.r, "do") == "write"
 	if writes && p.Faults == nil && p.Otherwise == nil {
-		c.write(w, http.StatusOK, drawNew(c.written(r, p, chosen, typed)))
-		return
+		return v.write(drawNew(v.written(p, chosen, typed)))
 	}
 	status := http.StatusOK
 	if writes {
@@ -144,25 +139,25 @@ func (c *Console) looked(w http.ResponseWriter, r *http.Request) {
 	}
 	p.Keeps = slices.Concat(chosen.hidden(), typed.hidden())
 	for _, name := range []string{fieldAnyway, fieldSkip} {
-		if value := text(r, name); value != "" {
+		if value := text(v.r, name); value != "" {
 			p.Keeps = append(p.Keeps, hiddenField{name, value})
 		}
 	}
-	c.write(w, status, drawTable(p))
+	return v.writeAs(status, drawTable(p))
 }
 
 // written is the page with the campaign file that follows from a table, with what was typed
 // into an earlier one.
-func (c *Console) written(r *http.Request, p *tablePage, chosen *choices, typed typedFile) *filePage {
+func (v *visit) written(p *tablePage, chosen *choices, typed typedFile) *filePage {
 	source := p.Guess.Source()
-	file := &filePage{shell: c.shellOf(r, "New campaign"), CanDefine: true}
+	file := &filePage{shell: v.shell("New campaign"), CanDefine: true}
 	file.Brought = broughtAlong(p.Guess, chosen, p.Table)
-	file.Brought.WithAnyway = file.Brought.WithAnyway || text(r, fieldAnyway) != ""
-	file.Brought.Skip = text(r, fieldSkip) != ""
+	file.Brought.WithAnyway = file.Brought.WithAnyway || text(v.r, fieldAnyway) != ""
+	file.Brought.Skip = text(v.r, fieldSkip) != ""
 	file.Source, file.Brought.Typed = typed.onto(source)
 	file.Brought.Hidden = append(file.Brought.Hidden, hiddenField{fieldWritten, source})
-	if campaign, err := c.lab.Parse(r.Context(), fileName, []byte(file.Source)); err == nil {
-		_, file.Brought.Fates, _ = c.rowsOf(p.Visitor, p.Guess, file.Brought, campaign)
+	if campaign, err := v.lab.Parse(v.r.Context(), fileName, []byte(file.Source)); err == nil {
+		_, file.Brought.Fates, _ = v.rowsOf(p.Visitor, p.Guess, file.Brought, campaign)
 	}
 	return file
 }

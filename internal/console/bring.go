@@ -18,7 +18,6 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/units"
@@ -60,7 +59,6 @@ const (
 // choices, holds the two steps together.
 type bringPage struct {
 	*shell
-	Path          string
 	Table, Name   string
 	Wanted        string // the columns that must be there
 	Example       string
@@ -128,23 +126,20 @@ type broughtCell struct {
 	Wrong bool
 }
 
-// bring shows the empty form to those who see the campaign; what a table would
+// showBring shows the empty form to those who see the campaign; what a table would
 // do needs the permission to run it.
-func (c *Console) bring(w http.ResponseWriter, r *http.Request) {
-	if of := c.find(w, r, See); of != nil {
-		p := c.bringPageOf(r, of)
-		c.write(w, http.StatusOK, drawBring(p))
-	}
+func showBring(v *visit) error {
+	return v.write(drawBring(v.bringPage()))
 }
 
-// bringPageOf returns the page without a table, with an example of one in this
+// bringPage returns the page without a table, with an example of one in this
 // campaign's columns: its values are the first category, value or bound of
 // each.
-func (c *Console) bringPageOf(r *http.Request, of *lab.Campaign) *bringPage {
-	p := &bringPage{shell: c.shellOf(r, "Bring measurements to "+of.Name()), Path: address(of)}
-	p.in(of, pageResults)
+func (v *visit) bringPage() *bringPage {
+	p := &bringPage{shell: v.shell("Bring measurements to " + v.of.Name())}
+	p.in(v.of, pageResults)
 	p.CanBring = p.May(Run)
-	of.Read(func(core *engine.Core) {
+	v.of.Read(func(core *engine.Core) {
 		def := core.State().Definition
 		if !def.Measures() {
 			p.CanBring = false
@@ -174,7 +169,7 @@ func (c *Console) bringPageOf(r *http.Request, of *lab.Campaign) *bringPage {
 	return p
 }
 
-// brought shows what would become of a table, or imports it if it is the one
+// bring shows what would become of a table, or imports it if it is the one
 // that was shown. Rows are imported by one request: all or none.
 //
 // The order is: the table, what became of the form before, whether it is what
@@ -182,83 +177,72 @@ func (c *Console) bringPageOf(r *http.Request, of *lab.Campaign) *bringPage {
 // table or a choice that is not what was looked at is shown again, with what
 // would become of it now (409); rows that another import has brought meanwhile
 // are said to be known. Nothing is imported on the strength of an older look.
-func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, Run)
-	if of == nil {
-		return
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxTable+1<<16)
-	name, table, how, err := tableOf(r)
-	p := c.bringPageOf(r, of)
+func bring(v *visit) error {
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxTable+1<<16)
+	name, table, how, err := tableOf(v.r)
+	p := v.bringPage()
 	if how != "" {
 		p.Remarks = append(p.Remarks, how)
 	}
 	p.Name, p.Table = name, table
-	p.Again, p.Anyway = text(r, "again") != "", text(r, "anyway") != ""
+	p.Again, p.Anyway = text(v.r, "again") != "", text(v.r, "anyway") != ""
 	if err == nil && !p.CanBring {
-		err = problem.New(problem.NotPossible, "%s measures nothing: there is nothing to bring", of.Name())
+		err = problem.New(problem.NotPossible, "%s measures nothing: there is nothing to bring", v.of.Name())
 	}
 	im := &exchange.Import{
-		Registry: c.lab.Registry(), Actor: p.Visitor.Actor(), MaxRows: maxTableRows,
+		Registry: v.lab.Registry(), Actor: p.Visitor.Actor(), MaxRows: maxTableRows,
 		Again: p.Again, Anyway: p.Anyway, Once: !p.Again, Words: bringWords,
 	}
 	if err == nil {
-		im.Core, err = of.Load(r.Context())
+		im.Core, err = v.of.Load(v.r.Context())
 	}
 	if err == nil {
-		err = p.look(im, r)
+		err = p.look(im, v.r)
 	}
 	if err != nil {
-		p.Failure, p.Failed = failureOf(err, of.Name()), "bring"
-		c.write(w, statusOf(err), drawBring(p))
-		return
+		v.refuseAnew(p.shell, err, "bring")
+		return v.write(drawBring(p))
 	}
 	// A form that was sent before has done its work, whatever the table looks
 	// like now.
-	take := text(r, "do") == "take"
+	take := text(v.r, "do") == "take"
 	if take {
-		done, err := alreadyRecorded(r.Context(), of, requested(r, engine.Request{}))
+		done, err := alreadyRecorded(v.r.Context(), v.of, requested(v.r, engine.Request{}))
 		if done {
-			redirect(w, r, p.Path, "brought")
-			return
+			return v.redirect(p.Path, "brought")
 		}
 		if err != nil {
-			p.Failure, p.Failed = failureOf(err, of.Name()), "bring"
-			c.write(w, statusOf(err), drawBring(p))
-			return
+			v.refuseAnew(p.shell, err, "bring")
+			return v.write(drawBring(p))
 		}
 	}
-	p.Changed = take && text(r, fieldSeen) != p.Seen
+	p.Changed = take && text(v.r, fieldSeen) != p.Seen
 	switch {
 	case take && p.New == 0 && p.Wrong == 0 && p.Missing == nil && !p.Changed:
 		// Sent twice, or another person imported the same in the meantime.
-		redirect(w, r, p.Path, "known")
-		return
+		return v.redirect(p.Path, "known")
 	case !take || p.Changed || !p.CanTake():
 		status := http.StatusOK
 		if take {
 			status = http.StatusConflict
 		}
-		c.write(w, status, drawBring(p))
-		return
+		return v.writeAs(status, drawBring(p))
 	}
 	// Preview told the fates apart, Read makes the request of the new rows.
 	if err = im.Read(name, strings.NewReader(table)); err == nil {
 		request := engine.Request{Import: im.Rows, ImportOnce: !p.Again}
-		_, err = of.Submit(r.Context(), requested(r, request))
+		_, err = v.of.Submit(v.r.Context(), requested(v.r, request))
 	}
 	if problem.CodeOf(err) == problem.Conflict && !p.Again {
 		// Another import of the same rows was recorded since they were read.
-		redirect(w, r, p.Path, "known")
-		return
+		return v.redirect(p.Path, "known")
 	}
 	if err != nil {
-		forgetRequest(r, err)
-		p.refused(err, of.Name(), "bring", r.PostForm)
-		c.write(w, statusOf(err), drawBring(p))
-		return
+		forgetRequest(v.r, err)
+		v.refuse(p.shell, err, "bring")
+		return v.write(drawBring(p))
 	}
-	redirect(w, r, p.Path, "brought")
+	return v.redirect(p.Path, "brought")
 }
 
 // bringWords name the remedies as this page offers them, where the command line

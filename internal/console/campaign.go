@@ -28,7 +28,6 @@ import (
 // false of an earlier state: what was cannot be acted on.
 type campaignPage struct {
 	*shell
-	Path   string
 	Stands *view.Campaign
 	State  state
 	Clock  string // how the clock of the machine that runs it was set meanwhile
@@ -174,45 +173,31 @@ func exclusionRows(def *definition.Campaign, all []campaign.Exclusion) (rows []e
 	return rows
 }
 
-// campaign serves the page of a campaign.
-func (c *Console) campaign(w http.ResponseWriter, r *http.Request) {
-	if of := c.find(w, r, See); of != nil {
-		c.showCampaign(w, r, of, http.StatusOK, nil, "")
-	}
-}
-
 // showCampaign shows a campaign, and why a request on its page was refused: the
 // form keeps what was typed. ?tab= chooses the part that is shown below the summary,
 // ?at= shows the campaign as it was at an experiment, ?x= and ?y= choose the scatter's
 // axes, ?page= the page of the table, ?sort= its order, ?all lists all. What makes no sense is as if it
 // were not there: an address is easily cut off, and is no form.
-func (c *Console) showCampaign(
-	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
-) {
-	p := &campaignPage{shell: c.shellOf(r, of.Name()), Path: address(of)}
-	p.Campaign, p.Watch = of.Name(), of.Name()
-	if refusal != nil {
-		p.refused(refusal, of.Name(), action, r.PostForm)
-	}
-	log, err := of.Timeline(r.Context())
+func showCampaign(v *visit) error {
+	p := &campaignPage{shell: v.shell(v.of.Name())}
+	p.Watch = p.Campaign
+	log, err := v.of.Timeline(v.r.Context())
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
-	query := r.URL.Query()
+	query := v.r.URL.Query()
 	p.Drawn = axesOf(query)
 	p.Count = len(log.Before)
 	p.AsOf, err = strconv.Atoi(query.Get("at"))
 	if err == nil && p.AsOf >= 1 && p.AsOf < p.Count {
-		if err := p.then(r, of, log); err != nil {
-			c.fail(w, r, err)
-			return
+		if err := p.then(v.r, v.of, log); err != nil {
+			return err
 		}
 	} else {
 		p.AsOf = p.Count
-		c.now(r, p, of, log)
+		p.now(v, log)
 	}
-	c.write(w, status, drawCampaign(p))
+	return v.write(drawCampaign(p))
 }
 
 // now fills in where the campaign stands. Bests and trust need models, which
@@ -221,19 +206,19 @@ func (c *Console) showCampaign(
 //
 // Foregone reads the table of a backtest, which may take a while, and is asked
 // for before the campaign is read.
-func (c *Console) now(r *http.Request, p *campaignPage, of *lab.Campaign, log *view.Timeline) {
-	wait, cancel := context.WithTimeout(r.Context(), worthWaiting)
+func (p *campaignPage) now(v *visit, log *view.Timeline) {
+	wait, cancel := context.WithTimeout(v.r.Context(), worthWaiting)
 	defer cancel()
-	c.lab.Find(wait, []*lab.Campaign{of})
-	standing := of.Standing()
+	v.lab.Find(wait, []*lab.Campaign{v.of})
+	standing := v.of.Standing()
 	p.State, p.Clock = stateOf(standing), standing.Run.Clock
-	p.Needs = needsOf(of, standing)
+	p.Needs = needsOf(v.of, standing)
 	p.Can = allowedIn(standing, p.May(Run))
-	best := of.Foregone()
-	of.Read(func(core *engine.Core) {
-		p.Tab = tabShown(core.State(), r.URL.Query().Get("tab"), nil)
+	best := v.of.Foregone()
+	v.of.Read(func(core *engine.Core) {
+		p.Tab = tabShown(core.State(), v.r.URL.Query().Get("tab"), nil)
 		p.Bar = barIn(core.State(), p.Path, p.Tab)
-		p.fill(r, core, &standing.Campaign, log)
+		p.fill(v.r, core, &standing.Campaign, log)
 		p.Backtest = view.Backtest(core, best)
 		if p.Tab == tabInstruments {
 			p.Devices = devicesOf(core.State(), log, standing)
@@ -483,11 +468,7 @@ func (t *tables) experiments(
 func experimentRowOf(
 	s *campaign.State, x *campaign.Experiment, write format.Compositions, log *view.Timeline,
 ) experimentRow {
-	row := experimentRow{Experiment: *x, Breaks: s.Breaks(x)}
-	for k := range s.Definition.Parameters {
-		text, _ := write.Value(k, x.Parameters)
-		row.Cells = append(row.Cells, text)
-	}
+	row := experimentRow{Experiment: *x, Breaks: s.Breaks(x), Cells: write.Values(x.Parameters, "")}
 	if value, ok := s.Value(x); ok {
 		row.Measured = format.Short(value.Value)
 	}
@@ -519,8 +500,8 @@ func instrumentName(def *definition.Campaign, x *campaign.Experiment) string {
 	return def.Driver().Name
 }
 
-// SubjectPath is that of the last events.
-func (p *campaignPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
+// SubjectPath is the page of what an event is about; empty if it has none.
+func (s *shell) SubjectPath(id string) string { return subjectPath(s.Campaign, id) }
 
 // subjectPath is the page of an experiment, a question or a decision by its
 // identifier; empty for others.
@@ -540,15 +521,15 @@ func subjectPath(campaign, id string) string {
 // eventList is a list of events on a page, which links what they are about.
 // Several pages share one template for it; the page knows the addresses.
 type eventList struct {
-	Page  interface{ SubjectPath(id string) string }
+	Page  *shell
 	Lines []view.Line
 }
 
 // Told are the last events.
-func (p *campaignPage) Told() eventList { return eventList{p, p.Tables.Last} }
+func (p *campaignPage) Told() eventList { return eventList{p.shell, p.Tables.Last} }
 
 // Told are the events about the experiment.
-func (p *experimentPage) Told() eventList { return eventList{p, p.Lines} }
+func (p *experimentPage) Told() eventList { return eventList{p.shell, p.Lines} }
 
 // Followed are the events that followed from the decision.
-func (p *decisionPage) Followed() eventList { return eventList{p, p.Story} }
+func (p *decisionPage) Followed() eventList { return eventList{p.shell, p.Story} }

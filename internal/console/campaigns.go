@@ -18,7 +18,6 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -268,39 +267,34 @@ const worthWaiting = time.Second
 // times a day; what models say of its campaigns comes with the stream a moment later.
 const atOnce = 20 * time.Millisecond
 
-// campaigns serves the list, which is the first page of the lab too.
-func (c *Console) campaigns(w http.ResponseWriter, r *http.Request) {
-	c.showCampaigns(w, r)
-}
-
 // showCampaigns lists the campaigns: ?q= searches, ?show= keeps a part, ?tag= those
 // with a tag, ?sort= orders, ?page= pages. Counts are of all that match, before the part is
 // chosen. Choosing looks at every campaign, and takes only what is at hand; models are asked
 // for the rows of one page.
-func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
-	p := campaignsPage{shell: c.shellOf(r, "Campaigns"), listing: listingOf(r.URL.Query()), Sorts: sorts}
+func showCampaigns(v *visit) error {
+	p := campaignsPage{shell: v.shell("Campaigns"), listing: listingOf(v.r.URL.Query()), Sorts: sorts}
 	p.Watch = "*"
 	if p.Visitor.may(See, "") == nil { // stores are named like campaigns
-		p.Troubles = c.lab.Troubles()
-		if c.options.Unsent != nil {
-			p.Unsent = c.options.Unsent()
+		p.Troubles = v.lab.Troubles()
+		if v.options.Unsent != nil {
+			p.Unsent = v.options.Unsent()
 		}
 	}
 	p.CanDefine = p.Visitor.may(Define, "") == nil
-	all := c.chosen(&p)
+	all := v.chosen(&p)
 	var first int
-	p.paged, first = pagedBy(perPage, len(all), r, p.at)
+	p.paged, first = pagedBy(perPage, len(all), v.r, p.at)
 	p.Here = p.query(1 + first/perPage)
 	// Only the rows of this page need their bests, which take models.
-	ctx, cancel := context.WithTimeout(r.Context(), atOnce)
+	ctx, cancel := context.WithTimeout(v.r.Context(), atOnce)
 	defer cancel()
 	shown := all[first:p.To]
-	c.lab.Find(ctx, shown)
+	v.lab.Find(ctx, shown)
 	for _, each := range shown {
 		stands := each.Standing().Campaign
-		p.Rows = append(p.Rows, listedOf(each, view.World(c.lab.Registry(), &stands), p.Visitor.may(Run, each.Name()) == nil))
+		p.Rows = append(p.Rows, listedOf(each, view.World(v.lab.Registry(), &stands), p.Visitor.may(Run, each.Name()) == nil))
 	}
-	c.write(w, http.StatusOK, drawCampaigns(p))
+	return v.write(drawCampaigns(p))
 }
 
 // chosen returns the campaigns of the part that the page shows, in its order, and fills in
@@ -319,7 +313,7 @@ func (c *Console) chosen(p *campaignsPage) (chosen []*lab.Campaign) {
 		if s.Definition == nil || !matches(p.Query, s, filing.Tags) {
 			continue
 		}
-		parts := partsOf(s, needsOf(each, s), filing, c.asked(p.Visitor, each, s))
+		parts := partsOf(s, needsOf(each, s), filing, asked(p.Visitor, each, s))
 		in := slices.Contains(parts, p.Show)
 		for _, tag := range filing.Tags {
 			if in {
@@ -360,7 +354,7 @@ func (c *Console) chosen(p *campaignsPage) (chosen []*lab.Campaign) {
 }
 
 // asked reports whether a campaign has a question that the visitor may answer.
-func (c *Console) asked(v Visitor, of *lab.Campaign, s lab.Standing) bool {
+func asked(v Visitor, of *lab.Campaign, s lab.Standing) bool {
 	return v.may(AnswerIt, of.Name()) == nil && slices.ContainsFunc(s.ForPeople(), func(q campaign.Question) bool {
 		return v.answersAs(q.Expert, of.Name()) == nil
 	})
@@ -565,37 +559,25 @@ func toMeasureBy(s *view.Campaign, base string) []need {
 // fileCampaign files a campaign as a form says: tags with commas between them are added, others
 // removed, and it is put into the archive or taken out. It leads back to the part of the
 // list that the form stood in.
-func (c *Console) fileCampaign(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, Run)
-	if of == nil {
-		return
-	}
-	err := r.ParseForm()
-	if err != nil {
-		err = problem.New(problem.Invalid, "the form cannot be read: %w", err)
-	}
-	change := lab.FilingChange{Remove: r.PostForm["remove"]}
-	for _, tag := range strings.Split(text(r, "add"), ",") {
+func fileCampaign(v *visit) error {
+	change := lab.FilingChange{Remove: v.r.PostForm["remove"]}
+	for _, tag := range strings.Split(text(v.r, "add"), ",") {
 		if tag = strings.TrimSpace(tag); tag != "" {
 			change.Add = append(change.Add, tag)
 		}
 	}
 	said := "filed"
-	if word := text(r, "archive"); word != "" {
+	if word := text(v.r, "archive"); word != "" {
 		archive := word == "on"
 		change.Archive = &archive
 		if said = "shelved"; !archive {
 			said = "unshelved"
 		}
 	}
-	if err == nil {
-		err = of.File(r.Context(), change, requested(r, engine.Request{}))
+	if err := v.of.File(v.r.Context(), change, requested(v.r, engine.Request{})); err != nil {
+		return err
 	}
-	if err != nil {
-		c.fail(w, r, err)
-		return
-	}
-	back, _ := url.ParseQuery(r.PostForm.Get("list"))
+	back, _ := url.ParseQuery(v.r.PostForm.Get("list"))
 	page, _ := strconv.Atoi(back.Get("page"))
-	redirect(w, r, listingOf(back).at(page), said)
+	return v.redirect(listingOf(back).at(page), said)
 }

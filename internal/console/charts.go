@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +17,6 @@ import (
 // colors of the page.
 type chartsPage struct {
 	*shell
-	Path   string
 	Groups []report.FigureGroup
 	// Explore is set where the page has charts that answer, in the place of some of the
 	// figures: where something is measured, and a browser runs scripts. Still is set where
@@ -97,29 +95,24 @@ func (f *figureCache) of(c *lab.Campaign) *drawnFigures {
 	return d
 }
 
-// charts serves charts that answer, with the rest of the report's figures; ?still all of
+// showCharts serves charts that answer, with the rest of the report's figures; ?still all of
 // these, for browsers without scripts. ?top=, ?left= and ?right= choose the
 // components of a mixture that maps are drawn over; a name that it does not have
 // gives those that vary most.
-func (c *Console) charts(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, See)
-	if of == nil {
-		return
-	}
-	query := r.URL.Query()
+func showCharts(v *visit) error {
+	query := v.r.URL.Query()
 	triangle := [3]string{query.Get("top"), query.Get("left"), query.Get("right")}
-	groups, err := c.drawn(r.Context(), of, triangle)
+	groups, err := v.drawn(v.r.Context(), v.of, triangle)
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
-	p := &chartsPage{shell: c.shellOf(r, "Charts of "+of.Name()), Path: address(of), Groups: groups}
+	p := &chartsPage{shell: v.shell("Charts of " + v.of.Name()), Groups: groups}
 	p.Still = query.Has("still") || triangle != [3]string{}
-	if p.Explore = of.Defined().Measures() && len(groups) > 0 && !p.Still; p.Explore {
+	if p.Explore = v.of.Defined().Measures() && len(groups) > 0 && !p.Still; p.Explore {
 		p.Groups = slices.DeleteFunc(slices.Clone(groups), explored)
 	}
-	p.in(of, pageCharts)
-	c.write(w, http.StatusOK, drawCharts(p))
+	p.in(v.of, pageCharts)
+	return v.write(drawCharts(p))
 }
 
 // drawn returns the figures of a campaign, drawn anew when the log has grown.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"math"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -109,46 +108,46 @@ func (c *Console) fullName(of *lab.Campaign) string {
 }
 
 // seen returns a campaign that the visitor may see. What they may not see is not found.
-func (c *Console) seen(r *http.Request, name string) (*lab.Campaign, error) {
-	of, err := c.lab.Campaign(name)
-	if err == nil && visitorOf(r.Context()).may(See, of.Name()) != nil {
-		visitorOf(r.Context()).refused(See, of.Name())
+func (v *visit) seen(name string) (*lab.Campaign, error) {
+	of, err := v.lab.Campaign(name)
+	if err == nil && v.visitor().may(See, of.Name()) != nil {
+		v.visitor().refused(See, of.Name())
 		err = problem.New(problem.NoCampaign, "there is no campaign %q here", name)
 	}
 	return of, err
 }
 
-// coursesOf reads the courses that an address asks for: ?c= names a campaign, ?w= a
+// courses reads the courses that an address asks for: ?c= names a campaign, ?w= a
 // what-if run as CAMPAIGN/RUN. The first one says what is compared.
-func (c *Console) coursesOf(r *http.Request) (all []compared, err error) {
-	query := r.URL.Query()
+func (v *visit) courses() (all []compared, err error) {
+	query := v.r.URL.Query()
 	names, runs := query["c"], query["w"]
 	if len(names)+len(runs) > mostCompared {
 		return nil, problem.New(problem.Invalid, "a chart has room for %d courses", mostCompared)
 	}
 	var found []*lab.Campaign
 	for _, name := range names {
-		of, err := c.seen(r, name)
+		of, err := v.seen(name)
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, of)
 	}
-	wait, cancel := context.WithTimeout(r.Context(), worthWaiting)
+	wait, cancel := context.WithTimeout(v.r.Context(), worthWaiting)
 	defer cancel()
-	c.lab.Find(wait, found)
+	v.lab.Find(wait, found)
 	for _, of := range found {
-		if slices.ContainsFunc(all, func(x compared) bool { return x.name == c.fullName(of) }) {
+		if slices.ContainsFunc(all, func(x compared) bool { return x.name == v.fullName(of) }) {
 			continue
 		}
-		one, err := c.courseOf(r, of)
+		one, err := v.courseOf(of)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, one)
 	}
 	for _, name := range runs {
-		one, err := c.imaginedCourse(r, name)
+		one, err := v.imaginedCourse(name)
 		if err != nil {
 			return nil, err
 		}
@@ -194,12 +193,12 @@ func coverings(all []compared) {
 }
 
 // courseOf is that of a campaign.
-func (c *Console) courseOf(r *http.Request, of *lab.Campaign) (one compared, err error) {
-	log, err := of.Timeline(r.Context())
+func (v *visit) courseOf(of *lab.Campaign) (one compared, err error) {
+	log, err := of.Timeline(v.r.Context())
 	if err != nil {
 		return one, err
 	}
-	one = compared{name: c.fullName(of)}
+	one = compared{name: v.fullName(of)}
 	one.link = "/campaigns/" + url.PathEscape(one.name)
 	standing := of.Standing()
 	of.Read(func(core *engine.Core) {
@@ -227,16 +226,16 @@ func (c *Console) courseOf(r *http.Request, of *lab.Campaign) (one compared, err
 }
 
 // imaginedCourse is that of a what-if run, given as CAMPAIGN/RUN.
-func (c *Console) imaginedCourse(r *http.Request, name string) (one compared, err error) {
+func (v *visit) imaginedCourse(name string) (one compared, err error) {
 	i := strings.LastIndexByte(name, '/')
 	if i < 0 {
 		return one, problem.New(problem.Invalid, "%q is no what-if run: write CAMPAIGN/RUN", name)
 	}
-	of, err := c.seen(r, name[:i])
+	of, err := v.seen(name[:i])
 	if err != nil {
 		return one, err
 	}
-	run, err := c.whatIf.Now(of.Name(), of.Place(), name[i+1:])
+	run, err := v.whatIf.Now(of.Name(), of.Place(), name[i+1:])
 	if err != nil {
 		return one, err
 	}
@@ -287,40 +286,39 @@ func tradedIn(def *definition.Campaign, x whatif.Experiment) []float64 {
 	})
 }
 
-// compare serves the page that compares courses.
-func (c *Console) compare(w http.ResponseWriter, r *http.Request) {
-	p := comparePage{shell: c.shellOf(r, "Compare campaigns")}
-	all, err := c.coursesOf(r)
-	status := http.StatusOK
-	query := r.URL.Query()
+// showCompare serves the page that compares courses.
+func showCompare(v *visit) error {
+	p := comparePage{shell: v.shell("Compare campaigns")}
+	all, err := v.courses()
+	query := v.r.URL.Query()
 	if err != nil {
-		status = statusOf(err)
-		p.refuse(err, query)
+		p.refuse(v, err)
 		all = nil
 	}
 	p.Imagined, p.Asked = query["w"], query.Get("reach")
-	for _, each := range c.lab.Campaigns() {
+	for _, each := range v.lab.Campaigns() {
 		def := each.Defined()
 		seeks := seekWords(def)
 		if seeks == "" || p.Visitor.may(See, each.Name()) != nil {
 			continue
 		}
-		name := c.fullName(each)
+		name := v.fullName(each)
 		p.Choices = append(p.Choices, compareChoice{name, seeks, slices.Contains(query["c"], name)})
 	}
 	slices.SortStableFunc(p.Choices, func(a, b compareChoice) int { return strings.Compare(a.Sought, b.Sought) })
 	if len(all) > 0 {
 		if err := p.fill(all, query); err != nil {
-			p.refuse(err, query)
-			status = statusOf(err)
+			p.refuse(v, err)
 		}
 	}
-	c.write(w, status, drawCompare(p))
+	return v.write(drawCompare(p))
 }
 
 // refuse says why there is no comparison. The name of a campaign keeps its letters, also at
 // the beginning of a sentence.
-func (p *comparePage) refuse(err error, query url.Values) {
+func (p *comparePage) refuse(v *visit, err error) {
+	v.refusal = err
+	query := v.r.URL.Query()
 	first := ""
 	for _, name := range query["c"] {
 		if strings.HasPrefix(problem.FromError(err).Message, name+" ") {
@@ -483,12 +481,11 @@ type comparePoint struct {
 	Hours *float64 `json:"hours,omitempty"`
 }
 
-// compareData serves the data of the page's chart.
-func (c *Console) compareData(w http.ResponseWriter, r *http.Request) {
-	all, err := c.coursesOf(r)
+// sendCourses serves the data of the page's chart.
+func sendCourses(v *visit) error {
+	all, err := v.courses()
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
 	series := []comparedData{}
 	for _, x := range all {
@@ -513,9 +510,7 @@ func (c *Console) compareData(w http.ResponseWriter, r *http.Request) {
 	}
 	text, err := json.Marshal(series)
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // the visitor may have gone
+	return v.send("application/json", text)
 }

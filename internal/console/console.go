@@ -10,11 +10,11 @@
 // # A page's journey
 //
 // A GET: internal/server knows the visitor and calls [Handler] with a [Visitor]
-// in the context. The handler looks the campaign up and checks that the visitor
-// may see it ([Console.find]), takes what it shows from the campaign's core,
+// in the context. The page's campaign is looked up, and whether the visitor may see it
+// ([visit.find]). The page takes what it shows from the campaign's core,
 // whose lock it holds only while it copies (lab.Campaign.Read), puts it into a
 // page type whose fields are finished texts and drawings, and executes a
-// template ([Console.write]). A page type embeds *shell: the frame, with what
+// template ([visit.write]). A page type embeds *shell: the frame, with what
 // the visitor may do, messages, and what the page listens to.
 //
 // A POST: the form's hidden fields hold an identifier, made with the page, so
@@ -35,8 +35,8 @@
 //
 // console.go lists the routes, routes.go those that are there where people have
 // accounts: login.go, passkey.go, account.go, people.go and auditlog.go. render.go
-// writes pages and failures, request.go gives forms their identifiers, visitor.go
-// is what the pages need to know of the visitor.
+// writes pages and failures, visit.go is a request for one, request.go gives forms their
+// identifiers, visitor.go is what the pages need to know of the visitor.
 //
 // queue.go is the list of questions, outcome.go what came of those that were
 // answered, question.go the review page, with candidate.go, shares.go and
@@ -66,6 +66,7 @@ package console
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -168,66 +169,64 @@ func (c *Console) Handler() http.Handler {
 }
 
 // Pages returns the routes of all pages but those of accounts. Every page of a
-// campaign asks for its own permission ([Console.find]): there is no table of
-// permissions as for the API's operations, so that a test holds each pattern
-// against the rights instead.
+// campaign asks for its own permission ([visit.find]).
 func (c *Console) Pages() []Route {
 	pages := []Route{
 		{"GET /static/", staticFiles().ServeHTTP},
 		{"GET /live", c.live},
-		{"GET /{$}", c.first},
-		{"GET /campaigns", c.campaigns},
-		{"GET /begin", c.beginning},
-		{"POST /begin", c.beginExample},
-		{"GET /docs", c.docs},
-		{"GET /docs/{page...}", c.docsOf},
-		{"GET /begin/table", c.table},
-		{"POST /begin/table", c.looked},
-		{"GET /compare", c.compare},
-		{"GET /compare/data", c.compareData},
-		{"GET /new", c.newCampaign},
-		{"POST /new", c.begin},
-		{"POST /validate", c.validate},
-		{"POST /edit", c.edit},
-		{"GET /new/schema.json", c.schemaFile},
+		{"GET /{$}", c.page(showFirst)},
+		{"GET /campaigns", c.page(showCampaigns)},
+		{"GET /begin", c.page(showBegin)},
+		{"POST /begin", c.page(beginExample)},
+		{"GET /docs", c.page(showDocs)},
+		{"GET /docs/{page...}", c.page(showDoc)},
+		{"GET /begin/table", c.page(showTable)},
+		{"POST /begin/table", c.page(lookAtTable)},
+		{"GET /compare", c.page(showCompare)},
+		{"GET /compare/data", c.page(sendCourses)},
+		{"GET /new", c.page(showNew)},
+		{"POST /new", c.page(beginFile)},
+		{"POST /validate", c.page(validate)},
+		{"POST /edit", c.page(editFile)},
+		{"GET /new/schema.json", c.page(sendSchema)},
 
-		{"GET /questions", c.queue},
-		{"GET /questions/{campaign}/{question}", c.question},
-		{"POST /questions/{campaign}/{question}", c.answer},
-		{"POST /questions/{campaign}/{question}/dismiss", c.dismiss},
-		{"GET /questions/{campaign}/{question}/feasible", c.feasible},
+		{"GET /questions", c.page(showQueue)},
+		{"GET /questions/{campaign}/{question}", c.pageOf(See, showQuestion)},
+		{"POST /questions/{campaign}/{question}", c.formOf(AnswerIt, answerQuestion)},
+		{"POST /questions/{campaign}/{question}/dismiss", c.pageOf(AnswerIt, dismissNews)},
+		{"GET /questions/{campaign}/{question}/feasible", c.pageOf(See, sendFeasible)},
 
-		{"POST /campaigns/{campaign}/bring", c.brought},
-		{"POST /campaigns/{campaign}/filing", c.fileCampaign},
-		{"POST /campaigns/{campaign}/batch", c.recordBatch},
-		{"POST /campaigns/{campaign}/batch/check", c.checkBatch},
-		{"POST /campaigns/{campaign}/region", c.excludeRegion},
-		{"POST /campaigns/{campaign}/decisions/{decision}/whatif", c.askWhatIf},
-		{"POST /campaigns/{campaign}/whatif/{run}/cancel", c.cancelWhatIf},
-
-		{"/", c.notFound},
+		{"/", c.page(notFound)},
 	}
 	for _, of := range []Route{
-		{"", c.campaign},
-		{"/log", c.log},
-		{"/charts", c.charts},
-		{"/results", c.results},
-		{"/bring", c.bring},
-		{"/sheet", c.runSheet},
-		{"/sheet.csv", c.sheetTable},
-		{"/batch", c.batch},
-		{"/region", c.region},
-		{"/definition", c.definition},
-		{"/export.csv", c.exportTable},
-		{"/export.jsonl", c.exportLog},
-		{"/decisions/{decision}", c.decision},
-		{"/proofs/{event}", c.proof},
-		{"/whatif/{run}", c.whatIfPage},
-		{"/experiments/{experiment}", c.experiment},
-		{"/files", c.files},
-		{"/files/{file}", c.file},
+		{"GET ", c.pageOf(See, showCampaign)},
+		{"GET /log", c.pageOf(See, showLog)},
+		{"GET /charts", c.pageOf(See, showCharts)},
+		{"GET /results", c.pageOf(See, showResults)},
+		{"GET /bring", c.pageOf(See, showBring)},
+		{"POST /bring", c.pageOf(Run, bring)},
+		{"GET /sheet", c.pageOf(See, showRunSheet)},
+		{"GET /sheet.csv", c.pageOf(See, sendRunSheet)},
+		{"GET /batch", c.pageOf(See, func(v *visit) error { return showBatch(v, nil) })},
+		{"POST /batch", c.formOf(Run, recordBatch)},
+		{"POST /batch/check", c.pageOf(Run, checkBatch)},
+		{"GET /region", c.pageOf(See, showRegion)},
+		{"POST /region", c.formOf(Run, excludeRegion)},
+		{"GET /definition", c.pageOf(See, showDefinition)},
+		{"GET /export.csv", c.pageOf(See, sendTable)},
+		{"GET /export.jsonl", c.pageOf(See, sendLog)},
+		{"GET /decisions/{decision}", c.pageOf(See, showDecision)},
+		{"POST /decisions/{decision}/whatif", c.formOf(AnswerIt, askWhatIf)},
+		{"GET /proofs/{event}", c.pageOf(Audit, sendProof)},
+		{"GET /whatif/{run}", c.pageOf(See, showWhatIf)},
+		{"POST /whatif/{run}/cancel", c.pageOf(AnswerIt, cancelWhatIf)},
+		{"GET /experiments/{experiment}", c.pageOf(See, showExperiment)},
+		{"GET /files", c.pageOf(See, showFiles)},
+		{"GET /files/{file}", c.pageOf(See, sendFile)},
+		{"POST /filing", c.formOf(Run, fileCampaign)},
 	} {
-		pages = append(pages, Route{"GET /campaigns/{campaign}" + of.Pattern, of.Handle})
+		method, path, _ := strings.Cut(of.Pattern, " ")
+		pages = append(pages, Route{method + " /campaigns/{campaign}" + path, of.Handle})
 	}
 	for _, a := range c.actions() {
 		pages = append(pages, Route{"POST /campaigns/{campaign}/" + a.path, c.act(a)})

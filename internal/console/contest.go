@@ -138,7 +138,7 @@ func awayKey(name string) string {
 
 // isNews reports whether a visitor still sees a piece of news, by its
 // identifier: a form cannot put away anything else.
-func (c *Console) isNews(of *lab.Campaign, id string, v Visitor, about string) (is bool) {
+func isNews(of *lab.Campaign, id string, v Visitor, about string) (is bool) {
 	of.Read(func(core *engine.Core) {
 		s := core.State()
 		if q := s.Question(id); q != nil {

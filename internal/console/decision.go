@@ -3,7 +3,6 @@ package console
 import (
 	"fmt"
 	"html/template"
-	"net/http"
 	"strings"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 )
@@ -21,45 +19,36 @@ import (
 // not shown next to what they said then.
 type decisionPage struct {
 	*shell
-	Path, ID, What, Reason string
-	Facts, Several         []view.Row
-	Names                  []string
-	Rows                   []view.CandidateRow
-	Gloss                  string // what the candidates' names mean
-	Tests                  []testRow
-	Models                 []view.Row
-	Shares                 []shareTable
-	AddUp                  bool
-	Attributed             [][]string // Shapley values of each quantity at what was chosen
-	Plane                  template.HTML
-	PlaneText              string
-	Asked                  string
-	AskedID                string
-	Answered               string
-	AnsweredID             string
-	Review                 string
-	LookedBack             string
-	Story                  []view.Line
-	Time                   time.Time
-	By                     []explained // the parts of the policy that made it
-	Place                  place
-	Previous, Next         string
-	Otherwise              otherwise
+	ID, What, Reason string
+	Facts, Several   []view.Row
+	Names            []string
+	Rows             []view.CandidateRow
+	Gloss            string // what the candidates' names mean
+	Tests            []testRow
+	Models           []view.Row
+	Shares           []shareTable
+	AddUp            bool
+	Attributed       [][]string // Shapley values of each quantity at what was chosen
+	Plane            template.HTML
+	PlaneText        string
+	Asked            string
+	AskedID          string
+	Answered         string
+	AnsweredID       string
+	Review           string
+	LookedBack       string
+	Story            []view.Line
+	Time             time.Time
+	By               []explained // the parts of the policy that made it
+	Place            place
+	Previous, Next   string
+	Otherwise        otherwise
 }
 
 // testRow is a question that the decision put to its models, and the answer:
 // what made it ask an expert, follow one, or end.
 type testRow struct {
 	Name, Compared, Answer string
-}
-
-func (p *decisionPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
-
-// decision serves the page of a decision.
-func (c *Console) decision(w http.ResponseWriter, r *http.Request) {
-	if of := c.find(w, r, See); of != nil {
-		c.showDecision(w, r, of, http.StatusOK, nil)
-	}
 }
 
 // showDecision shows a decision, and why a request on its page was refused. The
@@ -69,46 +58,35 @@ func (c *Console) decision(w http.ResponseWriter, r *http.Request) {
 // The decision is read from the log, by the place that the record knows, and
 // not from the state, which keeps no decisions in full. With it comes its
 // proof: its place in the log, and the hash by which that place can be checked.
-func (c *Console) showDecision(
-	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error,
-) {
-	id := r.PathValue("decision")
-	core, err := of.Load(r.Context())
+func showDecision(v *visit) error {
+	id := v.r.PathValue("decision")
+	core, err := v.of.Load(v.r.Context())
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
 	state := core.State()
 	behind, why := view.DecisionBehind(state, id)
 	if behind == "" || !state.HasDecision(behind) {
 		if why == "" {
-			why = of.Name() + " has no " + id
+			why = v.of.Name() + " has no " + id
 		}
-		c.fail(w, r, problem.New(problem.NotFound, "there is no decision behind %s: %s", id, why))
-		return
+		return problem.New(problem.NotFound, "there is no decision behind %s: %s", id, why)
 	}
-	log, err := of.Log()
+	log, err := v.of.Log()
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
-	d, err := of.Record().Decision(r.Context(), log, behind)
+	d, err := v.of.Record().Decision(v.r.Context(), log, behind)
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
-	p := &decisionPage{shell: c.shellOf(r, behind+" of "+of.Name()), Path: address(of), ID: behind}
-	p.Campaign = of.Name()
-	if refusal != nil {
-		p.refused(refusal, of.Name(), "whatif", r.PostForm)
-	}
-	p.Otherwise = c.otherwiseOf(p.shell, of, behind, d.Definition)
+	p := &decisionPage{shell: v.shell(behind + " of " + v.of.Name()), ID: behind}
+	p.Otherwise = v.otherwiseOf(p.shell, v.of, behind, d.Definition)
 	p.fill(d)
-	if p.Place, err = placeOf(r.Context(), log, d.Position); err != nil {
-		c.fail(w, r, err)
-		return
+	if p.Place, err = placeOf(v.r.Context(), log, d.Position); err != nil {
+		return err
 	}
-	p.Place.File = proofFile(of.Name(), behind)
+	p.Place.File = proofFile(v.of.Name(), behind)
 	if p.May(Audit) {
 		p.Place.Proof = p.Path + "/proofs/" + behind
 	}
@@ -119,7 +97,7 @@ func (c *Console) showDecision(
 	if n < state.Decisions {
 		p.Next = p.Path + "/decisions/" + events.DecisionID(n+1)
 	}
-	c.write(w, status, drawDecision(p))
+	return v.write(drawDecision(p))
 }
 
 // fill writes the recorded decision into the page: its candidates, tests,

@@ -51,10 +51,10 @@ const fileName = "the campaign file"
 // order are its author's.
 type filePage struct {
 	*shell
-	Path, Source, Meaning, Reason string
-	Remarks                       []string
-	Checked                       bool // Meaning and Remarks are of this file
-	CanDefine                     bool
+	Source, Meaning, Reason string
+	Remarks                 []string
+	Checked                 bool // Meaning and Remarks are of this file
+	CanDefine               bool
 	// Along is a campaign whose measurements can be taken along, WithAlong
 	// whether they are, Measured how many.
 	Along     string
@@ -83,28 +83,28 @@ func (p *filePage) number() {
 	p.Source = unixLines(p.Source)
 }
 
-// newCampaign shows the form of a new campaign: the template, or a copy of
+// showNew shows the form of a new campaign: the template, or a copy of
 // another campaign's file (?from=). Of a campaign that the visitor may not see,
 // the address gives the template, as of one that does not exist.
-func (c *Console) newCampaign(w http.ResponseWriter, r *http.Request) {
-	p := &filePage{shell: c.shellOf(r, "New campaign"), Source: fileTemplate}
+func showNew(v *visit) error {
+	p := &filePage{shell: v.shell("New campaign"), Source: fileTemplate}
 	p.CanDefine = p.Visitor.may(Define, "") == nil
-	if from := r.URL.Query().Get("from"); from != "" { // a copy of another one's file
-		of, err := c.lab.Campaign(from)
+	if from := v.r.URL.Query().Get("from"); from != "" { // a copy of another one's file
+		of, err := v.lab.Campaign(from)
 		if err == nil && p.Visitor.may(See, of.Name()) == nil {
 			of.Read(func(core *engine.Core) {
 				p.Source = core.State().Source
 				p.Measured = measuredIn(core)
 			})
-			p.Source = c.renamed(p.Source)
+			p.Source = v.renamed(p.Source)
 			p.Along, p.WithAlong = from, p.Measured > 0
 		}
 	}
 	p.number()
-	c.write(w, http.StatusOK, drawNew(p))
+	return v.write(drawNew(p))
 }
 
-// begin begins a campaign, or only checks its file. With measurements of
+// beginFile begins a campaign, or only checks its file. With measurements of
 // another campaign to take along, the campaign begins without running, imports
 // them, and runs then: else it would decide without them.
 //
@@ -112,40 +112,36 @@ func (c *Console) newCampaign(w http.ResponseWriter, r *http.Request) {
 // those who may not begin it. Once the campaign has begun, the visitor is sent
 // to its page, also where its measurements or its start have failed: the
 // campaign is there, and its page says what is missing.
-func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
-	if err := visitorOf(r.Context()).may(Define, ""); err != nil {
-		visitorOf(r.Context()).refused(Define, "")
-		c.fail(w, r, err)
-		return
+func beginFile(v *visit) error {
+	if err := v.defines(); err != nil {
+		return err
 	}
-	if err := r.ParseForm(); err != nil {
-		c.fail(w, r, err)
-		return
+	if err := v.r.ParseForm(); err != nil {
+		return err
 	}
-	source := string(sourceOf(r))
+	source := string(sourceOf(v.r))
 	p := &filePage{
-		shell: c.shellOf(r, "New campaign"), Source: source, CanDefine: true,
-		Along: text(r, fieldFrom), WithAlong: text(r, fieldAlong) != "",
+		shell: v.shell("New campaign"), Source: source, CanDefine: true,
+		Along: text(v.r, fieldFrom), WithAlong: text(v.r, fieldAlong) != "",
 	}
-	if of, err := c.lab.Campaign(p.Along); err == nil && p.Visitor.may(See, of.Name()) == nil {
+	if of, err := v.lab.Campaign(p.Along); err == nil && p.Visitor.may(See, of.Name()) == nil {
 		of.Read(func(core *engine.Core) { p.Measured = measuredIn(core) })
 	}
-	file, err := c.lab.Parse(r.Context(), fileName, []byte(source))
+	file, err := v.lab.Parse(v.r.Context(), fileName, []byte(source))
 	if err != nil {
 		file = nil
 	}
-	rows, table, wrong := c.takenAlong(r, p.Visitor, file)
+	rows, table, wrong := v.takenAlong(v.r, p.Visitor, file)
 	p.Brought = table
 	if err == nil {
 		err = wrong
 	}
-	if err == nil && text(r, "check") != "" {
+	if err == nil && text(v.r, "check") != "" {
 		p.Checked = true
-		p.Meaning = campaignfile.Explain(r.Context(), c.lab.Registry(), file.Definition)
-		p.Remarks = c.remarks(r.Context(), p.Visitor, file)
+		p.Meaning = campaignfile.Explain(v.r.Context(), v.lab.Registry(), file.Definition)
+		p.Remarks = v.remarks(v.r.Context(), p.Visitor, file)
 		p.number()
-		c.write(w, http.StatusOK, drawNew(p))
-		return
+		return v.write(drawNew(p))
 	}
 	var begun *lab.Campaign
 	if err == nil {
@@ -154,23 +150,22 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 	case rows == nil:
-		begun, err = c.lab.Define(r.Context(), file, requested(r, engine.Request{}))
+		begun, err = v.lab.Define(v.r.Context(), file, requested(v.r, engine.Request{}))
 	default: // nothing is decided before they are there
-		if begun, err = c.lab.Begin(r.Context(), file, requested(r, engine.Request{})); err == nil {
-			err = c.bringAlong(r, begun, rows)
+		if begun, err = v.lab.Begin(v.r.Context(), file, requested(v.r, engine.Request{})); err == nil {
+			err = v.bringAlong(v.r, begun, rows)
 		}
 	}
 	if err != nil && begun == nil {
-		forgetRequest(r, err)
-		p.refused(err, "", "new", r.PostForm)
+		forgetRequest(v.r, err)
+		v.refuse(p.shell, err, "new")
 		if table != nil && table.Fates != nil && table.Fates.Wrong != nil {
 			p.Failure.Ways = waysOfRows
 		}
 		p.number()
-		c.write(w, statusOf(err), drawNew(p))
-		return
+		return v.write(drawNew(p))
 	}
-	redirect(w, r, address(begun), "begun") // where it does not run, its page says why
+	return v.redirect(address(begun), "begun") // where it does not run, its page says why
 }
 
 // waysOfRows are what can be done about rows of a table that a campaign cannot take.
@@ -239,43 +234,31 @@ func (c *Console) remarks(ctx context.Context, v Visitor, file *campaignfile.Fil
 	return campaignfile.Remarks(ctx, c.lab.Registry(), file.Definition, c.lab.Folder())
 }
 
-// definition serves the page of a campaign's file.
-func (c *Console) definition(w http.ResponseWriter, r *http.Request) {
-	if of := c.find(w, r, See); of != nil {
-		c.showDefinition(w, r, of, http.StatusOK, nil, "")
-	}
-}
-
 // showDefinition shows a campaign's file to be read and amended, and why an
 // amendment was refused.
-func (c *Console) showDefinition(
-	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
-) {
-	p := c.definitionPage(r, of)
-	if refusal != nil {
-		p.refused(refusal, of.Name(), action, r.PostForm)
-		p.reword(r)
+func showDefinition(v *visit) error {
+	p := v.definitionPage()
+	if v.refusal != nil {
+		p.reword(v.r)
 	}
-	c.write(w, status, drawDefinition(p))
+	return v.write(drawDefinition(p))
 }
 
 // showChanges shows what a changed file would make of a campaign, and amends
 // nothing. What was typed stays in the form, to be sent as it is or changed
 // again.
-func (c *Console) showChanges(w http.ResponseWriter, r *http.Request, of *lab.Campaign) {
-	changes, err := c.changes(r, of, sourceOf(r))
+func showChanges(v *visit) error {
+	p := v.definitionPage()
+	var err error
+	if p.Changes, err = v.changes(v.r, v.of, sourceOf(v.r)); err == nil {
+		p.Becomes, err = v.becomes(v.r, v.of)
+	}
 	if err != nil {
-		c.showDefinition(w, r, of, statusOf(err), err, "definition")
-		return
+		v.refusal = err
+		return showDefinition(v)
 	}
-	p := c.definitionPage(r, of)
-	p.Changes = changes
-	p.reword(r)
-	if p.Becomes, err = c.becomes(r, of); err != nil {
-		c.showDefinition(w, r, of, statusOf(err), err, "definition")
-		return
-	}
-	c.write(w, http.StatusOK, drawDefinition(p))
+	p.reword(v.r)
+	return v.write(drawDefinition(p))
 }
 
 // becomes says what a campaign of several quantities has found, and what it would
@@ -310,13 +293,13 @@ func (p *filePage) reword(r *http.Request) {
 
 // definitionPage is the page with a campaign's file, as it was sent last, and
 // what it means now.
-func (c *Console) definitionPage(r *http.Request, of *lab.Campaign) *filePage {
-	p := &filePage{shell: c.shellOf(r, "The file of "+of.Name()), Path: address(of)}
-	p.in(of, pageDefinition)
-	of.Read(func(core *engine.Core) {
+func (v *visit) definitionPage() *filePage {
+	p := &filePage{shell: v.shell("The file of " + v.of.Name())}
+	p.in(v.of, pageDefinition)
+	v.of.Read(func(core *engine.Core) {
 		s := core.State()
 		p.Source = s.Source
-		p.Meaning = campaignfile.Explain(r.Context(), c.lab.Registry(), *s.Definition)
+		p.Meaning = campaignfile.Explain(v.r.Context(), v.lab.Registry(), *s.Definition)
 	})
 	p.CanDefine = p.May(Define)
 	p.number()

@@ -2,7 +2,6 @@ package console
 
 import (
 	"html/template"
-	"net/http"
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
@@ -39,10 +38,10 @@ func explainedPolicy(by events.PolicyRef) (parts []explained) {
 	return parts
 }
 
-// docs serves the list of pages, or with ?q= what a search finds in all of them.
-func (c *Console) docs(w http.ResponseWriter, r *http.Request) {
-	p := &docsPage{shell: c.shellOf(r, "Docs")}
-	p.Query = strings.TrimSpace(r.URL.Query().Get("q"))
+// showDocs serves the list of pages, or with ?q= what a search finds in all of them.
+func showDocs(v *visit) error {
+	p := &docsPage{shell: v.shell("Docs")}
+	p.Query = strings.TrimSpace(v.r.URL.Query().Get("q"))
 	p.Hits = manual.Search(p.Query)
 	for _, page := range manual.Pages() {
 		switch {
@@ -52,17 +51,16 @@ func (c *Console) docs(w http.ResponseWriter, r *http.Request) {
 			p.Others = append(p.Others, page)
 		}
 	}
-	c.write(w, http.StatusOK, drawDocs(p))
+	return v.write(drawDocs(p))
 }
 
-// docsOf serves a page of the documentation.
-func (c *Console) docsOf(w http.ResponseWriter, r *http.Request) {
-	page := manual.Find(r.PathValue("page"))
+// showDoc serves a page of the documentation.
+func showDoc(v *visit) error {
+	page := manual.Find(v.r.PathValue("page"))
 	if page == nil {
-		c.fail(w, r, problem.New(problem.NotFound, "the documentation has no page %q", r.PathValue("page")))
-		return
+		return problem.New(problem.NotFound, "the documentation has no page %q", v.r.PathValue("page"))
 	}
 	// The text is the program's own, and holds no markup but that of its Markdown.
-	p := &docsPage{shell: c.shellOf(r, page.Title), Page: page, Text: template.HTML(page.HTML)}
-	c.write(w, http.StatusOK, drawDocs(p))
+	p := &docsPage{shell: v.shell(page.Title), Page: page, Text: template.HTML(page.HTML)}
+	return v.write(drawDocs(p))
 }

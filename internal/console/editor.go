@@ -56,72 +56,59 @@ type firstExperiments struct {
 // mostFirst is how many experiments of the initial design the editor shows.
 const mostFirst = 6
 
-// schemaFile serves the schema of campaign files, of which the editor makes its form: so
+// sendSchema serves the schema of campaign files, of which the editor makes its form: so
 // a plug-in's settings are in it, too.
-func (c *Console) schemaFile(w http.ResponseWriter, r *http.Request) {
-	text, err := campaignfile.Schema(c.lab.Registry())
+func sendSchema(v *visit) error {
+	text, err := campaignfile.Schema(v.lab.Registry())
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
-	w.Header().Set("Content-Type", "application/schema+json")
-	_, _ = w.Write(text) // the visitor may have gone
+	return v.send("application/schema+json", text)
 }
 
-// mayEdit refuses who may neither begin a campaign nor amend one, and reports whether it
-// has not.
-func (c *Console) mayEdit(w http.ResponseWriter, r *http.Request) bool {
-	visitor := visitorOf(r.Context())
-	err := visitor.may(Define, "")
-	if err != nil && !c.amends(visitor) {
-		visitor.refused(Define, "")
-		c.fail(w, r, err)
-		return false
+// mayEdit refuses who may neither begin a campaign nor amend one.
+func (v *visit) mayEdit() error {
+	if v.amends(v.visitor()) {
+		return nil
 	}
-	return true
+	return v.defines()
 }
 
 // validate checks a file as it is typed, to begin a campaign or to amend one, and answers
 // with JSON for the script. Faults are no failure of the request: the status is 200. It is
 // open to those who may amend a campaign too, without being allowed to begin one; of the
 // campaign that is amended it says what would change only to those who may.
-func (c *Console) validate(w http.ResponseWriter, r *http.Request) {
-	if !c.mayEdit(w, r) {
-		return
+func validate(v *visit) error {
+	if err := v.mayEdit(); err != nil {
+		return err
 	}
 	var answer edited
-	if err := r.ParseForm(); err != nil {
+	if err := v.r.ParseForm(); err != nil {
 		answer.Text = "The text cannot be read."
 	} else {
-		c.check(r, sourceOf(r), &answer)
+		v.check(v.r, sourceOf(v.r), &answer)
 	}
-	answerWith(w, answer)
+	return v.answer(answer)
 }
 
-// edit changes one value of a file, as the form asks for, and checks what has become of
+// editFile changes one value of a file, as the form asks for, and checks what has become of
 // it. The file is changed where the value stands, and nowhere else (package yamledit).
 // Nothing is recorded.
-func (c *Console) edit(w http.ResponseWriter, r *http.Request) {
-	if !c.mayEdit(w, r) {
-		return
+func editFile(v *visit) error {
+	if err := v.mayEdit(); err != nil {
+		return err
 	}
 	var answer edited
-	change, err := changeOf(r)
+	change, err := changeOf(v.r)
 	if err == nil {
-		answer.Source, err = yamledit.Apply(string(sourceOf(r)), change)
+		answer.Source, err = yamledit.Apply(string(sourceOf(v.r)), change)
 	}
 	if err != nil {
 		answer.Text = sentence(err.Error())
 	} else {
-		c.check(r, []byte(answer.Source), &answer)
+		v.check(v.r, []byte(answer.Source), &answer)
 	}
-	answerWith(w, answer)
-}
-
-// answerWith writes an answer for the script.
-func answerWith(w http.ResponseWriter, answer edited) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer) // the visitor may have gone
+	return v.answer(answer)
 }
 
 // changeOf reads which value of the file is to be changed: path and value are JSON, and
@@ -221,16 +208,9 @@ func (c *Console) firstOf(v Visitor, file *campaignfile.File, rows []engine.Tell
 	def = core.State().Definition
 	first.Before, first.Then = askedFirst(def), afterDesign(def, len(points), len(rows))
 	write := format.CompositionsToMake(def)
-	for _, par := range def.Parameters {
-		first.Head = append(first.Head, format.Heading(par.Name, par.Unit))
-	}
-	first.Total = len(points)
+	first.Head, first.Total = write.Headings(), len(points)
 	for _, point := range points[:min(len(points), mostFirst)] {
-		row := make([]string, len(def.Parameters))
-		for k := range def.Parameters {
-			row[k], _ = write.Value(k, point)
-		}
-		first.Rows = append(first.Rows, row)
+		first.Rows = append(first.Rows, write.Values(point, ""))
 	}
 	return first
 }

@@ -21,7 +21,7 @@ import (
 type experimentPage struct {
 	*shell
 	campaign.Experiment
-	Path, Class            string
+	Class                  string
 	Previous, Next         string // the experiments before and after it; empty for none
 	Rows                   []cardRow
 	Made                   bool // what was made is not what was asked for
@@ -45,50 +45,36 @@ type experimentPage struct {
 	MoreFiles          int // how many are not shown; none below 1
 }
 
-// experiment serves the page of an experiment.
-func (c *Console) experiment(w http.ResponseWriter, r *http.Request) {
-	if of := c.find(w, r, See); of != nil {
-		c.showExperiment(w, r, of, http.StatusOK, nil, "")
-	}
-}
-
 // showExperiment shows an experiment, and why a request about it was refused.
 // The form of a refused request names the experiment, since its address does
 // not.
-func (c *Console) showExperiment(
-	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
-) {
-	id := r.PathValue("experiment")
-	if refusal != nil {
-		id = text(r, "experiment")
+func showExperiment(v *visit) error {
+	id := v.r.PathValue("experiment")
+	if v.refusal != nil {
+		id = text(v.r, "experiment")
 	}
-	p := &experimentPage{shell: c.shellOf(r, id+" of "+of.Name()), Path: address(of)}
-	p.Campaign, p.Watch = of.Name(), of.Name()
-	if refusal != nil {
-		p.refused(refusal, of.Name(), action, r.PostForm)
-	}
-	log, err := of.Timeline(r.Context())
+	p := &experimentPage{shell: v.shell(id + " of " + v.of.Name())}
+	p.Watch = p.Campaign
+	log, err := v.of.Timeline(v.r.Context())
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
 	found := false
-	stands := of.Standing()
+	stands := v.of.Standing()
 	best, _ := stands.Leading()
-	of.Read(func(core *engine.Core) {
+	v.of.Read(func(core *engine.Core) {
 		if x := core.State().Experiment(id); x != nil {
 			found = true
 			p.fill(core, best, x, log)
 			p.among(core.State())
 		}
 	})
-	showTables(r.Context(), of, p.Files)
+	showTables(v.r.Context(), v.of, p.Files)
 	if !found {
-		if refusal == nil {
-			refusal = problem.New(problem.NotFound, "%s has no experiment %q", of.Name(), id)
+		if v.refusal == nil {
+			return problem.New(problem.NotFound, "%s has no experiment %q", v.of.Name(), id)
 		}
-		c.fail(w, r, refusal)
-		return
+		return v.refusal
 	}
 	if p.Unresolved() {
 		others := slices.DeleteFunc(slices.Clone(stands.Unresolved), func(x string) bool { return x == id })
@@ -101,7 +87,7 @@ func (c *Console) showExperiment(
 		}
 	}
 	slices.Reverse(p.Lines)
-	c.write(w, status, drawExperiment(p))
+	return v.write(drawExperiment(p))
 }
 
 // among says which experiments stand before and after it, in the order of requests.
@@ -274,9 +260,6 @@ func (p *experimentPage) Ongoing() bool { return p.Status.Open() }
 
 // Unresolved reports whether its fate is unknown.
 func (p *experimentPage) Unresolved() bool { return p.Status == campaign.Unresolved }
-
-// SubjectPath is where the page of what an event is about is.
-func (p *experimentPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
 
 // experimentOf finds an experiment of a campaign. It is a copy, which the
 // campaign does not change any more. What a form does with it is judged again

@@ -165,36 +165,23 @@ func (v *fileView) showTable(ctx context.Context, of *lab.Campaign) {
 type filesPage struct {
 	*shell
 	paged
-	Path, Experiment string
-	Files            []fileView
-}
-
-// files serves the list of the files of a campaign, the newest first.
-func (c *Console) files(w http.ResponseWriter, r *http.Request) {
-	if of := c.find(w, r, See); of != nil {
-		c.showFiles(w, r, of, http.StatusOK, nil, "")
-	}
+	Experiment string
+	Files      []fileView
 }
 
 // showFiles shows the files of a campaign, and why a request about one was
 // refused. What was refused of an experiment's file is shown on its page.
-func (c *Console) showFiles(
-	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
-) {
-	if refusal != nil && text(r, "experiment") != "" {
-		c.showExperiment(w, r, of, status, refusal, action)
-		return
+func showFiles(v *visit) error {
+	if v.refusal != nil && text(v.r, "experiment") != "" {
+		return showExperiment(v)
 	}
-	p := &filesPage{shell: c.shellOf(r, "Files of "+of.Name()), Path: address(of)}
-	if refusal == nil {
-		p.Experiment = r.URL.Query().Get("experiment")
+	p := &filesPage{shell: v.shell("Files of " + v.of.Name())}
+	if v.refusal == nil {
+		p.Experiment = v.r.URL.Query().Get("experiment")
 	}
-	p.in(of, pageFiles)
-	if refusal != nil {
-		p.refused(refusal, of.Name(), action, r.PostForm)
-	}
+	p.in(v.of, pageFiles)
 	var all []fileView
-	of.Read(func(core *engine.Core) {
+	v.of.Read(func(core *engine.Core) {
 		files := core.State().Files
 		for i := range files {
 			if f := files[len(files)-1-i]; !f.Withdrawn && (p.Experiment == "" || p.Experiment == f.Experiment) {
@@ -210,38 +197,33 @@ func (c *Console) showFiles(
 		return p.Path + "/files?" + q.Encode()
 	}
 	var first int
-	p.paged, first = pagedBy(filesPerPage, len(all), r, link)
+	p.paged, first = pagedBy(filesPerPage, len(all), v.r, link)
 	p.Files = all[first:p.To]
-	c.write(w, status, drawFiles(p))
+	return v.write(drawFiles(p))
 }
 
-// file sends the bytes of a file. A page shows a picture by the same address.
-func (c *Console) file(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, See)
-	if of == nil {
-		return
-	}
+// sendFile sends the bytes of a file. A page shows a picture by the same address.
+func sendFile(v *visit) error {
 	var f *campaign.File
-	of.Read(func(core *engine.Core) {
-		if found := core.State().File(r.PathValue("file")); found != nil {
+	v.of.Read(func(core *engine.Core) {
+		if found := core.State().File(v.r.PathValue("file")); found != nil {
 			copied := *found
 			f = &copied
 		}
 	})
 	if f == nil || !f.Kept() {
-		c.fail(w, r, problem.New(problem.NotFound, "%s keeps no file %q", of.Name(), r.PathValue("file")))
-		return
+		return problem.New(problem.NotFound, "%s keeps no file %q", v.of.Name(), v.r.PathValue("file"))
 	}
-	content, err := of.OpenFile(r.Context(), f)
+	content, err := v.of.OpenFile(v.r.Context(), f)
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
 	defer content.Close()
-	if err := send.File(w, f, content, true); err != nil {
-		c.options.Log("the file %s of %s: %v", f.ID, of.Name(), err)
+	if err := send.File(v.w, f, content, true); err != nil {
+		v.options.Log("the file %s of %s: %v", f.ID, v.of.Name(), err)
 		panic(http.ErrAbortHandler) // the browser must not take it for the whole
 	}
+	return nil
 }
 
 // bringsKey is the key of the files of a form in its request's context.
@@ -256,39 +238,40 @@ func brings(ctx context.Context) []engine.Attach {
 // takeForm reads a form, with its files where it has any: their bytes go to the
 // disk as they come. A form with files is held to who sends it once more when
 // all of it is there, as the gate does with others.
-func (c *Console) takeForm(r *http.Request, of *lab.Campaign, permission string) (*http.Request, error) {
-	if !isMultipart(r) {
-		if err := r.ParseForm(); err != nil {
-			return r, problem.New(problem.Invalid, "the form cannot be read: %w", err)
+func (v *visit) takeForm(permission string) error {
+	if !isMultipart(v.r) {
+		if err := v.r.ParseForm(); err != nil {
+			return problem.New(problem.Invalid, "the form cannot be read: %w", err)
 		}
-		return r, nil
+		return nil
 	}
-	parts, err := r.MultipartReader()
+	parts, err := v.r.MultipartReader()
 	if err != nil {
-		return r, problem.New(problem.Invalid, "the form cannot be read: %w", err)
+		return problem.New(problem.Invalid, "the form cannot be read: %w", err)
 	}
-	fields, files, err := takeParts(r.Context(), of, parts)
-	r.PostForm, r.Form = fields, fields
+	fields, files, err := takeParts(v.r.Context(), v.of, parts)
+	v.r.PostForm, v.r.Form = fields, fields
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return r, problem.New(problem.Invalid, "the files of a form have at most %s together", format.Bytes(large.Limit)).
+		return problem.New(problem.Invalid, "the files of a form have at most %s together", format.Bytes(large.Limit)).
 			With(problem.Remedy{Text: "attach them one by one"})
 	case err != nil:
-		return r, err
+		return err
 	}
 	for i := range files {
 		files[i].Experiment = strings.TrimSpace(fields.Get("experiment"))
 		files[i].Comment = strings.TrimSpace(fields.Get("file.comment"))
 	}
-	now, err := visitorOf(r.Context()).now()
+	now, err := v.visitor().now()
 	if err == nil {
-		err = now.may(permission, of.Name())
+		err = now.may(permission, v.of.Name())
 	}
 	if err != nil {
-		return r, err
+		return err
 	}
-	return r.WithContext(context.WithValue(r.Context(), bringsKey{}, files)), nil
+	v.r = v.r.WithContext(context.WithValue(v.r.Context(), bringsKey{}, files))
+	return nil
 }
 
 // takeParts reads the parts of a form: its fields, and its files, whose bytes
@@ -334,7 +317,7 @@ func takeParts(
 // attachBrought attaches the files that a form brings, each under an identifier
 // that follows from that of the form. Those of a result belong to the
 // experiment that the result is of.
-func (c *Console) attachBrought(ctx context.Context, of *lab.Campaign, by engine.Request) error {
+func attachBrought(ctx context.Context, of *lab.Campaign, by engine.Request) error {
 	for i, file := range brings(ctx) {
 		r := engine.Request{Actor: by.Actor, Account: by.Account, Attach: &file}
 		if by.ID != "" {
@@ -349,15 +332,15 @@ func (c *Console) attachBrought(ctx context.Context, of *lab.Campaign, by engine
 }
 
 // attaching does what the form that attaches files asks for.
-func (c *Console) attaching(r *http.Request, of *lab.Campaign, by engine.Request) error {
+func attaching(r *http.Request, of *lab.Campaign, by engine.Request) error {
 	if len(brings(r.Context())) == 0 {
 		return problem.New(problem.Invalid, "there is no file").With(problem.Remedy{Text: "choose one"})
 	}
-	return c.attachBrought(r.Context(), of, by)
+	return attachBrought(r.Context(), of, by)
 }
 
 // toldWith attaches the files that came with a result, once that is recorded.
-func (c *Console) toldWith(ctx context.Context, of *lab.Campaign, by engine.Request) error {
+func toldWith(ctx context.Context, of *lab.Campaign, by engine.Request) error {
 	files := brings(ctx)
 	if len(files) == 0 {
 		return nil
@@ -372,7 +355,7 @@ func (c *Console) toldWith(ctx context.Context, of *lab.Campaign, by engine.Requ
 			files[i].Experiment = events.CloudEventAttributes(stored[0])["subject"]
 		}
 	}
-	if err := c.attachBrought(ctx, of, by); err != nil {
+	if err := attachBrought(ctx, of, by); err != nil {
 		return problem.New(problem.CodeOf(err), "the result is recorded; %w", err).With(problem.RemediesOf(err)...)
 	}
 	return nil

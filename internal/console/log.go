@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -14,32 +13,27 @@ import (
 type logPage struct {
 	*shell
 	paged
-	Path, Query string
-	Routine     bool
-	Lines       []view.Line
+	Query   string
+	Routine bool
+	Lines   []view.Line
 }
 
 // linesPerPage is how many events a page of the log shows.
 const linesPerPage = 200
 
-// log serves the log of a campaign, the newest events first. ?q= keeps the
+// showLog serves the log of a campaign, the newest events first. ?q= keeps the
 // events that hold all words; ?routine shows those that tell a reader little.
 // It searches what is shown, the events in words, their kind and their subject,
 // and not the payloads: what is found can be seen on the page.
-func (c *Console) log(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, See)
-	if of == nil {
-		return
-	}
-	all, err := of.Timeline(r.Context())
+func showLog(v *visit) error {
+	all, err := v.of.Timeline(v.r.Context())
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
-	query := r.URL.Query()
-	p := logPage{shell: c.shellOf(r, "The log of "+of.Name()), Path: address(of),
+	query := v.r.URL.Query()
+	p := logPage{shell: v.shell("The log of " + v.of.Name()),
 		Query: strings.TrimSpace(query.Get("q")), Routine: query.Has("routine")}
-	p.in(of, pageLog)
+	p.in(v.of, pageLog)
 	words := strings.Fields(strings.ToLower(p.Query))
 	var found []view.Line
 	for _, l := range slices.Backward(all.Lines) {
@@ -63,10 +57,7 @@ func (c *Console) log(w http.ResponseWriter, r *http.Request) {
 		return p.Path + "/log?" + q.Encode()
 	}
 	var first int
-	p.paged, first = pagedBy(linesPerPage, len(found), r, link)
+	p.paged, first = pagedBy(linesPerPage, len(found), v.r, link)
 	p.Lines = found[first:p.To]
-	c.write(w, http.StatusOK, drawLog(p))
+	return v.write(drawLog(p))
 }
-
-// SubjectPath is the page of what an event is about; empty if it has none.
-func (p logPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }

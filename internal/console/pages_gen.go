@@ -509,7 +509,7 @@ func htmlBar(w *bytes.Buffer, dot []tab) {
 	w.WriteString("</nav>")
 }
 
-func htmlCrumbs(w *bytes.Buffer, dot *batchPage) {
+func htmlCrumbs(w *bytes.Buffer, dot *shell) {
 	w.WriteString(`<p class="crumbs"><a href="`)
 	markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
 	w.WriteString(`">`)
@@ -521,7 +521,7 @@ func htmlCrumbs(w *bytes.Buffer, dot *batchPage) {
 }
 
 func htmlBatchContent(w *bytes.Buffer, dot *batchPage) {
-	htmlCrumbs(w, dot)
+	htmlCrumbs(w, dot.shell)
 	w.WriteString(`<h1>Enter results</h1>
 `)
 	if dot.Recorded != "" {
@@ -909,17 +909,6 @@ func drawBegin(dot *beginPage) markup.Page {
 	return markup.Page{Name: "begin", Draw: func(w *bytes.Buffer) { htmlLayoutBegin(w, dot) }}
 }
 
-func htmlCrumbsBring(w *bytes.Buffer, dot *bringPage) {
-	w.WriteString(`<p class="crumbs"><a href="`)
-	markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
-	w.WriteString(`">`)
-	markup.Escape(w, dot.Campaign)
-	w.WriteString("</a></p>")
-	if dot1 := dot.Bar; len(dot1) > 0 {
-		htmlBar(w, dot1)
-	}
-}
-
 func htmlLacking(w *bytes.Buffer, dot []lacking) {
 	for _, dot2 := range dot {
 		w.WriteString(`<p class="box bad"><b>`)
@@ -1071,7 +1060,7 @@ func htmlBringLooked(w *bytes.Buffer, dot *bringPage) {
 }
 
 func htmlBringContent(w *bytes.Buffer, dot *bringPage) {
-	htmlCrumbsBring(w, dot)
+	htmlCrumbs(w, dot.shell)
 	w.WriteString(`<h1>Bring measurements</h1>
 <p class="lead">What somebody has measured already, as a table: the models learn from it, and it costs no budget. <a class="explained" href="`)
 	markup.Escape(w, markup.URLNormalize(markup.URLFilter(manual.Term("rows"))))
@@ -2954,17 +2943,6 @@ func htmlChartsScripts(w *bytes.Buffer, dot *chartsPage) {
 	}
 }
 
-func htmlCrumbsCharts(w *bytes.Buffer, dot *chartsPage) {
-	w.WriteString(`<p class="crumbs"><a href="`)
-	markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
-	w.WriteString(`">`)
-	markup.Escape(w, dot.Campaign)
-	w.WriteString("</a></p>")
-	if dot1 := dot.Bar; len(dot1) > 0 {
-		htmlBar(w, dot1)
-	}
-}
-
 func htmlChartsPlot(w *bytes.Buffer, dot plotted) {
 	name1 := dot.Name
 	w.WriteString(`<section class="plotted" id="`)
@@ -2990,7 +2968,7 @@ func htmlChartsPlot(w *bytes.Buffer, dot plotted) {
 }
 
 func htmlChartsContent(w *bytes.Buffer, dot *chartsPage) {
-	htmlCrumbsCharts(w, dot)
+	htmlCrumbs(w, dot.shell)
 	w.WriteString(`<h1 data-shows="`)
 	if dot.Explore {
 		w.WriteString("charts")
@@ -3411,17 +3389,6 @@ func drawConfirm(dot loginPage) markup.Page {
 	return markup.Page{Name: "confirm", Draw: func(w *bytes.Buffer) { htmlLayoutConfirm(w, dot) }}
 }
 
-func htmlCrumbsDecision(w *bytes.Buffer, dot *decisionPage) {
-	w.WriteString(`<p class="crumbs"><a href="`)
-	markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
-	w.WriteString(`">`)
-	markup.Escape(w, dot.Campaign)
-	w.WriteString("</a></p>")
-	if dot1 := dot.Bar; len(dot1) > 0 {
-		htmlBar(w, dot1)
-	}
-}
-
 func htmlShares(w *bytes.Buffer, dot []shareTable) {
 	for _, dot2 := range dot {
 		w.WriteString(`<div class="scroll" tabindex="0" role="group" aria-label="`)
@@ -3454,7 +3421,7 @@ func htmlShares(w *bytes.Buffer, dot []shareTable) {
 }
 
 func htmlDecisionContent(w *bytes.Buffer, dot *decisionPage) {
-	htmlCrumbsDecision(w, dot)
+	htmlCrumbs(w, dot.shell)
 	w.WriteString("<h1>")
 	markup.Escape(w, dot.ID)
 	w.WriteString(": ")
@@ -3801,17 +3768,6 @@ func drawDecision(dot *decisionPage) markup.Page {
 	return markup.Page{Name: "decision", Draw: func(w *bytes.Buffer) { htmlLayoutDecision(w, dot) }}
 }
 
-func htmlCrumbsDefinition(w *bytes.Buffer, dot *filePage) {
-	w.WriteString(`<p class="crumbs"><a href="`)
-	markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
-	w.WriteString(`">`)
-	markup.Escape(w, dot.Campaign)
-	w.WriteString("</a></p>")
-	if dot1 := dot.Bar; len(dot1) > 0 {
-		htmlBar(w, dot1)
-	}
-}
-
 func htmlDefinitionVerdict(w *bytes.Buffer, dot *filePage) {
 	w.WriteString(`<div id="verdict" class="verdict" role="status" aria-live="polite" tabindex="0">`)
 	if dot1 := dot.Changes; len(dot1) > 0 {
@@ -3870,7 +3826,7 @@ func htmlEditor(w *bytes.Buffer, dot *filePage) {
 }
 
 func htmlDefinitionContent(w *bytes.Buffer, dot *filePage) {
-	htmlCrumbsDefinition(w, dot)
+	htmlCrumbs(w, dot.shell)
 	w.WriteString(`<h1>The campaign file</h1>
 `)
 	if dot.CanDefine {
@@ -4031,17 +3987,6 @@ func htmlLayoutDocs(w *bytes.Buffer, dot *docsPage) {
 // drawDocs is the page of templates/page-docs.html.
 func drawDocs(dot *docsPage) markup.Page {
 	return markup.Page{Name: "docs", Draw: func(w *bytes.Buffer) { htmlLayoutDocs(w, dot) }}
-}
-
-func htmlCrumbsExperiment(w *bytes.Buffer, dot *experimentPage) {
-	w.WriteString(`<p class="crumbs"><a href="`)
-	markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
-	w.WriteString(`">`)
-	markup.Escape(w, dot.Campaign)
-	w.WriteString("</a></p>")
-	if dot1 := dot.Bar; len(dot1) > 0 {
-		htmlBar(w, dot1)
-	}
 }
 
 func htmlQuantity(w *bytes.Buffer, dot quantityRow) {
@@ -4461,7 +4406,7 @@ func htmlFiles(w *bytes.Buffer, dot *experimentPage) {
 }
 
 func htmlExperimentContent(w *bytes.Buffer, dot *experimentPage) {
-	htmlCrumbsExperiment(w, dot)
+	htmlCrumbs(w, dot.shell)
 	w.WriteString(`<h1 data-shows="`)
 	markup.Escape(w, string(dot.Status))
 	if dot.BeingCalledOff() {
@@ -4921,17 +4866,6 @@ func drawFailure(dot failurePage) markup.Page {
 	return markup.Page{Name: "failure", Draw: func(w *bytes.Buffer) { htmlLayoutFailure(w, dot) }}
 }
 
-func htmlCrumbsFiles(w *bytes.Buffer, dot *filesPage) {
-	w.WriteString(`<p class="crumbs"><a href="`)
-	markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
-	w.WriteString(`">`)
-	markup.Escape(w, dot.Campaign)
-	w.WriteString("</a></p>")
-	if dot1 := dot.Bar; len(dot1) > 0 {
-		htmlBar(w, dot1)
-	}
-}
-
 func htmlAttachFiles(w *bytes.Buffer, dot *filesPage) {
 	w.WriteString(`<form method="post" action="`)
 	markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
@@ -4950,7 +4884,7 @@ func htmlAttachFiles(w *bytes.Buffer, dot *filesPage) {
 }
 
 func htmlFilesContent(w *bytes.Buffer, dot *filesPage) {
-	htmlCrumbsFiles(w, dot)
+	htmlCrumbs(w, dot.shell)
 	w.WriteString("<h1>Files")
 	if dot1 := dot.Experiment; dot1 != "" {
 		w.WriteString(" of ")
@@ -5033,19 +4967,8 @@ func drawFiles(dot *filesPage) markup.Page {
 	return markup.Page{Name: "files", Draw: func(w *bytes.Buffer) { htmlLayoutFiles(w, dot) }}
 }
 
-func htmlCrumbsLog(w *bytes.Buffer, dot logPage) {
-	w.WriteString(`<p class="crumbs"><a href="`)
-	markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
-	w.WriteString(`">`)
-	markup.Escape(w, dot.Campaign)
-	w.WriteString("</a></p>")
-	if dot1 := dot.Bar; len(dot1) > 0 {
-		htmlBar(w, dot1)
-	}
-}
-
 func htmlLogContent(w *bytes.Buffer, dot logPage) {
-	htmlCrumbsLog(w, dot)
+	htmlCrumbs(w, dot.shell)
 	w.WriteString(`<h1>The log</h1>
 <form class="search" method="get" action="`)
 	markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
@@ -5680,7 +5603,7 @@ func drawPeople(dot peoplePage) markup.Page {
 	return markup.Page{Name: "people", Draw: func(w *bytes.Buffer) { htmlLayoutPeople(w, dot) }}
 }
 
-func htmlCandidate(w *bytes.Buffer, dot card) {
+func htmlCandidate(w *bytes.Buffer, dot *card) {
 	w.WriteString(`<table class="composition"><caption class="visually-hidden">Composition, what differs most first; beside each value the best so far</caption><tbody>`)
 	for _, dot2 := range dot.Rows {
 		w.WriteString("<tr")
@@ -5863,57 +5786,6 @@ func htmlPointfields(w *bytes.Buffer, dot []pointField) {
 			}
 		}
 		w.WriteString("</div>")
-	}
-}
-
-func htmlCandidateQuestion(w *bytes.Buffer, dot *card) {
-	w.WriteString(`<table class="composition"><caption class="visually-hidden">Composition, what differs most first; beside each value the best so far</caption><tbody>`)
-	for _, dot2 := range dot.Rows {
-		w.WriteString("<tr")
-		if dot2.Differs {
-			w.WriteString(` class="differs"`)
-		}
-		w.WriteString(`>
-<th scope="row"`)
-		if dot3 := dot2.Description; dot3 != "" {
-			w.WriteString(` title="`)
-			markup.Escape(w, dot3)
-			w.WriteString(`"`)
-		}
-		w.WriteString(">")
-		markup.Escape(w, dot2.Name)
-		w.WriteString(`</th><td class="n">`)
-		markup.Escape(w, dot2.Value)
-		w.WriteString(`</td><td class="u">`)
-		markup.Escape(w, dot2.Unit)
-		w.WriteString(`</td><td class="where">`)
-		w.WriteString(string(dot2.Bar))
-		w.WriteString("</td></tr>")
-	}
-	w.WriteString(`</tbody></table>
-`)
-	if dot4 := dot.Near; dot4 != "" {
-		w.WriteString(`<p class="near">`)
-		markup.Escape(w, dot4)
-		w.WriteString(".</p>")
-	}
-	w.WriteString("\n")
-	if dot5 := dot.Prediction; dot5 != "" {
-		w.WriteString(`<p class="expects">The model expects <b>`)
-		markup.Escape(w, dot5)
-		w.WriteString("</b></p>")
-	}
-	w.WriteString("\n")
-	if dot6 := dot.Scale; dot6 != "" {
-		w.WriteString(`<div class="scalebox">`)
-		w.WriteString(string(dot6))
-		w.WriteString("</div>")
-	}
-	w.WriteString("\n")
-	if dot7 := dot.Belief; dot7 != "" {
-		w.WriteString(`<p class="hint">`)
-		markup.Escape(w, dot7)
-		w.WriteString("</p>")
 	}
 }
 
@@ -6212,7 +6084,7 @@ func htmlQuestionContent(w *bytes.Buffer, dot *questionPage) {
 		w.WriteString("\n")
 		if dot22 := dot.Suggestion; dot22 != nil {
 			w.WriteString("<section><h2>What the campaign would choose</h2>")
-			htmlCandidateQuestion(w, dot22)
+			htmlCandidate(w, dot22)
 			w.WriteString("</section>")
 		}
 		w.WriteString("\n")
@@ -6484,19 +6356,8 @@ func drawQueue(dot queuePage) markup.Page {
 	return markup.Page{Name: "queue", Draw: func(w *bytes.Buffer) { htmlLayoutQueue(w, dot) }}
 }
 
-func htmlCrumbsRegion(w *bytes.Buffer, dot *regionPage) {
-	w.WriteString(`<p class="crumbs"><a href="`)
-	markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
-	w.WriteString(`">`)
-	markup.Escape(w, dot.Campaign)
-	w.WriteString("</a></p>")
-	if dot1 := dot.Bar; len(dot1) > 0 {
-		htmlBar(w, dot1)
-	}
-}
-
 func htmlRegionContent(w *bytes.Buffer, dot *regionPage) {
-	htmlCrumbsRegion(w, dot)
+	htmlCrumbs(w, dot.shell)
 	w.WriteString(`<h1>Exclude a region</h1>
 <p class="lead">Nothing in it is suggested any more, until somebody allows it again. What was measured there stays, and the models go on learning from it.</p>
 `)
@@ -6706,17 +6567,6 @@ func drawRegion(dot *regionPage) markup.Page {
 	return markup.Page{Name: "region", Draw: func(w *bytes.Buffer) { htmlLayoutRegion(w, dot) }}
 }
 
-func htmlCrumbsResults(w *bytes.Buffer, dot *resultsPage) {
-	w.WriteString(`<p class="crumbs"><a href="`)
-	markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
-	w.WriteString(`">`)
-	markup.Escape(w, dot.Campaign)
-	w.WriteString("</a></p>")
-	if dot1 := dot.Bar; len(dot1) > 0 {
-		htmlBar(w, dot1)
-	}
-}
-
 func htmlFilefield(w *bytes.Buffer, dot string) {
 	w.WriteString(`<div class="field"><label for="`)
 	markup.Escape(w, dot)
@@ -6726,7 +6576,7 @@ func htmlFilefield(w *bytes.Buffer, dot string) {
 }
 
 func htmlResultsContent(w *bytes.Buffer, dot *resultsPage) {
-	htmlCrumbsResults(w, dot)
+	htmlCrumbs(w, dot.shell)
 	w.WriteString(`<h1 data-shows="`)
 	if dot.Ended {
 		w.WriteString("ended")
@@ -7113,19 +6963,8 @@ func drawResults(dot *resultsPage) markup.Page {
 	return markup.Page{Name: "results", Draw: func(w *bytes.Buffer) { htmlLayoutResults(w, dot) }}
 }
 
-func htmlCrumbsSheet(w *bytes.Buffer, dot *runSheetPage) {
-	w.WriteString(`<p class="crumbs"><a href="`)
-	markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
-	w.WriteString(`">`)
-	markup.Escape(w, dot.Campaign)
-	w.WriteString("</a></p>")
-	if dot1 := dot.Bar; len(dot1) > 0 {
-		htmlBar(w, dot1)
-	}
-}
-
 func htmlSheetContent(w *bytes.Buffer, dot *runSheetPage) {
-	htmlCrumbsSheet(w, dot)
+	htmlCrumbs(w, dot.shell)
 	w.WriteString(`<div class="headline"><h1>Run sheet</h1><span class="hint printed">`)
 	markup.Escape(w, dot.Campaign)
 	w.WriteString(", ")
@@ -7601,19 +7440,8 @@ func drawTrail(dot auditLogPage) markup.Page {
 	return markup.Page{Name: "trail", Draw: func(w *bytes.Buffer) { htmlLayoutTrail(w, dot) }}
 }
 
-func htmlCrumbsWhatif(w *bytes.Buffer, dot *imaginedPage) {
-	w.WriteString(`<p class="crumbs"><a href="`)
-	markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
-	w.WriteString(`">`)
-	markup.Escape(w, dot.Campaign)
-	w.WriteString("</a></p>")
-	if dot1 := dot.Bar; len(dot1) > 0 {
-		htmlBar(w, dot1)
-	}
-}
-
 func htmlWhatifContent(w *bytes.Buffer, dot *imaginedPage) {
-	htmlCrumbsWhatif(w, dot)
+	htmlCrumbs(w, dot.shell)
 	w.WriteString(`<div id="imagined" data-live>
 <div class="headline"><h1>What if, `)
 	markup.Escape(w, dot.Words)

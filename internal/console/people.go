@@ -1,54 +1,43 @@
 package console
 
 import (
-	"context"
 	"net/http"
 	"strings"
 
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/notify"
-	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
 // peopleRoutes are those of an admin: [Console.AccountRoutes] asks for the
 // permission to administer the lab. What an admin may do to an account, and how
 // lately they must have shown who they are for it, the directory of accounts
 // judges.
-func (c *Console) peopleRoutes() []Route {
-	all := []Route{{"GET /people", c.people}, {"POST /people", c.ofPeople(c.addAccount)}}
-	directory := c.gate.Accounts()
-	// What is done to the account that the path names.
-	for verb, do := range map[string]func(context.Context, accounts.Identity, string, *http.Request) error{
-		"grant": func(ctx context.Context, who accounts.Identity, name string, r *http.Request) error {
-			_, err := directory.Grant(ctx, who, name, grantIn(r))
-			return err
-		},
-		"revoke": func(ctx context.Context, who accounts.Identity, name string, r *http.Request) error {
-			_, err := directory.Revoke(ctx, who, name, grantIn(r))
-			return err
-		},
-		"password": func(ctx context.Context, who accounts.Identity, name string, r *http.Request) error {
-			_, err := directory.SetPassword(ctx, who, name, r.PostFormValue("password"))
-			return err
-		},
-		"disable": func(ctx context.Context, who accounts.Identity, name string, _ *http.Request) error {
-			_, err := directory.Disable(ctx, who, name)
-			return err
-		},
-		"enable": func(ctx context.Context, who accounts.Identity, name string, _ *http.Request) error {
-			_, err := directory.Enable(ctx, who, name)
-			return err
-		},
-		"unlock": func(ctx context.Context, who accounts.Identity, name string, _ *http.Request) error {
-			return directory.Unlock(ctx, who, name)
-		},
-	} {
-		all = append(all, Route{"POST /people/{name}/" + verb, c.ofPeople(
-			func(ctx context.Context, who accounts.Identity, r *http.Request) error {
-				return do(ctx, who, r.PathValue("name"), r)
-			})})
-	}
-	return all
+var peopleRoutes = []accountRoute{
+	{"GET /people", showPeople},
+	{"POST /people", ofPeople(addAccount)},
+	{"POST /people/{name}/grant", ofPeople(func(v *visit) error {
+		_, err := v.accounts().Grant(v.r.Context(), v.identity(), v.r.PathValue("name"), grantIn(v.r))
+		return err
+	})},
+	{"POST /people/{name}/revoke", ofPeople(func(v *visit) error {
+		_, err := v.accounts().Revoke(v.r.Context(), v.identity(), v.r.PathValue("name"), grantIn(v.r))
+		return err
+	})},
+	{"POST /people/{name}/password", ofPeople(func(v *visit) error {
+		_, err := v.accounts().SetPassword(v.r.Context(), v.identity(), v.r.PathValue("name"), v.r.PostFormValue("password"))
+		return err
+	})},
+	{"POST /people/{name}/disable", ofPeople(func(v *visit) error {
+		_, err := v.accounts().Disable(v.r.Context(), v.identity(), v.r.PathValue("name"))
+		return err
+	})},
+	{"POST /people/{name}/enable", ofPeople(func(v *visit) error {
+		_, err := v.accounts().Enable(v.r.Context(), v.identity(), v.r.PathValue("name"))
+		return err
+	})},
+	{"POST /people/{name}/unlock", ofPeople(func(v *visit) error {
+		return v.accounts().Unlock(v.r.Context(), v.identity(), v.r.PathValue("name"))
+	})},
 }
 
 // listIn reads names with commas between them; empty ones are typing.
@@ -87,41 +76,38 @@ type peoplePage struct {
 }
 
 // showPeople shows the page, and why a form on it was refused.
-func (c *Console) showPeople(w http.ResponseWriter, r *http.Request, failure error) {
-	who := gate.IdentityOf(r.Context())
-	s, status := c.after(w, r, "People", failure, "/people")
+func showPeople(v *visit) error {
+	who := v.identity()
 	page := peoplePage{
-		shell: s, Accounts: c.gate.Accounts().Accounts(), Roles: accounts.Roles(),
-		Confirmed: c.gate.Accounts().Recent(who, accounts.JustNow) == nil,
-		Campaigns: c.campaignNames(r.Context()),
+		shell: v.after("People", "/people"), Accounts: v.accounts().Accounts(), Roles: accounts.Roles(),
+		Confirmed: v.accounts().Recent(who, accounts.JustNow) == nil,
+		Campaigns: v.campaignNames(),
 	}
-	if first, ok := c.gate.Accounts().First(); ok {
+	if first, ok := v.accounts().First(); ok {
 		page.First = first.Origin()
 	}
-	if c.options.Reached != nil {
-		page.Reached = c.options.Reached()
+	if v.options.Reached != nil {
+		page.Reached = v.options.Reached()
 	}
-	c.write(w, status, drawPeople(page))
+	return v.write(drawPeople(page))
 }
 
-func (c *Console) people(w http.ResponseWriter, r *http.Request) { c.showPeople(w, r, nil) }
-
 // ofPeople answers a form about other people's accounts, in the way of
-// [Console.ofAccount].
-func (c *Console) ofPeople(do func(context.Context, accounts.Identity, *http.Request) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if err := do(r.Context(), gate.IdentityOf(r.Context()), r); err != nil {
-			c.showPeople(w, r, err)
-			return
+// [ofAccount].
+func ofPeople(do func(*visit) error) func(*visit) error {
+	return func(v *visit) error {
+		if v.refusal = do(v); v.refusal != nil {
+			return showPeople(v)
 		}
-		http.Redirect(w, r, "/people", http.StatusSeeOther)
+		return v.redirect("/people", "")
 	}
 }
 
 // addAccount adds a person with a role and, where one was typed, a first
 // password that the admin hands over. NewSecret keeps it from being printed.
-func (c *Console) addAccount(ctx context.Context, who accounts.Identity, r *http.Request) error {
-	_, err := c.gate.Accounts().Add(ctx, who, accounts.NewAccount{
+func addAccount(v *visit) error {
+	r := v.r
+	_, err := v.accounts().Add(r.Context(), v.identity(), accounts.NewAccount{
 		Name:        strings.TrimSpace(r.PostFormValue("name")),
 		DisplayName: strings.TrimSpace(r.PostFormValue("display_name")),
 		Email:       strings.TrimSpace(r.PostFormValue("email")),

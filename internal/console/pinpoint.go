@@ -1,8 +1,6 @@
 package console
 
 import (
-	"encoding/json"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -64,22 +62,18 @@ func (p *questionPage) pointFields(core *engine.Core, q *campaign.Question) (fie
 	return fields
 }
 
-// feasible says whether a composition can be measured, as JSON for the sliders.
+// sendFeasible says whether a composition can be measured, as JSON for the sliders.
 // It asks the campaign's own space, by which an answer will be judged. It is a
 // GET with the fields in the address and records nothing, and needs no more
 // than to see the campaign.
-func (c *Console) feasible(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, See)
-	if of == nil {
-		return
-	}
+func sendFeasible(v *visit) error {
 	answer := struct {
 		OK   bool   `json:"ok"`
 		Text string `json:"text"`
 	}{}
-	of.Read(func(core *engine.Core) {
+	v.of.Read(func(core *engine.Core) {
 		def := core.State().Definition
-		point, err := pointOf(def, r.URL.Query(), prefixPoint)
+		point, err := pointOf(def, v.r.URL.Query(), prefixPoint)
 		if err == nil {
 			err = core.Space().Contains(point)
 		}
@@ -93,6 +87,5 @@ func (c *Console) feasible(w http.ResponseWriter, r *http.Request) {
 		near.near(b, point)
 		answer.Text = strings.TrimSpace("It can be measured. " + near.Near)
 	})
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer) // the visitor may have gone
+	return v.answer(answer)
 }

@@ -2,8 +2,6 @@ package console
 
 import (
 	"context"
-	"io"
-	"net/http"
 	"regexp"
 
 	"golang.org/x/mod/sumdb/note"
@@ -51,26 +49,21 @@ func placeOf(ctx context.Context, log events.Log, at events.Position) (p place, 
 	return p, nil
 }
 
-// proof sends a proof that an event is in the log: a file for `campaignd
+// sendProof sends a proof that an event is in the log: a file for `campaignd
 // verify`, which needs no access to the store. Taking one checks every byte of
 // the log, and needs the permission to audit.
-func (c *Console) proof(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, Audit)
-	if of == nil {
-		return
-	}
+func sendProof(v *visit) error {
 	var key note.Signer
-	if c.options.Signer != nil {
-		key = c.options.Signer()
+	if v.options.Signer != nil {
+		key = v.options.Signer()
 	}
-	what := r.PathValue("event")
-	p, err := attest.ProveIn(r.Context(), of.Store(), of.Name(), what, key)
+	what := v.r.PathValue("event")
+	p, err := attest.ProveIn(v.r.Context(), v.of.Store(), v.of.Name(), what, key)
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
-	download(w, "text/plain; charset=utf-8", proofFile(of.Name(), what))
-	_, _ = io.WriteString(w, p.Text) // the visitor may have gone
+	v.named(proofFile(v.of.Name(), what))
+	return v.send("text/plain; charset=utf-8", []byte(p.Text))
 }
 
 // unnameable is what a file's name on any system should not hold.

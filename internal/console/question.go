@@ -3,7 +3,6 @@ package console
 import (
 	"fmt"
 	"math"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -15,7 +14,6 @@ import (
 	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -60,7 +58,7 @@ type questionPage struct {
 	Heading, Aim string
 	// Cards are what the question is about, Suggestion is what the campaign
 	// would take.
-	Cards      []card
+	Cards      []*card
 	Suggestion *card
 	Names      []string // of the options
 	// Outcomes are compared in place of compositions.
@@ -108,47 +106,34 @@ func (p *questionPage) Signature() string {
 		p.Visitor.Name, word, means)
 }
 
-// question serves the page of a question.
-func (c *Console) question(w http.ResponseWriter, r *http.Request) {
-	campaign := c.find(w, r, See)
-	if campaign == nil {
-		return
-	}
-	c.showQuestion(w, r, campaign, http.StatusOK, nil)
-}
-
 // showQuestion shows the page of a question. After a refusal the form holds what
 // was typed. It is shown to all who see the campaign; who may not answer sees why
 // in place of the buttons. Trust and the queue are worked out outside of the lock
 // that [questionPage.fill] needs.
-func (c *Console) showQuestion(
-	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error,
-) {
-	id := r.PathValue("question")
-	s := c.shellOf(r, id)
-	s.Campaign, s.Watch = of.Name(), of.Name()
-	p := &questionPage{shell: s, Opened: clock.Now().UnixMilli(), Undo: int(math.Ceil(c.options.Undo.Seconds()))}
-	if refusal != nil {
-		s.refused(refusal, of.Name(), "answer", r.PostForm)
-		if opened, err := strconv.ParseInt(r.PostForm.Get(fieldOpened), 10, 64); err == nil {
+func showQuestion(v *visit) error {
+	id := v.r.PathValue("question")
+	s := v.shell(id)
+	s.Watch = s.Campaign
+	p := &questionPage{shell: s, Opened: clock.Now().UnixMilli(), Undo: int(math.Ceil(v.options.Undo.Seconds()))}
+	if v.refusal != nil {
+		if opened, err := strconv.ParseInt(v.r.PostForm.Get(fieldOpened), 10, 64); err == nil {
 			p.Opened = opened // the time taken counts from the first page
 		}
 	}
 	found := false
-	of.Read(func(core *engine.Core) {
+	v.of.Read(func(core *engine.Core) {
 		if q := core.State().Question(id); q != nil {
 			found = true
 			p.fill(core, q)
 		}
 	})
 	if !found {
-		c.fail(w, r, problem.New(problem.NotFound, "%s has no question %q", of.Name(), id).
-			With(problem.Remedy{Text: "see what is asked", Action: problem.Answer}))
-		return
+		return problem.New(problem.NotFound, "%s has no question %q", v.of.Name(), id).
+			With(problem.Remedy{Text: "see what is asked", Action: problem.Answer})
 	}
-	stands := of.Standing()
+	stands := v.of.Standing()
 	p.Trust = stands.TrustLines()
-	err := s.Visitor.answersAs(p.Expert, of.Name())
+	err := s.Visitor.answersAs(p.Expert, v.of.Name())
 	switch e := stands.Definition.Expert(p.Expert); {
 	case p.Closed != "":
 	case e != nil && !e.Asked():
@@ -156,13 +141,13 @@ func (c *Console) showQuestion(
 	case err != nil:
 		p.Closed = sentence(err.Error())
 	}
-	for _, q := range c.queueOf(s.Visitor) {
-		if q.Campaign != of.Name() || q.ID != id {
+	for _, q := range v.queueOf(s.Visitor) {
+		if q.Campaign != v.of.Name() || q.ID != id {
 			p.Left++
 		}
 	}
 	p.Title = p.Heading
-	c.write(w, status, drawQuestion(p))
+	return v.write(drawQuestion(p))
 }
 
 // fill takes what is shown from the core, whose campaign cannot record an event
@@ -196,9 +181,7 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	switch q.Form {
 	case events.FormEstimate:
 		p.Marks = q.Scale.Marks
-		for _, par := range def.Parameters {
-			p.Columns = append(p.Columns, format.Heading(par.Name, par.Unit))
-		}
+		p.Columns = format.CompositionsOf(def).Headings()
 		columns := q.Scale.Table()
 		switch {
 		case len(q.Scale.Columns) > 0:
@@ -253,7 +236,7 @@ func (p *questionPage) show(ref *reference) {
 		if i == len(p.Options) {
 			p.Suggestion = &card
 		} else {
-			p.Cards = append(p.Cards, card)
+			p.Cards = append(p.Cards, &card)
 			p.Names = append(p.Names, card.Name)
 		}
 	}

@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"math"
-	"net/http"
 	"slices"
 
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -88,23 +87,22 @@ func (c *Console) byHand(v Visitor) (list []handed) {
 	return list
 }
 
-// queue serves the list of questions. ?next goes on to the first of them, as
+// showQueue serves the list of questions. ?next goes on to the first of them, as
 // after an answer: a person with several questions answers one after the other
 // without a list between.
-func (c *Console) queue(w http.ResponseWriter, r *http.Request) {
-	p := queuePage{shell: c.shellOf(r, "Questions")}
+func showQueue(v *visit) error {
+	p := queuePage{shell: v.shell("Questions")}
 	p.Watch = "*"
-	p.Waiting = c.queueOf(p.Visitor)
-	if r.URL.Query().Has("next") && len(p.Waiting) > 0 {
+	p.Waiting = v.queueOf(p.Visitor)
+	if v.r.URL.Query().Has("next") && len(p.Waiting) > 0 {
 		to := p.Waiting[0].Path()
 		// The message of the answer goes along to the next question's page.
-		if said := r.URL.Query().Get("said"); saids[said] != "" {
+		if said := v.r.URL.Query().Get("said"); saids[said] != "" {
 			to += "?said=" + said
 		}
-		http.Redirect(w, r, to, http.StatusSeeOther)
-		return
+		return v.redirect(to, "")
 	}
-	p.ByHand = c.byHand(p.Visitor)
-	p.Last = c.lastAnswers(r.Context(), p.Visitor)
-	c.write(w, http.StatusOK, drawQueue(p))
+	p.ByHand = v.byHand(p.Visitor)
+	p.Last = v.lastAnswers(v.r.Context(), p.Visitor)
+	return v.write(drawQueue(p))
 }

@@ -2,7 +2,6 @@ package console
 
 import (
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/space"
@@ -38,7 +36,6 @@ const noReason = "no reason was given"
 // first shows what the region concerns, the second excludes it.
 type regionPage struct {
 	*shell
-	Path     string
 	Sides    []regionSide
 	CanDo    bool
 	Reason   string
@@ -105,28 +102,20 @@ func regionOf(def *definition.Campaign, form url.Values) (map[string]definition.
 	return region, nil
 }
 
-// region serves the form.
-func (c *Console) region(w http.ResponseWriter, r *http.Request) {
-	if of := c.find(w, r, See); of != nil {
-		c.showRegion(w, r, of, r.URL.Query(), nil)
-	}
-}
-
 // showRegion shows the form, and what a region that was filled in concerns. It
 // works on a core of its own, since a sample of the space takes a while. The
 // region is in the address, so that it can be sent to a colleague before it is
 // excluded.
-func (c *Console) showRegion(
-	w http.ResponseWriter, r *http.Request, of *lab.Campaign, form url.Values, refusal error,
-) {
-	p := &regionPage{shell: c.shellOf(r, "Exclude a region of "+of.Name()), Path: address(of),
-		Reason: form.Get("reason")}
-	p.Campaign = of.Name()
+func showRegion(v *visit) error {
+	form := v.r.URL.Query()
+	if v.refusal != nil {
+		form = v.r.PostForm
+	}
+	p := &regionPage{shell: v.shell("Exclude a region of " + v.of.Name()), Reason: form.Get("reason")}
 	p.CanDo = p.May(Run)
-	core, err := of.Load(r.Context())
+	core, err := v.of.Load(v.r.Context())
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
 	s := core.State()
 	filled := false
@@ -147,15 +136,12 @@ func (c *Console) showRegion(
 		p.Sides = append(p.Sides, side)
 	}
 	p.Holding = exclusionRows(s.Definition, view.Exclusions(s))
-	if err = refusal; err == nil && (filled || form.Has("look")) {
-		err = p.look(core, form)
+	if v.refusal == nil && (filled || form.Has("look")) {
+		if err = p.look(core, form); err != nil {
+			v.refuseAnew(p.shell, err, "region")
+		}
 	}
-	if err != nil {
-		p.Failure, p.Failed = failureOf(err, of.Name()), "region"
-		c.write(w, statusOf(err), drawRegion(p))
-		return
-	}
-	c.write(w, http.StatusOK, drawRegion(p))
+	return v.write(drawRegion(p))
 }
 
 // look works out what a region concerns. It fails where the campaign would
@@ -263,30 +249,22 @@ func (p *regionPage) Count() int { return len(p.Measured) + p.Hidden }
 // excludeRegion excludes what was looked at. The region is read anew from the
 // form and judged by the engine: parameters may have been amended since the
 // first step.
-func (c *Console) excludeRegion(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, Run)
-	if of == nil {
-		return
-	}
-	if err := r.ParseForm(); err != nil {
-		c.fail(w, r, problem.New(problem.Invalid, "the form cannot be read: %w", err))
-		return
-	}
+func excludeRegion(v *visit) error {
 	var where map[string]definition.RegionSide
 	var err error
-	of.Read(func(core *engine.Core) { where, err = regionOf(core.State().Definition, r.PostForm) })
+	v.of.Read(func(core *engine.Core) { where, err = regionOf(core.State().Definition, v.r.PostForm) })
 	if err == nil {
-		reason := text(r, "reason")
+		reason := text(v.r, "reason")
 		if reason == "" {
 			reason = noReason
 		}
 		exclude := &engine.Exclude{Region: where, Reason: reason}
-		_, err = of.Submit(r.Context(), requested(r, engine.Request{Exclude: exclude}))
+		_, err = v.of.Submit(v.r.Context(), requested(v.r, engine.Request{Exclude: exclude}))
 	}
 	if err != nil {
-		forgetRequest(r, err)
-		c.showRegion(w, r, of, r.PostForm, err)
-		return
+		forgetRequest(v.r, err)
+		v.refusal, v.action = err, "region"
+		return showRegion(v)
 	}
-	redirect(w, r, address(of)+"#exclusions", "excluded")
+	return v.redirect(address(v.of)+"#exclusions", "excluded")
 }

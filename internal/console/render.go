@@ -76,8 +76,8 @@ func when(t time.Time) template.HTML {
 type shell struct {
 	Title   string
 	Visitor Visitor
-	// Campaign is the campaign that the page is about; empty for none.
-	Campaign string
+	// Campaign is the campaign that the page is about, Path its own page; empty for none.
+	Campaign, Path string
 	// Bar leads to the other pages of the campaign; empty where the page has none.
 	Bar []tab
 	// Watch is the campaign whose changes concern the page: a name, "*" for
@@ -301,6 +301,13 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
+// remedyPages are the pages of a campaign that offer a remedy.
+var remedyPages = map[problem.Action]string{
+	problem.Tell: "/results", problem.Suggest: "/results", problem.Note: "#note", problem.Allow: "#exclusions",
+	problem.Amend: "/definition", problem.Export: "/export.csv", problem.TakeOver: "/export.csv",
+	problem.Review: "/log", problem.Diagnose: "/charts",
+}
+
 // wayOf turns a remedy into a link or a button, where a page offers what it
 // says; otherwise it stays words. Remedies are data, by an action and what it
 // is about; their text, where they have one, is meant for all who read it.
@@ -325,39 +332,25 @@ func wayOf(r problem.Remedy, campaign string) way {
 	switch r.Action {
 	case problem.Start:
 		w.Link = "/new"
-	case problem.Run:
-		w.Post = base + "/run"
-	case problem.Resume:
-		w.Post = base + "/resume"
-	case problem.Resolve, problem.Correct, problem.Cancel:
-		if r.Subject != "" {
-			w.Link = base + "/experiments/" + subject
-		}
+	case problem.Run, problem.Resume:
+		w.Post = base + "/" + string(r.Action)
 	case problem.Answer, problem.CorrectAnswer:
 		w.Link = "/questions"
 		if r.Subject != "" {
 			w.Link += "/" + url.PathEscape(campaign) + "/" + subject
 		}
-	case problem.Tell, problem.Suggest:
-		w.Link = base + "/results"
-	case problem.Note:
-		w.Link = base + "#note"
-	case problem.Allow:
-		w.Link = base + "#exclusions"
-	case problem.Amend:
-		w.Link = base + "/definition"
-	case problem.Export:
-		w.Link = base + "/export.csv"
-	case problem.TakeOver:
-		w.Link = base + "/export.csv"
-	case problem.Review:
-		w.Link = base + "/log"
+	case problem.Resolve, problem.Correct, problem.Cancel:
+		if r.Subject != "" {
+			w.Link = base + "/experiments/" + subject
+		}
 	case problem.Explain:
 		if r.Subject != "" {
 			w.Link = base + "/decisions/" + subject
 		}
-	case problem.Diagnose:
-		w.Link = base + "/charts"
+	default:
+		if page, ok := remedyPages[r.Action]; ok {
+			w.Link = base + page
+		}
 	}
 	return w
 }
@@ -392,42 +385,9 @@ func statusOf(err error) int {
 // failurePage is a page with nothing but why something did not work.
 type failurePage struct{ *shell }
 
-// fail shows an error as a page of its own.
-func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
-	s := c.shellOf(r, "That did not work")
-	s.Failure = failureOf(err, r.PathValue("campaign"))
-	c.write(w, statusOf(err), drawFailure(failurePage{s}))
-}
-
 // notFound serves all addresses that no page has.
-func (c *Console) notFound(w http.ResponseWriter, r *http.Request) {
-	c.fail(w, r, problem.New(problem.NotFound, "there is no page %s", r.URL.Path))
-}
-
-// find returns the campaign of a request, if the visitor has the permission in
-// it. Otherwise it returns nil and has written the refusal. Every handler of a
-// campaign's page begins with it: it is the pages' only guard. A refusal is
-// noted for the audit log, also where the answer hides that there is such a
-// campaign.
-func (c *Console) find(w http.ResponseWriter, r *http.Request, permission string) *lab.Campaign {
-	id := r.PathValue("campaign")
-	campaign, err := c.lab.Campaign(id)
-	if err == nil {
-		if err = visitorOf(r.Context()).may(permission, campaign.Name()); err != nil {
-			visitorOf(r.Context()).refused(permission, campaign.Name())
-			if permission != See && visitorOf(r.Context()).may(See, campaign.Name()) != nil {
-				permission = See
-			}
-			if permission == See { // the answer must not reveal that it exists
-				err = problem.New(problem.NoCampaign, "there is no campaign %q here", id)
-			}
-		}
-	}
-	if err != nil {
-		c.fail(w, r, err)
-		return nil
-	}
-	return campaign
+func notFound(v *visit) error {
+	return problem.New(problem.NotFound, "there is no page %s", v.r.URL.Path)
 }
 
 // redirect answers a form with another address to get, so that reloading the

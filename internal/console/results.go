@@ -17,7 +17,7 @@ import (
 // that a person is to make, and of any that a person made unasked.
 type resultsPage struct {
 	*shell
-	Path, Objective, Unit string
+	Objective, Unit string
 	// To are the experiments to be measured by hand, Shown one of them.
 	To      []toMeasure
 	Shown   *toMeasure
@@ -60,41 +60,30 @@ type lateField struct{ Name, Unit, Until, Value, Why string }
 // batch, empty where that does not follow.
 type amount struct{ Name, Unit, Value, Description, Amount string }
 
-// results serves the page.
-func (c *Console) results(w http.ResponseWriter, r *http.Request) {
-	if of := c.find(w, r, See); of != nil {
-		c.showResults(w, r, of, http.StatusOK, nil, "")
-	}
-}
-
 // showResults shows what is to be measured by hand, and why a result was
 // refused. ?experiment= chooses which one is shown, ?batch= the size of the
 // batch that amounts are for. An experiment that has not been sent to its
 // instrument yet can be measured by hand, too. One whose fate is unknown is
 // settled on its own page.
-func (c *Console) showResults(
-	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
-) {
-	p := &resultsPage{shell: c.shellOf(r, "Results of "+of.Name()), Path: address(of)}
-	p.in(of, pageResults)
-	wanted := r.URL.Query().Get("experiment")
-	p.Batch = r.URL.Query().Get("batch")
-	if refusal != nil {
-		p.refused(refusal, of.Name(), action, r.PostForm)
-		wanted, p.Batch = text(r, "experiment"), text(r, "batch")
+func showResults(v *visit) error {
+	p := &resultsPage{shell: v.shell("Results of " + v.of.Name())}
+	p.in(v.of, pageResults)
+	wanted := v.r.URL.Query().Get("experiment")
+	p.Batch = v.r.URL.Query().Get("batch")
+	if v.refusal != nil {
+		wanted, p.Batch = text(v.r, "experiment"), text(v.r, "batch")
 	}
-	log, err := of.Timeline(r.Context())
+	log, err := v.of.Timeline(v.r.Context())
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
 	batch, err := exchange.BatchSize(p.Batch)
 	if err != nil {
 		batch = 0
 	}
 	p.CanTell = p.May(Run)
-	standing := of.Standing()
-	of.Read(func(core *engine.Core) {
+	standing := v.of.Standing()
+	v.of.Read(func(core *engine.Core) {
 		s := core.State()
 		def := s.Definition
 		sought := def.Sought()
@@ -126,12 +115,9 @@ func (c *Console) showResults(
 		}
 	})
 	if p.Shown == nil {
-		p.Waits = standing.WaitingFor
-		for _, remedy := range standing.Run.Remedies {
-			p.Ways = append(p.Ways, wayOf(remedy, of.Name()))
-		}
+		p.Waits, p.Ways = waitsOf(standing)
 	}
-	c.write(w, status, drawResults(p))
+	return v.write(drawResults(p))
 }
 
 // lateOf are the fields for what an experiment is still to give, with what was
@@ -187,14 +173,28 @@ func measureOf(
 		t.Rows = append(t.Rows, amount{par.Name, par.Unit, row.Values[k], par.Description, row.Amounts[k]})
 	}
 	if made, ok := log.Decision(x.Decision); ok {
-		t.Why = made.Reason
-		if made.Outcomes != nil {
-			t.Predicted = format.List(view.Expects(made.Outcomes)...)
-		} else if made.Prediction != nil {
-			t.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, made.Prediction.Unit)
-		}
+		t.Why, t.Predicted = made.Reason, foreseen(made)
 	}
 	return t
+}
+
+// waitsOf says what a campaign waits for, and what can be done about it.
+func waitsOf(s lab.Standing) (text string, ways []way) {
+	for _, remedy := range s.Run.Remedies {
+		ways = append(ways, wayOf(remedy, s.Campaign.Campaign))
+	}
+	return s.WaitingFor, ways
+}
+
+// foreseen is what was expected of an experiment when it was chosen; empty where nothing was.
+func foreseen(made view.Decided) string {
+	switch p := made.Prediction; {
+	case made.Outcomes != nil:
+		return format.List(view.Expects(made.Outcomes)...)
+	case p != nil:
+		return format.PlusMinus(p.Mean, p.SD, p.Unit)
+	}
+	return ""
 }
 
 // result reads the form of a result: a value, or why there is none. Both at

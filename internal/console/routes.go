@@ -24,51 +24,57 @@ func (c *Console) AccountRoutes() []Route {
 	if c.gate == nil || c.gate.Accounts() == nil {
 		return nil
 	}
-	all := c.loginRoutes()
-	for _, d := range c.accountRoutes() {
-		all = append(all, Route{d.Pattern, c.gate.InPerson(d.Handle, c.Fail)})
+	var all []Route
+	for _, d := range loginRoutes {
+		all = append(all, Route{d.pattern, c.page(d.serve)})
 	}
-	for _, d := range c.peopleRoutes() {
-		all = append(all, Route{d.Pattern, c.gate.Needs(accounts.Administer, d.Handle, c.Fail)})
+	for _, d := range accountRoutes {
+		all = append(all, Route{d.pattern, c.gate.InPerson(c.page(d.serve), c.Fail)})
 	}
-	for _, d := range c.auditLogRoutes() {
-		all = append(all, Route{d.Pattern, c.gate.Needs(accounts.Audit, d.Handle, c.Fail)})
+	for _, d := range peopleRoutes {
+		all = append(all, Route{d.pattern, c.gate.Needs(accounts.Administer, c.page(d.serve), c.Fail)})
+	}
+	for _, d := range auditLogRoutes {
+		all = append(all, Route{d.pattern, c.gate.Needs(accounts.Audit, c.page(d.serve), c.Fail)})
 	}
 	return all
+}
+
+// accountRoute is a route of a page about accounts.
+type accountRoute struct {
+	pattern string
+	serve   func(*visit) error
 }
 
 // Fail shows an error as a page of its own. Where the visitor came too often,
 // it says when they may come again.
 func (c *Console) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	gate.RetryAfter(w, err)
-	c.fail(w, r, err)
+	c.Refuse(w, r, statusOf(err), err)
 }
 
 // Refuse shows an error as a page of its own, with a status: for what was
 // refused before a page was known, such as a form that did not come whole.
 func (c *Console) Refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
 	s := c.shellOf(r, "That did not work")
-	s.Failure = failureOf(err, "")
+	s.Failure = failureOf(err, r.PathValue("campaign"))
 	c.write(w, status, drawFailure(failurePage{s}))
 }
 
-// after begins a page that says why what was asked for before was refused, nil
-// for nothing, and returns its status. Who has to show again who they are
-// before that comes back to a path.
-func (c *Console) after(
-	w http.ResponseWriter, r *http.Request, title string, failure error, back string,
-) (*shell, int) {
-	s := c.shellOf(r, title)
-	if failure == nil {
-		return s, http.StatusOK
+// after begins a page about accounts, with why what was asked for before was refused. Who has
+// to show again who they are before that comes back to a path.
+func (v *visit) after(title, back string) *shell {
+	s := v.shellOf(v.r, title)
+	if v.refusal == nil {
+		return s
 	}
-	gate.RetryAfter(w, failure)
-	s.Failure = failureOf(failure, "")
+	gate.RetryAfter(v.w, v.refusal)
+	s.Failure = failureOf(v.refusal, "")
 	// Showing again who they are must lead back to the page that was refused.
-	for i, remedy := range problem.RemediesOf(failure) {
+	for i, remedy := range problem.RemediesOf(v.refusal) {
 		if remedy.Action == problem.Confirm && i < len(s.Failure.Ways) {
 			s.Failure.Ways[i].Link = "/confirm?next=" + url.QueryEscape(back)
 		}
 	}
-	return s, statusOf(failure)
+	return s
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"net"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -24,7 +23,6 @@ import (
 // its address, so that a sheet can be kept as a link.
 type runSheetPage struct {
 	*shell
-	Path    string
 	Sheet   *exchange.RunSheet
 	Options sheetOptions
 	Heads   []sheetHead
@@ -129,33 +127,26 @@ func sheetOf(of *lab.Campaign, q url.Values) (sheet *exchange.RunSheet, typed sh
 	return sheet, typed, err
 }
 
-// runSheet serves the page, and the table of it as a file.
-func (c *Console) runSheet(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, See)
-	if of == nil {
-		return
-	}
-	sheet, typed, err := sheetOf(of, r.URL.Query())
+// showRunSheet serves the page, and the table of it as a file.
+func showRunSheet(v *visit) error {
+	sheet, typed, err := sheetOf(v.of, v.r.URL.Query())
 	if err == nil && typed.Wells > 0 && typed.Of == "" && sheet.Rows != nil {
 		// What is on the plate is in its address from here on.
 		typed.Of = laidOut(sheet.Rows)
-		http.Redirect(w, r, address(of)+"/sheet?"+typed.query().Encode(), http.StatusSeeOther)
-		return
+		return v.redirect(address(v.of)+"/sheet?"+typed.query().Encode(), "")
 	}
 	p := &runSheetPage{
-		shell: c.shellOf(r, "Run sheet of "+of.Name()), Path: address(of), Sheet: sheet, Options: typed,
+		shell: v.shell("Run sheet of " + v.of.Name()), Sheet: sheet, Options: typed,
 		Codes: !typed.Plain, Sizes: exchange.PlateSizes(),
 	}
-	p.in(of, pageResults)
+	p.in(v.of, pageResults)
 	p.CanTell = p.May(Run)
-	status := http.StatusOK
 	if err != nil {
-		p.refused(err, of.Name(), "sheet", nil)
-		status = statusOf(err)
+		v.refuseAnew(p.shell, err, "sheet")
 	}
 	p.Query = template.URL(typed.query().Encode())
-	p.fill(c.homeOf(r))
-	c.write(w, status, drawSheet(p))
+	p.fill(v.home())
+	return v.write(drawSheet(p))
 }
 
 // laidOut names the experiments of a sheet, as its address does.
@@ -167,36 +158,31 @@ func laidOut(rows []exchange.RunSheetRow) string {
 	return events.ExperimentList(ids)
 }
 
-// sheetTable sends the run sheet as a table, to be filled in and brought back.
-func (c *Console) sheetTable(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, See)
-	if of == nil {
-		return
-	}
-	sheet, _, err := sheetOf(of, r.URL.Query())
+// sendRunSheet sends the run sheet as a table, to be filled in and brought back.
+func sendRunSheet(v *visit) error {
+	sheet, _, err := sheetOf(v.of, v.r.URL.Query())
 	var table bytes.Buffer
 	if err == nil {
 		err = sheet.Table().WriteCSV(&table)
 	}
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
-	download(w, "text/csv; charset=utf-8", of.Name()+"-run-sheet.csv")
-	_, _ = w.Write(table.Bytes()) // the visitor may have gone
+	v.named(v.of.Name() + "-run-sheet.csv")
+	return v.send("text/csv; charset=utf-8", table.Bytes())
 }
 
-// homeOf is the address at which people reach this server: the lab's, as its file
+// home is the address at which people reach this server: the lab's, as its file
 // says, or the one by which this visitor has come.
-func (c *Console) homeOf(r *http.Request) string {
-	if c.options.URL != "" {
-		return c.options.URL
+func (v *visit) home() string {
+	if v.options.URL != "" {
+		return v.options.URL
 	}
 	scheme := "http"
-	if r.TLS != nil {
+	if v.r.TLS != nil {
 		scheme = "https"
 	}
-	return scheme + "://" + r.Host
+	return scheme + "://" + v.r.Host
 }
 
 // loopback reports whether an address leads to the machine that follows it.

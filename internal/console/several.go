@@ -68,10 +68,7 @@ func frontOf(def *definition.Campaign, f *seek.Front, target figure.Page) *front
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	p.Figures = report.FrontFigures(def, f, target)
-	if h, ok := report.HypervolumeFigure(f, target); ok {
-		p.Figures = append(p.Figures, h)
-	}
+	p.Figures = append(report.FrontFigures(def, f, target), report.HypervolumeFigure(f, target)...)
 	return p
 }
 

@@ -9,50 +9,41 @@ import (
 	"github.com/campaignd/campaignd/internal/exchange"
 )
 
-// exportTable sends a campaign as a CSV table, made whole before it is sent:
+// sendTable sends a campaign as a CSV table, made whole before it is sent:
 // the campaign's events wait for it to be made, and not for the visitor to take
 // it.
-func (c *Console) exportTable(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, See)
-	if of == nil {
-		return
-	}
+func sendTable(v *visit) error {
 	var table bytes.Buffer
 	var err error
-	of.Read(func(core *engine.Core) { err = exchange.TableOf(core.State()).WriteCSV(&table) })
+	v.of.Read(func(core *engine.Core) { err = exchange.TableOf(core.State()).WriteCSV(&table) })
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
-	download(w, "text/csv; charset=utf-8", of.Name()+".csv")
-	_, _ = w.Write(table.Bytes()) // the visitor may have gone
+	v.named(v.of.Name() + ".csv")
+	return v.send("text/csv; charset=utf-8", table.Bytes())
 }
 
-// exportLog sends all events of a campaign as CloudEvents, one a line, as they
+// sendLog sends all events of a campaign as CloudEvents, one a line, as they
 // are read: a log may be larger than the memory should hold.
-func (c *Console) exportLog(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, See)
-	if of == nil {
-		return
-	}
-	log, err := of.Log()
+func sendLog(v *visit) error {
+	log, err := v.of.Log()
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
-	download(w, "application/x-ndjson", of.Name()+".jsonl")
-	all := events.ReadCampaign(r.Context(), log, of.Name(), 0)
-	if err := events.WriteCloudEvents(w, all); err != nil {
+	v.named(v.of.Name() + ".jsonl")
+	v.w.Header().Set("Content-Type", "application/x-ndjson")
+	all := events.ReadCampaign(v.r.Context(), log, v.of.Name(), 0)
+	if err := events.WriteCloudEvents(v.w, all); err != nil {
 		// The status is sent already. Cutting the connection is the only way left
 		// to say that the file is not whole.
-		c.options.Log("the events of %s: %v", of.Name(), err)
+		v.options.Log("the events of %s: %v", v.of.Name(), err)
 		panic(http.ErrAbortHandler)
 	}
+	return nil
 }
 
-// download makes a browser save what follows as a file. A campaign's name holds
+// named makes a browser save what follows as a file. A campaign's name holds
 // nothing that would need quoting.
-func download(w http.ResponseWriter, contentType, name string) {
-	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+func (v *visit) named(file string) {
+	v.w.Header().Set("Content-Disposition", `attachment; filename="`+file+`"`)
 }

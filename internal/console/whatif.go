@@ -156,30 +156,22 @@ func policyName(p definition.Policy) string {
 // askWhatIf begins to imagine a campaign from a decision on, in the background,
 // and goes to the page that shows how far it is. It records nothing, and needs
 // the permission to answer: it takes a processor for a while.
-func (c *Console) askWhatIf(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, AnswerIt)
-	if of == nil {
-		return
-	}
-	if err := r.ParseForm(); err != nil {
-		c.fail(w, r, problem.New(problem.Invalid, "the form cannot be read: %w", err))
-		return
-	}
-	run, err := c.beginWhatIf(r, of)
+func askWhatIf(v *visit) error {
+	run, err := v.beginWhatIf()
 	if err != nil {
-		c.showDecision(w, r, of, statusOf(err), err)
-		return
+		v.refusal, v.action = err, "whatif"
+		return showDecision(v)
 	}
-	redirect(w, r, address(of)+"/whatif/"+run.ID, "")
+	return v.redirect(address(v.of)+"/whatif/"+run.ID, "")
 }
 
 // beginWhatIf reads the form and queues what it asks for, once for a form. What
 // is typed is checked before it is queued; what it means for this campaign,
 // when its turn comes.
-func (c *Console) beginWhatIf(r *http.Request, of *lab.Campaign) (whatif.Run, error) {
-	q := whatif.Question{Decision: r.PathValue("decision"), Method: text(r, "method"),
-		Without: text(r, "without")}
-	if typed := text(r, "experiments"); typed != "" {
+func (v *visit) beginWhatIf() (whatif.Run, error) {
+	q := whatif.Question{Decision: v.r.PathValue("decision"), Method: text(v.r, "method"),
+		Without: text(v.r, "without")}
+	if typed := text(v.r, "experiments"); typed != "" {
 		n, err := strconv.Atoi(typed)
 		if err != nil || n < 1 || n > whatif.Most {
 			return whatif.Run{}, problem.New(problem.Invalid,
@@ -187,14 +179,14 @@ func (c *Console) beginWhatIf(r *http.Request, of *lab.Campaign) (whatif.Run, er
 		}
 		q.Experiments = n
 	}
-	def, err := c.definitionAt(r, of, q.Decision)
+	def, err := v.definitionAt(q.Decision)
 	if err != nil {
 		return whatif.Run{}, err
 	}
-	if q.Sought, err = soughtOf(r, def); err != nil {
+	if q.Sought, err = soughtOf(v.r, def); err != nil {
 		return whatif.Run{}, err
 	}
-	of.Read(func(core *engine.Core) { err = whatif.Check(c.lab.Registry(), core.State(), q) })
+	v.of.Read(func(core *engine.Core) { err = whatif.Check(v.lab.Registry(), core.State(), q) })
 	switch {
 	case q.Method == "" && q.Without == "" && q.Sought.IsZero():
 		return whatif.Run{}, problem.New(problem.Invalid,
@@ -202,18 +194,18 @@ func (c *Console) beginWhatIf(r *http.Request, of *lab.Campaign) (whatif.Run, er
 	case !q.Sought.IsZero() && err != nil: // said where it was typed
 		return whatif.Run{}, err
 	}
-	by := visitorOf(r.Context()).Name
-	key := requested(r, engine.Request{}).Key()
-	return c.whatIf.Begin(of.Name(), of.Place(), by, key, q, of.WhatIf)
+	by := v.visitor().Name
+	key := requested(v.r, engine.Request{}).Key()
+	return v.whatIf.Begin(v.of.Name(), v.of.Place(), by, key, q, v.of.WhatIf)
 }
 
 // definitionAt is a campaign's definition when a decision was made.
-func (c *Console) definitionAt(r *http.Request, of *lab.Campaign, decision string) (*definition.Campaign, error) {
-	log, err := of.Log()
+func (v *visit) definitionAt(decision string) (*definition.Campaign, error) {
+	log, err := v.of.Log()
 	if err != nil {
 		return nil, err
 	}
-	d, err := of.Record().Decision(r.Context(), log, decision)
+	d, err := v.of.Record().Decision(v.r.Context(), log, decision)
 	if err != nil {
 		return nil, err
 	}
@@ -221,17 +213,12 @@ func (c *Console) definitionAt(r *http.Request, of *lab.Campaign, decision strin
 }
 
 // cancelWhatIf ends a run that is not over.
-func (c *Console) cancelWhatIf(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, AnswerIt)
-	if of == nil {
-		return
-	}
-	run, err := c.whatIf.Cancel(r.Context(), of.Name(), of.Place(), r.PathValue("run"))
+func cancelWhatIf(v *visit) error {
+	run, err := v.whatIf.Cancel(v.r.Context(), v.of.Name(), v.of.Place(), v.r.PathValue("run"))
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
-	redirect(w, r, address(of)+"/whatif/"+run.ID, "")
+	return v.redirect(address(v.of)+"/whatif/"+run.ID, "")
 }
 
 // imaginedPage is the page of a what-if run, over or not. What is imagined is
@@ -239,26 +226,26 @@ func (c *Console) cancelWhatIf(w http.ResponseWriter, r *http.Request) {
 // caveats come with it.
 type imaginedPage struct {
 	*shell
-	Path, Words string
-	Run         whatif.Run
-	State       state
-	Share       int
-	CanCancel   bool
-	Why         *failure
-	Caveats     []string
-	Sides       []side
-	Rows        []versusRow
-	Curve       template.HTML
-	Front       bool // fronts of both courses can be compared
-	Bounded     bool // there are constraints on outcomes
-	Verdict     string
-	Verdicts    []whatif.Verdict // where there are several quantities
-	Changes     []string
-	Quantities  []string
-	Columns     []string
-	Objective   string
-	Imagined    []imaginedRow
-	Ended       string
+	Words      string
+	Run        whatif.Run
+	State      state
+	Share      int
+	CanCancel  bool
+	Why        *failure
+	Caveats    []string
+	Sides      []side
+	Rows       []versusRow
+	Curve      template.HTML
+	Front      bool // fronts of both courses can be compared
+	Bounded    bool // there are constraints on outcomes
+	Verdict    string
+	Verdicts   []whatif.Verdict // where there are several quantities
+	Changes    []string
+	Quantities []string
+	Columns    []string
+	Objective  string
+	Imagined   []imaginedRow
+	Ended      string
 }
 
 // side is a decision, as it really was or imagined.
@@ -278,22 +265,15 @@ type imaginedRow struct {
 	Quantities            []string // where there are several
 }
 
-// whatIfPage shows what is imagined, and how far that has come. Runs are
+// showWhatIf shows what is imagined, and how far that has come. Runs are
 // forgotten when the server ends, or when many others came after; then there is
 // no page.
-func (c *Console) whatIfPage(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, See)
-	if of == nil {
-		return
-	}
-	run, err := c.whatIf.Now(of.Name(), of.Place(), r.PathValue("run"))
+func showWhatIf(v *visit) error {
+	run, err := v.whatIf.Now(v.of.Name(), v.of.Place(), v.r.PathValue("run"))
 	if err != nil {
-		c.fail(w, r, err)
-		return
+		return err
 	}
-	p := &imaginedPage{shell: c.shellOf(r, "What if: "+run.Words()), Path: address(of),
-		Words: run.Words(), Run: run}
-	p.Campaign = of.Name()
+	p := &imaginedPage{shell: v.shell("What if: " + run.Words()), Words: run.Words(), Run: run}
 	p.State = map[string]state{
 		whatif.Waiting: {"waits for its turn", "paused"},
 		whatif.Running: {"is worked out", "running"}, whatif.Done: {"imagined", "done"},
@@ -304,12 +284,12 @@ func (c *Console) whatIfPage(w http.ResponseWriter, r *http.Request) {
 		p.Share = min(100*run.Done/run.Of, 100)
 	}
 	if run.Err != nil {
-		p.Why = failureOf(run.Err, of.Name())
+		p.Why = failureOf(run.Err, v.of.Name())
 	}
 	if run.Answer != nil {
 		p.fill(run.Answer)
 	}
-	c.write(w, http.StatusOK, drawWhatif(p))
+	return v.write(drawWhatif(p))
 }
 
 // fill writes what came of a run into the page.
@@ -348,15 +328,9 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 			other.Result(sought.Unit), other.ID, fromWords(*other))
 	}
 	write := format.CompositionsOf(def)
-	for _, par := range def.Parameters {
-		p.Columns = append(p.Columns, format.Heading(par.Name, par.Unit))
-	}
+	p.Columns = write.Headings()
 	for _, x := range a.Imagined {
-		row := imaginedRow{ID: x.ID, Result: x.Result(""), From: x.Source(), Was: x.Was}
-		for k := range def.Parameters {
-			text, _ := write.Value(k, x.Parameters)
-			row.Cells = append(row.Cells, text)
-		}
+		row := imaginedRow{ID: x.ID, Result: x.Result(""), From: x.Source(), Was: x.Was, Cells: write.Values(x.Parameters, "")}
 		if p.Verdicts != nil {
 			row.Quantities = a.Cells(x)
 		}

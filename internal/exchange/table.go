@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"encoding/csv"
 	"io"
 	"slices"
@@ -160,73 +161,67 @@ var recordColumns = []string{columnExperiment, "origin", "decision", "replicate"
 // its kind, and none changes its name.
 func experiments(state *campaign.State) *Table {
 	def := state.Definition
-	t := &Table{Columns: []string{"experiment", columnStatus, "origin", "decision", "replicate"}}
+	t := &Table{Rows: make([][]Cell, len(state.Experiments))}
+	// A column is added with what it has of each experiment; m is empty without a measurement.
+	add := func(of func(x *campaign.Experiment, m *events.Measurement) []Cell, names ...string) {
+		t.Columns = append(t.Columns, names...)
+		for i := range t.Rows {
+			x := &state.Experiments[i]
+			t.Rows[i] = append(t.Rows[i], of(x, cmp.Or(x.Measurement, new(events.Measurement)))...)
+		}
+	}
+	add(func(x *campaign.Experiment, _ *events.Measurement) []Cell {
+		return []Cell{x.ID, string(x.Status), string(x.Origin), x.Decision, x.Replicate}
+	}, columnExperiment, columnStatus, "origin", "decision", "replicate")
 	for _, par := range def.Parameters {
-		t.Columns = append(t.Columns, par.Name)
+		add(func(x *campaign.Experiment, _ *events.Measurement) []Cell {
+			return []Cell{valueOf(x.Parameters, par.Name)}
+		}, par.Name)
 	}
 	for _, par := range def.Parameters {
-		t.Columns = append(t.Columns, par.Name+actualEnding)
+		add(func(_ *campaign.Experiment, m *events.Measurement) []Cell {
+			return []Cell{valueOf(m.Actual, par.Name)}
+		}, par.Name+actualEnding)
 	}
-	t.Columns = append(t.Columns, def.Sought().Name, columnUnit, columnSD)
-	declared := declaredNames(def)
-	for _, name := range declared {
-		t.Columns = append(t.Columns, name, furtherUnitPrefix+name, furtherSDPrefix+name)
+	add(func(x *campaign.Experiment, _ *events.Measurement) []Cell {
+		return quantityOf(state.Given(x))
+	}, def.Sought().Name, columnUnit, columnSD)
+	for _, name := range declaredNames(def) {
+		add(func(x *campaign.Experiment, _ *events.Measurement) []Cell {
+			return quantityOf(state.Quantity(x, name))
+		}, name, furtherUnitPrefix+name, furtherSDPrefix+name)
 	}
-	further := furtherNames(state)
-	for _, name := range further {
-		t.Columns = append(t.Columns, furtherPrefix+name, furtherUnitPrefix+name, furtherSDPrefix+name)
+	for _, name := range furtherNames(state) {
+		add(func(_ *campaign.Experiment, m *events.Measurement) []Cell {
+			for _, q := range m.Further {
+				if q.Name == name {
+					return quantityOf(q, true)
+				}
+			}
+			return quantityOf(definition.Quantity{}, false)
+		}, furtherPrefix+name, furtherUnitPrefix+name, furtherSDPrefix+name)
 	}
 	if def.Several() {
-		t.Columns = append(t.Columns, columnMissing, columnLeftOut)
+		add(func(x *campaign.Experiment, m *events.Measurement) []Cell {
+			return []Cell{missingOf(m), strings.Join(x.Without, ", ")}
+		}, columnMissing, columnLeftOut)
 	}
-	follow := followingNames(def)
-	for _, name := range follow {
-		t.Columns = append(t.Columns, computedPrefix+name)
+	for _, name := range followingNames(def) {
+		add(func(x *campaign.Experiment, _ *events.Measurement) []Cell {
+			return quantityOf(state.Quantity(x, name))[:1]
+		}, computedPrefix+name)
 	}
-	constrained := len(def.ConstraintsOnOutcomes) > 0
-	if constrained {
-		t.Columns = append(t.Columns, columnKeeps)
-	}
-	t.Columns = append(t.Columns, columnExcluded, columnSimulated, "requested_at", "ended_at", columnCause)
-	for i := range state.Experiments {
-		x := &state.Experiments[i]
-		row := []Cell{x.ID, string(x.Status), string(x.Origin), x.Decision, x.Replicate}
-		for _, par := range def.Parameters {
-			row = append(row, valueOf(x.Parameters, par.Name))
-		}
-		m := x.Measurement
-		if m == nil {
-			m = new(events.Measurement)
-		}
-		for _, par := range def.Parameters {
-			row = append(row, valueOf(m.Actual, par.Name))
-		}
-		row = append(row, quantityOf(state.Given(x))...)
-		for _, name := range declared {
-			row = append(row, quantityOf(state.Quantity(x, name))...)
-		}
-		for _, name := range further {
-			i := slices.IndexFunc(m.Further, func(q definition.Quantity) bool { return q.Name == name })
-			if i < 0 {
-				row = append(row, nil, nil, nil)
-				continue
+	if len(def.ConstraintsOnOutcomes) > 0 {
+		add(func(x *campaign.Experiment, _ *events.Measurement) []Cell {
+			if x.Measurement == nil {
+				return []Cell{nil}
 			}
-			row = append(row, quantityOf(m.Further[i], true)...)
-		}
-		if def.Several() {
-			row = append(row, missingOf(m), strings.Join(x.Without, ", "))
-		}
-		for _, name := range follow {
-			row = append(row, quantityOf(state.Quantity(x, name))[0])
-		}
-		if constrained && x.Measurement != nil {
-			row = append(row, string(state.Keeps(x)))
-		} else if constrained {
-			row = append(row, nil)
-		}
-		t.Rows = append(t.Rows, append(row, x.Excluded, x.Simulated, timeOf(x.RequestedAt),
-			timeOf(x.EndedAt), x.Cause))
+			return []Cell{string(state.Keeps(x))}
+		}, columnKeeps)
 	}
+	add(func(x *campaign.Experiment, _ *events.Measurement) []Cell {
+		return []Cell{x.Excluded, x.Simulated, timeOf(x.RequestedAt), timeOf(x.EndedAt), x.Cause}
+	}, columnExcluded, columnSimulated, "requested_at", "ended_at", columnCause)
 	return t
 }
 

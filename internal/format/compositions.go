@@ -183,6 +183,27 @@ func (c Compositions) Value(i int, point definition.Point) (text string, ok bool
 	return onItsSide(x, c.decimals[i], c.ends[i]), true
 }
 
+// Values writes the values of all parameters; missing stands for one that the composition
+// does not have.
+func (c Compositions) Values(point definition.Point, missing string) []string {
+	texts := make([]string, len(c.parameters))
+	for i := range c.parameters {
+		var ok bool
+		if texts[i], ok = c.Value(i, point); !ok {
+			texts[i] = missing
+		}
+	}
+	return texts
+}
+
+// Headings are the parameters with their units.
+func (c Compositions) Headings() (all []string) {
+	for _, par := range c.parameters {
+		all = append(all, Heading(par.Name, par.Unit))
+	}
+	return all
+}
+
 // onItsSide writes x with a number of decimals so that it stays on the allowed side
 // of each end that it is on the allowed side of: rounded to the nearest number,
 // else the other way, else with more decimals, and in the end with all of them.

@@ -74,8 +74,8 @@ func isAct(e events.Event, payload events.Payload) bool {
 // ID is what a request to allow the region again names.
 type exclusionRow struct{ ID, Region, Reason, Actor, Time string }
 
-// exclusions lists the regions that are excluded now.
-func (h *history) exclusions() (rows []exclusionRow) {
+// exclusionsOf lists the regions that are excluded now.
+func exclusionsOf(h *history) (rows []exclusionRow) {
 	for _, r := range view.Exclusions(h.state) {
 		region := h.format.Region(r.Region)
 		rows = append(rows, exclusionRow{r.ID, region, r.Reason, events.ActorName(r.Actor),

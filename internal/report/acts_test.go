@@ -57,7 +57,7 @@ func TestWhatPeopleDid(t *testing.T) {
 			t.Errorf("%q is not in the report", want)
 		}
 	}
-	if rows := c.history().exclusions(); len(rows) != 1 || rows[0].ID != "n1" {
+	if rows := exclusionsOf(c.history()); len(rows) != 1 || rows[0].ID != "n1" {
 		t.Errorf("excluded now: %+v", rows)
 	}
 }
@@ -83,7 +83,7 @@ func TestContinuedIsNotInterrupted(t *testing.T) {
 // The head of the page names each policy that chose, and how much goes on at once.
 func TestThePoliciesThatChose(t *testing.T) {
 	h := &history{policies: []policySpan{{"lcb, β = 2", 0}, {"logei", 12}, {"pi", 30}}}
-	if got, want := h.policy(), "lcb, β = 2 until e12, then logei until e30, then pi"; got != want {
+	if got, want := policyOf(h), "lcb, β = 2 until e12, then logei until e30, then pi"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	def := electrolyte(4)

@@ -47,10 +47,10 @@ type choiceOption struct {
 // of megabytes; the older ones keep their table.
 const drawnChoices = 30
 
-// choices returns the choices between candidates that are measured, newest
+// choicesOf returns the choices between candidates that are measured, newest
 // last; left is how many of them have no figures. The error is that of a figure
 // which cannot be drawn.
-func (h *history) choices() (all []choice, left int, err error) {
+func choicesOf(h *history) (all []choice, left int, err error) {
 	if !h.def.Measures() {
 		return nil, 0, nil // the table of comparisons says it
 	}
@@ -62,7 +62,7 @@ func (h *history) choices() (all []choice, left int, err error) {
 	}
 	left = max(len(asked)-drawnChoices, 0)
 	for k, i := range asked {
-		c, err := h.choice(i, k >= left)
+		c, err := choiceOf(h, i, k >= left)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -71,12 +71,12 @@ func (h *history) choices() (all []choice, left int, err error) {
 	return all, left, nil
 }
 
-// choice gathers what is known of the i-th decision, with figures or without.
+// choiceOf gathers what is known of the i-th decision, with figures or without.
 //
 // What the decision recorded is enough for all of it: no model is evaluated
 // here, so that the figures show what the decision knew and not what is known
 // now.
-func (h *history) choice(i int, figures bool) (choice, error) {
+func choiceOf(h *history, i int, figures bool) (choice, error) {
 	d := &h.decisions[i]
 	c := choice{ID: d.Decision, Expert: d.Expert, Question: d.question}
 	var letters map[string]string
@@ -97,7 +97,7 @@ func (h *history) choice(i int, figures bool) (choice, error) {
 			return strings.Compare(letters[a.Name], letters[b.Name])
 		})
 	}
-	c.Experiment, c.Measured = h.ledTo(i)
+	c.Experiment, c.Measured = ledTo(h, i)
 	for _, o := range candidates {
 		name := strings.TrimSpace(letters[o.Name] + " " + o.Name)
 		c.Options = append(c.Options, choiceOption{name, o.Name == winner})
@@ -118,12 +118,12 @@ func (h *history) choice(i int, figures bool) (choice, error) {
 	if shares := view.Shares(h.def, d.DecisionMade); shares != nil {
 		c.Bars = &Figure{
 			ID: d.Decision + "-shapley", Title: "What each parameter does", Wide: true,
-			SVG: h.sharesSVG(shares, candidates, letters), Caption: sharesCaption(shares),
+			SVG: sharesSVG(h, shares, candidates, letters), Caption: sharesCaption(shares),
 		}
 	}
 	if p := d.Attributions.Plane; p != nil {
 		var err error
-		if c.Plane, c.PlaneCaption, err = h.figurePlane(d, p, candidates, letters); err != nil {
+		if c.Plane, c.PlaneCaption, err = figurePlane(h, d, p, candidates, letters); err != nil {
 			return c, err
 		}
 	}
@@ -134,7 +134,7 @@ func (h *history) choice(i int, figures bool) (choice, error) {
 // it measured; both are empty as long as there is none. The answer is acted on
 // by the next decision that asks for an experiment, so that one is it. Where the
 // campaign went on without an answer, one that came later has led to nothing.
-func (h *history) ledTo(i int) (experiment, measured string) {
+func ledTo(h *history, i int) (experiment, measured string) {
 	for j := i + 1; j < len(h.decisions); j++ {
 		id := h.decisions[j].experiment
 		if id == "" {
@@ -217,8 +217,8 @@ func (p sharesPanel) bars(o int, values []float64) {
 // sharesSVG draws the shares of the candidates as bars from a common axis: a
 // panel for each quantity, a row for each parameter. All candidates have the
 // same parameters in the same order, so those of the first name the rows.
-func (h *history) sharesSVG(
-	shares []view.Share, candidates []events.Candidate, letters map[string]string,
+func sharesSVG(
+	h *history, shares []view.Share, candidates []events.Candidate, letters map[string]string,
 ) template.HTML {
 	panels := view.SharedQuantities(h.def)
 	parameters := shares[0].Parameters
@@ -313,8 +313,8 @@ func summand(v float64) string {
 // candidates and the best measured composition: the posterior mean and its
 // standard deviation, and a caption for both. It draws nothing where the plane
 // is degenerate.
-func (h *history) figurePlane(
-	d *decision, p *events.Plane, candidates []events.Candidate, letters map[string]string,
+func figurePlane(
+	h *history, d *decision, p *events.Plane, candidates []events.Candidate, letters map[string]string,
 ) ([]Figure, string, error) {
 	n := len(p.Xs)
 	if n < 2 || len(p.Ys) != n || p.Xs[0] == p.Xs[n-1] || p.Ys[0] == p.Ys[n-1] {
@@ -334,7 +334,7 @@ func (h *history) figurePlane(
 	for _, par := range h.def.Parameters {
 		units[par.Name] = par.Unit
 	}
-	figures := h.figuresOver(grid, d.Decision, func() *figure.Chart {
+	figures := figuresOver(h, grid, d.Decision, func() *figure.Chart {
 		c := h.target.Chart(380, 280, format.Heading(p.X, units[p.X]), format.Heading(p.Y, units[p.Y]))
 		c.X.Min, c.X.Max = p.Xs[0], p.Xs[n-1]
 		c.Y.Min, c.Y.Max = p.Ys[0], p.Ys[n-1]
@@ -357,7 +357,7 @@ func (h *history) figurePlane(
 			mark(x.Parameters, figure.Star, h.spotText(x), x.ID)
 		}
 		for k, o := range candidates {
-			text := strings.TrimSpace(letters[o.Name]+" "+o.Name) + "\n" + h.format.line(o.Parameters)
+			text := strings.TrimSpace(letters[o.Name]+" "+o.Name) + "\n" + h.format.LineWithUnits(o.Parameters)
 			mark(o.Parameters, figure.Filled(optionColor(k), 4.6, 0), text, d.Decision)
 		}
 	})

@@ -28,7 +28,7 @@ func choosing(experiments int) definition.Campaign {
 func TestChoices(t *testing.T) {
 	c := newTrial(t, choosing(8)).run(nil)
 	h := c.history()
-	all, left, err := h.choices()
+	all, left, err := choicesOf(h)
 	if err != nil || left != 0 || len(all) == 0 {
 		t.Fatalf("%d choices, %d left out, %v", len(all), left, err)
 	}
@@ -150,7 +150,7 @@ func TestLateAnswerLedToNothing(t *testing.T) {
 		if rule != policies.RuleChosen {
 			c.record(answered)
 		}
-		if all, _, err := c.history().choices(); err != nil || len(all) != 1 || all[0].Experiment != want {
+		if all, _, err := choicesOf(c.history()); err != nil || len(all) != 1 || all[0].Experiment != want {
 			t.Errorf("%s: the choice led to %+v, want %q: %v", rule, all, want, err)
 		}
 	}
@@ -185,7 +185,7 @@ func TestComparisonsThatExpire(t *testing.T) {
 	if want := []int{3, 4}; !slices.Equal(at, want) {
 		t.Errorf("points at %v comparisons, want %v", at, want)
 	}
-	if n := h.numbers()[0]; n.Value != "4" {
+	if n := numbersOf(h)[0]; n.Value != "4" {
 		t.Errorf("%+v count, want 4", n)
 	}
 }

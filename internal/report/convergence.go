@@ -88,7 +88,7 @@ const manyPoints = 120
 //
 // The order of the calls on the chart is the order from back to front: the
 // shaded design, the band of the model, then points and curves.
-func (h *history) figureConvergence() (Figure, bool) {
+func figureConvergence(h *history) []Figure {
 	course := h.converge()
 	var values []float64
 	for _, r := range course.results {
@@ -97,7 +97,7 @@ func (h *history) figureConvergence() (Figure, bool) {
 		}
 	}
 	if len(values) == 0 {
-		return Figure{}, false
+		return nil
 	}
 	c := h.target.Chart(780, 340, "experiment, in order of request", format.HeadingOf(h.sought))
 	n := len(course.results)
@@ -141,7 +141,7 @@ func (h *history) figureConvergence() (Figure, bool) {
 	if n <= manyPoints {
 		curves()
 	}
-	legend := h.drawResults(c, course.results)
+	legend := drawResults(h, c, course.results)
 	if n > manyPoints {
 		curves()
 	}
@@ -152,13 +152,13 @@ func (h *history) figureConvergence() (Figure, bool) {
 		m, s := format.MeanSD(p.mean, p.sd)
 		c.End(p.mean, fmt.Sprintf("best posterior\nmean %s ± %s", figure.Typeset(m), s), figure.Green)
 	}
-	return Figure{
+	return []Figure{{
 		ID:      "convergence",
 		Wide:    true,
 		SVG:     c.SVG("Convergence: every measurement, the best so far, and the best posterior mean"),
 		Legend:  legend,
-		Caption: h.convergenceCaption(course, len(values)),
-	}, true
+		Caption: convergenceCaption(h, course, len(values)),
+	}}
 }
 
 // drawResults draws a point for each experiment, and returns the legend of
@@ -166,7 +166,7 @@ func (h *history) figureConvergence() (Figure, bool) {
 // edge. Classes are drawn in order, so that failures come last, on top. Each
 // point has a tooltip and a link to its row of the table, also where it is too
 // small to be seen apart.
-func (h *history) drawResults(c *figure.Chart, results []result) (legend []Symbol) {
+func drawResults(h *history, c *figure.Chart, results []result) (legend []Symbol) {
 	radius := crowded(3.6, len(results))
 	for k := range classes {
 		var points plot.XYs
@@ -182,9 +182,7 @@ func (h *history) drawResults(c *figure.Chart, results []result) (legend []Symbo
 			c.Spot(float64(r.number), y, h.spotText(r.experiment), r.experiment.ID)
 		}
 		c.Points(points, k.glyph(radius))
-		if n := len(points); n > 0 {
-			legend = append(legend, Symbol{Symbol: h.symbol(k), Text: fmt.Sprintf("%s (%d)", classNames[k], n)})
-		}
+		legend = append(legend, h.counted(k.glyph(3.6), classNames[k], points)...)
 	}
 	return legend
 }
@@ -192,7 +190,7 @@ func (h *history) drawResults(c *figure.Chart, results []result) (legend []Symbo
 // convergenceCaption says what is drawn of a course with this number of values.
 // The stepped line is called by its color where the page's palette has a word
 // for it; on a page with a dark and a light palette no word is true of both.
-func (h *history) convergenceCaption(course convergence, values int) string {
+func convergenceCaption(h *history, course convergence, values int) string {
 	steps := "The stepped line"
 	if word, ok := h.target.Palette.Word(figure.Ink); ok {
 		steps = strings.ToUpper(word[:1]) + word[1:]
@@ -255,7 +253,7 @@ func (h *history) spotText(x *campaign.Experiment) string {
 	default:
 		text += string(x.Status)
 	}
-	return text + "\n" + h.format.line(point)
+	return text + "\n" + h.format.LineWithUnits(point)
 }
 
 // value writes a value of what is sought.

@@ -61,9 +61,9 @@ type expertRow struct {
 	Scale template.HTML
 }
 
-// trustworthiness writes the diagnosis. An expert has a row for each kind of
-// answer given: labels, choices between candidates, pairs of estimates.
-func (h *history) trustworthiness() trustworthiness {
+// trustOf writes the diagnosis. An expert has a row for each kind of
+// answerOf given: labels, choices between candidates, pairs of estimates.
+func trustOf(h *history) trustworthiness {
 	d := &h.diagnosis
 	t := trustworthiness{Verdict: string(d.Verdict), Headline: d.Headline, Class: string(d.Verdict)}
 	for _, f := range d.Findings {
@@ -88,7 +88,7 @@ func (h *history) trustworthiness() trustworthiness {
 			if x.Unsure > 0 {
 				answers += fmt.Sprintf(", %d unsure", x.Unsure)
 			}
-			t.Experts = append(t.Experts, h.agreeing(expertRow{
+			t.Experts = append(t.Experts, agreeing(h, expertRow{
 				Name:     x.Name,
 				Reading:  x.Reading,
 				Answers:  answers,
@@ -96,21 +96,21 @@ func (h *history) trustworthiness() trustworthiness {
 			}, x.Labels))
 		}
 		if x.Choices != nil {
-			t.Experts = append(t.Experts, h.agreeing(expertRow{
+			t.Experts = append(t.Experts, agreeing(h, expertRow{
 				Name:    x.Name,
 				Reading: x.Reading,
 				Answers: format.Count(x.Choices.Pairs, "preferred option"),
 			}, x.Choices))
 		}
 		if x.Estimates != nil {
-			t.Experts = append(t.Experts, h.agreeing(expertRow{
+			t.Experts = append(t.Experts, agreeing(h, expertRow{
 				Name:    x.Name,
 				Reading: x.Reading,
 				Answers: format.Count(x.Estimates.Pairs, "pair") + " of estimates",
 			}, x.Estimates))
 		}
 		for _, q := range x.Quantities {
-			t.Experts = append(t.Experts, h.agreeing(expertRow{
+			t.Experts = append(t.Experts, agreeing(h, expertRow{
 				Name:    x.Name,
 				Reading: x.Reading,
 				Answers: format.Count(q.Pairs, "pair") + " of estimates of " + q.Quantity,
@@ -122,11 +122,11 @@ func (h *history) trustworthiness() trustworthiness {
 
 // agreeing adds an agreement to a row, if there is one; a is nil where too
 // little was measured to compare with.
-func (h *history) agreeing(r expertRow, a *diagnose.Agreement) expertRow {
+func agreeing(h *history, r expertRow, a *diagnose.Agreement) expertRow {
 	if a != nil {
 		r.Share = format.Fixed(100*a.Share, 0) + " %"
 		r.Interval = format.Fixed(100*a.Lower, 0) + " to " + format.Fixed(100*a.Upper, 0) + " %"
-		r.Scale = h.intervalSVG(a.Lower, a.Share, a.Upper)
+		r.Scale = intervalSVG(h, a.Lower, a.Share, a.Upper)
 	}
 	return r
 }
@@ -134,7 +134,7 @@ func (h *history) agreeing(r expertRow, a *diagnose.Agreement) expertRow {
 // intervalSVG draws an interval on a scale from 0 to 1, with a mark at a half,
 // which is what guessing gives. Green lies wholly above it, red below. Color is
 // not the only sign: the interval either contains the mark or does not.
-func (h *history) intervalSVG(lower, share, upper float64) template.HTML {
+func intervalSVG(h *history, lower, share, upper float64) template.HTML {
 	const width, height = 150.0, 14.0
 	x := func(v float64) float64 { return 4 + v*(width-8) }
 	color := figure.Muted
@@ -154,13 +154,13 @@ func (h *history) intervalSVG(lower, share, upper float64) template.HTML {
 }
 
 // figuresLeaveOneOut draws the checks of all modelled quantities: what is sought first.
-func (h *history) figuresLeaveOneOut() (figures []Figure) {
+func figuresLeaveOneOut(h *history) (figures []Figure) {
 	d := &h.diagnosis
 	add := func(id, name, unit string, check *diagnose.LeaveOneOut, outliers []diagnose.Outlier) {
 		if check == nil {
 			return
 		}
-		f := h.figureLeaveOneOut(name, unit, check, outliers)
+		f := figureLeaveOneOut(h, name, unit, check, outliers)
 		if f.ID = id; len(d.Quantities) > 0 {
 			f.Title = "Leave-one-out of " + name
 		}
@@ -178,8 +178,8 @@ func (h *history) figuresLeaveOneOut() (figures []Figure) {
 //
 // With more than 300 compositions points have no tooltips: those are most of the
 // bytes of a figure, and the points lie too close to be pointed at.
-func (h *history) figureLeaveOneOut(
-	name, unit string, check *diagnose.LeaveOneOut, contradicting []diagnose.Outlier,
+func figureLeaveOneOut(
+	h *history, name, unit string, check *diagnose.LeaveOneOut, contradicting []diagnose.Outlier,
 ) Figure {
 	c := h.target.Chart(380, 320, format.Heading("measured "+name, unit),
 		format.Heading("predicted from the others", unit))
@@ -252,10 +252,10 @@ func (h *history) figureLeaveOneOut(
 // All of it is in percent; CoverageAt counts compositions, so that the band's
 // ends, the counts that 95 of 100 calibrated models would not leave, are divided
 // by their number.
-func (h *history) figureCalibration() (Figure, bool) {
+func figureCalibration(h *history) []Figure {
 	check := h.diagnosis.LeaveOneOut
 	if check == nil {
-		return Figure{}, false
+		return nil
 	}
 	c := h.target.Chart(380, 320, "probability of the interval (%)", "left-out compositions it holds (%)")
 	c.X.Min = 0
@@ -301,7 +301,7 @@ func (h *history) figureCalibration() (Figure, bool) {
 		"below it is too sure of itself, above too cautious. " +
 		"Band: where 95 of 100 models that know would lie, with so few compositions. " +
 		strings.Join(said, ", ") + "."
-	return f, true
+	return []Figure{f}
 }
 
 // sensitivity is what the model has learned about a parameter.
@@ -314,11 +314,11 @@ type sensitivity struct {
 	Bar         template.CSS // relative relevance, a percentage for the style sheet
 }
 
-// sensitivities returns the parameters, the most relevant first: the shorter
+// sensitivitiesOf returns the parameters, the most relevant first: the shorter
 // the lengthscale as a share of the range, the more relevant. Parameters that
 // cannot be varied have no effect and no row. The sort is stable, so that equal
 // ones stay in the definition's order.
-func (h *history) sensitivities() []sensitivity {
+func sensitivitiesOf(h *history) []sensitivity {
 	learned := slices.Clone(h.diagnosis.Parameters)
 	learned = slices.DeleteFunc(learned, func(p diagnose.Parameter) bool { return p.Effect == nil })
 	slices.SortStableFunc(learned, func(a, b diagnose.Parameter) int {
@@ -350,13 +350,13 @@ func (h *history) sensitivities() []sensitivity {
 	return out
 }
 
-// hyperparameters says the rest of the fit in words, in the objective's unit:
+// hyperparametersOf says the rest of the fit in words, in the objective's unit:
 // the fit itself works on the unit cube and standardized values.
 //
 // The noise and the prior standard deviation are stored as variances of
 // standardized values; Scale is the standard deviation by which values were
 // divided.
-func (h *history) hyperparameters() [][2]string {
+func hyperparametersOf(h *history) [][2]string {
 	if h.model == nil {
 		return nil
 	}

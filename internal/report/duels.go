@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -81,17 +80,13 @@ type preferred struct {
 	Open   string // what speaks against calling it the best
 }
 
-// preferences are what the experts prefer at the end.
+// preferencesOf are what the experts prefer at the end.
 //
 // "Answered" includes "can't tell", which is counted apart: it speaks for no
 // composition.
-func (h *history) preferences() (all []preferred) {
+func preferencesOf(h *history) (all []preferred) {
 	for _, best := range h.summary.Preferred {
-		p := preferred{Expert: best.Expert}
-		for i, par := range h.def.Parameters {
-			p.Rows = append(p.Rows, answerRow{par.Name, h.format.value(i, best.Parameters),
-				par.Unit, par.Description})
-		}
+		p := preferred{Expert: best.Expert, Rows: answerRowsOf(h, best.Parameters)}
 		given, unsure := 0, 0
 		for i := range h.state.Questions {
 			if q := &h.state.Questions[i]; q.Expert == best.Expert && q.Status == campaign.Answered {
@@ -139,18 +134,10 @@ type comparisonOption struct {
 	Better bool
 }
 
-// comparisonGroup is a segment of the table; only the last one is open at
-// first.
-type comparisonGroup struct {
-	Title string
-	Open  bool
-	Rows  []comparisonRow
-}
-
-// comparisons returns the table of all comparisons, folded where it is long.
+// comparisonsOf returns the table of all comparisons, folded where it is long.
 // Unlike the table of measurements it has groups as soon as it is longer than
 // one segment, since a comparison fills several lines.
-func (h *history) comparisons() (groups []comparisonGroup) {
+func comparisonsOf(h *history) []group[comparisonRow] {
 	var rows []comparisonRow
 	for i := range h.state.Questions {
 		q := &h.state.Questions[i]
@@ -169,9 +156,7 @@ func (h *history) comparisons() (groups []comparisonGroup) {
 			option := comparisonOption{
 				Name:   humans.OptionName(k),
 				Better: len(q.Answer.Order) > 0 && q.Answer.Order[0] == k,
-			}
-			for p := range h.def.Parameters {
-				option.Cells = append(option.Cells, h.format.value(p, o.Parameters))
+				Cells:  h.format.Values(o.Parameters, none),
 			}
 			row.Options = append(row.Options, option)
 		}
@@ -180,15 +165,7 @@ func (h *history) comparisons() (groups []comparisonGroup) {
 	if len(rows) == 0 {
 		return nil
 	}
-	for from := 0; from < len(rows); from += segment {
-		to := min(from+segment, len(rows))
-		group := comparisonGroup{Open: to == len(rows), Rows: rows[from:to]}
-		if len(rows) > segment {
-			group.Title = fmt.Sprintf("%s to %s", rows[from].ID, rows[to-1].ID)
-		}
-		groups = append(groups, group)
-	}
-	return groups
+	return folded(rows, segment, func(r *comparisonRow) string { return r.ID })
 }
 
 // figuresCompared draws the course of the comparisons, a figure for each
@@ -202,7 +179,7 @@ func (h *history) comparisons() (groups []comparisonGroup) {
 // Points have a text only while there are not too many: in a crowd they could
 // not be pointed at, and the texts are most of the bytes. The anchors stand at
 // 0, before the first comparison.
-func (h *history) figuresCompared() []Figure {
+func figuresCompared(h *history) []Figure {
 	var figures []Figure
 	total := h.compared()
 	if total == 0 {
@@ -245,7 +222,7 @@ func (h *history) figuresCompared() []Figure {
 				if total <= manyPoints {
 					c.Spot(at.X, at.Y,
 						fmt.Sprintf("%s, %s: %s\n%s %s", q.ID, q.Expert, h.answerText(q),
-							humans.OptionName(o), h.format.line(q.Options[o].Parameters)),
+							humans.OptionName(o), h.format.LineWithUnits(q.Options[o].Parameters)),
 						q.ID)
 				}
 			}
@@ -291,7 +268,7 @@ func (h *history) figuresCompared() []Figure {
 // for those, and where nothing was eliminated yet. It starts with the first
 // decision that recorded an elimination; a curve that never falls says nothing
 // and is left out.
-func (h *history) figureKept() (Figure, bool) {
+func figureKept(h *history) []Figure {
 	var kept plot.XYs
 	experts := make(map[string]bool)
 	n := 0
@@ -308,7 +285,7 @@ func (h *history) figureKept() (Figure, bool) {
 		experts[d.Expert] = true
 	}
 	if len(kept) == 0 || len(experts) > 1 || kept[len(kept)-1].Y == kept[0].Y {
-		return Figure{}, false
+		return nil
 	}
 	c := h.target.Chart(780, 230, "comparisons", "candidates that may be best")
 	c.X.Min, c.X.Max = 0, max(float64(n), 3)*1.02
@@ -318,43 +295,77 @@ func (h *history) figureKept() (Figure, bool) {
 	c.Line(kept, figure.Blue, 2)
 	last := kept[len(kept)-1]
 	c.End(last.Y, fmt.Sprintf("%g left", last.Y), figure.Blue)
-	return Figure{
+	return []Figure{{
 		ID:    "kept",
 		Title: "Candidates that may be best",
 		Wide:  true,
 		SVG:   c.SVG("Candidates that may be best, over the comparisons"),
 		Caption: "A round ends with the elimination of every candidate " +
 			"that is worse than another beyond doubt (Kayal et al. 2025, Alg. 1).",
-	}, true
+	}}
 }
 
-// figuresUtility draws the utility of each expert along every parameter, with
-// one standard deviation of the posterior, each through what that expert
-// prefers. All figures share one scale, since a utility has no unit and only
-// differences mean something. It fits no model but works out the posterior of
-// each expert's utility, from the recorded one.
-func (h *history) figuresUtility(ctx context.Context) ([]Figure, error) {
-	// The view holds the fitted preferences, in the order of the definition's
-	// experts.
-	view, err := h.core.View(ctx)
+// utility is that of an expert along a parameter, with one standard deviation of the
+// posterior to each side, and where what they prefer lies.
+type utility struct {
+	expert             int
+	x, mean, low, high []float64
+	best               float64
+}
+
+// figuresUtility draws the utility of each expert along every parameter, each through what
+// that expert prefers. All figures share one scale, since a utility has no unit and only
+// differences mean something.
+func figuresUtility(ctx context.Context, h *history) (figures []Figure, err error) {
+	frame := diagnose.NewFrame(h.def, h.core.Space())
+	curves, err := utilities(ctx, h, frame)
 	if err != nil {
 		return nil, err
 	}
-	if len(h.summary.Preferred) == 0 {
-		return nil, nil
+	var ends []float64
+	shown := 0
+	for _, lines := range curves {
+		for _, line := range lines {
+			ends = append(ends, slices.Min(line.low), slices.Max(line.high))
+		}
+		if lines != nil {
+			shown++
+		}
 	}
-	frame := diagnose.NewFrame(h.def, h.core.Space())
-	type curve struct {
-		expert int
-		x      []float64
-		mean   []float64
-		low    []float64
-		high   []float64
-		best   float64
+	for i, lines := range curves {
+		if lines == nil {
+			continue
+		}
+		p := h.def.Parameters[i]
+		c := h.small(shown, format.Heading(p.Name, p.Unit), "utility")
+		c.X.Min, c.X.Max = frame.Low(i), frame.Low(i)+frame.Range(i)
+		figure.Limits(&c.Y, 0.05, ends...)
+		for _, line := range lines {
+			color := expertColors[line.expert%len(expertColors)]
+			c.Band(line.x, line.low, line.high, figure.Faded(color, 0.15))
+			c.Upright(line.best, color, 0.8, 3, 3)
+			c.Line(xys(line.x, line.mean), color, 2)
+			if len(h.def.Experts) > 1 {
+				c.End(line.mean[len(line.mean)-1], h.def.Experts[line.expert].Name, color)
+			}
+		}
+		figures = append(figures, Figure{
+			ID:    fmt.Sprintf("utility-%d", i+1),
+			Title: p.Description,
+			SVG:   c.SVG("Utility along " + p.Name),
+		})
 	}
-	// By parameter, nil for one that cannot be varied: all curves have to be
-	// known before the first chart, for their common scale.
-	curves := make([][]curve, len(h.def.Parameters))
+	return figures, nil
+}
+
+// utilities are those of all experts by parameter, nil for one that cannot be varied. No
+// model is fitted: the posterior of each utility follows from the recorded fit.
+func utilities(ctx context.Context, h *history, frame *diagnose.Frame) ([][]utility, error) {
+	view, err := h.core.View(ctx) // its preferences are in the order of the definition's experts
+	if err != nil {
+		return nil, err
+	}
+	curves := make([][]utility, len(h.def.Parameters))
 	for _, best := range h.summary.Preferred {
 		k := slices.IndexFunc(h.def.Experts, func(e definition.Expert) bool { return e.Name == best.Expert })
 		if k < 0 || view.Preferences[k] == nil || view.Preferences[k].Utility == nil {
@@ -380,7 +391,7 @@ func (h *history) figuresUtility(ctx context.Context) ([]Figure, error) {
 				continue
 			}
 			from, to := frame.Reach(at, dir)
-			line := curve{expert: k, best: frame.Value(i, at)}
+			line := utility{expert: k, best: frame.Value(i, at)}
 			// The utility of a kernel model is smooth on the scale of its
 			// lengthscales: as many nodes as diagnose.Slices has draw it without
 			// visible corners.
@@ -388,48 +399,11 @@ func (h *history) figuresUtility(ctx context.Context) ([]Figure, error) {
 			for node := range nodes {
 				x := diagnose.Along(at, dir, from+(to-from)*float64(node)/(nodes-1))
 				mean, sd := predictor.Posterior(x)
-				line.x = append(line.x, frame.Value(i, x))
-				line.mean = append(line.mean, mean)
-				line.low = append(line.low, mean-sd)
-				line.high = append(line.high, mean+sd)
+				line.x, line.mean = append(line.x, frame.Value(i, x)), append(line.mean, mean)
+				line.low, line.high = append(line.low, mean-sd), append(line.high, mean+sd)
 			}
 			curves[i] = append(curves[i], line)
 		}
 	}
-	low := math.Inf(1)
-	high := math.Inf(-1)
-	shown := 0
-	for _, lines := range curves {
-		for _, line := range lines {
-			low, high = min(low, slices.Min(line.low)), max(high, slices.Max(line.high))
-		}
-		if lines != nil {
-			shown++
-		}
-	}
-	var figures []Figure
-	for i, lines := range curves {
-		if lines == nil {
-			continue
-		}
-		p := h.def.Parameters[i]
-		c := h.small(shown, format.Heading(p.Name, p.Unit), "utility")
-		c.X.Min, c.X.Max = frame.Low(i), frame.Low(i)+frame.Range(i)
-		figure.Limits(&c.Y, 0.05, low, high)
-		for _, line := range lines {
-			color := expertColors[line.expert%len(expertColors)]
-			c.Band(line.x, line.low, line.high, figure.Faded(color, 0.15))
-			c.Upright(line.best, color, 0.8, 3, 3)
-			c.Line(xys(line.x, line.mean), color, 2)
-			if len(h.def.Experts) > 1 {
-				c.End(line.mean[len(line.mean)-1], h.def.Experts[line.expert].Name, color)
-			}
-		}
-		figures = append(figures, Figure{
-			ID:    fmt.Sprintf("utility-%d", i+1),
-			Title: p.Description,
-			SVG:   c.SVG("Utility along " + p.Name),
-		})
-	}
-	return figures, nil
+	return curves, nil
 }

@@ -106,11 +106,11 @@ func (h *history) axisOfExperiments(c *figure.Chart) float64 {
 // figureLabels draws how many questions the policy has asked. ok is false where
 // it asks none: no expert takes part, or their labels are not read. An empty
 // chart is drawn where questions are possible: that none was asked is a result.
-func (h *history) figureLabels() (Figure, bool) {
+func figureLabels(h *history) []Figure {
 	asked, initial := h.labels()
 	wanted := len(h.def.Experts) > 0 && belief.Reads(h.def.Policy.Trust, belief.FeedbackLabel)
 	if !wanted && len(asked) == 0 {
-		return Figure{}, false
+		return nil
 	}
 	c := h.target.Chart(380, 230, "experiments requested", "questions asked, cumulative")
 	end := h.axisOfExperiments(c)
@@ -130,7 +130,7 @@ func (h *history) figureLabels() (Figure, bool) {
 			plot.XY{X: a.spot, Y: float64(i + 1)})
 		points[a.outcome] = append(points[a.outcome], plot.XY{X: a.spot, Y: float64(i + 1)})
 		text := fmt.Sprintf("%s to %s: %s\n%s", a.question.ID, a.question.Expert,
-			outcomeNames[a.outcome], h.format.line(a.question.Composition()))
+			outcomeNames[a.outcome], h.format.LineWithUnits(a.question.Composition()))
 		c.Spot(a.spot, float64(i+1), text, a.question.Decision)
 	}
 	stairs = append(stairs, plot.XY{X: end, Y: float64(len(asked))})
@@ -141,12 +141,7 @@ func (h *history) figureLabels() (Figure, bool) {
 	c.End(float64(len(asked)), fmt.Sprintf("%d asked", len(asked)), figure.Ink)
 	f := Figure{ID: "labels", Title: "Labels asked over time", SVG: c.SVG("Questions asked over time")}
 	for k := range outcomes {
-		if len(points[k]) > 0 {
-			f.Legend = append(f.Legend, Symbol{
-				Symbol: h.target.Glyph(styles[k], outcomeNames[k]),
-				Text:   fmt.Sprintf("%s (%d)", outcomeNames[k], len(points[k])),
-			})
-		}
+		f.Legend = append(f.Legend, h.counted(styles[k], outcomeNames[k], points[k])...)
 	}
 	f.Caption = "Questions the policy put, each at the experiment it preceded."
 	if len(asked) == 0 {
@@ -155,7 +150,7 @@ func (h *history) figureLabels() (Figure, bool) {
 	if text := describeInitial(initial); text != "" {
 		f.Caption += " Not drawn: " + text + "."
 	}
-	return f, true
+	return []Figure{f}
 }
 
 // expertColors distinguish experts; each name also stands at the end of its
@@ -168,7 +163,7 @@ var expertColors = []figure.Color{figure.Blue, figure.Red, figure.Green, figure.
 //
 // The map is only read by the names in the order of their first appearance: its
 // own order draws nothing.
-func (h *history) figureTrust() (Figure, bool) {
+func figureTrust(h *history) []Figure {
 	var names []string
 	lines := make(map[string]plot.XYs)
 	for _, d := range h.decisions {
@@ -184,7 +179,7 @@ func (h *history) figureTrust() (Figure, bool) {
 		}
 	}
 	if names == nil {
-		return Figure{}, false
+		return nil
 	}
 	c := h.target.Chart(380, 230, "experiments requested", "P(the labels help)")
 	end := h.axisOfExperiments(c)
@@ -198,14 +193,14 @@ func (h *history) figureTrust() (Figure, bool) {
 	figure.Limits(&c.Y, 0, 0, 1)
 	c.Y.Min, c.Y.Max = 0, 1.05
 	c.Y.Tick.Marker = figure.Ticks{Want: 5}
-	return Figure{
+	return []Figure{{
 		ID:    "trust",
 		Title: "Whether their labels help",
 		SVG:   c.SVG("Probability that the labels help"),
 		Caption: "How probable it is, at each decision, " +
 			"that an expert's rejections go with bad results and not with nothing or with good ones. " +
 			"The same prior of one third is assumed of every expert.",
-	}, true
+	}}
 }
 
 // worthLine is what the answers of one expert and kind have been worth. Points
@@ -245,10 +240,10 @@ func (h *history) worthLines() (lines []worthLine) {
 // A line goes on to what is known now, so that its end and the caption say the
 // same. The color is that of the expert in the definition's order, as in the
 // other figures.
-func (h *history) figureWorth() (Figure, bool) {
+func figureWorth(h *history) []Figure {
 	lines := h.worthLines()
 	if lines == nil {
-		return Figure{}, false
+		return nil
 	}
 	c := h.target.Chart(380, 290, "experiments requested", "worth of one answer, in measurements")
 	end := h.axisOfExperiments(c)
@@ -299,7 +294,7 @@ func (h *history) figureWorth() (Figure, bool) {
 	if lines := view.TrustIn(h.summary.Helps, nil); lines != nil {
 		f.Caption += " Now: " + strings.Join(lines, "; ") + "."
 	}
-	return f, true
+	return []Figure{f}
 }
 
 // figureWeight draws the dual variable λ of each expert; ok is false for
@@ -308,9 +303,9 @@ func (h *history) figureWorth() (Figure, bool) {
 // Each adjustment stands at the decision before it: it is recorded in one batch
 // with that decision. The line begins with the weight that the first adjustment
 // started from.
-func (h *history) figureWeight() (Figure, bool) {
+func figureWeight(h *history) []Figure {
 	if len(h.trust) == 0 {
-		return Figure{}, false
+		return nil
 	}
 	c := h.target.Chart(380, 230, "experiments requested", "belief counts (weight λ)")
 	end := h.axisOfExperiments(c)
@@ -347,7 +342,7 @@ func (h *history) figureWeight() (Figure, bool) {
 	figure.Limits(&c.Y, 0, values...)
 	c.Y.Max += 0.1 * (c.Y.Max - c.Y.Min)
 	c.Y.Tick.Marker = figure.Ticks{Want: 5}
-	return Figure{
+	return []Figure{{
 		ID:    "weight",
 		Title: "How much the belief counts",
 		SVG:   c.SVG("How much the belief counts, over time"),
@@ -355,7 +350,7 @@ func (h *history) figureWeight() (Figure, bool) {
 			"(Xu et al. 2024, Alg. 1). It is no measure of trust: " +
 			"it falls while the expert may accept the aided candidate (lower belief bound below 0), " +
 			"and grows where the belief says reject.",
-	}, true
+	}}
 }
 
 // figureWidths draws how wide the belief was at each aided candidate, against
@@ -364,7 +359,7 @@ func (h *history) figureWeight() (Figure, bool) {
 //
 // It needs a method that has aided candidates with a belief (policies/cobol);
 // for others no width is found, and ok is false.
-func (h *history) figureWidths() (Figure, bool) {
+func figureWidths(h *history) []Figure {
 	c := h.target.Chart(780, 230, "experiments requested", "width of the belief interval (logits)")
 	h.axisOfExperiments(c)
 	c.X.Tick.Marker = figure.Ticks{Want: 12, Whole: true}
@@ -405,11 +400,11 @@ func (h *history) figureWidths() (Figure, bool) {
 		lower := figure.Typeset(format.Significant(aided.Belief.Lower, 3))
 		upper := figure.Typeset(format.Significant(aided.Belief.Upper, 3))
 		c.Spot(d.spot, width, fmt.Sprintf("%s: %s, interval %s to %s\n%s",
-			d.Decision, d.Rule, lower, upper, h.format.line(aided.Parameters)), d.Decision)
+			d.Decision, d.Rule, lower, upper, h.format.LineWithUnits(aided.Parameters)), d.Decision)
 	}
 	// Only the zero that makes the axis begin at 0.
 	if len(values) == 1 {
-		return Figure{}, false
+		return nil
 	}
 	f := Figure{ID: "widths", Title: "Width of the expert's belief", Wide: true}
 	f.Caption = "At every aided candidate."
@@ -429,13 +424,8 @@ func (h *history) figureWidths() (Figure, bool) {
 	c.Y.Tick.Marker = figure.Ticks{Want: 5}
 	for k := range kinds {
 		c.Points(points[k], kinds[k].style)
-		if n := len(points[k]); n > 0 {
-			f.Legend = append(f.Legend, Symbol{
-				Symbol: h.target.Glyph(kinds[k].style, kinds[k].name),
-				Text:   fmt.Sprintf("%s (%d)", kinds[k].name, n),
-			})
-		}
+		f.Legend = append(f.Legend, h.counted(kinds[k].style, kinds[k].name, points[k])...)
 	}
 	f.SVG = c.SVG("Width of the belief interval over time")
-	return f, true
+	return []Figure{f}
 }

@@ -51,18 +51,12 @@ func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, 
 			groups = append(groups, FigureGroup{Title: title, Caption: caption, Figures: figures})
 		}
 	}
-	one := func(f *Figure) []Figure {
-		if f == nil {
-			return nil
-		}
-		return []Figure{*f}
-	}
 	// Tables and texts of the report are on other pages of the console.
-	add("The front", d.FrontCaption, append(d.FrontFigures, one(d.Hypervolume)...)...)
-	add("Course", "", one(d.Convergence)...)
-	add("What was compared", "", append(d.Compared, one(d.Kept)...)...)
+	add("The front", d.FrontCaption, append(d.FrontFigures, d.Hypervolume...)...)
+	add("Course", "", d.Convergence...)
+	add("What was compared", "", append(d.Compared, d.Kept...)...)
 	add("What is preferred", "", d.Utility...)
-	add("Experts", "", append(d.Experts, one(d.Reviews)...)...)
+	add("Experts", "", append(d.Experts, d.Reviews...)...)
 	add("The models over a mixture of three", d.TernaryCaption, d.Ternary...)
 	if d.Mixture != nil && len(d.Ternary) > 0 {
 		groups[len(groups)-1].Mixture = d.Mixture
@@ -72,7 +66,7 @@ func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, 
 	for _, q := range d.Others {
 		add(sentenceOf(q.Name)+" along each parameter", "", q.Figures...)
 	}
-	add("How far the model can be trusted", d.NoModel, append(d.LeaveOneOut, one(d.Calibration)...)...)
+	add("How far the model can be trusted", d.NoModel, append(d.LeaveOneOut, d.Calibration...)...)
 	return groups, nil
 }
 

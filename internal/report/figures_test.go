@@ -250,7 +250,7 @@ func TestWorth(t *testing.T) {
 		!strings.Contains(text, "ada's word in estimates is worth") {
 		t.Error(text)
 	}
-	if _, drawn := newTrial(t, electrolyte(6)).run(nil).history().figureWorth(); drawn {
+	if drawn := figureWorth(newTrial(t, electrolyte(6)).run(nil).history()); drawn != nil {
 		t.Error("it is drawn where answers are no measurements")
 	}
 }

@@ -182,11 +182,11 @@ func memberText(m *seek.Member, write format.Compositions) string {
 const HypervolumeID = "hypervolume"
 
 // HypervolumeFigure draws how much the front has covered after each experiment, in
-// percent of what it covers today, for any page; ok is false where it covers
+// percent of what it covers today, for any page; none where it covers
 // nothing. It computes nothing.
-func HypervolumeFigure(t *seek.Front, target figure.Page) (f Figure, ok bool) {
+func HypervolumeFigure(t *seek.Front, target figure.Page) []Figure {
 	if len(t.Curve) == 0 || !(t.Hypervolume > 0) {
-		return Figure{}, false
+		return nil
 	}
 	percent := func(v float64) float64 { return 100 * v / t.Hypervolume }
 	c := target.Chart(330, 290, "experiment, in order of request", "covered by the front (% of today)")
@@ -204,11 +204,11 @@ func HypervolumeFigure(t *seek.Front, target figure.Page) (f Figure, ok bool) {
 	c.Band(at, lower, upper, figure.Faded(figure.Green, 0.16))
 	c.Line(xys(at, means), figure.Green, 2)
 	c.Discs(xys(at, means), figure.Green, crowded(2.6, len(at)))
-	return Figure{
+	return []Figure{{
 		ID: HypervolumeID, Title: "How far the front has come",
 		SVG: c.SVG(fmt.Sprintf("How much the front covers after each experiment, in percent of today: %s %% after %s, 100 %% after %s",
 			format.Fixed(means[0], 0), t.Curve[0].Experiment, t.Curve[len(t.Curve)-1].Experiment)),
 		Caption: "What was measured covers so much (the hypervolume of its posterior means), by today's models and against " +
 			"today's reference. Band: where it is with a probability of 80 %. Where the line stays level, nothing better was found.",
-	}, true
+	}}
 }

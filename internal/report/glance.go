@@ -42,12 +42,12 @@ type answerRow struct{ Name, Value, Unit, Description string }
 // line below. All three are finished texts.
 type number struct{ Value, Name, Detail string }
 
-// answer are the best compositions; where there are none, the text says what is
+// answerOf are the best compositions; where there are none, the text says what is
 // missing for one.
 //
 // The two bests come from the summary and are not searched for here, so that
 // report, console and command line name the same compositions.
-func (h *history) answer() (*answer, string) {
+func answerOf(h *history) (*answer, string) {
 	measured, byModel := h.summary.BestMeasured, h.summary.BestByModel
 	if measured == nil {
 		if len(h.summary.Outside) > 0 {
@@ -65,11 +65,11 @@ func (h *history) answer() (*answer, string) {
 	}
 	if byModel != nil {
 		mean, sd := format.MeanSD(byModel.Mean, byModel.SD)
-		a.ByModel = &bestAnswer{h.answerRows(byModel.Parameters), figure.Typeset(mean), sd,
+		a.ByModel = &bestAnswer{answerRowsOf(h, byModel.Parameters), figure.Typeset(mean), sd,
 			byModel.Experiment, view.ModelSays(h.def, byModel)}
 	}
 	if byModel == nil || byModel.Experiment != measured.Experiment {
-		a.Measured.Rows = h.answerRows(measured.Parameters)
+		a.Measured.Rows = answerRowsOf(h, measured.Parameters)
 	}
 	return a, ""
 }
@@ -88,8 +88,8 @@ type frontRow struct {
 	Cells      []string
 }
 
-// front returns what a trade-off found; nil where one value is sought.
-func (h *history) front() *front {
+// frontOf returns what a trade-off found; nil where one value is sought.
+func frontOf(h *history) *front {
 	if h.def.Tradeoff() == nil {
 		return nil
 	}
@@ -106,11 +106,12 @@ func (h *history) front() *front {
 	return out
 }
 
-// answerRows lists a composition with units, as precisely as is needed to make
+// answerRowsOf lists a composition with units, as precisely as is needed to make
 // it again.
-func (h *history) answerRows(point definition.Point) (rows []answerRow) {
+func answerRowsOf(h *history, point definition.Point) (rows []answerRow) {
+	values := h.format.Values(point, none)
 	for i, p := range h.def.Parameters {
-		rows = append(rows, answerRow{p.Name, h.format.value(i, point), p.Unit, p.Description})
+		rows = append(rows, answerRow{p.Name, values[i], p.Unit, p.Description})
 	}
 	return rows
 }
@@ -137,12 +138,12 @@ func (h *history) bestAs(id string) string {
 	return ""
 }
 
-// numbers are the counts of the summary: experiments or comparisons against
+// numbersOf are the counts of the summary: experiments or comparisons against
 // their budget, answers by form, what was gained, and the time taken.
 //
 // What was imported cost this campaign nothing and is not among the experiments
 // spent; the text says "besides". Failed and excluded ones are.
-func (h *history) numbers() []number {
+func numbersOf(h *history) []number {
 	s := h.state
 	var of []string
 	if n := s.Count(campaign.Failed); n > 0 {
@@ -174,7 +175,7 @@ func (h *history) numbers() []number {
 		made := view.CampaignOf(h.core, view.Shown{}, "").Done
 		numbers = []number{{fmt.Sprint(made), "comparisons", budget}}
 	} else {
-		numbers = append(numbers, h.answersGiven()...)
+		numbers = append(numbers, answersGiven(h)...)
 	}
 	if c := s.Cost(); c != nil {
 		budget := ""
@@ -190,7 +191,7 @@ func (h *history) numbers() []number {
 		}
 		numbers = append(numbers, number{fmt.Sprint(w.Experiments), w.Name, cost})
 	}
-	if gain, ok := h.gain(); ok {
+	if gain, ok := gainOf(h); ok {
 		numbers = append(numbers, gain)
 	}
 	end, name := h.last.Time, "so far"
@@ -209,7 +210,7 @@ func (h *history) numbers() []number {
 //
 // Labels come first and by themselves, since their policy asks before
 // experiments, and a campaign that could ask and did not shows a 0.
-func (h *history) answersGiven() (numbers []number) {
+func answersGiven(h *history) (numbers []number) {
 	s := h.state
 	if s.Labels() > 0 || len(h.def.Experts) > 0 && belief.Reads(h.def.Policy.Trust, belief.FeedbackLabel) {
 		asked, initial := h.labels()
@@ -266,12 +267,12 @@ func askedDetail(first, asked int) string {
 	return fmt.Sprintf("%d at first, then %d asked", first, asked)
 }
 
-// gain compares the best result with the best of the initial design: what the
-// policy is worth over a random or space-filling choice. ok is false where
+// gainOf compares the best result with the best of the initial design: what the
+// policyOf is worth over a random or space-filling choice. ok is false where
 // nothing was measured after the design, or nothing better found. The best of
 // both counts what was measured, noise included, so that the difference is
 // somewhat flattering.
-func (h *history) gain() (number, bool) {
+func gainOf(h *history) (number, bool) {
 	course := h.converge()
 	n := leading(course.results)
 	if n == 0 || n >= len(course.best) {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"html/template"
 	"math"
 
@@ -85,6 +86,14 @@ func (k class) glyph(radius plot.Length) plot.GlyphStyle {
 // whatever the size of the points in the figure.
 func (h *history) symbol(k class) template.HTML {
 	return h.target.Glyph(k.glyph(3.6), classNames[k])
+}
+
+// counted is the entry of a legend for so many points; none of none.
+func (h *history) counted(style plot.GlyphStyle, name string, points plot.XYs) []Symbol {
+	if len(points) == 0 {
+		return nil
+	}
+	return []Symbol{{Symbol: h.target.Glyph(style, name), Text: fmt.Sprintf("%s (%d)", name, len(points))}}
 }
 
 // crowded shrinks a glyph where n of them would hide each other. The limits

@@ -22,7 +22,7 @@ import (
 //
 // The reasons of an end are constants in the log, whose words may change here
 // without any log being read differently.
-func (h *history) statusText() string {
+func statusText(h *history) string {
 	s := h.state
 	switch s.Status {
 	case campaign.Completed:
@@ -67,14 +67,14 @@ func (h *history) statusText() string {
 	return text
 }
 
-// world says whether the results are of a simulated or of the real world, and
+// worldOf says whether the results are of a simulated or of the real world, and
 // the class that the style sheet colors it by. Measurements decide; before the
 // first one, what the definition and the dispatched commands say. Nothing is
 // called real before an instrument or a person was involved.
 //
 // A mixture is named before anything else: a report that calls a campaign real
 // because its last measurement was would be dangerous.
-func (h *history) world() (text, class string) {
+func worldOf(h *history) (text, class string) {
 	if !h.def.Measures() { // only what the experts say is of a world
 		switch {
 		case len(h.simulatedExpert) > 0 && h.peopleAnswered:
@@ -98,11 +98,11 @@ func (h *history) world() (text, class string) {
 	return "NOTHING MEASURED YET", "unknown"
 }
 
-// facts are the lines under the title, as pairs of a name and a value.
+// factsOf are the lines under the title, as pairs of a name and a value.
 //
 // Nothing here is computed from the time of day: a report that is made again
 // next year says the same.
-func (h *history) facts() [][2]string {
+func factsOf(h *history) [][2]string {
 	s, def := h.state, h.def
 	goal := h.sought.Goal + " " + format.HeadingOf(h.sought)
 	if !def.Single() {
@@ -110,7 +110,7 @@ func (h *history) facts() [][2]string {
 	}
 	facts := [][2]string{
 		{"goal", goal},
-		{"instrument", h.instrument()},
+		{"instrument", instrumentOf(h)},
 	}
 	if !h.def.Measures() {
 		facts = facts[:1] // nothing measures
@@ -138,9 +138,9 @@ func (h *history) facts() [][2]string {
 	if def.Parallel > 1 {
 		facts = append(facts, [2]string{"at the same time", format.Count(def.Parallel, "experiment")})
 	}
-	facts = append(facts, [2]string{"policy", h.policy()},
+	facts = append(facts, [2]string{"policy", policyOf(h)},
 		[2]string{"began", format.Time(s.DefinedAt) + " UTC"},
-		[2]string{end, fmt.Sprintf("%s UTC (%s)", format.Time(span), h.span(span))},
+		[2]string{end, fmt.Sprintf("%s UTC (%s)", format.Time(span), spanOf(h, span))},
 		[2]string{"seed", fmt.Sprint(def.Seed)})
 	if len(h.builds) > 0 {
 		facts = append(facts, [2]string{"build", view.Build(h.builds[len(h.builds)-1])})
@@ -148,11 +148,11 @@ func (h *history) facts() [][2]string {
 	return facts
 }
 
-// span is how long the campaign went on until a time, and how much of it lay
+// spanOf is how long the campaign went on until a time, and how much of it lay
 // between an end and its continuation, when it was not running. Without that
 // subtraction a campaign that was continued after a year would have taken a
 // year.
-func (h *history) span(until time.Time) string {
+func spanOf(h *history, until time.Time) string {
 	text := format.Duration(until.Sub(h.state.DefinedAt))
 	if h.idle > 0 {
 		text = format.Duration(until.Sub(h.state.DefinedAt)-h.idle) + ", and " + format.Duration(h.idle) +
@@ -161,13 +161,13 @@ func (h *history) span(until time.Time) string {
 	return text
 }
 
-// instrument names what measured: each device by the identity that it reported
+// instrumentOf names what measured: each device by the identity that it reported
 // with its measurements, else by its name in the events, else as the definition
 // describes it. More than four are counted.
 //
 // The first loop runs before the second, so that a device that gave its identity
 // at least once is not listed again under its bare name.
-func (h *history) instrument() string {
+func instrumentOf(h *history) string {
 	var names []string
 	seen := map[string]bool{}
 	add := func(name string) {
@@ -201,10 +201,10 @@ func (h *history) instrument() string {
 	return settings.Words(h.def)
 }
 
-// policy names the method, or each of them if amendments changed it: "lcb until
+// policyOf names the method, or each of them if amendments changed it: "lcb until
 // e12, then logei". A campaign that was amended has results of several methods,
 // and its report must not give them to the last.
-func (h *history) policy() string {
+func policyOf(h *history) string {
 	text := ""
 	for i, p := range h.policies {
 		switch {

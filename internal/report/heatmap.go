@@ -37,15 +37,15 @@ const (
 	heatPixels = 246 // pixels along each side, interpolated between nodes
 )
 
-// heat computes the model over the two parameters with the shortest
+// heatOf computes the model over the two parameters with the shortest
 // lengthscales that can be varied independently; ok is false where there are
 // none. All other parameters keep the values of the best composition by the
 // model, except where a constraint makes them give way.
 //
 // Pairs are tried in the order of relevance, so that the first pair that can be
-// varied independently is the most relevant one. In a mixture of two components
+// variedOf independently is the most relevant one. In a mixture of two components
 // neither moves without the other, and there is no map.
-func (h *history) heat() (out heat, ok bool, err error) {
+func heatOf(h *history) (out heat, ok bool, err error) {
 	through := h.through()
 	if h.model == nil || through == nil {
 		return heat{}, false, nil
@@ -78,7 +78,7 @@ func (h *history) heat() (out heat, ok bool, err error) {
 			first, how, ok1 := f.Direction(best, i, j)
 			second, _, ok2 := f.Direction(best, j, i)
 			if ok1 && ok2 {
-				return h.heatOver(f, best, i, j, how, first, second), true, nil
+				return heatOver(h, f, best, i, j, how, first, second), true, nil
 			}
 		}
 	}
@@ -89,8 +89,8 @@ func (h *history) heat() (out heat, ok bool, err error) {
 // best is a point of the encoded space; first and second are the directions in
 // it that move i and j, each with what must give way. It costs a prediction a node,
 // each quadratic in the number of observations.
-func (h *history) heatOver(
-	f *diagnose.Frame, best []float64, i, j int, how diagnose.Exchange, first, second []float64,
+func heatOver(
+	h *history, f *diagnose.Frame, best []float64, i, j int, how diagnose.Exchange, first, second []float64,
 ) heat {
 	out := heat{i: i, j: j, how: how, n: heatNodes, best: [2]float64{f.Value(i, best), f.Value(j, best)}}
 	if len(h.model.Observations) > manyAtNode {
@@ -137,10 +137,10 @@ func (m *heat) grid(of func(x []float64) float64) (values [][]float64) {
 //
 // The caption says what the plane cannot show: what the other parameters do
 // when these two move, and that the circles are projections.
-func (h *history) figureHeat(m heat) ([]Figure, string) {
+func figureHeat(h *history, m heat) ([]Figure, string) {
 	f := diagnose.NewFrame(h.def, h.core.Space())
-	figures := h.figuresOver(m, "heat", func() *figure.Chart { return h.heatAxes(f, m) },
-		func(c *figure.Chart) { h.heatPoints(c, f, m) })
+	figures := figuresOver(h, m, "heat", func() *figure.Chart { return heatAxes(h, f, m) },
+		func(c *figure.Chart) { heatPoints(h, c, f, m) })
 	caption := fmt.Sprintf("The model over %s and %s, the two parameters to which it is most sensitive, "+
 		"through the %s (star). Left: posterior mean, darker is better. "+
 		"Right: its standard deviation, darker is less sure. "+
@@ -160,7 +160,7 @@ func (h *history) figureHeat(m heat) ([]Figure, string) {
 }
 
 // heatAxes makes an empty chart over the two parameters.
-func (h *history) heatAxes(f *diagnose.Frame, m heat) *figure.Chart {
+func heatAxes(h *history, f *diagnose.Frame, m heat) *figure.Chart {
 	p, q := h.def.Parameters[m.i], h.def.Parameters[m.j]
 	c := h.target.Chart(380, 300, format.Heading(p.Name, p.Unit), format.Heading(q.Name, q.Unit))
 	c.X.Min, c.X.Max = f.Low(m.i), f.Low(m.i)+f.Range(m.i)
@@ -170,20 +170,20 @@ func (h *history) heatAxes(f *diagnose.Frame, m heat) *figure.Chart {
 
 // figuresMaps draws what the models of several quantities say over the same two
 // parameters, apart from the quantity whose map there is.
-func (h *history) figuresMaps(m heat, layers []layer) (figures []Figure) {
+func figuresMaps(h *history, m heat, layers []layer) (figures []Figure) {
 	f := diagnose.NewFrame(h.def, h.core.Space())
 	for _, l := range layers {
 		if l.id == h.sought.Name {
 			continue
 		}
 		values := m.grid(l.at)
-		c := h.heatAxes(f, m)
+		c := heatAxes(h, f, m)
 		bands := l.bands(m.shown(values))
 		c.Add(plot.Picture{
 			Image: imageOf(bands, m, values),
 			From:  plot.XY{X: c.X.Min, Y: c.Y.Min}, To: plot.XY{X: c.X.Max, Y: c.Y.Max},
 		})
-		h.heatPoints(c, f, m)
+		heatPoints(h, c, f, m)
 		c.Right, c.After = figure.KeyWidth, bands.Key(l.unit)
 		figures = append(figures, Figure{ID: "map-" + l.id, Title: l.title, SVG: c.SVG(l.title), Caption: l.dark})
 	}
@@ -195,8 +195,8 @@ func (h *history) figuresMaps(m heat, layers []layer) (figures []Figure) {
 // chart with its limits set; id is the prefix of the figures' identifiers. The
 // plane of a choice (choices.go) and the map of the model share it; axes is a
 // function, because each of the two figures needs a chart of its own.
-func (h *history) figuresOver(
-	m heat, id string, axes func() *figure.Chart, marks func(*figure.Chart),
+func figuresOver(
+	h *history, m heat, id string, axes func() *figure.Chart, marks func(*figure.Chart),
 ) (figures []Figure) {
 	deviation := format.Heading("Standard deviation of that", h.sought.Unit)
 	for _, of := range []struct {
@@ -226,7 +226,7 @@ func (h *history) figuresOver(
 // Measurements are projected onto the plane, wherever they lie in the other
 // parameters. With more than 200 they have no tooltips, which would be most of
 // the page's bytes.
-func (h *history) heatPoints(c *figure.Chart, f *diagnose.Frame, m heat) {
+func heatPoints(h *history, c *figure.Chart, f *diagnose.Frame, m heat) {
 	var points plot.XYs
 	for k, x := range h.model.X {
 		p := plot.XY{X: f.Value(m.i, x), Y: f.Value(m.j, x)}

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
@@ -47,7 +48,9 @@ type history struct {
 	advise func(next string, remedies []problem.Remedy) string
 	// target is the page that figures are drawn for.
 	target figure.Page
-	format compositionFormat
+	// format writes values as precisely as is needed to make a composition again: in ten years
+	// the report may be all that is left.
+	format format.Compositions
 	places int // decimals of a measured value
 
 	decisions []decision  // all, so that d7 is decisions[6]
@@ -166,7 +169,7 @@ func read(ctx context.Context, in Input) (*history, error) {
 	h.last = h.timeline.Lines[len(h.timeline.Lines)-1]
 	h.def = h.state.Definition
 	h.sought = h.def.Sought()
-	h.format = newCompositionFormat(h.def)
+	h.format = format.CompositionsToMake(h.def)
 	h.places = h.decimals()
 	// Decisions get their spots only now: how many share the step between two
 	// experiments is known when both are.

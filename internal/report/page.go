@@ -14,97 +14,118 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// pageData is what report.html shows: every field is finished text, a number or
-// a figure. A nil pointer, an empty slice or an empty text leaves its section
-// out.
+// pageData is what report.html shows, by section: every field is finished text, a number or
+// a figure. An empty slice or an empty text leaves its part out.
 type pageData struct {
-	// The head of the page.
-
 	Style       template.CSS
 	Name        string
 	Description string
-	Status      string // one sentence: where the campaign stands, why it ended
-	Running     bool   // not ended: what follows is an intermediate state
-	World       string // whether results are of the real world: SIMULATED, REAL, …
-	WorldClass  string // of World, for the style sheet
-	Facts       [][2]string
+	Parameters  []definition.Parameter
+	Objective   definition.Objective
+	headPart
+	summaryPart
+	duelsPart
+	expertsPart
+	modelPart
+	trustPart
+	tablesPart
+	notesPart
+	auditPart
+}
 
-	// Campaigns whose experts compare and in which nothing is measured.
+// headPart is the head of the page.
+type headPart struct {
+	Status     string // one sentence: where the campaign stands, why it ended
+	Running    bool   // not ended: what follows is an intermediate state
+	World      string // whether results are of the real world: SIMULATED, REAL, …
+	WorldClass string // of World, for the style sheet
+	Facts      [][2]string
+}
 
-	Duels     bool        // this campaign is one
-	Preferred []preferred // what each expert prefers to everything else
-	Compared  []Figure    // the course of the comparisons, one figure a parameter
-	Kept      *Figure     // candidates left, for rules that eliminate some
-	Utility   []Figure    // the fitted utilities, one figure a parameter
-	InPairs   bool        // Compared stands in rows of two, else of three
-	Anchored  bool        // some expert named compositions before the first question
-	Rows      []comparisonGroup
-
-	// What experts were asked in campaigns that measure.
-
-	Choices     []choice
-	ChoicesLeft int // how many of Choices, the oldest, have no figures
-	Reviews     *Figure
-	Questions   []questionRow
-
-	// The summary.
-
+// summaryPart is what was found, and the course of it.
+type summaryPart struct {
 	Answer   *answer
 	Front    *front // instead of an answer, of a trade-off
 	Pending  string // instead of an answer
+	Backtest string // whether the best row of a table was found
 	Numbers  []number
 	Warnings []warning
 
-	// Several quantities.
+	Convergence  []Figure
+	FrontFigures []Figure
+	FrontCaption string
+	Hypervolume  []Figure
+}
 
-	FrontFigures   []Figure
-	FrontCaption   string
-	Hypervolume    *Figure
-	Ternary        []Figure // over the mixtures of three components
+// duelsPart is of campaigns whose experts compare and in which nothing is measured.
+type duelsPart struct {
+	Duels     bool        // this campaign is one
+	Preferred []preferred // what each expert prefers to everything else
+	Compared  []Figure    // the course of the comparisons, one figure a parameter
+	Kept      []Figure    // candidates left, for rules that eliminate some
+	Utility   []Figure    // the fitted utilities, one figure a parameter
+	InPairs   bool        // Compared stands in rows of two, else of three
+	Anchored  bool        // some expert named compositions before the first question
+	Rows      []group[comparisonRow]
+}
+
+// expertsPart is what experts were asked, and what came of it.
+type expertsPart struct {
+	AnyExperts  bool // experts take part, or did before an amendment
+	Choices     []choice
+	ChoicesLeft int // how many of Choices, the oldest, have no figures
+	Reviews     []Figure
+	Questions   []questionRow
+	Experts     []Figure
+	NoExperts   string // instead of Experts
+}
+
+// modelPart is what the model has learned.
+type modelPart struct {
+	NoModel        string // why there are no figures of the model
+	Heat           []Figure
+	HeatCaption    string
 	Maps           []Figure // over the plane of Heat
+	Ternary        []Figure // over the mixtures of three components
 	TernaryCaption string
 	Mixture        *Mixture
+	Slices         []Figure
+	SliceCaption   string
+	SlicesInPairs  bool // Slices stands in rows of two, else of three
 	Others         []quantitySlices
+}
 
-	// The figures, and how far they can be trusted.
+// trustPart is how far the model can be trusted.
+type trustPart struct {
+	Trust       trustworthiness
+	LeaveOneOut []Figure
+	Calibration []Figure
+	Sensitivity []sensitivity
+	Hyper       [][2]string // hyperparameters of the fit, name and value
+}
 
-	Convergence  *Figure
-	Experts      []Figure
-	NoExperts    string // instead of Experts
-	Heat         []Figure
-	HeatCaption  string
-	Slices       []Figure
-	SliceCaption string
-	Trust        trustworthiness
-	LeaveOneOut  []Figure
-	Calibration  *Figure
-
-	SlicesInPairs bool // Slices stands in rows of two, else of three
-	Sensitivity   []sensitivity
-	Hyper         [][2]string // hyperparameters of the fit, name and value
-	NoModel       string      // why there are no figures of the model
-
-	// The tables.
-
-	Parameters    []definition.Parameter
-	Objective     definition.Objective
+// tablesPart are the experiments and the decisions.
+type tablesPart struct {
 	Unit          string // of the objective, in parentheses
-	Measurements  []measurementGroup
+	Measurements  []group[measurementRow]
 	HasMeasured   bool
-	Decisions     []decisionGroup
+	Decisions     []group[decisionRow]
 	DecisionCount int
-	Notes         []campaign.Note
-	Files         []campaign.File // those that count
-	Acts          []act
-	Exclusions    []exclusionRow
-	AnyExperts    bool // experts take part, or did before an amendment
-	Amendments    []amendmentRow
+}
 
-	// What is needed to check the report.
+// notesPart is what people did and said.
+type notesPart struct {
+	Notes      []campaign.Note
+	Files      []campaign.File // those that count
+	Acts       []act
+	Exclusions []exclusionRow
+	Amendments []amendmentRow
+}
 
+// auditPart is what is needed to check the report.
+type auditPart struct {
 	Audit          []command
 	Digest         string // of the folded state; campaignd replay prints the same
-	Backtest       string // whether the best row of a table was found
 	Checkpoint     string // of the log, empty for none
 	Events         int
 	Position       events.Position // of the last event
@@ -145,147 +166,148 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 		return nil, err
 	}
 	d := &pageData{
-		Style:          template.CSS(style),
-		Name:           s.Name,
-		Description:    h.def.Description,
-		Parameters:     h.def.Parameters,
-		Objective:      h.sought,
-		Measurements:   h.measurements(),
-		HasMeasured:    len(s.Experiments) > 0,
-		Decisions:      h.decisionTable(),
-		DecisionCount:  len(h.decisions),
-		Notes:          s.Notes,
-		Files:          counting(s.Files),
-		Acts:           h.acts,
-		Exclusions:     h.exclusions(),
-		AnyExperts:     len(h.def.Experts) > 0 || len(s.Questions) > 0,
-		Warnings:       h.warnings(store),
-		Digest:         digest,
-		Events:         len(h.timeline.Lines),
-		Position:       h.last.Position,
-		LastTime:       format.Time(h.last.Time),
-		DefinitionText: s.Source,
+		Style:       template.CSS(style),
+		Name:        s.Name,
+		Description: h.def.Description,
+		Parameters:  h.def.Parameters,
+		Objective:   h.sought,
+		headPart:    headOf(h),
+		tablesPart: tablesPart{
+			Measurements:  measurementsOf(h),
+			HasMeasured:   len(s.Experiments) > 0,
+			Decisions:     decisionTable(h),
+			DecisionCount: len(h.decisions),
+		},
+		notesPart: notesPart{
+			Notes: s.Notes, Files: counting(s.Files), Acts: h.acts, Exclusions: exclusionsOf(h),
+		},
+		auditPart: auditPart{
+			Audit:          auditCommands(h, store),
+			Digest:         digest,
+			Events:         len(h.timeline.Lines),
+			Position:       h.last.Position,
+			LastTime:       format.Time(h.last.Time),
+			DefinitionText: s.Source,
+		},
 	}
 	if h.sought.Unit != "" {
 		d.Unit = "(" + h.sought.Unit + ")"
 	}
-	d.Status, d.Running = h.statusText(), !s.Status.Ended()
-	d.World, d.WorldClass = h.world()
-	d.Facts = h.facts()
-	if d.Front = h.front(); d.Front == nil {
-		d.Answer, d.Pending = h.answer()
-	}
-	d.Numbers = h.numbers()
-	d.Questions = h.questionRows()
-	if d.Choices, d.ChoicesLeft, err = h.choices(); err != nil {
-		return nil, err
-	}
-	d.Audit = h.auditCommands(store)
 	for _, a := range h.amendments {
 		d.Amendments = append(d.Amendments, amendmentRow{format.Time(a.time), a.actor, a.Reason, a.Changes})
 	}
-	if err := ctx.Err(); err != nil {
+	d.summaryPart = summaryOf(h, store)
+	if d.expertsPart, err = expertsOf(h); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return d, h.figures(ctx, d)
+	if !h.def.Measures() {
+		d.duelsPart, err = duelsOf(ctx, h)
+		return d, err
+	}
+	d.Trust = trustOf(h)
+	if h.model == nil {
+		d.NoModel = "There is no model of the objective yet: it needs two measurements."
+		return d, nil
+	}
+	if d.modelPart, err = modelOf(ctx, h); err != nil {
+		return nil, err
+	}
+	d.LeaveOneOut, d.Calibration = figuresLeaveOneOut(h), figureCalibration(h)
+	d.Sensitivity, d.Hyper = sensitivitiesOf(h), hyperparametersOf(h)
+	return d, nil
 }
 
-// figures draws everything that has data. Figures of the model are left out
-// while there is none; a campaign of comparisons has figures of its own.
-//
-// Each figure says itself whether there is anything to draw. The order of this
-// function is not that of the page, which the template decides.
-func (h *history) figures(ctx context.Context, d *pageData) (err error) {
-	if d.Duels = !h.def.Measures(); d.Duels {
-		return h.figuresOfDuels(ctx, d)
+// headOf writes the head.
+func headOf(h *history) (d headPart) {
+	d.Status, d.Running = statusText(h), !h.state.Status.Ended()
+	d.World, d.WorldClass = worldOf(h)
+	d.Facts = factsOf(h)
+	return d
+}
+
+// summaryOf writes the summary, and draws the course of a campaign that measures.
+func summaryOf(h *history, store string) (d summaryPart) {
+	if d.Front = frontOf(h); d.Front == nil {
+		d.Answer, d.Pending = answerOf(h)
 	}
-	if f, ok := h.figureReviews(); ok {
-		d.Reviews = &f
+	d.Numbers, d.Warnings = numbersOf(h), warningsOf(h, store)
+	t := h.summary.Tradeoff
+	switch {
+	case !h.def.Measures():
+	case h.def.Tradeoff() == nil:
+		d.Convergence = figureConvergence(h)
+	case t != nil:
+		d.FrontFigures, d.FrontCaption = FrontFigures(h.def, t, h.target), FrontCaption(t)
+		d.Hypervolume = HypervolumeFigure(t, h.target)
 	}
-	h.figuresOfFront(d)
-	if f, ok := h.figureConvergence(); ok && h.def.Tradeoff() == nil {
-		d.Convergence = &f
+	return d
+}
+
+// expertsOf says what experts were asked, and draws what came of it where something is
+// measured; a campaign of comparisons has figures of its own.
+func expertsOf(h *history) (d expertsPart, err error) {
+	d.AnyExperts = len(h.def.Experts) > 0 || len(h.state.Questions) > 0
+	d.Questions = questionRowsOf(h)
+	if d.Choices, d.ChoicesLeft, err = choicesOf(h); err != nil || !h.def.Measures() {
+		return d, err
 	}
-	for _, draw := range []func() (Figure, bool){h.figureLabels, h.figureTrust, h.figureWorth,
-		h.figureWeight, h.figureWidths} {
-		if f, ok := draw(); ok {
-			d.Experts = append(d.Experts, f)
-		}
-	}
+	d.Reviews = figureReviews(h)
+	d.Experts = slices.Concat(figureLabels(h), figureTrust(h), figureWorth(h), figureWeight(h), figureWidths(h))
 	if len(h.def.Experts) == 0 && len(d.Experts) == 0 {
 		d.NoExperts = "No expert takes part in this campaign."
 	}
-	d.Trust = h.trustworthiness()
-	if h.model == nil {
-		d.NoModel = "There is no model of the objective yet: it needs two measurements."
-		return nil
-	}
-	plane, mapped, err := h.heat()
+	return d, nil
+}
+
+// modelOf draws the model.
+func modelOf(ctx context.Context, h *history) (d modelPart, err error) {
+	plane, mapped, err := heatOf(h)
 	if err != nil {
-		return err
+		return d, err
 	}
 	if mapped {
-		d.Heat, d.HeatCaption = h.figureHeat(plane)
+		d.Heat, d.HeatCaption = figureHeat(h, plane)
 	}
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
+	if ctx.Err() != nil {
+		return d, context.Cause(ctx)
 	}
-	if d.Slices, d.SliceCaption, err = h.figureSlices(); err != nil {
-		return err
+	if d.Slices, d.SliceCaption, err = figureSlices(h); err != nil {
+		return d, err
 	}
 	d.SlicesInPairs = inPairs(len(d.Slices))
-	layers, err := h.layers()
+	layers, err := layersOf(h)
 	if err != nil {
-		return err
+		return d, err
 	}
 	if mapped {
-		d.Maps = h.figuresMaps(plane, layers)
+		d.Maps = figuresMaps(h, plane, layers)
 	}
-	if d.Ternary, d.Mixture, d.TernaryCaption, err = h.figuresTernary(layers); err != nil {
-		return err
+	if d.Ternary, d.Mixture, d.TernaryCaption, err = figuresTernary(h, layers); err != nil {
+		return d, err
 	}
-	if d.Others, err = h.slicesOfOthers(); err != nil {
-		return err
-	}
-	d.LeaveOneOut = h.figuresLeaveOneOut()
-	if f, ok := h.figureCalibration(); ok {
-		d.Calibration = &f
-	}
-	d.Sensitivity, d.Hyper = h.sensitivities(), h.hyperparameters()
-	return nil
+	d.Others, err = slicesOfOthers(h)
+	return d, err
 }
 
-// figuresOfFront draws what is known of the front of a trade-off.
-func (h *history) figuresOfFront(d *pageData) {
-	t := h.summary.Tradeoff
-	if t == nil {
-		return
-	}
-	d.FrontFigures, d.FrontCaption = FrontFigures(h.def, t, h.target), FrontCaption(t)
-	if f, ok := HypervolumeFigure(t, h.target); ok {
-		d.Hypervolume = &f
-	}
-}
-
-// figuresOfDuels draws a campaign that measures nothing: what was compared,
+// duelsOf draws a campaign that measures nothing: what was compared,
 // what each expert prefers, and what their utility looks like.
-func (h *history) figuresOfDuels(ctx context.Context, d *pageData) (err error) {
-	d.Preferred, d.Rows = h.preferences(), h.comparisons()
-	d.Compared = h.figuresCompared()
+func duelsOf(ctx context.Context, h *history) (d duelsPart, err error) {
+	d.Duels, d.Preferred, d.Rows = true, preferencesOf(h), comparisonsOf(h)
+	d.Compared, d.Kept = figuresCompared(h), figureKept(h)
 	d.InPairs = inPairs(len(d.Compared))
 	d.Anchored = slices.ContainsFunc(h.def.Experts,
 		func(e definition.Expert) bool { return len(e.Anchors) > 0 })
-	if f, ok := h.figureKept(); ok {
-		d.Kept = &f
-	}
-	d.Utility, err = h.figuresUtility(ctx)
-	return err
+	d.Utility, err = figuresUtility(ctx, h)
+	return d, err
 }
 
 // auditCommands are the commands with which a reader can check the report
 // against the store, and ask it for more. They are the report's claim to be
 // checked: a reader needs the store, this program and nothing else.
-func (h *history) auditCommands(store string) []command {
+func auditCommands(h *history, store string) []command {
 	store = quote(store)
 	commands := []command{
 		{"campaignd audit " + store, "checks that no event was changed, and makes every fit and decision again"},

@@ -427,9 +427,9 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			}
 			w.WriteString(`</p>
 `)
-			if dot36 := dot.Kept; dot36 != nil {
+			for _, dot37 := range dot.Kept {
 				w.WriteString(`<div class="kept">`)
-				htmlReportFigure2(w, dot36)
+				htmlReportFigure(w, dot37)
 				w.WriteString("</div>")
 			}
 		} else {
@@ -438,19 +438,21 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		w.WriteString("\n")
 	} else if len(dot.FrontFigures) > 0 {
 		w.WriteString(`<div class="pair">`)
-		for _, dot38 := range dot.FrontFigures {
-			htmlReportFigure(w, dot38)
+		for _, dot39 := range dot.FrontFigures {
+			htmlReportFigure(w, dot39)
 		}
-		if dot39 := dot.Hypervolume; dot39 != nil {
-			htmlReportFigure2(w, dot39)
+		for _, dot41 := range dot.Hypervolume {
+			htmlReportFigure(w, dot41)
 		}
 		w.WriteString(`</div>
 <p class="caption">`)
 		markup.Escape(w, dot.FrontCaption)
 		w.WriteString(`</p>
 `)
-	} else if dot40 := dot.Convergence; dot40 != nil {
-		htmlReportFigure2(w, dot40)
+	} else if all42 := dot.Convergence; len(all42) > 0 {
+		for _, dot44 := range all42 {
+			htmlReportFigure(w, dot44)
+		}
 	} else {
 		w.WriteString(`<p class="empty">There is no measurement to draw yet.</p>`)
 	}
@@ -460,45 +462,45 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 <section id="experts">
 <h2>Experts</h2>
 `)
-	if dot41 := dot.NoExperts; dot41 != "" {
+	if dot45 := dot.NoExperts; dot45 != "" {
 		w.WriteString(`<p class="empty">`)
-		markup.Escape(w, dot41)
+		markup.Escape(w, dot45)
 		w.WriteString("</p>")
 	}
 	w.WriteString("\n")
-	if dot42 := dot.Questions; len(dot42) > 0 {
+	if dot46 := dot.Questions; len(dot46) > 0 {
 		w.WriteString(`<div class="relevance asked"><div class="scroll"><table><thead><tr><th>expert</th><th>asked to</th><th class="n">questions</th><th class="n">answered</th><th class="n">can't tell</th><th class="n">no answer</th><th></th></tr></thead>
 <tbody>`)
-		for _, dot44 := range dot42 {
+		for _, dot48 := range dot46 {
 			w.WriteString(`<tr><th scope="row">`)
-			markup.Escape(w, dot44.Expert)
+			markup.Escape(w, dot48.Expert)
 			w.WriteString("</th><td>")
-			markup.Escape(w, dot44.Form)
+			markup.Escape(w, dot48.Form)
 			w.WriteString(`</td><td class="n">`)
-			w.WriteString(strconv.Itoa(dot44.Asked))
+			w.WriteString(strconv.Itoa(dot48.Asked))
 			w.WriteString(`</td><td class="n">`)
-			w.WriteString(strconv.Itoa(dot44.Answered))
+			w.WriteString(strconv.Itoa(dot48.Answered))
 			w.WriteString(`</td><td class="n">`)
-			w.WriteString(strconv.Itoa(dot44.Unsure))
+			w.WriteString(strconv.Itoa(dot48.Unsure))
 			w.WriteString(`</td><td class="n">`)
-			w.WriteString(strconv.Itoa(dot44.Unanswered))
+			w.WriteString(strconv.Itoa(dot48.Unanswered))
 			w.WriteString("</td><td>")
-			markup.Escape(w, dot44.Note)
+			markup.Escape(w, dot48.Note)
 			w.WriteString("</td></tr>")
 		}
 		w.WriteString("</tbody></table></div></div>")
 	}
 	w.WriteString("\n")
-	if dot45 := dot.Experts; len(dot45) > 0 {
+	if dot49 := dot.Experts; len(dot49) > 0 {
 		w.WriteString(`<div class="pair">`)
-		for _, dot47 := range dot45 {
-			htmlReportFigure(w, dot47)
+		for _, dot51 := range dot49 {
+			htmlReportFigure(w, dot51)
 		}
 		w.WriteString("</div>")
 	}
 	w.WriteString("\n")
-	if dot48 := dot.Reviews; dot48 != nil {
-		htmlReportFigure2(w, dot48)
+	for _, dot53 := range dot.Reviews {
+		htmlReportFigure(w, dot53)
 	}
 	w.WriteString(`
 </section>
@@ -508,86 +510,86 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		w.WriteString(`<section id="choices">
 <h2>Every choice, with what it was based on</h2>
 <div class="decisions">`)
-		for _, dot50 := range dot.Choices {
+		for _, dot55 := range dot.Choices {
 			w.WriteString(`<details class="decision choice" id="`)
-			markup.Escape(w, dot50.ID)
+			markup.Escape(w, dot55.ID)
 			w.WriteString(`-choice">
 <summary><span class="id">`)
-			markup.Escape(w, dot50.ID)
+			markup.Escape(w, dot55.ID)
 			w.WriteString("</span><span>")
-			markup.Escape(w, dot50.Expert)
+			markup.Escape(w, dot55.Expert)
 			w.WriteString(`</span><span class="rule">`)
-			markup.Escape(w, dot50.Question)
+			markup.Escape(w, dot55.Question)
 			w.WriteString(`</span><span class="reason">`)
-			if dot51 := dot50.Answer; dot51 != "" {
+			if dot56 := dot55.Answer; dot56 != "" {
 				w.WriteString("<em>")
-				markup.Escape(w, dot51)
+				markup.Escape(w, dot56)
 				w.WriteString("</em>")
 			}
-			if dot52 := dot50.Review; dot52 != "" {
+			if dot57 := dot55.Review; dot57 != "" {
 				w.WriteString(" · ")
-				markup.Escape(w, dot52)
+				markup.Escape(w, dot57)
 			}
 			w.WriteString(`</span><span class="led">`)
-			if dot53 := dot50.Experiment; dot53 != "" {
+			if dot58 := dot55.Experiment; dot58 != "" {
 				w.WriteString(`<a href="#`)
-				markup.Escape(w, markup.URLEscape(dot53))
+				markup.Escape(w, markup.URLEscape(dot58))
 				w.WriteString(`">`)
-				markup.Escape(w, dot53)
+				markup.Escape(w, dot58)
 				w.WriteString("</a>")
 			}
-			if dot54 := dot50.Measured; dot54 != "" {
+			if dot59 := dot55.Measured; dot59 != "" {
 				w.WriteString(" ")
-				markup.Escape(w, dot54)
+				markup.Escape(w, dot59)
 			}
 			w.WriteString(`</span></summary>
 <div class="weighed">
 <div class="scroll"><table class="data sides"><thead><tr><th></th>`)
-			for _, dot56 := range dot50.Options {
+			for _, dot61 := range dot55.Options {
 				w.WriteString(`<th class="n">`)
-				markup.Escape(w, dot56.Name)
-				if dot56.Chosen {
+				markup.Escape(w, dot61.Name)
+				if dot61.Chosen {
 					w.WriteString("<em>chosen</em>")
 				}
 				w.WriteString("</th>")
 			}
 			w.WriteString(`</tr></thead>
 <tbody>`)
-			for _, dot58 := range dot50.Rows {
+			for _, dot63 := range dot55.Rows {
 				w.WriteString(`<tr><th scope="row">`)
-				markup.Escape(w, dot58.Name)
+				markup.Escape(w, dot63.Name)
 				w.WriteString("</th>")
-				for _, dot60 := range dot58.Cells {
+				for _, dot65 := range dot63.Cells {
 					w.WriteString(`<td class="n">`)
-					markup.Escape(w, dot60)
+					markup.Escape(w, dot65)
 					w.WriteString("</td>")
 				}
 				w.WriteString("</tr>")
 			}
 			w.WriteString(`</tbody></table></div>
 `)
-			if dot61 := dot50.Bars; dot61 != nil {
-				htmlReportFigure2(w, dot61)
+			if dot66 := dot55.Bars; dot66 != nil {
+				htmlReportFigure2(w, dot66)
 			}
 			w.WriteString("\n")
-			if dot62 := dot50.Plane; len(dot62) > 0 {
+			if dot67 := dot55.Plane; len(dot67) > 0 {
 				w.WriteString(`<div class="pair">`)
-				for _, dot64 := range dot62 {
-					htmlReportFigure(w, dot64)
+				for _, dot69 := range dot67 {
+					htmlReportFigure(w, dot69)
 				}
 				w.WriteString("</div>")
 			}
 			w.WriteString("\n")
-			if dot65 := dot50.PlaneCaption; dot65 != "" {
+			if dot70 := dot55.PlaneCaption; dot70 != "" {
 				w.WriteString(`<p class="caption">`)
-				markup.Escape(w, dot65)
+				markup.Escape(w, dot70)
 				w.WriteString("</p>")
 			}
 			w.WriteString(`
 <p class="small">The decision itself: <a href="#`)
-			markup.Escape(w, markup.URLEscape(dot50.ID))
+			markup.Escape(w, markup.URLEscape(dot55.ID))
 			w.WriteString(`">`)
-			markup.Escape(w, dot50.ID)
+			markup.Escape(w, dot55.ID)
 			w.WriteString(`</a></p>
 </div></details>
 `)
@@ -605,7 +607,7 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	w.WriteString(`
 
 `)
-	if dot66 := dot.Utility; len(dot66) > 0 {
+	if dot71 := dot.Utility; len(dot71) > 0 {
 		w.WriteString(`<section id="utility">
 <h2>What the experts like</h2>
 <div class="`)
@@ -615,8 +617,8 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("grid")
 		}
 		w.WriteString(`">`)
-		for _, dot68 := range dot66 {
-			htmlReportFigure(w, dot68)
+		for _, dot73 := range dot71 {
+			htmlReportFigure(w, dot73)
 		}
 		w.WriteString(`</div>
 <p class="caption">The utility that explains the comparisons, ± 1 sd, along each parameter through what the expert prefers (dashed line). Only differences count: its level and unit mean nothing.</p>
@@ -629,82 +631,82 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		w.WriteString(`<section id="comparisons">
 <h2>Every comparison</h2>
 `)
-		if dot69 := dot.Rows; len(dot69) > 0 {
-			for _, dot71 := range dot69 {
-				if dot71.Title != "" {
+		if dot74 := dot.Rows; len(dot74) > 0 {
+			for _, dot76 := range dot74 {
+				if dot76.Title != "" {
 					w.WriteString(`<details class="stretch"`)
-					if dot71.Open {
+					if dot76.Open {
 						w.WriteString(" open")
 					}
 					w.WriteString("><summary>")
-					markup.Escape(w, dot71.Title)
+					markup.Escape(w, dot76.Title)
 					w.WriteString("</summary>")
 				}
 				w.WriteString(`
 <div class="scroll"><table class="data duels"><thead><tr><th></th><th>expert</th><th></th>`)
-				for _, dot73 := range dot.Parameters {
+				for _, dot78 := range dot.Parameters {
 					w.WriteString(`<th class="n">`)
-					markup.Escape(w, dot73.Name)
-					if dot74 := dot73.Unit; dot74 != "" {
+					markup.Escape(w, dot78.Name)
+					if dot79 := dot78.Unit; dot79 != "" {
 						w.WriteString("<small>")
-						markup.Escape(w, dot74)
+						markup.Escape(w, dot79)
 						w.WriteString("</small>")
 					}
 					w.WriteString("</th>")
 				}
 				w.WriteString(`<th>answer</th><th>answered <small>UTC</small></th></tr></thead>
 `)
-				for _, dot76 := range dot71.Rows {
-					row77 := dot76
+				for _, dot81 := range dot76.Rows {
+					row82 := dot81
 					w.WriteString(`<tbody id="`)
-					markup.Escape(w, dot76.ID)
+					markup.Escape(w, dot81.ID)
 					w.WriteString(`">`)
-					for k78, o79 := range dot76.Options {
+					for k83, o84 := range dot81.Options {
 						w.WriteString("<tr")
-						if o79.Better {
+						if o84.Better {
 							w.WriteString(` class="best"`)
 						}
 						w.WriteString(">")
-						if k78 == 0 {
+						if k83 == 0 {
 							w.WriteString(`<th scope="row" rowspan="`)
-							w.WriteString(strconv.Itoa(len(row77.Options)))
+							w.WriteString(strconv.Itoa(len(row82.Options)))
 							w.WriteString(`">`)
-							markup.Escape(w, row77.ID)
+							markup.Escape(w, row82.ID)
 							w.WriteString(`</th><td rowspan="`)
-							w.WriteString(strconv.Itoa(len(row77.Options)))
+							w.WriteString(strconv.Itoa(len(row82.Options)))
 							w.WriteString(`">`)
-							markup.Escape(w, row77.Expert)
+							markup.Escape(w, row82.Expert)
 							w.WriteString("</td>")
 						}
 						w.WriteString(`<td class="option">`)
-						markup.Escape(w, o79.Name)
+						markup.Escape(w, o84.Name)
 						w.WriteString("</td>")
-						for _, dot81 := range o79.Cells {
+						for _, dot86 := range o84.Cells {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot81)
+							markup.Escape(w, dot86)
 							w.WriteString("</td>")
 						}
-						if k78 == 0 {
+						if k83 == 0 {
 							w.WriteString(`<td rowspan="`)
-							w.WriteString(strconv.Itoa(len(row77.Options)))
+							w.WriteString(strconv.Itoa(len(row82.Options)))
 							w.WriteString(`" class="why">`)
-							markup.Escape(w, row77.Answer)
-							if dot82 := row77.Comment; dot82 != "" {
+							markup.Escape(w, row82.Answer)
+							if dot87 := row82.Comment; dot87 != "" {
 								w.WriteString(" “")
-								markup.Escape(w, dot82)
+								markup.Escape(w, dot87)
 								w.WriteString("”")
 							}
-							if dot83 := row77.Decision; dot83 != "" {
+							if dot88 := row82.Decision; dot88 != "" {
 								w.WriteString(` <a href="#`)
-								markup.Escape(w, markup.URLEscape(dot83))
+								markup.Escape(w, markup.URLEscape(dot88))
 								w.WriteString(`">`)
-								markup.Escape(w, dot83)
+								markup.Escape(w, dot88)
 								w.WriteString("</a>")
 							}
 							w.WriteString(`</td><td class="time" rowspan="`)
-							w.WriteString(strconv.Itoa(len(row77.Options)))
+							w.WriteString(strconv.Itoa(len(row82.Options)))
 							w.WriteString(`">`)
-							markup.Escape(w, row77.Time)
+							markup.Escape(w, row82.Time)
 							w.WriteString("</td>")
 						}
 						w.WriteString("</tr>")
@@ -714,7 +716,7 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				}
 				w.WriteString(`</table></div>
 `)
-				if dot71.Title != "" {
+				if dot76.Title != "" {
 					w.WriteString("</details>")
 				}
 			}
@@ -728,16 +730,16 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 <section id="model">
 <h2>What the model learned</h2>
 `)
-		if dot84 := dot.NoModel; dot84 != "" {
+		if dot89 := dot.NoModel; dot89 != "" {
 			w.WriteString(`<p class="empty">`)
-			markup.Escape(w, dot84)
+			markup.Escape(w, dot89)
 			w.WriteString("</p>")
 		}
 		w.WriteString("\n")
-		if dot85 := dot.Heat; len(dot85) > 0 {
+		if dot90 := dot.Heat; len(dot90) > 0 {
 			w.WriteString(`<div class="pair">`)
-			for _, dot87 := range dot85 {
-				htmlReportFigure(w, dot87)
+			for _, dot92 := range dot90 {
+				htmlReportFigure(w, dot92)
 			}
 			w.WriteString(`</div>
 <p class="caption">`)
@@ -745,18 +747,18 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("</p>")
 		}
 		w.WriteString("\n")
-		if dot88 := dot.Maps; len(dot88) > 0 {
+		if dot93 := dot.Maps; len(dot93) > 0 {
 			w.WriteString(`<div class="pair">`)
-			for _, dot90 := range dot88 {
-				htmlReportFigure(w, dot90)
+			for _, dot95 := range dot93 {
+				htmlReportFigure(w, dot95)
 			}
 			w.WriteString("</div>")
 		}
 		w.WriteString("\n")
-		if dot91 := dot.Ternary; len(dot91) > 0 {
+		if dot96 := dot.Ternary; len(dot96) > 0 {
 			w.WriteString(`<h3>Over the mixtures of three components</h3><div class="pair">`)
-			for _, dot93 := range dot91 {
-				htmlReportFigure(w, dot93)
+			for _, dot98 := range dot96 {
+				htmlReportFigure(w, dot98)
 			}
 			w.WriteString(`</div>
 <p class="caption">`)
@@ -764,7 +766,7 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("</p>")
 		}
 		w.WriteString("\n")
-		if dot94 := dot.Slices; len(dot94) > 0 {
+		if dot99 := dot.Slices; len(dot99) > 0 {
 			w.WriteString(`<h3>Slices through the best composition</h3>
 <div class="`)
 			if dot.SlicesInPairs {
@@ -773,8 +775,8 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				w.WriteString("grid")
 			}
 			w.WriteString(`">`)
-			for _, dot96 := range dot94 {
-				htmlReportFigure(w, dot96)
+			for _, dot101 := range dot99 {
+				htmlReportFigure(w, dot101)
 			}
 			w.WriteString(`</div>
 <p class="caption">`)
@@ -782,19 +784,19 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("</p>")
 		}
 		w.WriteString("\n")
-		for _, dot98 := range dot.Others {
+		for _, dot103 := range dot.Others {
 			w.WriteString("<h3>")
-			markup.Escape(w, dot98.Name)
+			markup.Escape(w, dot103.Name)
 			w.WriteString(` along each parameter</h3>
 <div class="`)
-			if dot98.InPairs {
+			if dot103.InPairs {
 				w.WriteString("pair")
 			} else {
 				w.WriteString("grid")
 			}
 			w.WriteString(`">`)
-			for _, dot100 := range dot98.Figures {
-				htmlReportFigure(w, dot100)
+			for _, dot105 := range dot103.Figures {
+				htmlReportFigure(w, dot105)
 			}
 			w.WriteString("</div>")
 		}
@@ -805,32 +807,32 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 <h2>How far the model can be trusted</h2>
 `)
 		{
-			dot101 := dot.Trust
+			dot106 := dot.Trust
 			w.WriteString(`<p class="verdict `)
-			markup.Escape(w, dot101.Class)
+			markup.Escape(w, dot106.Class)
 			w.WriteString(`"><b>`)
-			markup.Escape(w, dot101.Verdict)
+			markup.Escape(w, dot106.Verdict)
 			w.WriteString("</b> ")
-			markup.Escape(w, dot101.Headline)
+			markup.Escape(w, dot106.Headline)
 			w.WriteString(`</p>
 `)
-			if dot102 := dot101.Findings; len(dot102) > 0 {
+			if dot107 := dot106.Findings; len(dot107) > 0 {
 				w.WriteString(`<ul class="findings">`)
-				for _, dot104 := range dot102 {
+				for _, dot109 := range dot107 {
 					w.WriteString(`<li class="`)
-					markup.Escape(w, dot104.Level)
+					markup.Escape(w, dot109.Level)
 					w.WriteString(`"><p><em>`)
-					markup.Escape(w, dot104.Level)
+					markup.Escape(w, dot109.Level)
 					w.WriteString("</em> ")
-					markup.Escape(w, dot104.Text)
+					markup.Escape(w, dot109.Text)
 					w.WriteString(`</p><p class="next">`)
-					for _, dot106 := range dot104.Next {
-						if dot106.Code {
+					for _, dot111 := range dot109.Next {
+						if dot111.Code {
 							w.WriteString("<code>")
-							markup.Escape(w, dot106.Text)
+							markup.Escape(w, dot111.Text)
 							w.WriteString("</code>")
 						} else {
-							markup.Escape(w, dot106.Text)
+							markup.Escape(w, dot111.Text)
 						}
 					}
 					w.WriteString("</p></li>")
@@ -842,12 +844,12 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		if len(dot.LeaveOneOut) > 0 {
 			w.WriteString(`<div class="pair">
 `)
-			for _, dot108 := range dot.LeaveOneOut {
-				htmlReportFigure(w, dot108)
+			for _, dot113 := range dot.LeaveOneOut {
+				htmlReportFigure(w, dot113)
 			}
 			w.WriteString("\n")
-			if dot109 := dot.Calibration; dot109 != nil {
-				htmlReportFigure2(w, dot109)
+			for _, dot115 := range dot.Calibration {
+				htmlReportFigure(w, dot115)
 			}
 			w.WriteString(`
 </div>`)
@@ -860,55 +862,55 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			markup.Escape(w, dot.Unit)
 			w.WriteString(`</th><th>in words</th></tr></thead>
 <tbody>`)
-			for _, dot111 := range dot.Sensitivity {
+			for _, dot117 := range dot.Sensitivity {
 				w.WriteString(`<tr><th scope="row">`)
-				markup.Escape(w, dot111.Parameter)
+				markup.Escape(w, dot117.Parameter)
 				w.WriteString(`</th><td class="n">`)
-				markup.Escape(w, dot111.Lengthscale)
+				markup.Escape(w, dot117.Lengthscale)
 				w.WriteString(`</td><td class="n">`)
-				markup.Escape(w, dot111.Share)
+				markup.Escape(w, dot117.Share)
 				w.WriteString(`</td><td class="bar"><span style="width:`)
-				markup.Escape(w, string(dot111.Bar))
+				markup.Escape(w, string(dot117.Bar))
 				w.WriteString(`%"></span></td><td class="n">`)
-				markup.Escape(w, dot111.Effect)
+				markup.Escape(w, dot117.Effect)
 				w.WriteString("</td><td>")
-				markup.Escape(w, dot111.Reading)
+				markup.Escape(w, dot117.Reading)
 				w.WriteString("</td></tr>")
 			}
 			w.WriteString(`</tbody></table></div>
 <p class="caption">The lengthscale is how far one must go along a parameter until the objective may be a different one; relevance is its inverse, the greatest being full. The effect is the greatest difference of the mean along the slice through the best composition, ± the sd of that difference.</p>
 <table class="hyper">`)
-			for _, dot113 := range dot.Hyper {
+			for _, dot119 := range dot.Hyper {
 				w.WriteString(`<tr><th scope="row">`)
-				markup.Escape(w, dot113[0])
+				markup.Escape(w, dot119[0])
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot113[1])
+				markup.Escape(w, dot119[1])
 				w.WriteString("</td></tr>")
 			}
 			w.WriteString(`</table>
 </div>`)
 		}
 		w.WriteString("\n")
-		if dot114 := dot.Trust.Experts; len(dot114) > 0 {
+		if dot120 := dot.Trust.Experts; len(dot120) > 0 {
 			w.WriteString(`<div class="relevance accuracy">
 <h3>What the experts said, against what was measured</h3>
 <div class="scroll"><table><thead><tr><th>expert</th><th>answers</th><th class="n">pairs right</th><th>0 · guessing · 100 %</th><th class="n">95 % interval</th><th>in words</th><th>measured, better than the median</th></tr></thead>
 <tbody>`)
-			for _, dot116 := range dot114 {
+			for _, dot122 := range dot120 {
 				w.WriteString(`<tr><th scope="row">`)
-				markup.Escape(w, dot116.Name)
+				markup.Escape(w, dot122.Name)
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot116.Answers)
+				markup.Escape(w, dot122.Answers)
 				w.WriteString(`</td><td class="n">`)
-				markup.Escape(w, dot116.Share)
+				markup.Escape(w, dot122.Share)
 				w.WriteString(`</td><td class="interval">`)
-				w.WriteString(string(dot116.Scale))
+				w.WriteString(string(dot122.Scale))
 				w.WriteString(`</td><td class="n">`)
-				markup.Escape(w, dot116.Interval)
+				markup.Escape(w, dot122.Interval)
 				w.WriteString("</td><td>")
-				markup.Escape(w, dot116.Reading)
+				markup.Escape(w, dot122.Reading)
 				w.WriteString("</td><td>")
-				markup.Escape(w, dot116.Measured)
+				markup.Escape(w, dot122.Measured)
 				w.WriteString("</td></tr>")
 			}
 			w.WriteString(`</tbody></table></div>
@@ -923,25 +925,25 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 `)
 		if dot.HasMeasured {
 			w.WriteString("\n")
-			for _, dot118 := range dot.Measurements {
-				if dot118.Title != "" {
+			for _, dot124 := range dot.Measurements {
+				if dot124.Title != "" {
 					w.WriteString(`<details class="stretch"`)
-					if dot118.Open {
+					if dot124.Open {
 						w.WriteString(" open")
 					}
 					w.WriteString("><summary>")
-					markup.Escape(w, dot118.Title)
+					markup.Escape(w, dot124.Title)
 					w.WriteString("</summary>")
 				}
 				w.WriteString(`
 <div class="scroll"><table class="data">
 <thead><tr><th></th><th></th>`)
-				for _, dot120 := range dot.Parameters {
+				for _, dot126 := range dot.Parameters {
 					w.WriteString(`<th class="n">`)
-					markup.Escape(w, dot120.Name)
-					if dot121 := dot120.Unit; dot121 != "" {
+					markup.Escape(w, dot126.Name)
+					if dot127 := dot126.Unit; dot127 != "" {
 						w.WriteString("<small>")
-						markup.Escape(w, dot121)
+						markup.Escape(w, dot127)
 						w.WriteString("</small>")
 					}
 					w.WriteString("</th>")
@@ -956,86 +958,86 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				markup.Escape(w, dot.Objective.Unit)
 				w.WriteString(`</small></th><th>why it was chosen</th><th>ended <small>UTC</small></th></tr></thead>
 <tbody>`)
-				for _, dot123 := range dot118.Rows {
+				for _, dot129 := range dot124.Rows {
 					w.WriteString(`<tr id="`)
-					markup.Escape(w, dot123.ID)
+					markup.Escape(w, dot129.ID)
 					w.WriteString(`" class="`)
-					if dot123.Best != "" {
+					if dot129.Best != "" {
 						w.WriteString("best")
 					}
-					if dot123.Dim {
+					if dot129.Dim {
 						w.WriteString(" dim")
 					}
 					w.WriteString(`">
 <td class="symbol">`)
-					w.WriteString(string(dot123.Symbol))
+					w.WriteString(string(dot129.Symbol))
 					w.WriteString(`</td><th scope="row">`)
-					markup.Escape(w, dot123.ID)
-					if dot124 := dot123.Best; dot124 != "" {
+					markup.Escape(w, dot129.ID)
+					if dot130 := dot129.Best; dot130 != "" {
 						w.WriteString("<em>")
-						markup.Escape(w, dot124)
+						markup.Escape(w, dot130)
 						w.WriteString("</em>")
 					}
 					w.WriteString(`</th>
 `)
-					for _, dot126 := range dot123.Cells {
+					for _, dot132 := range dot129.Cells {
 						w.WriteString(`<td class="n">`)
-						markup.Escape(w, dot126.Value)
-						if dot127 := dot126.Asked; dot127 != "" {
+						markup.Escape(w, dot132.Value)
+						if dot133 := dot132.Asked; dot133 != "" {
 							w.WriteString("<small>asked ")
-							markup.Escape(w, dot127)
+							markup.Escape(w, dot133)
 							w.WriteString("</small>")
 						}
 						w.WriteString("</td>")
 					}
 					w.WriteString("\n")
-					if dot123.Note != "" {
+					if dot129.Note != "" {
 						w.WriteString(`<td class="note" colspan="1">`)
-						markup.Escape(w, dot123.Note)
+						markup.Escape(w, dot129.Note)
 						w.WriteString("</td>")
 					} else {
 						w.WriteString(`<td class="n value">`)
-						markup.Escape(w, dot123.Value)
-						if dot128 := dot123.Further; dot128 != "" {
+						markup.Escape(w, dot129.Value)
+						if dot134 := dot129.Further; dot134 != "" {
 							w.WriteString("<small>")
-							markup.Escape(w, dot128)
+							markup.Escape(w, dot134)
 							w.WriteString("</small>")
 						}
 						w.WriteString("</td>")
 					}
 					w.WriteString(`
 <td class="n">`)
-					markup.Escape(w, dot123.Prediction)
+					markup.Escape(w, dot129.Prediction)
 					w.WriteString(`</td><td class="n`)
-					if dot123.Surprise {
+					if dot129.Surprise {
 						w.WriteString(" surprise")
 					}
 					w.WriteString(`">`)
-					markup.Escape(w, dot123.Residual)
+					markup.Escape(w, dot129.Residual)
 					w.WriteString(`</td>
 <td class="why">`)
-					markup.Escape(w, dot123.Why)
-					if dot129 := dot123.Decision; dot129 != "" {
+					markup.Escape(w, dot129.Why)
+					if dot135 := dot129.Decision; dot135 != "" {
 						w.WriteString(` <a href="#`)
-						markup.Escape(w, markup.URLEscape(dot129))
+						markup.Escape(w, markup.URLEscape(dot135))
 						w.WriteString(`">`)
-						markup.Escape(w, dot129)
+						markup.Escape(w, dot135)
 						w.WriteString("</a>")
 					}
-					for _, dot131 := range dot123.Marks {
+					for _, dot137 := range dot129.Marks {
 						w.WriteString(`<span class="mark">`)
-						markup.Escape(w, dot131)
+						markup.Escape(w, dot137)
 						w.WriteString("</span>")
 					}
 					w.WriteString(`</td>
 <td class="time">`)
-					markup.Escape(w, dot123.Time)
+					markup.Escape(w, dot129.Time)
 					w.WriteString(`</td></tr>
 `)
 				}
 				w.WriteString(`</tbody></table></div>
 `)
-				if dot118.Title != "" {
+				if dot124.Title != "" {
 					w.WriteString("</details>")
 				}
 			}
@@ -1056,64 +1058,64 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 `)
 	if dot.DecisionCount != 0 {
 		w.WriteString("\n")
-		for _, dot133 := range dot.Decisions {
-			if dot133.Title != "" {
+		for _, dot139 := range dot.Decisions {
+			if dot139.Title != "" {
 				w.WriteString(`<details class="stretch"`)
-				if dot133.Open {
+				if dot139.Open {
 					w.WriteString(" open")
 				}
 				w.WriteString("><summary>")
-				markup.Escape(w, dot133.Title)
+				markup.Escape(w, dot139.Title)
 				w.WriteString("</summary>")
 			}
 			w.WriteString(`
 <div class="decisions">`)
-			for _, dot135 := range dot133.Rows {
+			for _, dot141 := range dot139.Rows {
 				w.WriteString(`<details class="decision" id="`)
-				markup.Escape(w, dot135.ID)
+				markup.Escape(w, dot141.ID)
 				w.WriteString(`">
 <summary><span class="id">`)
-				markup.Escape(w, dot135.ID)
+				markup.Escape(w, dot141.ID)
 				w.WriteString(`</span><span class="action `)
-				markup.Escape(w, dot135.Action)
+				markup.Escape(w, dot141.Action)
 				w.WriteString(`">`)
-				markup.Escape(w, dot135.Action)
+				markup.Escape(w, dot141.Action)
 				w.WriteString(`</span><span class="rule">`)
-				markup.Escape(w, dot135.Rule)
+				markup.Escape(w, dot141.Rule)
 				w.WriteString(`</span><span class="reason">`)
-				markup.Escape(w, dot135.Reason)
-				if dot136 := dot135.Answer; dot136 != "" {
+				markup.Escape(w, dot141.Reason)
+				if dot142 := dot141.Answer; dot142 != "" {
 					w.WriteString(" <em>→ ")
-					markup.Escape(w, dot136)
+					markup.Escape(w, dot142)
 					w.WriteString("</em>")
 				}
 				w.WriteString(`</span><span class="led">`)
-				if dot137 := dot135.Experiment; dot137 != "" {
+				if dot143 := dot141.Experiment; dot143 != "" {
 					w.WriteString(`<a href="#`)
-					markup.Escape(w, markup.URLEscape(dot137))
+					markup.Escape(w, markup.URLEscape(dot143))
 					w.WriteString(`">`)
-					markup.Escape(w, dot137)
+					markup.Escape(w, dot143)
 					w.WriteString("</a>")
 				}
-				if dot.Duels && dot135.Question != "" {
+				if dot.Duels && dot141.Question != "" {
 					w.WriteString(`<a href="#`)
-					markup.Escape(w, markup.URLEscape(dot135.Question))
+					markup.Escape(w, markup.URLEscape(dot141.Question))
 					w.WriteString(`">`)
-					markup.Escape(w, dot135.Question)
+					markup.Escape(w, dot141.Question)
 					w.WriteString("</a>")
 				} else {
-					markup.Escape(w, dot135.Question)
+					markup.Escape(w, dot141.Question)
 				}
 				w.WriteString(`</span></summary>
 <div class="weighed">
 `)
-				if len(dot135.Candidates) > 0 {
+				if len(dot141.Candidates) > 0 {
 					w.WriteString(`<div class="scroll"><table class="data"><thead><tr><th>candidate</th>`)
-					for _, dot139 := range dot.Parameters {
+					for _, dot145 := range dot.Parameters {
 						w.WriteString(`<th class="n">`)
-						markup.Escape(w, dot139.Name)
+						markup.Escape(w, dot145.Name)
 						w.WriteString("<small>")
-						markup.Escape(w, dot139.Unit)
+						markup.Escape(w, dot145.Unit)
 						w.WriteString("</small></th>")
 					}
 					if dot.Duels {
@@ -1127,80 +1129,80 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 					}
 					w.WriteString(`<th class="n">acquisition<small>standardized, smaller is better</small></th></tr></thead>
 <tbody>`)
-					for _, dot141 := range dot135.Candidates {
+					for _, dot147 := range dot141.Candidates {
 						w.WriteString("<tr")
-						if dot141.Chosen {
+						if dot147.Chosen {
 							w.WriteString(` class="best"`)
 						}
 						w.WriteString(`><th scope="row">`)
-						markup.Escape(w, dot141.Name)
-						if dot141.Chosen {
+						markup.Escape(w, dot147.Name)
+						if dot147.Chosen {
 							w.WriteString("<em>chosen</em>")
 						}
 						w.WriteString("</th>")
-						for _, dot143 := range dot141.Cells {
+						for _, dot149 := range dot147.Cells {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot143)
+							markup.Escape(w, dot149)
 							w.WriteString("</td>")
 						}
 						if dot.Duels {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot141.Score)
+							markup.Escape(w, dot147.Score)
 							w.WriteString("</td>")
 						} else {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot141.Prediction)
+							markup.Escape(w, dot147.Prediction)
 							w.WriteString(`</td><td class="n">`)
-							markup.Escape(w, dot141.Bounds)
+							markup.Escape(w, dot147.Bounds)
 							w.WriteString(`</td><td class="n">`)
-							markup.Escape(w, dot141.Belief)
+							markup.Escape(w, dot147.Belief)
 							w.WriteString("</td>")
 						}
 						w.WriteString(`<td class="n">`)
-						markup.Escape(w, dot141.Acquisition)
+						markup.Escape(w, dot147.Acquisition)
 						w.WriteString("</td></tr>")
 					}
 					w.WriteString("</tbody></table></div>")
 				}
 				w.WriteString("\n")
-				if dot144 := dot135.Tests; len(dot144) > 0 {
+				if dot150 := dot141.Tests; len(dot150) > 0 {
 					w.WriteString(`<ul class="tests">`)
-					for _, dot146 := range dot144 {
+					for _, dot152 := range dot150 {
 						w.WriteString(`<li class="`)
-						if dot146.Holds {
+						if dot152.Holds {
 							w.WriteString("holds")
 						} else {
 							w.WriteString("fails")
 						}
 						w.WriteString(`">`)
-						markup.Escape(w, dot146.Name)
+						markup.Escape(w, dot152.Name)
 						w.WriteString(": ")
-						markup.Escape(w, dot146.Compared)
+						markup.Escape(w, dot152.Compared)
 						w.WriteString(" <b>")
-						markup.Escape(w, dot146.Answer)
+						markup.Escape(w, dot152.Answer)
 						w.WriteString("</b></li>")
 					}
 					w.WriteString("</ul>")
 				}
 				w.WriteString(`
 <p class="small">`)
-				for i147, f148 := range dot135.Facts {
-					if i147 != 0 {
+				for i153, f154 := range dot141.Facts {
+					if i153 != 0 {
 						w.WriteString(" · ")
 					}
-					markup.Escape(w, f148[0])
+					markup.Escape(w, f154[0])
 					w.WriteString(": ")
-					markup.Escape(w, f148[1])
+					markup.Escape(w, f154[1])
 				}
 				w.WriteString(" · ")
-				markup.Escape(w, dot135.Time)
+				markup.Escape(w, dot141.Time)
 				w.WriteString(` UTC</p>
 </div></details>
 `)
 			}
 			w.WriteString(`</div>
 `)
-			if dot133.Title != "" {
+			if dot139.Title != "" {
 				w.WriteString("</details>")
 			}
 		}
@@ -1218,48 +1220,48 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		w.WriteString(`<section id="notes">
 <h2>Notes and changes</h2>
 `)
-		if dot149 := dot.Exclusions; len(dot149) > 0 {
+		if dot155 := dot.Exclusions; len(dot155) > 0 {
 			w.WriteString(`<h3>Excluded, and left out since</h3>
 <div class="scroll"><table class="data acts"><tbody>`)
-			for _, dot151 := range dot149 {
+			for _, dot157 := range dot155 {
 				w.WriteString(`<tr id="`)
-				markup.Escape(w, dot151.ID)
+				markup.Escape(w, dot157.ID)
 				w.WriteString(`"><th scope="row">`)
-				markup.Escape(w, dot151.ID)
+				markup.Escape(w, dot157.ID)
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot151.Region)
+				markup.Escape(w, dot157.Region)
 				w.WriteString(`</td><td class="why">`)
-				markup.Escape(w, dot151.Reason)
+				markup.Escape(w, dot157.Reason)
 				w.WriteString("</td><td>")
-				markup.Escape(w, dot151.Actor)
+				markup.Escape(w, dot157.Actor)
 				w.WriteString(`</td><td class="time">`)
-				markup.Escape(w, dot151.Time)
+				markup.Escape(w, dot157.Time)
 				w.WriteString("</td></tr>")
 			}
 			w.WriteString("</tbody></table></div>")
 		}
 		w.WriteString("\n")
-		if dot152 := dot.Acts; len(dot152) > 0 {
+		if dot158 := dot.Acts; len(dot158) > 0 {
 			w.WriteString(`<h3>What people did, and why</h3>
 <div class="scroll"><table class="data acts"><tbody>`)
-			for _, dot154 := range dot152 {
+			for _, dot160 := range dot158 {
 				w.WriteString(`<tr><td class="time">`)
-				markup.Escape(w, dot154.Time)
+				markup.Escape(w, dot160.Time)
 				w.WriteString(`</td><th scope="row">`)
-				markup.Escape(w, dot154.Actor)
+				markup.Escape(w, dot160.Actor)
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot154.Text)
-				if dot155 := dot154.About; dot155 != "" {
+				markup.Escape(w, dot160.Text)
+				if dot161 := dot160.About; dot161 != "" {
 					w.WriteString(` <a href="#`)
-					markup.Escape(w, markup.URLEscape(dot155))
+					markup.Escape(w, markup.URLEscape(dot161))
 					w.WriteString(`">`)
-					markup.Escape(w, dot155)
+					markup.Escape(w, dot161)
 					w.WriteString("</a>")
 				}
 				w.WriteString(`</td><td class="why">`)
-				if dot156 := dot154.Reason; dot156 != "" {
+				if dot162 := dot160.Reason; dot162 != "" {
 					w.WriteString("“")
-					markup.Escape(w, dot156)
+					markup.Escape(w, dot162)
 					w.WriteString("”")
 				}
 				w.WriteString("</td></tr>")
@@ -1267,47 +1269,47 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("</tbody></table></div>")
 		}
 		w.WriteString("\n")
-		for _, dot158 := range dot.Notes {
+		for _, dot164 := range dot.Notes {
 			w.WriteString("<blockquote><p>")
-			markup.Escape(w, dot158.Text)
+			markup.Escape(w, dot164.Text)
 			w.WriteString("</p><footer>")
-			markup.Escape(w, dot158.Actor)
+			markup.Escape(w, dot164.Actor)
 			w.WriteString(", ")
-			markup.Escape(w, dot.Date(dot158.Time))
+			markup.Escape(w, dot.Date(dot164.Time))
 			w.WriteString(" UTC")
-			if dot159 := dot158.About; dot159 != "" {
+			if dot165 := dot164.About; dot165 != "" {
 				w.WriteString(`, about <a href="#`)
-				markup.Escape(w, markup.URLEscape(dot159))
+				markup.Escape(w, markup.URLEscape(dot165))
 				w.WriteString(`">`)
-				markup.Escape(w, dot159)
+				markup.Escape(w, dot165)
 				w.WriteString("</a>")
 			}
 			w.WriteString("</footer></blockquote>")
 		}
 		w.WriteString("\n")
-		for _, dot161 := range dot.Amendments {
+		for _, dot167 := range dot.Amendments {
 			w.WriteString(`<blockquote class="amendment"><p>The definition was changed`)
-			if dot162 := dot161.Reason; dot162 != "" {
+			if dot168 := dot167.Reason; dot168 != "" {
 				w.WriteString(": ")
-				markup.Escape(w, dot162)
+				markup.Escape(w, dot168)
 			}
 			w.WriteString(`</p>
 <ul>`)
-			for _, dot164 := range dot161.Changes {
+			for _, dot170 := range dot167.Changes {
 				w.WriteString("<li><code>")
-				markup.Escape(w, dot164.Path)
+				markup.Escape(w, dot170.Path)
 				w.WriteString("</code>: ")
-				if dot165 := dot164.From; dot165 != "" {
+				if dot171 := dot170.From; dot171 != "" {
 					w.WriteString("<code>")
-					markup.Escape(w, dot165)
+					markup.Escape(w, dot171)
 					w.WriteString("</code>")
 				} else {
 					w.WriteString("nothing")
 				}
 				w.WriteString(" → ")
-				if dot166 := dot164.To; dot166 != "" {
+				if dot172 := dot170.To; dot172 != "" {
 					w.WriteString("<code>")
-					markup.Escape(w, dot166)
+					markup.Escape(w, dot172)
 					w.WriteString("</code>")
 				} else {
 					w.WriteString("nothing")
@@ -1315,9 +1317,9 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				w.WriteString("</li>")
 			}
 			w.WriteString("</ul><footer>")
-			markup.Escape(w, dot161.Actor)
+			markup.Escape(w, dot167.Actor)
 			w.WriteString(", ")
-			markup.Escape(w, dot161.Time)
+			markup.Escape(w, dot167.Time)
 			w.WriteString(" UTC</footer></blockquote>")
 		}
 		w.WriteString(`
@@ -1326,45 +1328,45 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	w.WriteString(`
 
 `)
-	if dot167 := dot.Files; len(dot167) > 0 {
+	if dot173 := dot.Files; len(dot173) > 0 {
 		w.WriteString(`<section id="files">
 <h2>Files</h2>
 <p class="caption">They are kept with the campaign, not in this page; the digest says which bytes they had.</p>
 <div class="scroll"><table class="data acts"><tbody>`)
-		for _, dot169 := range dot167 {
+		for _, dot175 := range dot173 {
 			w.WriteString(`<tr id="`)
-			markup.Escape(w, dot169.ID)
+			markup.Escape(w, dot175.ID)
 			w.WriteString(`"><th scope="row">`)
-			markup.Escape(w, dot169.ID)
+			markup.Escape(w, dot175.ID)
 			w.WriteString("</th><td>")
-			markup.Escape(w, dot169.Name)
-			if dot170 := dot169.Quantity; dot170 != "" {
+			markup.Escape(w, dot175.Name)
+			if dot176 := dot175.Quantity; dot176 != "" {
 				w.WriteString(", of ")
-				markup.Escape(w, dot170)
+				markup.Escape(w, dot176)
 			}
 			w.WriteString("</td><td>")
-			if dot171 := dot169.Experiment; dot171 != "" {
+			if dot177 := dot175.Experiment; dot177 != "" {
 				w.WriteString(`<a href="#`)
-				markup.Escape(w, markup.URLEscape(dot171))
+				markup.Escape(w, markup.URLEscape(dot177))
 				w.WriteString(`">`)
-				markup.Escape(w, dot171)
+				markup.Escape(w, dot177)
 				w.WriteString("</a>")
 			} else {
 				w.WriteString("the campaign")
 			}
 			w.WriteString(`</td><td class="why">`)
-			markup.Escape(w, dot169.Comment)
+			markup.Escape(w, dot175.Comment)
 			w.WriteString("</td><td>")
-			if dot169.Kept() {
-				markup.Escape(w, dot169.Digest)
+			if dot175.Kept() {
+				markup.Escape(w, dot175.Digest)
 			} else {
 				w.WriteString("stays at ")
-				markup.Escape(w, dot169.URI)
+				markup.Escape(w, dot175.URI)
 			}
 			w.WriteString("</td><td>")
-			markup.Escape(w, dot169.Actor)
+			markup.Escape(w, dot175.Actor)
 			w.WriteString(`</td><td class="time">`)
-			markup.Escape(w, dot.Date(dot169.Time))
+			markup.Escape(w, dot.Date(dot175.Time))
 			w.WriteString("</td></tr>")
 		}
 		w.WriteString(`</tbody></table></div>
@@ -1382,11 +1384,11 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	markup.Escape(w, dot.LastTime)
 	w.WriteString(` UTC. The log itself can be checked, and every decision made again:</p>
 <table class="commands">`)
-	for _, dot173 := range dot.Audit {
+	for _, dot179 := range dot.Audit {
 		w.WriteString("<tr><td><code>")
-		markup.Escape(w, dot173.Line)
+		markup.Escape(w, dot179.Line)
 		w.WriteString("</code></td><td>")
-		markup.Escape(w, dot173.Purpose)
+		markup.Escape(w, dot179.Purpose)
 		w.WriteString("</td></tr>")
 	}
 	w.WriteString(`</table>
@@ -1394,15 +1396,15 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	markup.Escape(w, dot.Digest)
 	w.WriteString(`</code></p>
 `)
-	if dot174 := dot.Checkpoint; dot174 != "" {
+	if dot180 := dot.Checkpoint; dot180 != "" {
 		w.WriteString(`<p class="small">Checkpoint of the log when this page was written. <code>campaignd audit --since</code> with these lines in a file finds also a store that was rewritten whole or replaced by an older copy:</p><pre>`)
-		markup.Escape(w, dot174)
+		markup.Escape(w, dot180)
 		w.WriteString("</pre>")
 	}
 	w.WriteString("\n")
-	if dot175 := dot.DefinitionText; dot175 != "" {
+	if dot181 := dot.DefinitionText; dot181 != "" {
 		w.WriteString(`<details class="source"><summary>The campaign file as it was read</summary><pre>`)
-		markup.Escape(w, dot175)
+		markup.Escape(w, dot181)
 		w.WriteString("</pre></details>")
 	}
 	w.WriteString(`

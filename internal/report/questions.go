@@ -40,9 +40,9 @@ func actionText(d *events.DecisionMade) string {
 	return string(d.Action)
 }
 
-// questionRows counts the questions by expert and form, the initial ones and
+// questionRowsOf counts the questions by expert and form, the initial ones and
 // the volunteered ones included.
-func (h *history) questionRows() []questionRow {
+func questionRowsOf(h *history) []questionRow {
 	var rows []questionRow
 	for _, e := range h.def.Experts {
 		for _, form := range events.Forms() {
@@ -102,7 +102,7 @@ func (h *history) answerText(q *campaign.Question) string {
 	case q.Form == events.FormOutcomes:
 		return humans.OptionName(q.Answer.Order[0])
 	case q.Form == events.FormPinpoint:
-		return h.format.line(q.Answer.Point)
+		return h.format.LineWithUnits(q.Answer.Point)
 	case q.Form == events.FormEstimate:
 		return fmt.Sprintf("%d of %d estimated", len(q.Answer.Estimates), len(q.Options)*len(q.Scale.Table()))
 	}
@@ -138,10 +138,10 @@ func (h *history) review(question string) *events.ChoiceReview {
 // figureReviews draws how probable it is that each choice was right; ok is
 // false where no choice was reviewed. A choice is drawn at the experiment that
 // it led to, not at the decision that reviewed it.
-func (h *history) figureReviews() (Figure, bool) {
+func figureReviews(h *history) []Figure {
 	all := h.reviews()
 	if len(all) == 0 {
-		return Figure{}, false
+		return nil
 	}
 	c := h.target.Chart(780, 230, "experiments requested", "probability that the choice was right")
 	h.axisOfExperiments(c)
@@ -170,17 +170,12 @@ func (h *history) figureReviews() (Figure, bool) {
 			c.Spot(x, r.Probability, text, href)
 		}
 		c.Points(points, style)
-		if len(points) > 0 {
-			f.Legend = append(f.Legend, Symbol{
-				Symbol: h.target.Glyph(style, e.Name),
-				Text:   fmt.Sprintf("%s (%d)", e.Name, len(points)),
-			})
-		}
+		f.Legend = append(f.Legend, h.counted(style, e.Name, points)...)
 	}
 	f.SVG = c.SVG("Probability that each choice was right")
 	f.Caption = "Of the two compositions in each choice, " +
 		"the probability that the chosen one is the better, " +
 		"by the model once it was measured (Adachi et al. 2024, Eq. 101). " +
 		"Where the two are much alike it stays near a half, whichever was chosen."
-	return f, true
+	return []Figure{f}
 }

@@ -334,7 +334,7 @@ func troubled(t *testing.T) *trial {
 func TestWarnings(t *testing.T) {
 	h := troubled(t).history()
 	var got []string
-	for _, w := range h.warnings("my store") {
+	for _, w := range warningsOf(h, "my store") {
 		got = append(got, w.Text+" "+strings.Join(w.Details, " "))
 	}
 	want := []string{

@@ -39,7 +39,7 @@ type quantitySlices struct {
 
 // slicesOfOthers draws the slices of every modelled quantity besides that which
 // is sought.
-func (h *history) slicesOfOthers() (all []quantitySlices, err error) {
+func slicesOfOthers(h *history) (all []quantitySlices, err error) {
 	through := h.through()
 	if through == nil {
 		return nil, nil
@@ -54,7 +54,7 @@ func (h *history) slicesOfOthers() (all []quantitySlices, err error) {
 		}
 		of := h.quantity(q.Quantity)
 		all = append(all, quantitySlices{
-			Name: q.Quantity, Figures: h.drawSlices(slices, of, "slice-"+q.Quantity), InPairs: inPairs(len(slices)),
+			Name: q.Quantity, Figures: drawSlices(h, slices, of, "slice-"+q.Quantity), InPairs: inPairs(len(slices)),
 		})
 	}
 	return all, nil
@@ -90,10 +90,10 @@ type layer struct {
 	at    func(x []float64) float64 // x of the unit cube
 }
 
-// layers are what the models of several quantities say: the mean of each, the
+// layersOf are what the models of several quantities say: the mean of each, the
 // objective where it is computed from them, and the probability that the
 // constraints are kept. They hold workspaces.
-func (h *history) layers() (all []layer, err error) {
+func layersOf(h *history) (all []layer, err error) {
 	if !h.def.Several() {
 		return nil, nil
 	}
@@ -102,11 +102,11 @@ func (h *history) layers() (all []layer, err error) {
 		return nil, nil // a quantity has no model yet; the page says so
 	}
 	if !h.sought.Computed() {
-		all = append(all, h.layerOf(h.sought, func(x []float64) float64 { return h.model.PredictAt(x).Mean }))
+		all = append(all, layerOf(h, h.sought, func(x []float64) float64 { return h.model.PredictAt(x).Mean }))
 	}
 	for _, q := range h.others {
 		if q.Model != nil && q.Quantity != h.sought.Name {
-			all = append(all, h.layerOf(h.quantity(q.Quantity), func(x []float64) float64 { return q.Model.PredictAt(x).Mean }))
+			all = append(all, layerOf(h, h.quantity(q.Quantity), func(x []float64) float64 { return q.Model.PredictAt(x).Mean }))
 		}
 	}
 	if problem == nil {
@@ -117,7 +117,7 @@ func (h *history) layers() (all []layer, err error) {
 		return nil, fmt.Errorf("the maps: %w", err)
 	}
 	if problem.Computed() {
-		objective := h.layerOf(h.sought, func(x []float64) float64 {
+		objective := layerOf(h, h.sought, func(x []float64) float64 {
 			if value := predictor.At(x).Value; value != nil {
 				return value.Mean
 			}
@@ -136,7 +136,7 @@ func (h *history) layers() (all []layer, err error) {
 }
 
 // layerOf is the map of a quantity: dark where it is better, where that is said.
-func (h *history) layerOf(of definition.Objective, at func(x []float64) float64) layer {
+func layerOf(h *history, of definition.Objective, at func(x []float64) float64) layer {
 	l := layer{
 		id: of.Name, title: "Expected " + format.HeadingOf(of), unit: of.Unit, scheme: figure.Values,
 		darkIsHigh: true, dark: "Darker is more.", at: at,

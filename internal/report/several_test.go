@@ -193,13 +193,13 @@ func TestFrontFigures(t *testing.T) {
 // a front that covers nothing has none.
 func TestHypervolumeFigure(t *testing.T) {
 	_, f := someFront()
-	drawn, ok := HypervolumeFigure(f, figure.Page{})
+	drawn := HypervolumeFigure(f, figure.Page{})
 	for _, said := range []string{"after e1: 25 %, with probability 0.8 between 10 and 40 %", "25 % after e1, 100 % after e5"} {
-		if !ok || !strings.Contains(string(drawn.SVG), said) {
+		if len(drawn) != 1 || !strings.Contains(string(drawn[0].SVG), said) {
 			t.Errorf("it does not say %q", said)
 		}
 	}
-	if _, ok := HypervolumeFigure(&seek.Front{Curve: f.Curve}, figure.Page{}); ok {
+	if drawn := HypervolumeFigure(&seek.Front{Curve: f.Curve}, figure.Page{}); drawn != nil {
 		t.Error("a front that covers nothing has a course")
 	}
 }

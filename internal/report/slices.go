@@ -37,19 +37,19 @@ func (h *history) through() definition.Point {
 
 // figureSlices draws the slices of what is sought, and writes the caption for all
 // of them.
-func (h *history) figureSlices() ([]Figure, string, error) {
+func figureSlices(h *history) ([]Figure, string, error) {
 	all, err := h.slices()
 	if err != nil || len(all) == 0 {
 		return nil, "", err
 	}
-	return h.drawSlices(all, h.sought, "slice"), h.slicesCaption(all), nil
+	return drawSlices(h, all, h.sought, "slice"), slicesCaption(h, all), nil
 }
 
 // drawSlices draws slices of one quantity, all on one scale so that their heights
 // can be compared. id is the prefix of the figures' identifiers.
 //
 // The common scale covers the measurements as well as the bands.
-func (h *history) drawSlices(all []diagnose.Slice, of definition.Objective, id string) (figures []Figure) {
+func drawSlices(h *history, all []diagnose.Slice, of definition.Objective, id string) (figures []Figure) {
 	var values []float64
 	for _, s := range all {
 		for k := range s.X {
@@ -64,9 +64,9 @@ func (h *history) drawSlices(all []diagnose.Slice, of definition.Objective, id s
 		c := h.small(len(all), format.Heading(p.Name, p.Unit), format.HeadingOf(of))
 		figure.Limits(&c.Y, 0.05, values...)
 		if len(p.Categories) > 0 {
-			h.drawCategories(c, s)
+			drawCategories(h, c, s)
 		} else {
-			h.drawSlice(c, s)
+			drawSlice(h, c, s)
 		}
 		name := p.Name
 		if p.Description != "" {
@@ -82,7 +82,7 @@ func (h *history) drawSlices(all []diagnose.Slice, of definition.Objective, id s
 }
 
 // slicesCaption says what slices show.
-func (h *history) slicesCaption(all []diagnose.Slice) string {
+func slicesCaption(h *history, all []diagnose.Slice) string {
 	var used [3]bool
 	for _, s := range all {
 		used[s.Exchange] = used[s.Exchange] || len(h.def.Parameters[s.Index].Categories) == 0
@@ -121,7 +121,7 @@ func (h *history) small(n int, xTitle, yTitle string) *figure.Chart {
 }
 
 // drawPoints draws the measurements of a slice in three opacities.
-func (h *history) drawPoints(c *figure.Chart, s diagnose.Slice) {
+func drawPoints(h *history, c *figure.Chart, s diagnose.Slice) {
 	// What lies far from the slice in the other parameters says little about
 	// it, and is faint. Three steps are as many as the eye tells apart; the
 	// nearest come last, on top.
@@ -147,7 +147,7 @@ func (h *history) drawPoints(c *figure.Chart, s diagnose.Slice) {
 // mean, the measurements, and the excluded part of the range. The horizontal
 // axis covers the samples and the measurements: an amendment may have narrowed a
 // range that was measured outside it.
-func (h *history) drawSlice(c *figure.Chart, s diagnose.Slice) {
+func drawSlice(h *history, c *figure.Chart, s diagnose.Slice) {
 	figure.Limits(&c.X, 0.02, append([]float64{s.X[0], s.X[len(s.X)-1]}, xOf(s.Points)...)...)
 	for k := range s.Excluded {
 		if s.Excluded[k] {
@@ -166,11 +166,11 @@ func (h *history) drawSlice(c *figure.Chart, s diagnose.Slice) {
 	// A crowd of points is drawn under the curve, a few on top of it, as in the
 	// figure of convergence.
 	if len(s.Points) > manyPoints {
-		h.drawPoints(c, s)
+		drawPoints(h, c, s)
 	}
 	c.Line(xys(s.X, s.Mean), figure.Blue, 2)
 	if len(s.Points) <= manyPoints {
-		h.drawPoints(c, s)
+		drawPoints(h, c, s)
 	}
 	// The allowed values of a discrete parameter.
 	var allowed plot.XYs
@@ -185,7 +185,7 @@ func (h *history) drawSlice(c *figure.Chart, s diagnose.Slice) {
 // drawCategories draws the model at each category: nothing lies between them,
 // so that there is no line. Categories stand at 0, 1, 2, … in the definition's
 // order; names are shortened so that neighbors do not overlap.
-func (h *history) drawCategories(c *figure.Chart, s diagnose.Slice) {
+func drawCategories(h *history, c *figure.Chart, s diagnose.Slice) {
 	c.X.Min, c.X.Max = -0.6, float64(len(s.X))-0.4
 	var labels []plot.Tick
 	for k, category := range h.def.Parameters[s.Index].Categories {
@@ -202,7 +202,7 @@ func (h *history) drawCategories(c *figure.Chart, s diagnose.Slice) {
 		c.Line(plot.XYs{{X: x - 0.25, Y: s.Mean[k]}, {X: x + 0.25, Y: s.Mean[k]}}, figure.Blue, 2)
 	}
 	c.Upright(s.Best, figure.Muted, 0.8, 3, 3)
-	h.drawPoints(c, s)
+	drawPoints(h, c, s)
 }
 
 // xOf returns the places of the points on the axis.

@@ -40,13 +40,16 @@ type measurementRow struct {
 	Dim      bool     // drawn faintly: it does not count
 }
 
-// measurementGroup is a segment of a long table; only the newest one is open at
-// first.
-type measurementGroup struct {
+// group is a segment of a long table; only the newest one is open at first.
+type group[R any] struct {
 	Title string
 	Open  bool
-	Rows  []measurementRow
+	Rows  []R
 }
+
+// none stands in a cell for what there is not: one that is empty would look like a fault of
+// the page.
+const none = "–"
 
 // A table of more than unfolded rows is folded into segments of segment rows,
 // so that a campaign of thousands of experiments stays a page that a browser
@@ -56,10 +59,24 @@ const (
 	segment  = 100
 )
 
-// measurements returns the table of all experiments, folded where it is long.
+// folded cuts a table that is longer than most rows into segments; one that is shorter is a
+// single segment without a title. id is a row's name.
+func folded[R any](rows []R, most int, id func(*R) string) (groups []group[R]) {
+	if len(rows) <= most {
+		return []group[R]{{Open: true, Rows: rows}}
+	}
+	for part := range slices.Chunk(rows, segment) {
+		title := fmt.Sprintf("%s to %s", id(&part[0]), id(&part[len(part)-1]))
+		groups = append(groups, group[R]{Title: title, Rows: part})
+	}
+	groups[len(groups)-1].Open = true
+	return groups
+}
+
+// measurementsOf returns the table of all experiments, folded where it is long.
 // Symbols are drawn once for each class: each is a small SVG, and a table may
 // have thousands of rows.
-func (h *history) measurements() []measurementGroup {
+func measurementsOf(h *history) []group[measurementRow] {
 	var symbols [classes]template.HTML
 	for k := range classes {
 		symbols[k] = h.symbol(k)
@@ -67,44 +84,34 @@ func (h *history) measurements() []measurementGroup {
 	rows := make([]measurementRow, len(h.state.Experiments))
 	for i := range h.state.Experiments {
 		x := &h.state.Experiments[i]
-		rows[i] = h.measurementRow(x)
+		rows[i] = measurementRowOf(h, x)
 		rows[i].Best = h.bestAs(x.ID)
 		rows[i].Symbol = symbols[h.class(x)]
 	}
-	if len(rows) <= unfolded {
-		return []measurementGroup{{Open: true, Rows: rows}}
-	}
-	var groups []measurementGroup
-	for from := 0; from < len(rows); from += segment {
-		to := min(from+segment, len(rows))
-		groups = append(groups, measurementGroup{
-			Title: fmt.Sprintf("%s to %s", rows[from].ID, rows[to-1].ID), Open: to == len(rows),
-			Rows: rows[from:to],
-		})
-	}
-	return groups
+	return folded(rows, unfolded, func(r *measurementRow) string { return r.ID })
 }
 
-// measurementRow writes a row of the table, but for its symbol and for whether
+// measurementRowOf writes a row of the table, but for its symbol and for whether
 // it is the best.
 //
 // A row without a measurement shows what was asked for and why there is no
 // value; residual and surprise are about the prediction that the decision
 // recorded, not about today's model.
-func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
+func measurementRowOf(h *history, x *campaign.Experiment) measurementRow {
 	row := measurementRow{ID: x.ID, Decision: x.Decision, Why: h.why(x), Time: format.Time(x.EndedAt)}
 	m := x.Measurement
+	asked := h.format.Values(x.Parameters, none)
+	made := asked
+	if m != nil {
+		made = h.format.Values(m.Actual, none)
+	}
 	for i, p := range h.def.Parameters {
-		if m == nil {
-			row.Cells = append(row.Cells, cell{Value: h.format.value(i, x.Parameters)})
-			continue
-		}
-		c := cell{Value: h.format.value(i, m.Actual)}
-		if asked := x.Parameters[p.Name]; differs(asked, m.Actual[p.Name]) {
+		c := cell{Value: made[i]}
+		if v := x.Parameters[p.Name]; m != nil && differs(v, m.Actual[p.Name]) {
 			// A difference below the written precision would show twice the
 			// same number: then both are written in full.
-			if c.Asked = h.format.value(i, x.Parameters); c.Asked == c.Value {
-				c.Value, c.Asked = m.Actual[p.Name].String(), asked.String()
+			if c.Asked = asked[i]; c.Asked == c.Value {
+				c.Value, c.Asked = m.Actual[p.Name].String(), v.String()
 			}
 		}
 		row.Cells = append(row.Cells, c)
@@ -296,37 +303,17 @@ type testRow struct {
 	Holds                  bool
 }
 
-// decisionGroup is a segment of the table of decisions. Only the newest one is
-// open at first.
-type decisionGroup struct {
-	Title string
-	Open  bool
-	Rows  []decisionRow
-}
-
 // decisionTable returns all decisions, folded where they are many.
-func (h *history) decisionTable() []decisionGroup {
+func decisionTable(h *history) []group[decisionRow] {
 	rows := make([]decisionRow, len(h.decisions))
 	for i := range h.decisions {
-		rows[i] = h.decisionRow(&h.decisions[i])
+		rows[i] = decisionRowOf(h, &h.decisions[i])
 	}
-	if len(rows) <= unfolded {
-		return []decisionGroup{{Open: true, Rows: rows}}
-	}
-	var groups []decisionGroup
-	for from := 0; from < len(rows); from += segment {
-		to := min(from+segment, len(rows))
-		groups = append(groups, decisionGroup{
-			Title: fmt.Sprintf("%s to %s", rows[from].ID, rows[to-1].ID),
-			Open:  to == len(rows),
-			Rows:  rows[from:to],
-		})
-	}
-	return groups
+	return folded(rows, unfolded, func(r *decisionRow) string { return r.ID })
 }
 
-// decisionRow writes a decision with its candidates, tests and facts.
-func (h *history) decisionRow(d *decision) decisionRow {
+// decisionRowOf writes a decision with its candidates, tests and facts.
+func decisionRowOf(h *history, d *decision) decisionRow {
 	row := decisionRow{
 		ID:         d.Decision,
 		Time:       format.Time(d.event.Time),
@@ -343,22 +330,19 @@ func (h *history) decisionRow(d *decision) decisionRow {
 		}
 	}
 	for _, c := range d.Candidates {
-		row.Candidates = append(row.Candidates, h.candidateRow(d, c))
+		row.Candidates = append(row.Candidates, candidateRowOf(h, d, c))
 	}
 	for _, t := range d.Tests {
 		question, answer := view.TestWords(t)
 		row.Tests = append(row.Tests, testRow{t.Name, question, answer, t.Holds})
 	}
-	row.Facts = h.decisionFacts(d)
+	row.Facts = decisionFacts(h, d)
 	return row
 }
 
-// candidateRow writes a candidate of a decision.
-func (h *history) candidateRow(d *decision, c events.Candidate) candidateRow {
-	r := candidateRow{Name: c.Name, Chosen: c.Name == d.Chosen}
-	for i := range h.def.Parameters {
-		r.Cells = append(r.Cells, h.format.value(i, c.Parameters))
-	}
+// candidateRowOf writes a candidate of a decision.
+func candidateRowOf(h *history, d *decision, c events.Candidate) candidateRow {
+	r := candidateRow{Name: c.Name, Chosen: c.Name == d.Chosen, Cells: h.format.Values(c.Parameters, none)}
 	if c.Prediction != nil {
 		mean, sd := format.MeanSD(c.Prediction.Mean, c.Prediction.SD)
 		r.Prediction = mean + " ± " + sd
@@ -383,7 +367,7 @@ func (h *history) candidateRow(d *decision, c events.Candidate) candidateRow {
 // saw, its seed, the policy, the fitted models and the program.
 //
 // It stands on the page for a reader who has the page alone.
-func (h *history) decisionFacts(d *decision) [][2]string {
+func decisionFacts(h *history, d *decision) [][2]string {
 	facts := [][2]string{
 		{"made from", fmt.Sprintf("events up to %d", d.At)},
 		{"seed", fmt.Sprint(d.Seed)},

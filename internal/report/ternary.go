@@ -48,10 +48,10 @@ func (m *Mixture) Corners() []Corner {
 // Choice reports whether there are more than three components.
 func (m *Mixture) Choice() bool { return len(m.Components) > 3 }
 
-// mixture returns the triangle to be drawn: of the components that are asked for,
+// mixtureOf returns the triangle to be drawn: of the components that are asked for,
 // else of those whose amounts vary most among what was measured; ok is false where
 // the campaign has no mixture of three.
-func (h *history) mixture(asked [3]string) (out ternary, m *Mixture, ok bool, err error) {
+func mixtureOf(h *history, asked [3]string) (out ternary, m *Mixture, ok bool, err error) {
 	through := h.through()
 	f := diagnose.NewFrame(h.def, h.core.Space())
 	all := f.Mixtures()
@@ -68,7 +68,7 @@ func (h *history) mixture(asked [3]string) (out ternary, m *Mixture, ok bool, er
 	components := all[0]
 	t, ok := f.Triangle(x, [3]int{index(asked[0]), index(asked[1]), index(asked[2])})
 	if !ok {
-		if t, ok = f.Triangle(x, h.varied(f, components)); !ok {
+		if t, ok = f.Triangle(x, variedOf(h, f, components)); !ok {
 			return out, nil, false, nil
 		}
 	}
@@ -79,12 +79,12 @@ func (h *history) mixture(asked [3]string) (out ternary, m *Mixture, ok bool, er
 	for i, k := range t.Components {
 		m.Drawn[i] = h.def.Parameters[k].Name
 	}
-	return h.ternaryOver(t, f, x), m, true, nil
+	return ternaryOver(h, t, f, x), m, true, nil
 }
 
-// varied are the three components whose measured amounts have the greatest range,
+// variedOf are the three components whose measured amounts have the greatest range,
 // in the order of the definition.
-func (h *history) varied(f *diagnose.Frame, components []int) (three [3]int) {
+func variedOf(h *history, f *diagnose.Frame, components []int) (three [3]int) {
 	span := func(k int) float64 {
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, x := range h.model.X {
@@ -100,7 +100,7 @@ func (h *history) varied(f *diagnose.Frame, components []int) (three [3]int) {
 }
 
 // ternaryOver lays the nodes.
-func (h *history) ternaryOver(t diagnose.Triangle, f *diagnose.Frame, x []float64) ternary {
+func ternaryOver(h *history, t diagnose.Triangle, f *diagnose.Frame, x []float64) ternary {
 	out := ternary{Triangle: t, h: h}
 	for i, k := range t.Components {
 		p := h.def.Parameters[k]
@@ -239,8 +239,8 @@ func barycentric(values [][]float64, shares [3]float64) float64 {
 
 // figuresTernary draws what models of several quantities say of the mixtures of
 // three components, with what all maps have in common as the caption.
-func (h *history) figuresTernary(layers []layer) (figures []Figure, m *Mixture, caption string, err error) {
-	t, m, ok, err := h.mixture(h.triangle)
+func figuresTernary(h *history, layers []layer) (figures []Figure, m *Mixture, caption string, err error) {
+	t, m, ok, err := mixtureOf(h, h.triangle)
 	if err != nil || !ok {
 		return nil, nil, "", err
 	}

@@ -17,12 +17,12 @@ type warning struct {
 	Details []string
 }
 
-// warnings returns what went wrong, the gravest first. store is the path for
+// warningsOf returns what went wrong, the gravest first. store is the path for
 // the commands in them.
 //
 // Within grave and light the order is that of this function: what stops the
 // campaign, then what puts the model in doubt, then what is over.
-func (h *history) warnings(store string) []warning {
+func warningsOf(h *history, store string) []warning {
 	var grave, light []warning
 	add := func(w warning) {
 		if w.Grave {
@@ -73,7 +73,7 @@ func (h *history) warnings(store string) []warning {
 		failed.Text = format.Count(n, "experiment") + " failed and gave no value."
 		add(failed)
 	}
-	for _, w := range h.incidentWarnings() {
+	for _, w := range incidentWarnings(h) {
 		add(w)
 	}
 	// Not grave: a campaign is made to go on without its experts.
@@ -110,7 +110,7 @@ func (h *history) warnings(store string) []warning {
 //
 // A fate that is unknown still has a grave warning of its own; here is the
 // history of all that were.
-func (h *history) incidentWarnings() []warning {
+func incidentWarnings(h *history) []warning {
 	var stalls, fits, fates, recoveries []string
 	for _, i := range h.incidents {
 		line := format.Time(i.Time) + ": " + i.Words()
