@@ -80,29 +80,7 @@ func (p *panel) View() tea.View {
 	if line := sparkline(values, max(p.width-16, 10)); line != "" {
 		row(name, "%s", cyan(line))
 	}
-	if def.Tradeoff() != nil && len(s.Values) > 0 {
-		for _, r := range s.FrontInShort() {
-			row(r.Name, "%s", r.Text)
-		}
-	}
-	if def.Preferred() != nil && len(s.Values) > 0 {
-		for _, r := range s.Found() {
-			row(r.Name, "%s", r.Text)
-		}
-	}
-	if measured := s.BestMeasured; measured != nil {
-		row("best", "by the model: %s", bestByModel(s))
-		row("", "measured: %s  in %s", bold(view.Measured(measured)), measured.Experiment)
-		_, leading := s.Leading()
-		row("", "%s", format.CompositionsOf(def).LineWithUnits(leading))
-		for _, line := range view.OutsideSays(def, s.Outside) {
-			row("", "%s", line)
-		}
-	}
-	for _, best := range s.Preferred {
-		name := format.Shorten(best.Expert, 12)
-		row(name, "prefers %s", bold(format.CompositionsOf(def).LineWithUnits(best.Parameters)))
-	}
+	p.foundRows(row)
 	p.answerRows(row)
 	row("elapsed", "%s%s", p.elapsed(), p.timeBudget())
 	switch {
@@ -133,6 +111,34 @@ func (p *panel) View() tea.View {
 		lines[i] = ansi.Truncate(drawn(line), p.width, "…")
 	}
 	return tea.NewView(strings.Join(lines, "\n"))
+}
+
+// foundRows adds rows on what was found so far.
+func (p *panel) foundRows(row func(what, format string, args ...any)) {
+	s, def := p.progress, p.progress.Definition
+	if def.Tradeoff() != nil && len(s.Values) > 0 {
+		for _, r := range s.FrontInShort() {
+			row(r.Name, "%s", r.Text)
+		}
+	}
+	if def.Preferred() != nil && len(s.Values) > 0 {
+		for _, r := range s.Found() {
+			row(r.Name, "%s", r.Text)
+		}
+	}
+	if measured := s.BestMeasured; measured != nil {
+		row("best", "by the model: %s", bestByModel(s))
+		row("", "measured: %s  in %s", bold(view.Measured(measured)), measured.Experiment)
+		_, leading := s.Leading()
+		row("", "%s", format.CompositionsOf(def).LineWithUnits(leading))
+		for _, line := range view.OutsideSays(def, s.Outside) {
+			row("", "%s", line)
+		}
+	}
+	for _, best := range s.Preferred {
+		name := format.Shorten(best.Expert, 12)
+		row(name, "prefers %s", bold(format.CompositionsOf(def).LineWithUnits(best.Parameters)))
+	}
 }
 
 // answerRows adds rows on what the experts have answered, in the forms that the
