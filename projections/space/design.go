@@ -43,7 +43,7 @@ func (s *Space) Sample(n int, seed uint64) ([]definition.Point, error) {
 		}
 		return points, nil
 	}
-	places, err := s.draw(n, rng)
+	places, err := s.walk.draw(n, rng)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (s *Space) Starts(n int, seed uint64) ([][]float64, error) {
 		}
 		return starts, nil
 	case s.walk != nil:
-		return s.draw(n, rng)
+		return s.walk.draw(n, rng)
 	case len(s.axes) > qmc.MaxDim:
 		u := make([]float64, len(s.axes))
 		for range n {
@@ -269,7 +269,7 @@ func (d *designer) herd(n int, given [][]float64) ([]definition.Point, error) {
 		pool, most := given, len(given)
 		if given == nil {
 			var err error
-			if pool, err = d.s.draw(block, d.rng); err != nil {
+			if pool, err = d.s.walk.draw(block, d.rng); err != nil {
 				return nil, err
 			}
 			most = used

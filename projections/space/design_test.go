@@ -395,7 +395,7 @@ func TestStepTakesFreeLevels(t *testing.T) {
 		})
 		for _, step := range c.steps {
 			st := state{u: slices.Clone(s.walk.center), index: []int{1}}
-			s.step(&st, rand.New(constant(step.draw)))
+			s.walk.step(&st, rand.New(constant(step.draw)))
 			if got := st.index[0]; float64(got) != step.want {
 				t.Errorf("draw %d of %d: level %v, want %v", step.draw, uint64(draws), got, step.want)
 			}
@@ -456,12 +456,12 @@ func TestBlockedIsWhatIsExcluded(t *testing.T) {
 			t.Skip("a box or a list")
 		}
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		st, err := s.start(rng)
+		st, err := s.walk.start(rng)
 		if err != nil {
 			t.Skip(err)
 		}
 		inside := func(r *region, st state) bool {
-			x := s.encodeState(st)
+			x := s.walk.encodeState(st)
 			values := make([]float64, len(s.axes))
 			for _, i := range s.numeric {
 				values[i] = s.axes[i].decode(x[s.axes[i].at])
@@ -475,7 +475,7 @@ func TestBlockedIsWhatIsExcluded(t *testing.T) {
 			r := &s.regions[j]
 			st := s.beside(r, st, rng)
 			for k, i := range s.walk.single {
-				lo, hi, ok := s.blockedLevels(r, st, k)
+				lo, hi, ok := s.walk.blockedLevels(r, st, k)
 				if ok && (lo < 0 || hi >= s.axes[i].levels()) {
 					t.Fatalf("the levels %d to %d are blocked, of %d", lo, hi, s.axes[i].levels())
 				}
@@ -491,7 +491,7 @@ func TestBlockedIsWhatIsExcluded(t *testing.T) {
 				continue
 			}
 			direction := s.walk.direction(rng)
-			from, to, ok := s.blockedChord(r, st, direction)
+			from, to, ok := s.walk.blockedChord(r, st, direction)
 			if ok && !(from < to) {
 				t.Fatalf("blocked are %v to %v", from, to)
 			}

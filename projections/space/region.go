@@ -167,9 +167,9 @@ func anyTrue(list []bool) bool {
 // below and above restrict one numeric axis of a copy of c to values less than,
 // or greater than, x; on a continuous axis by at least margin. On a grid the
 // end is the next value inside, so that no margin is needed.
-func (s *Space) below(c cell, i int, x float64) cell {
+func (c cell) below(i int, a *axis, x float64) cell {
 	c = c.clone()
-	if g := s.axes[i].grid; g != nil {
+	if g := a.grid; g != nil {
 		if k := g.ceil(x) - 1; k >= 0 {
 			c.hi[i] = min(c.hi[i], g.value(k))
 		} else {
@@ -177,14 +177,14 @@ func (s *Space) below(c cell, i int, x float64) cell {
 		}
 		return c
 	}
-	c.hi[i] = min(c.hi[i], x-margin*s.axes[i].scale)
+	c.hi[i] = min(c.hi[i], x-margin*a.scale)
 	return c
 }
 
 // above is the other half of below.
-func (s *Space) above(c cell, i int, x float64) cell {
+func (c cell) above(i int, a *axis, x float64) cell {
 	c = c.clone()
-	if g := s.axes[i].grid; g != nil {
+	if g := a.grid; g != nil {
 		if k := g.floor(x) + 1; k < g.len() {
 			c.lo[i] = max(c.lo[i], g.value(k))
 		} else {
@@ -192,7 +192,7 @@ func (s *Space) above(c cell, i int, x float64) cell {
 		}
 		return c
 	}
-	c.lo[i] = max(c.lo[i], x+margin*s.axes[i].scale)
+	c.lo[i] = max(c.lo[i], x+margin*a.scale)
 	return c
 }
 
@@ -221,22 +221,22 @@ func (s *Space) outside(c cell, r *region) []cell {
 			continue
 		}
 		if !math.IsInf(d.min, 0) {
-			keep(s.below(c, d.axis, d.min))
+			keep(c.below(d.axis, &s.axes[d.axis], d.min))
 		}
 		if !math.IsInf(d.max, 0) {
-			keep(s.above(c, d.axis, d.max))
+			keep(c.above(d.axis, &s.axes[d.axis], d.max))
 		}
-		c = s.within(c, d)
+		c = c.within(d, &s.axes[d.axis])
 	}
 	return parts
 }
 
 // within restricts c to an interval side. An interval without a value of the
 // grid leaves the axis empty, by ends in the wrong order.
-func (s *Space) within(c cell, d side) cell {
+func (c cell) within(d side, a *axis) cell {
 	c = c.clone()
 	c.lo[d.axis], c.hi[d.axis] = max(c.lo[d.axis], d.min), min(c.hi[d.axis], d.max)
-	if g := s.axes[d.axis].grid; g != nil && c.lo[d.axis] <= c.hi[d.axis] {
+	if g := a.grid; g != nil && c.lo[d.axis] <= c.hi[d.axis] {
 		lo, hi := g.ceil(c.lo[d.axis]), g.floor(c.hi[d.axis])
 		if lo > hi {
 			c.lo[d.axis], c.hi[d.axis] = math.Inf(1), math.Inf(-1)

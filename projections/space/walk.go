@@ -16,6 +16,7 @@ import (
 //
 // Rejection from the box would fail: where a sum must be 1, no random point satisfies it.
 type walk struct {
+	space *Space
 	// coupled axes move together along directions; single ones (categories, and
 	// discrete values or steps that appear in no constraint) each on their own,
 	// over their list of values.
@@ -38,8 +39,8 @@ type state struct {
 // the region has room, with their extents. Equalities are not kept: the
 // directions lie in them, and so does the center.
 func (s *Space) newWalk(ctx context.Context) (*walk, error) {
-	w := &walk{}
-	place := s.couple(w)
+	w := &walk{space: s}
+	place := w.couple()
 	n := len(w.coupled)
 	if n == 0 {
 		return w, nil
@@ -81,16 +82,16 @@ func (s *Space) newWalk(ctx context.Context) (*walk, error) {
 // the place of each coupled axis among them. A grid that no row constrains is stepped along value
 // by value; a row ties its axes. Values of a grid that a row ties move as if they were continuous;
 // drawn points are snapped in the end.
-func (s *Space) couple(w *walk) (place []int) {
-	tied := make([]bool, len(s.axes))
-	for i := range s.rows {
-		for _, k := range s.rows[i].axes {
+func (w *walk) couple() (place []int) {
+	tied := make([]bool, len(w.space.axes))
+	for i := range w.space.rows {
+		for _, k := range w.space.rows[i].axes {
 			tied[k] = true
 		}
 	}
-	place = make([]int, len(s.axes))
-	for i := range s.axes {
-		a := &s.axes[i]
+	place = make([]int, len(w.space.axes))
+	for i := range w.space.axes {
+		a := &w.space.axes[i]
 		if a.categorical() || (a.grid != nil && !tied[i]) {
 			w.single = append(w.single, i)
 			continue
@@ -187,22 +188,22 @@ func (w *walk) steps() int { return 4*len(w.directions) + 4 }
 // Several walks start all over the space, so that parts which exclusions
 // separate are all visited. The first ten times as many steps are left out:
 // they still know the start.
-func (s *Space) draw(n int, rng *rand.Rand) ([][]float64, error) {
+func (w *walk) draw(n int, rng *rand.Rand) ([][]float64, error) {
 	const walks = 8
 	points := make([][]float64, 0, n)
 	for k := range min(walks, n) {
-		st, err := s.start(rng)
+		st, err := w.start(rng)
 		if err != nil {
 			return nil, err
 		}
-		for range 10 * s.walk.steps() {
-			s.step(&st, rng)
+		for range 10 * w.steps() {
+			w.step(&st, rng)
 		}
 		for range (n-k-1)/walks + 1 {
-			for range s.walk.steps() {
-				s.step(&st, rng)
+			for range w.steps() {
+				w.step(&st, rng)
 			}
-			points = append(points, s.encodeState(st))
+			points = append(points, w.encodeState(st))
 		}
 	}
 	// Points of one walk are not independent: mix them, so that any first few
@@ -213,11 +214,10 @@ func (s *Space) draw(n int, rng *rand.Rand) ([][]float64, error) {
 
 // start returns a random state outside every excluded region. A start inside of
 // a region is moved to the nearest composition outside.
-func (s *Space) start(rng *rand.Rand) (state, error) {
-	w := s.walk
+func (w *walk) start(rng *rand.Rand) (state, error) {
 	st := state{u: append([]float64(nil), w.center...), index: make([]int, len(w.single))}
 	for k, i := range w.single {
-		st.index[k] = rng.IntN(s.axes[i].levels())
+		st.index[k] = rng.IntN(w.space.axes[i].levels())
 	}
 	// From the center along a random line, as if nothing were excluded.
 	if len(w.directions) > 0 {
@@ -225,20 +225,20 @@ func (s *Space) start(rng *rand.Rand) (state, error) {
 		lo, hi := w.chord(st.u, direction)
 		w.move(st.u, direction, lo+rng.Float64()*(hi-lo))
 	}
-	x := s.encodeState(st)
-	if !s.excludes(st) {
+	x := w.encodeState(st)
+	if !w.excludes(st) {
 		return st, nil
 	}
-	p, err := s.Snap(x)
+	p, err := w.space.Snap(x)
 	if err != nil {
 		return st, err
 	}
 	for k, i := range w.coupled {
-		v, _ := p[s.axes[i].name].Float()
-		st.u[k] = s.axes[i].encode(v)
+		v, _ := p[w.space.axes[i].name].Float()
+		st.u[k] = w.space.axes[i].encode(v)
 	}
 	for k, i := range w.single {
-		a := &s.axes[i]
+		a := &w.space.axes[i]
 		if a.categorical() {
 			st.index[k] = a.category(p[a.name].Name())
 		} else {
@@ -260,12 +260,11 @@ func (a *axis) levels() int {
 // step moves every single axis once and the coupled ones along one direction. Each draw is from the
 // part of its line that the regions leave, so that the chain's stationary distribution is uniform
 // on the rest.
-func (s *Space) step(st *state, rng *rand.Rand) {
-	w := s.walk
+func (w *walk) step(st *state, rng *rand.Rand) {
 	for k, i := range w.single {
-		free := []span{{0, float64(s.axes[i].levels())}}
-		for r := range s.regions {
-			if lo, hi, ok := s.blockedLevels(&s.regions[r], *st, k); ok {
+		free := []span{{0, float64(w.space.axes[i].levels())}}
+		for r := range w.space.regions {
+			if lo, hi, ok := w.blockedLevels(&w.space.regions[r], *st, k); ok {
 				free = cut(free, float64(lo), float64(hi+1))
 			}
 		}
@@ -282,8 +281,8 @@ func (s *Space) step(st *state, rng *rand.Rand) {
 		return
 	}
 	free := []span{{lo, hi}}
-	for r := range s.regions {
-		if from, to, ok := s.blockedChord(&s.regions[r], *st, direction); ok {
+	for r := range w.space.regions {
+		if from, to, ok := w.blockedChord(&w.space.regions[r], *st, direction); ok {
 			free = cut(free, from, to)
 		}
 	}
@@ -357,13 +356,13 @@ func (w *walk) place(axis int) int {
 }
 
 // encodeState is the walker's place as a point of the cube.
-func (s *Space) encodeState(st state) []float64 {
-	x := make([]float64, s.dim)
-	for k, i := range s.walk.coupled {
-		x[s.axes[i].at] = st.u[k]
+func (w *walk) encodeState(st state) []float64 {
+	x := make([]float64, w.space.dim)
+	for k, i := range w.coupled {
+		x[w.space.axes[i].at] = st.u[k]
 	}
-	for k, i := range s.walk.single {
-		a := &s.axes[i]
+	for k, i := range w.single {
+		a := &w.space.axes[i]
 		if a.categorical() {
 			copy(x[a.at:], a.codes[st.index[k]])
 		} else {

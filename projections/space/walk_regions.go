@@ -9,12 +9,12 @@ import (
 // the region, the rest of the state being as it is. A walker that moves along
 // that axis skips them, in place of trying and refusing. false where another
 // side of the region does not hold: then no level of this axis is in it.
-func (s *Space) blockedLevels(r *region, st state, k int) (lo, hi int, ok bool) {
-	axis := s.walk.single[k]
-	lo, hi = 0, s.axes[axis].levels()-1
+func (w *walk) blockedLevels(r *region, st state, k int) (lo, hi int, ok bool) {
+	axis := w.single[k]
+	lo, hi = 0, w.space.axes[axis].levels()-1
 	for _, d := range r.sides {
 		if d.axis != axis {
-			if !s.sideHolds(d, st) {
+			if !w.sideHolds(d, st) {
 				return 0, 0, false
 			}
 			continue
@@ -23,7 +23,7 @@ func (s *Space) blockedLevels(r *region, st state, k int) (lo, hi int, ok bool) 
 			lo, hi = d.category, d.category
 			continue
 		}
-		g := s.axes[axis].grid
+		g := w.space.axes[axis].grid
 		lo, hi = g.ceil(d.min), g.floor(d.max)
 	}
 	return lo, hi, lo <= hi
@@ -33,18 +33,17 @@ func (s *Space) blockedLevels(r *region, st state, k int) (lo, hi int, ok bool) 
 // the region. The margin makes it a little too wide, so that rounding never
 // lands on a boundary, which is excluded. Along a line a box is one interval,
 // the intersection of those of its sides.
-func (s *Space) blockedChord(r *region, st state, direction []float64) (from, to float64, ok bool) {
-	w := s.walk
+func (w *walk) blockedChord(r *region, st state, direction []float64) (from, to float64, ok bool) {
 	from, to = math.Inf(-1), math.Inf(1)
 	for _, d := range r.sides {
 		k := w.place(d.axis)
 		if k < 0 {
-			if !s.sideHolds(d, st) {
+			if !w.sideHolds(d, st) {
 				return 0, 0, false
 			}
 			continue
 		}
-		a := &s.axes[d.axis]
+		a := &w.space.axes[d.axis]
 		lo, hi := a.encode(d.min)-margin, a.encode(d.max)+margin
 		switch v, u := direction[k], st.u[k]; {
 		case v > 0:
@@ -60,10 +59,9 @@ func (s *Space) blockedChord(r *region, st state, direction []float64) (from, to
 
 // sideHolds reports whether the walker is within a side. A coupled axis is
 // decoded to the user's units, in which the side is given.
-func (s *Space) sideHolds(d side, st state) bool {
-	w := s.walk
+func (w *walk) sideHolds(d side, st state) bool {
 	if k := w.place(d.axis); k >= 0 {
-		x := s.axes[d.axis].decode(st.u[k])
+		x := w.space.axes[d.axis].decode(st.u[k])
 		return x >= d.min && x <= d.max
 	}
 	for k, i := range w.single {
@@ -73,18 +71,18 @@ func (s *Space) sideHolds(d side, st state) bool {
 		if d.category >= 0 {
 			return st.index[k] == d.category
 		}
-		x := s.axes[i].grid.value(st.index[k])
+		x := w.space.axes[i].grid.value(st.index[k])
 		return x >= d.min && x <= d.max
 	}
 	return false
 }
 
 // excludes reports whether the walker is in an excluded region.
-func (s *Space) excludes(st state) bool {
-	for i := range s.regions {
+func (w *walk) excludes(st state) bool {
+	for i := range w.space.regions {
 		all := true
-		for _, d := range s.regions[i].sides {
-			all = all && s.sideHolds(d, st)
+		for _, d := range w.space.regions[i].sides {
+			all = all && w.sideHolds(d, st)
 		}
 		if all {
 			return true
