@@ -180,7 +180,9 @@ func judgedRows(r *http.Request, of *lab.Campaign) map[string]verdict {
 // judged validates a row of a form: the numbers first, then whether it is whole, and then by
 // the engine.
 func judged(r *http.Request, core *engine.Core, id, actor string) (v verdict) {
-	end, why, remark := text(r, prefixRowEnd+id), text(r, prefixRowWhy+id), text(r, prefixRowNote+id)
+	end := text(r, prefixRowEnd+id)
+	why := text(r, prefixRowWhy+id)
+	remark := text(r, prefixRowNote+id)
 	tell, empty, typed := v.numbers(r, core.State().Definition, id)
 	switch {
 	case !typed && end+why+remark == "":
@@ -346,7 +348,9 @@ func showBatch(v *visit, taken []string) error {
 	p.in(v.of, pageResults)
 	p.CanTell = p.May(Run)
 	sheet, options, err := sheetOf(v.of, v.r.URL.Query())
-	p.Options, p.Query, p.Plate = options, template.URL(options.query().Encode()), sheet.Plate
+	p.Options = options
+	p.Query = template.URL(options.query().Encode())
+	p.Plate = sheet.Plate
 	if err != nil && v.refusal == nil {
 		v.refuse(p.shell, err, v.action)
 	}

@@ -81,7 +81,9 @@ func calledOffNeeds(s *view.Campaign, base string, driven bool) (needs []need) {
 		if !driven {
 			n.Text = view.BeingCalledOff(waiting) + ", and " + instrument +
 				" does not know of it, since nothing drives the campaign. Use its own stop."
-			n.Link, n.Post, n.Button = "", base+"/run", "Run it, to have it stopped"
+			n.Link = ""
+			n.Post = base + "/run"
+			n.Button = "Run it, to have it stopped"
 		}
 		needs = append(needs, n)
 	}

@@ -139,7 +139,9 @@ func (c *Console) drawn(ctx context.Context, of *lab.Campaign, triangle [3]strin
 		Link:    func(id string) string { return subjectPath(of.Name(), id) },
 	})
 	if err == nil {
-		d.groups, d.sequence, d.triangle = groups, at, triangle
+		d.groups = groups
+		d.sequence = at
+		d.triangle = triangle
 	}
 	return groups, err
 }

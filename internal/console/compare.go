@@ -332,7 +332,9 @@ func (p *comparePage) refuse(v *visit, err error) {
 // fill writes the comparison into the page.
 func (p *comparePage) fill(all []compared, query url.Values) error {
 	sought := all[0].sought
-	p.Sought, p.Unit, p.Front = all[0].seeks, sought.Unit, all[0].def != nil
+	p.Sought = all[0].seeks
+	p.Unit = sought.Unit
+	p.Front = all[0].def != nil
 	var beyond []string
 	for _, q := range all[0].beyond {
 		beyond = append(beyond, q.Name+" "+format.WithUnit(figure.Typeset(format.Rounded(q.Value, 3)), q.Unit))

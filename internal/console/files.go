@@ -144,7 +144,9 @@ func (v *fileView) showTable(ctx context.Context, of *lab.Campaign) {
 		comma = ';' // as spreadsheets write it where the comma is the decimal point
 	}
 	in := csv.NewReader(bytes.NewReader(text))
-	in.Comma, in.FieldsPerRecord, in.LazyQuotes = comma, -1, true
+	in.Comma = comma
+	in.FieldsPerRecord = -1
+	in.LazyQuotes = true
 	for len(v.Rows) <= previewRows {
 		row, err := in.Read()
 		if err != nil {

@@ -204,7 +204,9 @@ func (p *runSheetPage) fill(home string) {
 		h := sheetHead{Name: par.Name, Unit: par.Unit}
 		switch {
 		case o.Sort == par.Name && o.Falling:
-			h.Sorted, o.Sort, o.Falling = "descending", "", false
+			h.Sorted = "descending"
+			o.Sort = ""
+			o.Falling = false
 		case o.Sort == par.Name:
 			h.Sorted, o.Falling = "ascending", true
 		default:

@@ -71,7 +71,9 @@ func sorted(r *http.Request, s *campaign.State, columns ...*column) (order []int
 		}
 		if c.name == name {
 			if c.Sorted, ask, said = "ascending", "-"+name, "the least "+name+" first"; down {
-				c.Sorted, ask, said = "descending", name, "the greatest "+name+" first"
+				c.Sorted = "descending"
+				ask = name
+				said = "the greatest " + name + " first"
 			}
 			slices.SortStableFunc(order, func(a, b int) int {
 				return before(c.of(&s.Experiments[a]), c.of(&s.Experiments[b]), down)

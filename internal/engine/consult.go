@@ -70,7 +70,9 @@ func Proposed(c Now, step Consult, a events.MethodAnswered) (actor string, paylo
 	if called, _, ok := Consultation(c); !ok || called != step {
 		return "", nil
 	}
-	a.Decision, a.Seed, a.Attempt = step.Decision, step.Seed, step.Attempt
+	a.Decision = step.Decision
+	a.Seed = step.Seed
+	a.Attempt = step.Attempt
 	a.Program.Name, a.Program.Version = name(a.Program.Name), name(a.Program.Version)
 	if a.Program.Name == "" {
 		a.Program.Name = "program"
@@ -93,7 +95,9 @@ func Proposed(c Now, step Consult, a events.MethodAnswered) (actor string, paylo
 		a.Cause = "it proposed no composition that can be recorded"
 	}
 	if a.Cause != "" { // the one or the other
-		a.Parameters, a.Reason, a.Numbers = nil, "", nil
+		a.Parameters = nil
+		a.Reason = ""
+		a.Numbers = nil
 	} else {
 		a.Rejected = ""
 	}

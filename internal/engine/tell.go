@@ -243,7 +243,9 @@ func result(c Now, t Tell, origin events.Origin, number int) ([]events.Payload, 
 			return nil, err
 		}
 		t.Quantities = append([]definition.Quantity{value}, t.Quantities...)
-		t.Value, t.Unit, t.SD = nil, "", nil
+		t.Value = nil
+		t.Unit = ""
+		t.SD = nil
 	}
 	if err := named(c.State, t.Quantities, t.Further); err != nil {
 		return nil, err

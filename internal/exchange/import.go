@@ -327,7 +327,9 @@ func (im *Import) values(row Row, tell *engine.Tell) (faults Faults) {
 		case name != im.def.Sought().Name || im.def.Names() || tell.Failed != "":
 			tell.Quantities = append(tell.Quantities, q)
 		default:
-			tell.Value, tell.Unit, tell.SD = &q.Value, q.Unit, q.SD
+			tell.Value = &q.Value
+			tell.Unit = q.Unit
+			tell.SD = q.SD
 		}
 	}
 	return faults

@@ -125,7 +125,9 @@ func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
 			return nil, faulty(s.Name, s.line, "there is no column %q", column)
 		}
 	}
-	im.sheet, im.further, im.Remarks = s, furtherColumns(s.Header), s.Remarks()
+	im.sheet = s
+	im.further = furtherColumns(s.Header)
+	im.Remarks = s.Remarks()
 	p := &Preview{Name: s.Name, Header: s.Columns, Unknown: []string{}}
 	tells := make([]engine.Tell, len(s.Rows))
 	for i, row := range s.Rows {

@@ -152,7 +152,9 @@ func (r *Resolving) result(row Row, x *campaign.Experiment, one *engine.Resolve)
 		one.Actual = made
 	}
 	one.Value, one.SD = tell.Value, tell.SD
-	one.Quantities, one.Missing, one.Further = tell.Quantities, im.missing(row), tell.Further
+	one.Quantities = tell.Quantities
+	one.Missing = im.missing(row)
+	one.Further = tell.Further
 	if sought := im.def.Sought(); tell.Unit != "" && !units.Same(tell.Unit, sought.Unit) {
 		faults = append(faults, s.fault(row, s.cell(row, columnUnit), fmt.Errorf(
 			"%s is in %s, the campaign's in %s", sought.Name, tell.Unit, cmp.Or(sought.Unit, "no unit"))))

@@ -331,7 +331,9 @@ func (c *cluster) look(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	changed := !maps.Equal(c.said, said) || !maps.Equal(c.holders, holders)
-	c.others, c.said, c.holders = others, said, holders
+	c.others = others
+	c.said = said
+	c.holders = holders
 	c.mu.Unlock()
 	if changed {
 		c.lab.announce()

@@ -121,7 +121,9 @@ func figureConvergence(h *history) []Figure {
 	for _, span := range spans {
 		var at, lower, upper []float64
 		for _, p := range span {
-			at, lower, upper = append(at, float64(p.experiments)), append(lower, p.mean-p.sd), append(upper, p.mean+p.sd)
+			at = append(at, float64(p.experiments))
+			lower = append(lower, p.mean-p.sd)
+			upper = append(upper, p.mean+p.sd)
 		}
 		c.Band(at, lower, upper, figure.Faded(figure.Green, 0.14))
 	}

@@ -193,8 +193,13 @@ func HypervolumeFigure(t *seek.Front, target figure.Page) []Figure {
 	var at, means, lower, upper []float64
 	for _, covered := range t.Curve {
 		x := float64(events.ExperimentNumber(covered.Experiment))
-		mean, low, high := percent(covered.Hypervolume), percent(covered.Lower), percent(covered.Upper)
-		at, means, lower, upper = append(at, x), append(means, mean), append(lower, low), append(upper, high)
+		mean := percent(covered.Hypervolume)
+		low := percent(covered.Lower)
+		high := percent(covered.Upper)
+		at = append(at, x)
+		means = append(means, mean)
+		lower = append(lower, low)
+		upper = append(upper, high)
 		c.Spot(x, mean, fmt.Sprintf("after %s: %s %%, with probability 0.8 between %s and %s %%", covered.Experiment,
 			format.Fixed(mean, 0), format.Fixed(low, 0), format.Fixed(high, 0)), covered.Experiment)
 	}

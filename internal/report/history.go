@@ -185,7 +185,9 @@ func read(ctx context.Context, in Input) (*history, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.model, h.modelError, h.others = v.Objective, v.ObjectiveError, v.Outcomes
+	h.model = v.Objective
+	h.modelError = v.ObjectiveError
+	h.others = v.Outcomes
 	h.summary = h.core.Counts()
 	if h.modelError != nil {
 		h.summary.NoModel = h.modelError.Error()

@@ -295,7 +295,9 @@ func modelOf(ctx context.Context, h *history) (d modelPart, err error) {
 // duelsOf draws a campaign that measures nothing: what was compared,
 // what each expert prefers, and what their utility looks like.
 func duelsOf(ctx context.Context, h *history) (d duelsPart, err error) {
-	d.Duels, d.Preferred, d.Rows = true, preferencesOf(h), comparisonsOf(h)
+	d.Duels = true
+	d.Preferred = preferencesOf(h)
+	d.Rows = comparisonsOf(h)
 	d.Compared, d.Kept = figuresCompared(h), figureKept(h)
 	d.InPairs = inPairs(len(d.Compared))
 	d.Anchored = slices.ContainsFunc(h.def.Experts,

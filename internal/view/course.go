@@ -197,7 +197,9 @@ func (c *Course) experiment(s *campaign.State, x *campaign.Experiment, log *Time
 		}
 		predicted := expectedOf(decided, q.Name, k == 0 && s.Definition.Single())
 		expected, anything = expected || predicted != nil, anything || sd != nil
-		out.Values, out.SDs, out.Predicted = append(out.Values, v), append(out.SDs, sd), append(out.Predicted, predicted)
+		out.Values = append(out.Values, v)
+		out.SDs = append(out.SDs, sd)
+		out.Predicted = append(out.Predicted, predicted)
 	}
 	if !expected {
 		out.Predicted = nil

@@ -217,7 +217,9 @@ func unitsBelow(table [][]string) [][]string {
 		if !ok {
 			continue
 		}
-		names[i], units[i], found = name, "("+unit, true
+		names[i] = name
+		units[i] = "(" + unit
+		found = true
 	}
 	if !found {
 		return table

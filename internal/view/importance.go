@@ -245,7 +245,9 @@ func (s *Survey) doubt(ctx context.Context, out *Importance) error {
 			if share := &out.Shares[l][i]; of != nil && share.Total != nil {
 				low, middle, high := central(of)
 				mean := *share.Total
-				share.Total, share.Low, share.High = finite(min(mean*middle, 1)), finite(min(mean*low, 1)), finite(min(mean*high, 1))
+				share.Total = finite(min(mean*middle, 1))
+				share.Low = finite(min(mean*low, 1))
+				share.High = finite(min(mean*high, 1))
 			}
 		}
 	}

@@ -97,7 +97,9 @@ func (t *Timeline) Take(e events.Event, payload events.Payload) Line {
 	case *events.DecisionMade:
 		d := Decided{Reason: Compared(p.Reason), Gist: gistOf(p), Review: p.Review}
 		if chosen := p.Candidate(p.Chosen); chosen != nil {
-			d.Prediction, d.Outcomes, d.Feasible = chosen.Prediction, chosen.Outcomes, chosen.Feasible
+			d.Prediction = chosen.Prediction
+			d.Outcomes = chosen.Outcomes
+			d.Feasible = chosen.Feasible
 		}
 		t.decisions = append(t.decisions, d)
 	case *events.ExperimentRequested:

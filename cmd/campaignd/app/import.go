@@ -36,7 +36,9 @@ var importCommand = command{
 			if err != nil {
 				return err
 			}
-			o.call, o.Registry, o.Words.Clause = c, c.registry, c.clause
+			o.call = c
+			o.Registry = c.registry
+			o.Words.Clause = c.clause
 			o.Columns = make(map[string]string)
 			for _, text := range *columns {
 				column, name, err := exchange.ParseColumn(text)

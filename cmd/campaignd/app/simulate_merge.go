@@ -31,7 +31,9 @@ var mergeCommand = command{
 		m.chosen(flags)
 		flags.BoolVar(&m.incomplete, "incomplete", false, "compare what is there where campaigns are missing")
 		return func(c *call, args []string) error {
-			m.app, m.path, m.folders = c.app, args[0], args[1:]
+			m.app = c.app
+			m.path = args[0]
+			m.folders = args[1:]
 			return m.run(c.ctx)
 		}
 	},

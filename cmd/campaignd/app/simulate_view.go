@@ -307,7 +307,9 @@ func (s *simulation) answer(study *simulate.Study, summary simulate.Summary, don
 		return &x
 	}
 	out := done
-	out.Study, out.Folder, out.Campaigns = study.File.Name, s.out, len(study.Units)
+	out.Study = study.File.Name
+	out.Folder = s.out
+	out.Campaigns = len(study.Units)
 	out.Report = filepath.Join(s.out, "report.html")
 	for _, t := range summary.Tasks {
 		if len(t.Seeds) == 0 {

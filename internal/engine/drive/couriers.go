@@ -357,7 +357,9 @@ func (c *couriers) consult(t *team, step engine.Consult, q methods.Question) {
 			answer, err = method.Propose(ctx, q)
 		}
 		if err == nil && ctx.Err() == nil {
-			answer.Program.At, answer.Program.Format, answer.Program.View = q.Shown.At, q.Shown.Format, q.Shown.View
+			answer.Program.At = q.Shown.At
+			answer.Program.Format = q.Shown.Format
+			answer.Program.View = q.Shown.View
 			t.send(ctx, proposed{step, answer, time.Since(began)})
 		}
 	})
