@@ -13,22 +13,20 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Account is a person who can log in. It is a copy: changing it changes
-// nothing.
+// Account is a person who can log in. It is a copy: changing it does not change the directory.
 type Account struct {
-	// Name is what they log in with and are recorded under, as "person:ada". It
-	// is theirs for ever: an account is disabled, never removed, so that a name
-	// in a log always means the same person.
+	// Name is the name the person logs in with and is recorded under, as "person:ada". It is never
+	// reused: an account is disabled, never removed, so that a name in a log always means the same
+	// person.
 	Name        string `json:"name"`
 	DisplayName string `json:"display_name,omitempty"`
 	Email       string `json:"email,omitempty"`
 	Disabled    bool   `json:"disabled,omitempty"`
-	// AnswersAs are the experts of campaigns who are this person under another
-	// name.
+	// AnswersAs lists the experts of campaigns that this person is, under other names.
 	AnswersAs []string  `json:"answers_as,omitempty"`
 	Grants    []Grant   `json:"grants"`
 	Created   time.Time `json:"created"`
-	// PasswordSet is when the password was set, zero where there is none.
+	// PasswordSet is when the password was set; zero without a password.
 	PasswordSet time.Time `json:"password_set,omitzero"`
 	Passkeys    []Passkey `json:"passkeys,omitempty"`
 	Links       []Link    `json:"links,omitempty"`
@@ -41,8 +39,8 @@ type Link struct {
 	Since   time.Time `json:"since"`
 }
 
-// public is what others see. What of it depends on a value is shown where
-// there is one.
+// public returns the visible part of an account. Fields that depend on a stored value are filled
+// where the value still exists.
 func (a *account) public(v *values) Account {
 	p := Account{
 		Name:        a.Name,
@@ -63,20 +61,20 @@ func (a *account) public(v *values) Account {
 	return p
 }
 
-// public returns what others see of an account.
+// public returns the visible part of an account.
 func (d *Directory) public(a *account) Account {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return a.public(d.values)
 }
 
-// isAdmin reports whether the account is one that can look after the others. A
-// disabled one cannot, and does not count as the last.
+// isAdmin reports whether the account can administer the others. A disabled account cannot, and
+// does not count as the last admin.
 func (a *account) isAdmin() bool {
 	return !a.Disabled && slices.ContainsFunc(a.Grants, func(g Grant) bool { return g.gives(Administer, "") })
 }
 
-// NewAccount is what an account begins with.
+// NewAccount holds the settings of a new account.
 type NewAccount struct {
 	Name        string   `json:"name"`
 	DisplayName string   `json:"display_name,omitempty"`
@@ -94,21 +92,22 @@ const (
 	longestExpert      = 200
 )
 
-// accountName is how names are written: what needs no quoting in a log or a
-// command, and of which no two look the same.
+// accountName is the form of names: no quoting needed in a log or a command, and no two names that
+// look alike.
 var accountName = regexp.MustCompile(`^[a-z0-9][a-z0-9._@+-]{0,63}$`)
 
-// canonicalName is the name of an account as it is stored. People type capitals
-// and spaces; a log has one spelling for a person.
+// canonicalName returns the stored form of an account name. People type capitals and spaces; a log
+// has one spelling for a person.
 func canonicalName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-// checkName refuses a name that would need quoting, or that events use for a
-// part of the program.
+// checkName refuses a name that would need quoting, or that events use for a component of
+// campaignd.
 func checkName(name string) error {
 	if !accountName.MatchString(name) {
 		return problem.New(
 			problem.Invalid,
-			"%q is no name for an account: it has up to 64 of the letters a to z, digits and . _ @ + -, and begins with a letter or a digit",
+			"%q is not a valid account name: use up to 64 of the letters a to z, digits and "+
+				". _ @ + -, beginning with a letter or a digit",
 			name,
 		)
 	}
@@ -118,16 +117,15 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkDetails refuses what cannot be kept of a person. The bounds are
-// generous; they are there so that no request can make a record of the log as
-// long as it likes.
+// checkDetails refuses details that cannot be stored. The bounds are generous; without them one
+// request could make a record of the log of any length.
 func (a *account) checkDetails() error {
 	if err := fits("the display name", a.DisplayName, longestDisplayName); err != nil {
 		return err
 	}
 	if a.Email != "" {
 		if parsed, err := mail.ParseAddress(a.Email); err != nil || parsed.Address != a.Email {
-			return problem.New(problem.Invalid, "%q is no e-mail address", a.Email)
+			return problem.New(problem.Invalid, "%q is not an e-mail address", a.Email)
 		}
 	}
 	if err := fits("the e-mail address", a.Email, longestEmail); err != nil {
@@ -147,9 +145,9 @@ func (a *account) checkDetails() error {
 	return nil
 }
 
-// checkExperts refuses an account under whose names another person answers. Both
-// ways are looked at: the account's names against other accounts, and its own
-// name against what others answer as.
+// checkExperts refuses an expert name that belongs to another person. It checks both directions:
+// the account's expert names against other accounts, and its own name against the expert names of
+// others.
 func (d *Directory) checkExperts(a *account) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -172,10 +170,9 @@ func (d *Directory) checkExperts(a *account) error {
 	return nil
 }
 
-// mayGive says why a caller may not give access to others: those who may must
-// have shown [JustNow] who they are, since a session that was found open would
-// otherwise become access that outlasts it. Taking access away is always
-// allowed.
+// mayGive says why a caller may not give access to others. Callers must have authenticated
+// [JustNow]: otherwise a session left open could be turned into access that outlasts it. Taking
+// access away is always allowed.
 func (d *Directory) mayGive(by Identity) error {
 	if err := d.mayOrRefuse(by, Administer, ""); err != nil {
 		return err
@@ -183,11 +180,11 @@ func (d *Directory) mayGive(by Identity) error {
 	return by.Recent(d.now(), JustNow)
 }
 
-// Add makes an account, for those who may [Administer] and have shown [JustNow]
-// who they are. The first one must be an admin's.
+// Add makes an account, for callers who may [Administer] and have authenticated [JustNow]. The
+// first account must be an admin's.
 //
-// The password is hashed before writing is taken, since that takes tens of
-// milliseconds in which no other change could be made.
+// The password is hashed before writing is locked: hashing takes tens of milliseconds and would
+// block every other change.
 func (d *Directory) Add(ctx context.Context, by Identity, n NewAccount) (Account, error) {
 	if err := d.mayGive(by); err != nil {
 		return Account{}, err
@@ -220,17 +217,16 @@ func (d *Directory) Add(ctx context.Context, by Identity, n NewAccount) (Account
 	return d.known(n.Name)
 }
 
-// setPassword keeps the hash of a new password, and adds the entry that names
-// it. The reference is new each time, so that the earlier hash stays good until
-// the entry is in the log.
+// setPassword stores the hash of a new password and adds the entry that refers to it. The reference
+// is new each time, so that the earlier hash stays valid until the entry is in the log.
 func (c *change) setPassword(e Entry, hashed hash) {
 	e.facts = &Facts{Secret: randomID()}
 	c.values = append(c.values, value(passwordKey+e.facts.Secret, hashed))
 	c.entries = append(c.entries, e)
 }
 
-// newAccount checks an account without a password, and returns it as the
-// entries make it. The caller holds writing.
+// newAccount validates an account without a password, and returns it as the entries will make it.
+// The caller holds writing.
 func (d *Directory) newAccount(ctx context.Context, by Identity, n NewAccount) (*account, []Entry, error) {
 	details := &Details{
 		DisplayName: strings.TrimSpace(n.DisplayName),
@@ -276,9 +272,8 @@ func (d *Directory) newAccount(ctx context.Context, by Identity, n NewAccount) (
 	return a.after(entries), entries, nil
 }
 
-// granted completes an entry about a role that is given or taken. The issuer is
-// in words for the audit log and as a fact for the state, which must not be
-// read out of words.
+// granted completes an entry about a granted or revoked role. The issuer is in the words for the
+// audit log and in the facts for the state, which must not parse words.
 func granted(e Entry, g Grant) Entry {
 	e.Role, e.Campaign = g.Role, g.Campaign
 	if g.Issuer != "" {
@@ -288,8 +283,7 @@ func granted(e Entry, g Grant) Entry {
 	return e
 }
 
-// Accounts returns every account, in the order of their names. The caller has
-// asked whether they may be seen.
+// Accounts returns every account, ordered by name. The caller has checked that they may be shown.
 func (d *Directory) Accounts() []Account {
 	d.catchUp()
 	d.mu.RLock()
@@ -307,7 +301,7 @@ func (d *Directory) Account(name string) (Account, error) {
 	return d.known(name)
 }
 
-// known is Account as far as the state knows.
+// known returns an account from the present state, without catching up first.
 func (d *Directory) known(name string) (Account, error) {
 	a := d.account(canonicalName(name))
 	if a == nil {
@@ -316,17 +310,15 @@ func (d *Directory) known(name string) (Account, error) {
 	return d.public(a), nil
 }
 
-// noAccount is the answer to a name that no account has, for callers who may
-// know which there are. A login must not give it: it would tell a stranger
-// which names there are.
+// noAccount is the error for an unknown name, for callers who may know the names. A login must not
+// return it: it would tell a stranger which names exist.
 func noAccount(name string) error {
 	return problem.New(problem.NotFound, "there is no account %q", shown(name)).About(shown(name)).
 		With(problem.Remedy{Text: "make one", Action: problem.AddAccount})
 }
 
-// update changes an account, for those who may [Administer]. edit returns the
-// entries about it, and adds to the change what they refer to; without any,
-// nothing is written.
+// update changes an account, for callers who may [Administer]. edit returns the entries about it
+// and adds the values they refer to; without entries nothing is written.
 func (d *Directory) update(
 	by Identity,
 	name string,
@@ -342,9 +334,9 @@ func (d *Directory) update(
 	return after, err
 }
 
-// edit is update for a caller that holds writing and has checked who asks. The
-// last admin is protected here, by a fold of what is to be recorded, so that no
-// way of changing an account can forget it.
+// edit is update for a caller that holds writing and has checked the permission. The last admin is
+// protected here, by folding the entries before they are recorded, so that no way of changing an
+// account can forget it.
 func (d *Directory) edit(name string, edit func(a *account, c *change) ([]Entry, error)) (Account, error) {
 	before := d.account(name)
 	if before == nil {
@@ -377,8 +369,8 @@ func (d *Directory) edit(name string, edit func(a *account, c *change) ([]Entry,
 	return d.known(name)
 }
 
-// otherAdmin reports whether there is an admin besides an account. The caller
-// holds writing, so that two admins cannot remove each other at once.
+// otherAdmin reports whether another account is an admin too. The caller holds writing, so that two
+// admins cannot remove each other at once.
 func (d *Directory) otherAdmin(name string) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -390,16 +382,16 @@ func (d *Directory) otherAdmin(name string) bool {
 	return false
 }
 
-// Changes are what is to be different about an account; what is nil stays.
+// Changes are the new details of an account; nil fields stay.
 type Changes struct {
 	DisplayName *string   `json:"display_name,omitempty"`
 	Email       *string   `json:"email,omitempty"`
 	AnswersAs   *[]string `json:"answers_as,omitempty"`
 }
 
-// Change changes what is said of an account. It needs [JustNow] like giving
-// access does: with OpenID Connect an e-mail address decides whose account it
-// is, and AnswersAs as whom they answer.
+// Change changes the details of an account. It needs [JustNow] as granting access does: with OpenID
+// Connect the e-mail address decides whose account it is, and AnswersAs decides as whom they
+// answer.
 func (d *Directory) Change(ctx context.Context, by Identity, name string, changes Changes) (Account, error) {
 	if err := d.mayGive(by); err != nil {
 		return Account{}, err
@@ -424,9 +416,8 @@ func (d *Directory) Change(ctx context.Context, by Identity, name string, change
 	})
 }
 
-// of returns an account with the changes, and what of it they change. what is
-// the reason in the audit log: it names what changed, and of the experts who
-// they are now.
+// of returns the changed account and the names of the changed fields, which are the reason in the
+// audit log; for the experts it lists the new ones.
 func (c Changes) of(a *account) (after *account, what []string) {
 	changed := *a
 	if name := c.DisplayName; name != nil && strings.TrimSpace(*name) != a.DisplayName {
@@ -444,7 +435,7 @@ func (c Changes) of(a *account) (after *account, what []string) {
 	return &changed, what
 }
 
-// Grant gives an account a role. It says so where the account has it already.
+// Grant gives an account a role. A role that the account already has is a conflict.
 func (d *Directory) Grant(ctx context.Context, by Identity, name string, g Grant) (Account, error) {
 	if err := d.mayGive(by); err != nil {
 		return Account{}, err
@@ -461,8 +452,7 @@ func (d *Directory) Grant(ctx context.Context, by Identity, name string, g Grant
 	})
 }
 
-// Revoke takes a role from an account. What it means holds from the next
-// request on.
+// Revoke takes a role from an account. It takes effect with the next request.
 func (d *Directory) Revoke(ctx context.Context, by Identity, name string, g Grant) (Account, error) {
 	same := func(has Grant) bool { return has.Role == g.Role && has.Campaign == g.Campaign }
 	return d.update(by, name, func(a *account, _ *change) ([]Entry, error) {
@@ -477,9 +467,8 @@ func (d *Directory) Revoke(ctx context.Context, by Identity, name string, g Gran
 	})
 }
 
-// Disable ends an account: its sessions and tokens end at once, and it cannot
-// log in. This is also how a person is removed who has left: a name that stands
-// in logs is never given to another person.
+// Disable ends an account: its sessions and tokens end at once, and it cannot log in. People who
+// leave are removed this way too: a name in a log is never given to another person.
 func (d *Directory) Disable(ctx context.Context, by Identity, name string) (Account, error) {
 	return d.update(by, name, func(a *account, _ *change) ([]Entry, error) {
 		if a.Disabled {
@@ -515,11 +504,10 @@ func (d *Directory) Enable(ctx context.Context, by Identity, name string) (Accou
 	})
 }
 
-// SetPassword gives an account a new password, for those who may [Administer]
-// and have shown [JustNow] who they are; people change their own with
-// [Directory.ChangePassword]. All sessions of the account end; its tokens stay.
-// The failed attempts are forgotten as well, since a person who gets a new
-// password has mostly used them up.
+// SetPassword gives an account a new password, for callers who may [Administer] and have
+// authenticated [JustNow]; people change their own with [Directory.ChangePassword]. All sessions of
+// the account end; its tokens stay. The failed attempts are forgotten as well, since a person who
+// needs a new password has usually used them up.
 func (d *Directory) SetPassword(ctx context.Context, by Identity, name, password string) (Account, error) {
 	if err := d.mayGive(by); err != nil {
 		return Account{}, err
@@ -539,10 +527,9 @@ func (d *Directory) SetPassword(ctx context.Context, by Identity, name, password
 	})
 }
 
-// Unlock forgets the failed attempts to log in: those of an account, or all of
-// them where the name is empty. It is recorded, since it gives a stranger
-// further attempts too, and since the counts are made anew from the log at the
-// next start.
+// Unlock forgets the failed login attempts of an account, or of all accounts with an empty name. It
+// is recorded, since it gives a stranger further attempts too, and since the counts are rebuilt
+// from the log at the next start.
 func (d *Directory) Unlock(ctx context.Context, by Identity, name string) error {
 	if err := d.mayOrRefuse(by, Administer, ""); err != nil {
 		return err
@@ -557,8 +544,8 @@ func (d *Directory) Unlock(ctx context.Context, by Identity, name string) error 
 	})
 }
 
-// shown is a text as it can be shown and recorded. The bound is in bytes; a
-// character that it would cut is left out.
+// shown returns a text in a form that can be displayed and recorded. The bound is in bytes; a
+// character that the bound would split is dropped.
 func shown(text string) string {
 	const longest = 500
 	text = strings.Map(func(r rune) rune {

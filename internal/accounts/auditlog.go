@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lablog"
 )
 
-// Kind is what happened, in the audit log.
+// Kind is a kind of entry in the audit log.
 type Kind string
 
 const (
@@ -39,40 +39,38 @@ const (
 	KindTakenOver      Kind = "taken_over"      // the accounts and audit log of an earlier version: Reason
 )
 
-// Entry is an entry of the audit log. It holds no secret: no password, no
-// token, no hash of one, and no name that no one has.
+// Entry is an entry of the audit log. It holds no secret: no password, no token, no hash of one,
+// and no name without an account.
 type Entry struct {
 	// Number counts from 1: the sequence of the event in its stream.
 	Number uint64    `json:"number"`
 	Time   time.Time `json:"time"`
 	Kind   Kind      `json:"kind"`
-	// By is who did it: an account, or with Method [BySystem] or [ByLoopback] a
-	// user of the system; empty where that is not known.
+	// By is who did it: an account, or with Method [BySystem] or [ByLoopback] a user of the system;
+	// empty if unknown.
 	By     string `json:"by,omitempty"`
 	Method Method `json:"method,omitempty"`
-	// From is the address it came from, where there was one.
+	// From is the address of the request, if there was one.
 	From string `json:"from,omitempty"`
-	// Account is the account that it is about.
+	// Account is the account concerned.
 	Account string `json:"account,omitempty"`
-	// Credential identifies the session, token or passkey that it is about, or
-	// that it was done with.
+	// Credential identifies the session, token or passkey concerned, or used.
 	Credential string     `json:"credential,omitempty"`
 	Role       Role       `json:"role,omitempty"`
 	Campaign   string     `json:"campaign,omitempty"`
 	Permission Permission `json:"permission,omitempty"`
 	Reason     string     `json:"reason,omitempty"`
-	// Times is how often the same was refused since the last entry about it,
-	// where that is more than once.
+	// Times is how often the same request was refused since the last entry about it, if more than
+	// once.
 	Times int `json:"times,omitempty"`
-	// Hash is that of the entry's event in the Merkle tree of the lab's log
-	// (RFC 6962: the SHA-256 of a zero byte and the event's record), in
-	// hexadecimal digits.
+	// Hash is the hash of the entry's event in the Merkle tree of the lab's log (RFC 6962: the
+	// SHA-256 of a zero byte and the event's record), in hexadecimal.
 	Hash string `json:"hash,omitempty"`
 
-	facts *Facts // nil where there are none
+	facts *Facts // nil without facts
 }
 
-// grant is the one that an entry is about.
+// grant returns the granted or revoked role of an entry.
 func (e Entry) grant() Grant {
 	g := Grant{Role: e.Role, Campaign: e.Campaign}
 	if e.facts != nil {
@@ -81,7 +79,7 @@ func (e Entry) grant() Grant {
 	return g
 }
 
-// Origin says of an account that was added who made it, from where and when.
+// Origin describes, for an added account, who made it, from where and when.
 func (e Entry) Origin() string {
 	by := "made by " + cmp.Or(e.By, "somebody")
 	switch e.Method {
@@ -96,7 +94,7 @@ func (e Entry) Origin() string {
 	return e.Account + ", " + by + ", on " + e.Time.Format(time.DateTime) + " UTC"
 }
 
-// String says what happened, in words.
+// String describes the entry in words.
 func (e Entry) String() string {
 	who := e.By
 	if who == "" {
@@ -116,8 +114,8 @@ func (e Entry) String() string {
 	return text
 }
 
-// kindTable is the table of kinds: what an event of it is called in the lab's
-// log, and its words. The log's names are for ever.
+// kindTable maps kinds to their event kinds in the lab's log and their words. The log's names are
+// permanent.
 var kindTable = []kindRow{
 	{KindLogin, "login.succeeded", func(e Entry, who string) string {
 		return who +
@@ -200,15 +198,15 @@ var kindTable = []kindRow{
 	}},
 }
 
-// kindRow is a row of the table of kinds. story takes who did it as a person
-// reads it; it is one clause, so that String can add how often and from where.
+// kindRow is a row of the table of kinds. story takes the person's readable name; it returns one
+// clause, so that String can append count and address.
 type kindRow struct {
 	kind  Kind
 	event events.Kind
 	story func(e Entry, who string) string
 }
 
-// kindOf is the row of a kind, the zero one where there is none.
+// kindOf returns the row of a kind, or the zero row of an unknown one.
 func kindOf(k Kind) kindRow {
 	if i := slices.IndexFunc(kindTable, func(r kindRow) bool { return r.kind == k }); i >= 0 {
 		return kindTable[i]
@@ -216,8 +214,7 @@ func kindOf(k Kind) kindRow {
 	return kindRow{}
 }
 
-// kindOfEvent is the table read backwards, for entries that are read from the
-// log.
+// kindOfEvent is the inverse of the table, for entries read from the log.
 var kindOfEvent = func() map[events.Kind]Kind {
 	m := make(map[events.Kind]Kind, len(kindTable))
 	for _, r := range kindTable {
@@ -226,14 +223,14 @@ var kindOfEvent = func() map[events.Kind]Kind {
 	return m
 }()
 
-// means are the methods in words.
+// means names the methods in words.
 var means = map[Method]string{
 	ByPassword: "a password", ByPasskey: "a passkey", ByOIDC: "OpenID Connect", ByToken: "an API token",
 	ByLoopback: "nothing", BySystem: "the system's own means",
 }
 
-// of puts words before a text, unless it is empty. It keeps the stories free of
-// dangling commas.
+// of puts words before a text, unless the text is empty. It keeps the stories free of dangling
+// commas.
 func of(before, text string) string {
 	if text == "" {
 		return ""
@@ -241,19 +238,19 @@ func of(before, text string) string {
 	return before + text
 }
 
-// Page says which entries of the audit log are wanted.
+// Page selects entries of the audit log.
 type Page struct {
-	// After gives the entries after a number, the oldest first. Otherwise the
-	// newest come first, those before Before where it is set.
+	// After selects the entries after a number, the oldest first. Without it the newest come first,
+	// those before Before if that is set.
 	After  *uint64 `json:"after,omitempty"`
 	Before uint64  `json:"before,omitempty"`
-	// Limit is how many at most: 100 where it is zero, never more than 1000.
+	// Limit is the maximum number of entries: 100 if zero, never more than 1000.
 	Limit int `json:"limit,omitempty"`
 }
 
-// First tells how the first account was made, which is an admin's: by whom and
-// from where. Before it, each person who reached the lab could make it, so that
-// those who follow should know. ok is false where there is none yet.
+// First returns how the first account, an admin's, was made: by whom and from where. Until it
+// exists, anyone who reaches the lab could make it, so later people should see who did. ok is false
+// without accounts.
 func (d *Directory) First() (first Entry, ok bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -263,11 +260,10 @@ func (d *Directory) First() (first Entry, ok bool) {
 	return *d.state.first, true
 }
 
-// AuditLog returns a page of the audit log, to those who may [Audit] the lab. A
-// page that is shorter than its limit is the last one.
+// AuditLog returns a page of the audit log, to callers who may [Audit] the lab. A page shorter than
+// its limit is the last one.
 //
-// A page is read from the log, not from the state: entries are not kept in
-// memory.
+// Pages are read from the log, not from the state: entries are not kept in memory.
 func (d *Directory) AuditLog(by Identity, p Page) ([]Entry, error) {
 	if err := d.mayOrRefuse(by, Audit, ""); err != nil {
 		return nil, err
@@ -281,8 +277,7 @@ func (d *Directory) AuditLog(by Identity, p Page) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Sequences have no gaps, so that a page backwards is one forwards from
-	// before it.
+	// Sequences have no gaps, so a page backwards is the page forwards that ends before it.
 	after, end := uint64(0), uint64(last)
 	if p.After != nil {
 		after = min(*p.After, end)
@@ -315,18 +310,17 @@ func (d *Directory) AuditLog(by Identity, p Page) ([]Entry, error) {
 	return entries, nil
 }
 
-// Proof is what [Directory.Verify] has found to hold.
+// Proof is the result of a successful [Directory.Verify].
 type Proof struct {
-	// Entries is how many events the lab's log holds, Head the root hash of its
-	// Merkle tree. Both, kept elsewhere, show later whether all of it was made
-	// anew; a checkpoint of the log (`campaignd checkpoint`) holds them too.
+	// Entries is the number of events in the lab's log, Head the root hash of its Merkle tree.
+	// Stored elsewhere, the two reveal later whether the whole log was replaced; a checkpoint of
+	// the log (`campaignd checkpoint`) holds them too.
 	Entries uint64 `json:"entries"`
 	Head    string `json:"head"`
 }
 
-// Verify reads the whole of the lab's log and checks that each event is there,
-// as it was written and in its place. An error of code [problem.Damaged] says
-// where that is not so.
+// Verify reads the whole of the lab's log and checks that each event is present, unchanged and in
+// its place. An error of code [problem.Damaged] names the first fault.
 func (d *Directory) Verify(by Identity) (Proof, error) {
 	if err := d.mayOrRefuse(by, Audit, ""); err != nil {
 		return Proof{}, err

@@ -7,10 +7,10 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 )
 
-// ceremony is what is remembered between the two steps of a passkey or of
-// OpenID Connect. It stays here and not with the browser: what is compared with
-// the answer must not come from the one who answers. Where the answer may reach
-// another server than the one that has asked, the browser carries it, sealed.
+// ceremony is the server's memory between the two steps of a passkey or of OpenID Connect. It stays
+// here and not with the browser, because the values an answer is compared with must not come from
+// the party that answers. Where the answer may reach another server than the one that asked, the
+// browser carries it, sealed.
 type ceremony struct {
 	What    purpose   `json:"what"`
 	Account string    `json:"account,omitempty"` // whose it is, where that is known
@@ -24,13 +24,13 @@ type ceremony struct {
 	Verifier string `json:"verifier,omitempty"`
 }
 
-// over reports whether its second step is too late, also where it was begun
-// before the clock was set back.
+// over reports whether it is too late for the second step, also if the ceremony began before the
+// clock was set back.
 func (x *ceremony) over(now time.Time) bool {
 	return now.After(x.Until) || x.Until.Sub(now) > ceremonyTime+apart
 }
 
-// purpose is what a ceremony is for; one for something else is not accepted.
+// purpose is the purpose of a ceremony; a ceremony begun for another purpose is refused.
 type purpose byte
 
 const (
@@ -43,13 +43,13 @@ const (
 const (
 	// ceremonyTime is how long the second step may take.
 	ceremonyTime = 10 * time.Minute
-	// mostCeremonies bounds their memory, mostOfOne what a single address has
-	// of it: past either, the oldest ones are dropped and must be begun again.
+	// mostCeremonies bounds their memory, mostOfOne the share of a single address: past either, the
+	// oldest are dropped and must be begun again.
 	mostCeremonies = 4096
 	mostOfOne      = 32
 )
 
-// beginCeremony remembers a ceremony, and returns its name.
+// beginCeremony stores a ceremony and returns its name.
 func (d *Directory) beginCeremony(x *ceremony) (name string, err error) {
 	if d.shared != nil {
 		return d.sealed(x)
@@ -57,8 +57,7 @@ func (d *Directory) beginCeremony(x *ceremony) (name string, err error) {
 	return d.ceremonies.begin(d.now(), x), nil
 }
 
-// finishCeremony returns a ceremony, nil where it is over, or is for something
-// else.
+// finishCeremony returns a ceremony, or nil if it is over or has another purpose.
 func (d *Directory) finishCeremony(name string, what purpose) (*ceremony, error) {
 	if d.shared != nil {
 		return d.unsealed(name, what)
@@ -66,8 +65,7 @@ func (d *Directory) finishCeremony(name string, what purpose) (*ceremony, error)
 	return d.ceremonies.finish(d.now(), name, what), nil
 }
 
-// ceremonies are those that have begun, by a random name that only the one who
-// began one knows.
+// ceremonies holds the pending ones, by a random name that only the initiator knows.
 type ceremonies struct {
 	mu    sync.Mutex
 	begun map[key]*ceremony
@@ -78,9 +76,9 @@ type ceremonies struct {
 // restart.
 func newCeremonies() *ceremonies { return &ceremonies{begun: make(map[key]*ceremony)} }
 
-// begin remembers a ceremony and returns its name. It first drops what has run
-// out, and then the oldest, of the same network where that has too many: one
-// address can displace its own only, until the whole is full.
+// begin stores a ceremony and returns its name. It first drops expired ones, then the oldest: of
+// the same network if that has too many, so that one address can displace only its own until the
+// whole is full.
 func (c *ceremonies) begin(now time.Time, x *ceremony) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,9 +110,8 @@ func (c *ceremonies) begin(now time.Time, x *ceremony) string {
 	return name
 }
 
-// finish returns a ceremony, once; nil where it is over, or is for something
-// else. It is gone afterwards whatever the answer is: an answer that was
-// overheard is good for nothing.
+// finish returns a ceremony once; nil if it is over or has another purpose. It is deleted whatever
+// the answer, so that an intercepted answer is worthless.
 func (c *ceremonies) finish(now time.Time, name string, what purpose) *ceremony {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Dir is the folder of the lab's log, in which a served folder's accounts are.
+// Dir returns the folder of the lab's log, which holds the accounts of a served folder.
 func Dir(folder string) string { return lablog.Dir(folder) }
 
 // Options are the settings of a [Directory]. The zero value of each means its
@@ -26,54 +26,50 @@ func Dir(folder string) string { return lablog.Dir(folder) }
 type Options struct {
 	// Now is the clock; [clock.Now] by default.
 	Now func() time.Time
-	// Idle is how long a session lasts without a request, 8 hours by default,
-	// and Lifetime how long it lasts at most, 7 days by default.
+	// Idle is the lifetime of a session without requests, 8 hours by default, and Lifetime its
+	// total lifetime, 7 days by default.
 	Idle, Lifetime time.Duration
-	// MinPassword is the least number of characters of a password, 12 by
-	// default.
+	// MinPassword is the minimum number of characters of a password, 12 by default.
 	MinPassword int
-	// TokenLifetime is how long an API token is valid where nothing is said, 90
-	// days by default; it is never longer than 366 days.
+	// TokenLifetime is the default validity of an API token, 90 days if zero; the maximum is 366
+	// days.
 	TokenLifetime time.Duration
-	// Hashing is how many passwords are hashed at once, each of which takes 19
-	// MiB; 2 by default. Further ones wait, up to 64 of them.
+	// Hashing is the number of passwords hashed at once, at 19 MiB each; 2 by default. Up to 64
+	// more wait.
 	Hashing int
-	// Passkeys says for which site passkeys are made; nil: there are none.
+	// Passkeys is the site of the passkeys; nil disables them.
 	Passkeys *Passkeys
-	// OIDC is the OpenID Connect issuer of the lab; nil: there is none.
+	// OIDC is the lab's OpenID Connect issuer; nil without one.
 	OIDC *OIDC
 
-	// What tests replace: the parameters of argon2id, and how the accounts open
-	// the lab's log.
+	// Tests replace these: the parameters of argon2id, and how the accounts open the lab's log.
 	params *argon2id.Params
 	open   func(folder string) (events.Store, error)
 }
 
-// Directory is the accounts of a lab. Its methods may be called from several
-// goroutines.
+// Directory holds the accounts of a lab. Its methods may be called from several goroutines.
 type Directory struct {
 	dir string // the address of the lab's log
 	o   Options
 
-	// writing is held by a method that changes something, from reading what it
-	// depends on until that is on the disk. mu only guards the fields below it,
-	// whose values are never changed.
+	// writing is held by a method that changes something, from reading its preconditions until the
+	// change is on the disk. mu guards only the fields below it; their values are immutable.
 	writing sync.Mutex
 	mu      sync.RWMutex
 
 	lab    *lablog.Log
 	shared *sharing        // nil where no other process appends to the log
-	log    events.Store    // what lab was when the state was made from it
+	log    events.Store    // the log that the state was built from
 	last   events.Sequence // of the newest event of the accounts
 	state  *state
 	values *values
 	closed bool
-	// stopped is why there is no state: it was to be made again from a log
-	// whose disk had failed, and could not be.
+	// stopped is the reason for a missing state: the log was reopened after its disk had failed,
+	// and rebuilding the state failed.
 	stopped error
 
-	// since are the times at which sessions and tokens began, seen those at which
-	// sessions were last used, of those that lie ahead.
+	// since holds the start times of sessions and tokens that lie in the future, seen their last
+	// uses that do.
 	since, seen clock.Cuts[string]
 
 	passwords  *passwords
@@ -84,10 +80,9 @@ type Directory struct {
 	issuer     *issuer
 }
 
-// Open opens the accounts in the lab's log at an address, such as [Dir] or
-// [lablog.Address] gives, and makes it where there is none. Close releases it.
-// The error is [ErrInUse] where another process has it open, and has the code
-// [problem.Damaged] where something is missing that was acknowledged.
+// Open opens the accounts in the lab's log at an address, as returned by [Dir] or [lablog.Address],
+// and creates them if missing. Close releases it. The error is [ErrInUse] if another process has it
+// open, and has the code [problem.Damaged] if acknowledged data are missing.
 func Open(dir string, o Options) (*Directory, error) {
 	if o.Now == nil {
 		o.Now = clock.Now
@@ -108,12 +103,12 @@ func Open(dir string, o Options) (*Directory, error) {
 	if d.passwords, err = newPasswords(o); err != nil {
 		return nil, err
 	}
-	// Without passkeys there are passwords. See CheckPasskeys for why.
+	// Without usable passkeys people log in with passwords. CheckPasskeys gives the reason.
 	if relying, err := newRelyingParty(o.Passkeys); err == nil {
 		d.relying = relying
 	}
-	// Nor with OpenID Connect, where it cannot be used: no one logs in with it then, and those
-	// who come in another way may do no more. See CheckOIDC for why.
+	// The same for unusable OpenID Connect: no one can log in with it, and other logins gain
+	// nothing. CheckOIDC gives the reason.
 	if issuer, err := newIssuer(o.OIDC, d.now); err == nil {
 		d.issuer = issuer
 	}
@@ -132,8 +127,8 @@ func Open(dir string, o Options) (*Directory, error) {
 	return d, nil
 }
 
-// load makes the state from the lab's log; where limits are given, the counts
-// of failed attempts too. The caller holds mu, or is the only one.
+// load builds the state from the lab's log; with limits, the counts of failed attempts too. The
+// caller holds mu, or is alone.
 func (d *Directory) load(limits *limits) error {
 	log, err := d.lab.Store()
 	if err != nil {
@@ -146,9 +141,9 @@ func (d *Directory) load(limits *limits) error {
 	return d.replay(limits)
 }
 
-// replay makes the state from the log. Values that no event names are what a
-// process left that ended between writing the two: they are removed. The values
-// are looked at after all events, when it is known which of them are named.
+// replay builds the state from the log. It removes unreferenced values, which a process leaves that
+// dies between writing a value and its event. Values are examined after all events, when all
+// references are known.
 func (d *Directory) replay(limits *limits) error {
 	ctx := context.Background()
 	var attempts attempts
@@ -190,7 +185,7 @@ func (d *Directory) replay(limits *limits) error {
 	return nil
 }
 
-// Lab returns the lab's log, in which the accounts are. It is closed with them.
+// Lab returns the lab's log, which holds the accounts. Close closes it too.
 func (d *Directory) Lab() *lablog.Log { return d.lab }
 
 // Close releases the accounts, and the lab's log. Requests after it fail.
@@ -210,7 +205,7 @@ func (d *Directory) Close() error {
 	return errors.Join(d.stopped, d.lab.Close())
 }
 
-// Readable says why it is not known who there is, nil where it is.
+// Readable says why the accounts cannot be read, nil if they can.
 func (d *Directory) Readable() error {
 	if err := d.fresh(); err != nil {
 		return err
@@ -218,7 +213,7 @@ func (d *Directory) Readable() error {
 	return d.broken()
 }
 
-// Err says why no change is taken now, nil where changes are.
+// Err says why changes are refused now, nil if they are accepted.
 func (d *Directory) Err() error {
 	if err := d.Readable(); err != nil {
 		return err
@@ -230,8 +225,8 @@ func (d *Directory) Err() error {
 	return log.Err()
 }
 
-// current returns the log, and the newest event of the accounts in it. It takes
-// writing, so that the two belong together.
+// current returns the log and the newest account event in it. It takes writing, so that the two are
+// consistent.
 func (d *Directory) current() (events.Store, events.Sequence, error) {
 	if d.shared != nil {
 		if err := d.look(time.Now()); err != nil {
@@ -246,12 +241,10 @@ func (d *Directory) current() (events.Store, events.Sequence, error) {
 	return d.log, d.last, err
 }
 
-// mend makes the state anew where the lab's log was opened again, because its
-// disk had failed and takes writes again: it is not known whether all of the
-// state is in it. The caller holds writing.
+// mend rebuilds the state after the lab's log was reopened because its disk had failed and accepts
+// writes again: the state may hold changes that never reached the disk. The caller holds writing.
 //
-// The counts of failed attempts are left as they are, since they hold more than
-// the log: names that are no account's too.
+// The counts of failed attempts stay, since they hold more than the log: unknown names too.
 func (d *Directory) mend() (anew bool, err error) {
 	if d.closed {
 		return false, errClosed()
@@ -269,17 +262,17 @@ func (d *Directory) mend() (anew bool, err error) {
 	return true, d.stopped
 }
 
-// The errors of the accounts, for those who ask.
+// Errors of the accounts, for callers.
 
-// ErrInUse says that another process holds the accounts.
+// ErrInUse means that another process holds the accounts.
 var ErrInUse = lablog.ErrInUse
 
-// unavailable is a fault of the disk or of the process: trying again may help.
+// unavailable is a fault of the disk or of the process: a retry may help.
 func unavailable(err error) error {
 	return problem.New(problem.Unavailable, "the accounts cannot be read or written: %w", err)
 }
 
-// damaged is a fault of what is stored, which no repetition mends.
+// damaged is a fault of the stored data; a retry cannot help.
 func damaged(format string, args ...any) error {
 	return problem.New(
 		problem.Damaged,
@@ -291,40 +284,38 @@ func damaged(format string, args ...any) error {
 // errClosed is the answer to a request after Close.
 func errClosed() error { return unavailable(errors.New("they have been closed")) }
 
-// String names the accounts, and nothing that is in them.
+// String names the accounts and none of their contents.
 func (d *Directory) String() string { return "the accounts in " + d.dir }
 
-// GoString is String: a directory that is printed for a programmer shows no
-// secret either.
+// GoString is String, so that %#v prints no secret either.
 func (d *Directory) GoString() string { return d.String() }
 
-// Empty reports whether there is no account yet. Where that is not known there
-// is one.
+// Empty reports whether there are no accounts yet. If that is unknown, it assumes that there are.
 func (d *Directory) Empty() bool { return d.fresh() == nil && d.none() }
 
-// none is Empty as far as the state knows.
+// none is Empty for the present state.
 func (d *Directory) none() bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.stopped == nil && len(d.state.accounts) == 0
 }
 
-// now is the time, as it is recorded.
+// now returns the time in the recorded form.
 func (d *Directory) now() time.Time { return d.o.Now().UTC().Round(0).Truncate(time.Microsecond) }
 
-// change is what is written at once: values, then the entries that name them.
+// change is written as a whole: values, then the entries that refer to them.
 type change struct {
 	values  []events.KeyValue
 	entries []Entry
-	// lazily leaves it to the system when the values are on the disk, for what
-	// may be lost with the process. There are no entries then.
+	// lazily lets the operating system write the values to the disk later, for values that may be
+	// lost with the process. Such a change has no entries.
 	lazily bool
 }
 
 // commit makes a change durable, and then visible. The caller holds writing.
 //
-// What an entry refers to is written first, under a reference that is new: a
-// crash in between leaves a value that nothing names, and replay removes it.
+// The values are written first, under new references: a crash in between leaves an unreferenced
+// value, which replay removes.
 func (d *Directory) commit(c change) error {
 	if d.shared != nil {
 		return d.commitShared(c)
@@ -336,7 +327,7 @@ func (d *Directory) commit(c change) error {
 	if err := d.log.Err(); err != nil {
 		return unavailable(err)
 	}
-	if anew { // what this change was made from may not be what is there
+	if anew { // the change was decided on the old state
 		return unavailable(errors.New(
 			"they have just been opened again after their disk had failed: try again"))
 	}
@@ -344,7 +335,7 @@ func (d *Directory) commit(c change) error {
 	return d.make(context.Background(), d.log, d.last, c)
 }
 
-// make is commit in a log, of a change that was decided on behind an event.
+// make commits a change to a log, provided that behind is still the newest event.
 func (d *Directory) make(ctx context.Context, log events.Store, behind events.Sequence, c change) error {
 	set := log.SetValues
 	if c.lazily {
@@ -363,14 +354,13 @@ func (d *Directory) make(ctx context.Context, log events.Store, behind events.Se
 	err = d.fold(stored, c.values)
 	gone := d.letGo()
 	d.mu.Unlock()
-	// One that stays, because the disk fails now, is found when the log is opened
-	// again.
+	// If the disk fails now, a leftover value is removed when the log is next opened.
 	_ = log.SetValuesLazily(ctx, gone...)
 	return err
 }
 
-// fold takes events into the state, with the values that they name. Those that
-// it has are passed over. The caller holds mu.
+// fold applies events, with the values they refer to, to the state. It skips events already
+// applied. The caller holds mu.
 func (d *Directory) fold(stored []events.Event, kept []events.KeyValue) error {
 	for _, kv := range kept {
 		if err := d.values.put(kv); err != nil {
@@ -395,9 +385,9 @@ func (d *Directory) fold(stored []events.Event, kept []events.KeyValue) error {
 	return nil
 }
 
-// append records entries. They are appended at once, so that a change of
-// several entries is there whole or not at all, and behind the last event that
-// they were decided on: of two writers one is refused.
+// append records entries, all in one append, so that a change of several entries is stored whole or
+// not at all, and conditionally on the event they were decided on: of two concurrent writers one is
+// refused.
 func (d *Directory) append(
 	ctx context.Context, log events.Store, behind events.Sequence, entries []Entry,
 ) ([]events.Event, error) {
@@ -419,8 +409,7 @@ func (d *Directory) append(
 	return log.Append(ctx, Stream, behind, batch...)
 }
 
-// letGo returns what removes the values that the state has let go. The caller
-// holds mu.
+// letGo returns the deletions of the values that the state has released. The caller holds mu.
 func (d *Directory) letGo() []events.KeyValue {
 	changes := make([]events.KeyValue, len(d.state.released))
 	for i, key := range d.state.released {
@@ -431,30 +420,28 @@ func (d *Directory) letGo() []events.KeyValue {
 	return changes
 }
 
-// account returns an account, nil where there is none of that name. It must not
-// be changed.
+// account returns the account of that name, or nil. The result must not be modified.
 func (d *Directory) account(name string) *account {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.state.accounts[name]
 }
 
-// addressKey is where a context holds the address of a request.
+// addressKey is the context key of a request's address.
 type addressKey struct{}
 
-// WithAddress returns a context in which the address that a request comes from
-// is known, for the audit log.
+// WithAddress returns a context that holds the address of a request, for the audit log.
 func WithAddress(ctx context.Context, from string) context.Context {
 	return context.WithValue(ctx, addressKey{}, from)
 }
 
-// addressOf returns the address of a request, "" where it is not known.
+// addressOf returns the address of a request, "" if unknown.
 func addressOf(ctx context.Context) string {
 	from, _ := ctx.Value(addressKey{}).(string)
 	return shown(from)
 }
 
-// entry begins an entry about what an identity does.
+// entry begins an entry about an act of an identity.
 func (i Identity) entry(ctx context.Context, kind Kind, account string) Entry {
 	e := Entry{Kind: kind, By: i.Account, Method: i.Method, From: i.From, Account: account}
 	if from := addressOf(ctx); from != "" {
@@ -463,7 +450,7 @@ func (i Identity) entry(ctx context.Context, kind Kind, account string) Entry {
 	return e
 }
 
-// mayOrRefuse is May, with the refusal in the audit log.
+// mayOrRefuse is May that records a refusal in the audit log.
 func (d *Directory) mayOrRefuse(by Identity, p Permission, campaign string) error {
 	err := by.May(p, campaign)
 	if err != nil {
@@ -472,9 +459,8 @@ func (d *Directory) mayOrRefuse(by Identity, p Permission, campaign string) erro
 	return err
 }
 
-// Refused notes in the audit log that a request was denied. The same refusal is
-// noted once a minute, with how often it was repeated. A failure to write is
-// not reported: what was asked for has been refused already.
+// Refused records a denied request in the audit log. The same refusal is recorded once a minute,
+// with its count. A write error is not reported: the request has been refused already.
 func (d *Directory) Refused(who Identity, p Permission, campaign, from string) {
 	d.refuse(Entry{
 		Kind: KindRefused, By: who.Account, Method: who.Method, From: shown(from), Credential: who.Credential,
@@ -482,9 +468,9 @@ func (d *Directory) Refused(who Identity, p Permission, campaign, from string) {
 	})
 }
 
-// refuse records a refusal unless the same was recorded within the last minute.
-// The caller may be a stranger: what strangers choose must not make one refusal
-// another, or they could fill the log.
+// refuse records a refusal unless the same was recorded within the last minute. The caller may be a
+// stranger: nothing a stranger chooses may make two refusals different, or strangers could fill the
+// log.
 func (d *Directory) refuse(e Entry) {
 	_ = d.decide(func() error {
 		now, due := d.now(), false
@@ -492,21 +478,21 @@ func (d *Directory) refuse(e Entry) {
 			return nil
 		}
 		err := d.commit(change{entries: []Entry{e}})
-		if !errors.Is(err, errLate) { // else it may be what was recorded meanwhile
+		if !errors.Is(err, errLate) { // else another process recorded it meanwhile
 			d.refusals.recorded(e, now, true)
 		}
 		return err
 	})
 }
 
-// refusals counts those that repeat. Of several servers one records the first, and
-// the others know it from the log: each counts what repeats there.
+// refusals counts repeated refusals. Of several servers one records the first, and the others learn
+// of it from the log: each counts its own repetitions.
 type refusals struct {
 	mu   sync.Mutex
 	seen map[Entry]*repeated
 }
 
-// repeated is a refusal that was recorded at since, and how often it came again.
+// repeated is a refusal recorded at since, and the number of repetitions.
 type repeated struct {
 	since time.Time
 	times int
@@ -517,12 +503,11 @@ const (
 	refusalsPeriod = time.Minute
 )
 
-// newRefusals has seen none. The counts are lost with the process.
+// newRefusals starts empty. The counts are lost with the process.
 func newRefusals() *refusals { return &refusals{seen: make(map[Entry]*repeated)} }
 
-// due reports whether a refusal is to be recorded now, and how many times it
-// happened since the last time that it was; zero for once. One that is not due is
-// counted.
+// due reports whether a refusal is to be recorded now, and how often it happened since it was last
+// recorded; zero for once. A refusal that is not due is counted.
 func (r *refusals) due(e Entry, now time.Time) (times int, due bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -538,8 +523,8 @@ func (r *refusals) due(e Entry, now time.Time) (times int, due bool) {
 	return times, true
 }
 
-// recorded notes that a refusal was recorded: here, with what was counted, or by
-// another process, which has counted for itself.
+// recorded notes that a refusal was recorded: here, with its count, or by another process, which
+// keeps its own count.
 func (r *refusals) recorded(e Entry, at time.Time, here bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -552,28 +537,28 @@ func (r *refusals) recorded(e Entry, at time.Time, here bool) {
 	}
 }
 
-// of returns what is known of a refusal, by what is the same each time. The
-// caller holds mu.
+// of returns the count of a refusal, keyed by the fields that repetitions share. The caller holds
+// mu.
 func (r *refusals) of(e Entry) *repeated {
 	same := Entry{
 		Kind: e.Kind, By: e.By, Method: e.Method, Account: e.Account, Credential: e.Credential,
 		Permission: e.Permission, Campaign: e.Campaign, Reason: e.Reason,
-		From: networkOf(e.From), // within one, a stranger has as many addresses as they like
+		From: networkOf(e.From), // within one network, a stranger has any number of addresses
 	}
 	if e.Kind == KindLoginFailed {
 		same.Reason = "" // why it failed depends on what was sent
 	}
 	if r.seen[same] == nil {
 		if len(r.seen) >= mostRefusals {
-			clear(r.seen) // some may be recorded once more than needed
+			clear(r.seen) // some may be recorded once more than necessary
 		}
 		r.seen[same] = new(repeated)
 	}
 	return r.seen[same]
 }
 
-// key is the SHA-256 of a random secret, in hexadecimal digits. It is a type of
-// its own, so that no secret is looked up, or kept, where its hash belongs.
+// key is the SHA-256 of a random secret, in hexadecimal. It is a type of its own, so that a secret
+// cannot be looked up or stored in place of its hash.
 type key string
 
 // keyOf needs no salt and no slow hash: the secret has 256 random bits.
@@ -581,9 +566,8 @@ func keyOf(secret string) key {
 	return key(sum([]byte(secret)))
 }
 
-// fits refuses a text that is too long, or cannot be shown to people as it is.
-// It is for what people enter, where cutting it short would be a surprise; what
-// strangers send is cut by shown.
+// fits refuses a text that is too long or not printable. It is for input of people, who would be
+// surprised by truncation; texts of strangers are truncated by shown.
 func fits(what, text string, longest int) error {
 	if len(text) > longest {
 		return problem.New(problem.Invalid, "%s has %d bytes, at most %d are kept", what, len(text), longest)
@@ -594,7 +578,7 @@ func fits(what, text string, longest int) error {
 	return nil
 }
 
-// sorted returns values in the order of a name.
+// sorted returns values ordered by name.
 func sorted[T any](values []T, name func(T) string) []T {
 	slices.SortFunc(values, func(x, y T) int { return cmp.Compare(name(x), name(y)) })
 	return values

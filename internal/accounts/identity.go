@@ -7,80 +7,73 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Method is how a caller has shown who they are.
+// Method is how a caller authenticated.
 type Method string
 
 const (
-	// ByPassword, ByPasskey and ByOIDC are those of a session.
+	// ByPassword, ByPasskey and ByOIDC are the methods of a session.
 	ByPassword Method = "password"
 	ByPasskey  Method = "passkey"
 	ByOIDC     Method = "openid"
 	// ByToken is a program's API token.
 	ByToken Method = "token"
-	// ByLoopback shows nothing: a lab without accounts, asked from the machine
-	// itself.
+	// ByLoopback proves nothing: a request from the machine itself to a lab without accounts.
 	ByLoopback Method = "loopback"
-	// BySystem is the user of the system to whom the folder belongs, on the
-	// command line.
+	// BySystem is the system user who owns the folder, on the command line.
 	BySystem Method = "system"
 )
 
-// Identity is who makes a request, and what they may. The zero Identity is
-// no one's: it may nothing. It is a value as of the request: what is granted or
-// taken later counts from the next [Directory.Authenticate] on.
+// Identity is the caller of a request, with its permissions. The zero Identity is anonymous and may
+// do nothing. It is a snapshot as of the request: later grants and revocations take effect with the
+// next [Directory.Authenticate].
 type Identity struct {
 	// Account is the name people are recorded under, without "person:".
 	Account string `json:"account"`
-	// DisplayName is how they are called, for people.
+	// DisplayName is the person's name for readers.
 	DisplayName string `json:"display_name,omitempty"`
 	Method      Method `json:"method"`
-	// Grants are those of the account.
+	// Grants are the account's roles.
 	Grants []Grant `json:"grants"`
-	// ExpertNames are the further experts as whom they answer.
+	// ExpertNames are the further experts the person answers as.
 	ExpertNames []string `json:"answers_as,omitempty"`
-	// Scopes and Campaigns are the bounds of a token; nil: no bounds.
+	// Scopes and Campaigns are the bounds of a token; nil means unbounded.
 	Scopes    []Permission `json:"scopes,omitempty"`
 	Campaigns []string     `json:"campaigns,omitempty"`
-	// Credential identifies the session or the token in the audit log. It is
-	// no secret.
+	// Credential identifies the session or the token in the audit log. It is not secret.
 	Credential string `json:"credential,omitempty"`
 	// Since is when the session began; zero for a token.
 	Since time.Time `json:"since,omitzero"`
-	// Confirmed is when they last showed who they are: at login, or again
-	// since.
+	// Confirmed is when the person last authenticated: at login, or again since.
 	Confirmed time.Time `json:"confirmed,omitzero"`
-	// From is the address of the request, where it is known.
+	// From is the address of the request, if known.
 	From string `json:"from,omitempty"`
 
 	everything bool // no one else could have made the request
 }
 
-// OpenIdentity is that of a request to a lab without accounts, over the
-// loopback interface: it may do everything, recorded under the name of the
-// system's user. The caller makes sure that the directory is [Directory.Empty]
-// at the time of the request.
+// OpenIdentity is the identity of a request to a lab without accounts, over the loopback interface:
+// it may do everything, recorded under the name of the system's user. The caller makes sure that
+// the directory is [Directory.Empty] at the time of the request.
 func OpenIdentity(user string) Identity {
 	return Identity{Account: user, Method: ByLoopback, everything: true}
 }
 
-// SystemIdentity is that of the system's user who works in the folder itself,
-// such as "ada (uid 1000)": who may write the files may do everything.
+// SystemIdentity is the identity of the system's user who works in the folder itself, such as "ada
+// (uid 1000)": write access to the files allows everything.
 func SystemIdentity(user string) Identity {
 	return Identity{Account: user, Method: BySystem, everything: true}
 }
 
-// Actor is the identity as events record it: "person:ada".
+// Actor returns the identity as events record it: "person:ada".
 func (i Identity) Actor() string { return "person:" + i.Account }
 
-// Known reports whether it is known whose it is. It says nothing about what
-// they may.
+// Known reports whether the caller is known. It says nothing about permissions.
 func (i Identity) Known() bool { return i.everything || i.Account != "" }
 
-// May returns nil where the identity may do something in a campaign, otherwise
-// a problem.Error that says what is missing: [problem.Unauthenticated] for
-// no one, [problem.Forbidden] for everyone else. The empty campaign stands for
-// the lab: only a grant for all campaigns gives anything there, and only such a
-// one gives [Permission]s of the lab, whatever the campaign.
+// May returns nil if the identity has a permission in a campaign, otherwise a problem.Error that
+// names the obstacle: [problem.Unauthenticated] for anonymous callers, [problem.Forbidden] for
+// all others. The empty campaign stands for the lab: only a grant for all campaigns counts there,
+// and only such a grant gives the [Permission]s of the lab, whatever the campaign.
 func (i Identity) May(p Permission, campaign string) error {
 	if i.everything {
 		return nil
@@ -100,8 +93,8 @@ func (i Identity) May(p Permission, campaign string) error {
 	return nil
 }
 
-// MaySomewhere reports whether there can be a campaign in which May would say
-// yes: what is in it is worth a place in a menu.
+// MaySomewhere reports whether May can succeed for some campaign, so that a menu should show the
+// entry.
 func (i Identity) MaySomewhere(p Permission) bool {
 	if i.May(p, "") == nil {
 		return true
@@ -115,10 +108,9 @@ func (i Identity) MaySomewhere(p Permission) bool {
 	return slices.ContainsFunc(named, func(campaign string) bool { return i.May(p, campaign) == nil })
 }
 
-// AnswersAs returns nil where the identity may answer as an expert of a
-// campaign: with [Answer], where the expert has their account's name or is one
-// of those the account lists, or with [ActForOthers]. [Identity.OnBehalf] tells
-// the two apart.
+// AnswersAs returns nil if the identity may answer as an expert of a campaign: with [Answer], if
+// the expert has the account's name or one of the account's expert names, or with [ActForOthers].
+// [Identity.OnBehalf] tells the two apart.
 func (i Identity) AnswersAs(expert, campaign string) error {
 	if err := i.May(Answer, campaign); err != nil {
 		return err
@@ -136,26 +128,23 @@ func (i Identity) AnswersAs(expert, campaign string) error {
 			})
 }
 
-// OnBehalf reports whether an answer as this expert is one in the place of
-// another person, so that both are recorded. Who may do everything because
-// there are no accounts answers as the one they say.
+// OnBehalf reports whether an answer as this expert is given for another person, so that both are
+// recorded. In a lab without accounts, callers answer as the person they claim to be.
 func (i Identity) OnBehalf(expert string) bool {
 	return !i.everything && expert != i.Account && !slices.Contains(i.ExpertNames, expert)
 }
 
-// JustNow is how recently a person must have authenticated to add a
-// passkey, to make a token, or to give anybody access: a role, a password, an
-// account. By each of them a session that was found open would become access
-// that outlasts it.
+// JustNow is how recently a person must have authenticated to add a passkey, to make a token, or to
+// give another person access: a role, a password, an account. Each of these could turn a session
+// left open into access that outlasts it.
 const JustNow = 10 * time.Minute
 
-// apart is how far the clocks of a lab's servers may be apart. What was shown
-// further ahead was shown before the clock was set back, by who knows how long.
+// apart is the tolerated difference between the clocks of a lab's servers. An authentication
+// further in the future predates a clock that was set back, by an unknown time.
 const apart = time.Minute
 
-// Recent returns nil if the caller has authenticated within the given
-// time before now, for what a lab does not leave to a session that was found
-// open. A token never has.
+// Recent returns nil if the caller has authenticated within the given time before now, for acts
+// that must not be possible from a session left open. A token never has.
 func (i Identity) Recent(now time.Time, within time.Duration) error {
 	switch {
 	case i.everything:
@@ -164,7 +153,7 @@ func (i Identity) Recent(now time.Time, within time.Duration) error {
 		return nobody()
 	case i.Method == ByToken:
 		return problem.New(problem.Forbidden,
-			"this needs a person who has just shown who they are, and a token is none").
+			"this needs a person who has just authenticated; a token is not enough").
 			About(i.Account)
 	case now.Sub(i.Confirmed) <= within && i.Confirmed.Sub(now) <= apart:
 		return nil
@@ -174,8 +163,8 @@ func (i Identity) Recent(now time.Time, within time.Duration) error {
 		With(problem.Remedy{Text: "show it again, then repeat the request", Action: problem.Confirm})
 }
 
-// forbidden names the roles that would be enough. Which roles those are is no
-// secret, and spares a question to the admin.
+// forbidden names the roles that would be sufficient. Roles are not secret, and this saves a
+// question to the admin.
 func (i Identity) forbidden(p Permission, campaign string) error {
 	var able []string
 	for _, r := range roles {
@@ -189,7 +178,7 @@ func (i Identity) forbidden(p Permission, campaign string) error {
 			Subject: i.Account, Ways: able})
 }
 
-// inCampaign is empty for the lab. It is the end of a sentence.
+// inCampaign is the end of a sentence, empty for the lab.
 func inCampaign(campaign string) string {
 	if campaign == "" {
 		return ""
@@ -197,7 +186,7 @@ func inCampaign(campaign string) string {
 	return " in " + campaign
 }
 
-// nobody is the answer to a request without an identity.
+// nobody is the error for a request without an identity.
 func nobody() error {
 	return problem.New(problem.Unauthenticated, "it is not known who asks").
 		With(problem.Remedy{Text: "log in, or send an API token", Action: problem.LogIn})

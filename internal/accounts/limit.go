@@ -12,24 +12,20 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Attempts to log in with a password are counted by account, by address, and by
-// both. After some failures each further one doubles the time until the next
-// attempt is heard, up to a bound. So guessing is slow, and no one is locked
-// out for long.
+// Login attempts with a password are counted by account, by address, and by both. After some
+// failures each further one doubles the delay until the next attempt is accepted, up to a bound. So
+// guessing is slow, and no one is locked out for long.
 //
-// Another's failures must not keep a person out for ever: the counts of the
-// account and of the address do not hold for an address from which that person
-// has logged in before; only failures with this account from this address do.
-// Passkeys and OpenID Connect are not counted, since there is nothing to guess,
-// sessions go on, and an admin can forget the counts ([Directory.Unlock]).
-// Names that are no account's are counted as well, so that being locked out
-// does not tell which names there are. The counts are kept in memory. When the
-// accounts are opened they are made anew from the audit log, but for those of
-// names that are no account's, which it does not hold: of these the addresses
-// count. Of several servers each counts what failed at the others in the same
-// way, once it is in the log, where such names stand by their buckets
-// ([Directory.bucket]): what is tried at all of them at the same moment is heard
-// by each as if it were alone, and what comes after is not.
+// A stranger's failures must not lock a person out for ever: the counts of the account and of the
+// address do not apply to an address from which that person has logged in before; only failures
+// with this account from this address do. Passkeys and OpenID Connect are not counted, since there
+// is nothing to guess, sessions continue, and an admin can reset the counts ([Directory.Unlock]).
+// Unknown names are counted as well, so that a lockout does not reveal which names exist. The
+// counts are kept in memory. When the accounts are opened, the counts are rebuilt from the audit
+// log, except those of unknown names, which the log does not hold: for these only the addresses
+// count. Each of several servers counts the failures at the others in the same way, once they are
+// in the log, where unknown names appear as their buckets ([Directory.bucket]): each server accepts
+// simultaneous attempts at all of them as if it were alone, but not the attempts that follow.
 var limitOf = map[counted]struct {
 	free    int           // failures without a delay
 	longest time.Duration // the longest delay
@@ -39,7 +35,7 @@ var limitOf = map[counted]struct {
 	ofBoth:    {5, 15 * time.Minute},
 }
 
-// counted is what failures are counted by.
+// counted is the key of failure counts: account, address or both.
 type counted byte
 
 const (
@@ -49,18 +45,17 @@ const (
 )
 
 const (
-	// forgetAfter is how long after the last failure, and the delay it led to,
-	// a count begins anew.
+	// forgetAfter is the time after the last failure and its delay at which a count starts anew.
 	forgetAfter = time.Hour
-	// mostCounters bounds the memory of counts, to a few megabytes. Past it,
-	// those that have not been touched for longest are forgotten.
+	// mostCounters bounds the memory of counts to a few megabytes. Past it, the counts unused for
+	// longest are forgotten.
 	mostCounters = 16384
 )
 
-// TooSoonError is why a login was not tried. The error that wraps it has the
-// code [problem.TooMany].
+// TooSoonError is the reason for a login that was not tried. The error that wraps it has the code
+// [problem.TooMany].
 type TooSoonError struct {
-	// Wait is how long until the next attempt is heard.
+	// Wait is the time until the next attempt is accepted.
 	Wait time.Duration
 }
 
@@ -72,7 +67,7 @@ func (e *TooSoonError) Error() string {
 	)
 }
 
-// limits are the counts. The methods may be called from several goroutines.
+// limits holds the counts. The methods may be called from several goroutines.
 type limits struct {
 	mu     sync.Mutex
 	most   int
@@ -80,40 +75,40 @@ type limits struct {
 	oldest *list.List // of *count, the one touched last at the back
 }
 
-// count is the failures of one account, address or both. It has hashes in place
-// of names and addresses, so that its size is bounded whatever is typed.
+// count holds the failures of one account, address or both. It stores hashes instead of names and
+// addresses, so that its size is bounded whatever is typed.
 type count struct {
 	at       [32]byte
 	name     [32]byte // where the account's failures are counted; zero for an address
 	failures int
 	last     time.Time // the last failure
-	until    time.Time // no attempt is heard before
+	until    time.Time // attempts before are refused
 	longest  time.Duration
-	noted    bool // that it is locked out, in the audit log
+	noted    bool // the lockout is in the audit log
 }
 
-// newLimits keeps up to that many counts.
+// newLimits keeps at most that many counts.
 func newLimits(most int) *limits {
 	return &limits{most: most, counts: make(map[[32]byte]*list.Element), oldest: list.New()}
 }
 
-// attempt is an attempt to log in, which counts as failed until it has
-// succeeded. Each ends in [attempt.succeeded], in [attempt.withdrawn] where it
-// was not made, or in neither, which leaves it failed.
+// attempt is a login attempt, which counts as failed until it succeeds. It ends in
+// [attempt.succeeded], in [attempt.withdrawn] if it was not made, or in neither, which leaves it
+// failed.
 type attempt struct {
 	limits *limits
 	at     []counter
 	now    time.Time
 }
 
-// counter is a count and what it counts by.
+// counter is a count and its key.
 type counter struct {
 	by       counted
 	at, name [32]byte
 }
 
-// countersOf returns what an attempt is counted by; by account and address
-// first. succeeded relies on that order.
+// countersOf returns the counters of an attempt; that of account and address comes first. succeeded
+// relies on that order.
 func countersOf(name, from string, familiar bool) []counter {
 	network := networkOf(from)
 	own, both := at(ofAccount, name), at(ofBoth, name+"\x00"+network)
@@ -124,10 +119,9 @@ func countersOf(name, from string, familiar bool) []counter {
 	return []counter{both, own, at(ofAddress, network)}
 }
 
-// begin counts an attempt as failed, so that many at once are no way around the
-// limits, unless it comes too soon. familiar says that the person has logged in
-// from the address before. first is true of the first attempt that is refused
-// since the last one that was heard.
+// begin counts an attempt as failed, so that concurrent attempts cannot evade the limits, unless it
+// comes too soon. familiar means that the person has logged in from the address before. first is
+// true of the first attempt that is refused since the last accepted one.
 func (l *limits) begin(
 	now time.Time, name, from string, familiar bool,
 ) (a *attempt, wait time.Duration, first bool) {
@@ -151,8 +145,7 @@ func (l *limits) begin(
 	return a, 0, false
 }
 
-// recall counts what an entry of the audit log tells of an attempt, later.
-// familiar is as in begin.
+// recall counts, later, an attempt recorded in the audit log. familiar is as in begin.
 func (l *limits) recall(e Entry, familiar bool) {
 	if !e.counts() {
 		return
@@ -178,12 +171,10 @@ func (l *limits) recall(e Entry, familiar bool) {
 	}
 }
 
-// bucketName stands for the names of a bucket where attempts are counted. No account
-// is called so.
+// bucketName stands for the names of a bucket that share a count. No account can have this name.
 func bucketName(bucket string) string { return "bucket " + bucket }
 
-// counts reports whether an entry tells of an attempt with a password, or that
-// those of before are forgotten.
+// counts reports whether an entry records a password attempt, or a reset of the earlier ones.
 func (e Entry) counts() bool {
 	switch e.Kind {
 	case KindUnlocked, KindPasswordSet:
@@ -194,30 +185,29 @@ func (e Entry) counts() bool {
 	return false
 }
 
-// How much of the audit log is looked at for failed attempts: after a day of
-// the longest delays a count has long reached its bound. Entries about other
-// things have no part in the number: however many there are, none makes the
-// attempts forgotten.
+// Bounds on the part of the audit log searched for failed attempts: after a day of the longest
+// delays a count has long reached its limit. Entries about other things are not counted: however
+// many there are, they cannot push attempts out.
 const (
 	recallFor  = 24 * time.Hour
-	mostRecall = 20_000 // entries that count
+	mostRecall = 20_000 // relevant entries
 )
 
-// attempts are the newest entries that count, the oldest first.
+// attempts holds the newest relevant entries, the oldest first.
 type attempts []Entry
 
-// add keeps the newest, up to twice as many as are needed.
+// add keeps the newest, up to twice as many as needed.
 func (all *attempts) add(e Entry) {
 	if !e.counts() {
 		return
 	}
-	if len(*all) >= 2*mostRecall { // now and then, so that adding one costs little
+	if len(*all) >= 2*mostRecall { // rarely, so that adding one costs little
 		*all = append((*all)[:0], (*all)[mostRecall:]...)
 	}
 	*all = append(*all, e)
 }
 
-// recall makes the counts of failed attempts anew.
+// recall rebuilds the counts of failed attempts.
 func (d *Directory) recall(limits *limits, all attempts) {
 	now := d.now()
 	for _, e := range all[max(0, len(all)-mostRecall):] {
@@ -227,9 +217,8 @@ func (d *Directory) recall(limits *limits, all attempts) {
 	}
 }
 
-// succeeded takes the attempt back. The account's failures are forgotten, and
-// of the address's those that were with this account: with an account of one's
-// own one cannot go on guessing others'.
+// succeeded takes the attempt back. It forgets the account's failures, and the address's failures
+// with this account only: otherwise logging in to one's own account would allow guessing at others.
 func (a *attempt) succeeded() {
 	l := a.limits
 	l.mu.Lock()
@@ -251,9 +240,8 @@ func (a *attempt) succeeded() {
 	}
 }
 
-// withdrawn takes the attempt back that was not made after all. Such as one
-// whose request ended before its turn to be hashed: nothing was learned about
-// the password.
+// withdrawn takes back an attempt that was not made, such as a request that ended before its turn
+// to be hashed: nothing was learned about the password.
 func (a *attempt) withdrawn() {
 	l := a.limits
 	l.mu.Lock()
@@ -269,9 +257,8 @@ func (a *attempt) withdrawn() {
 	}
 }
 
-// forget forgets the failures with an account, wherever they came from; those
-// of all accounts and addresses where the name is empty. It looks at all
-// counts, which is rare enough.
+// forget forgets the failures with an account, from any address; with an empty name those of all
+// accounts and addresses. It scans all counts, which is rare enough.
 func (l *limits) forget(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -287,9 +274,9 @@ func (l *limits) forget(name string) {
 	}
 }
 
-// count returns a count, nil where there is none any more. A count that is over
-// is dropped here, when it is looked at; there is no other sweeping. A clock that
-// was set back makes no delay longer than the longest. The caller holds mu.
+// count returns a count, or nil if it has expired. Expired counts are dropped here, on access;
+// nothing else sweeps them. A clock that was set back makes no delay longer than the longest. The
+// caller holds mu.
 func (l *limits) count(at [32]byte, now time.Time) *count {
 	e := l.counts[at]
 	if e == nil {
@@ -311,9 +298,8 @@ func (l *limits) count(at [32]byte, now time.Time) *count {
 
 // fail counts a failure.
 //
-// The delay is 1 s for the first failure beyond the free ones and doubles from
-// there; past 20 doublings it is the longest in any case, and the shift would
-// overflow. The caller holds mu.
+// The delay is 1 s for the first failure beyond the free ones and doubles from there; after 20
+// doublings it is the longest in any case, and the shift would overflow. The caller holds mu.
 func (l *limits) fail(k counter, now time.Time) {
 	c := l.count(k.at, now)
 	if c == nil {
@@ -344,15 +330,14 @@ func (l *limits) drop(at [32]byte) {
 	}
 }
 
-// at is the place of a counter: of fixed length, whatever is typed. The kind is
-// part of what is hashed: an account that is called like an address has another
-// place.
+// at returns the key of a counter, of fixed length whatever is typed. The kind is part of the hash:
+// an account named like an address has another key.
 func at(by counted, what string) counter {
 	return counter{by: by, at: sha256.Sum256([]byte(string(by) + "\x00" + what))}
 }
 
-// networkOf is what an address is counted by: itself, or of IPv6 the /64 that
-// one customer has. What is no address counts as one.
+// networkOf returns the key of an address: itself, or for IPv6 the /64 of one customer. A text that
+// cannot be parsed is its own key.
 func networkOf(from string) string {
 	if host, err := netip.ParseAddrPort(from); err == nil {
 		from = host.Addr().String()
@@ -372,7 +357,7 @@ func networkOf(from string) string {
 	return prefix.String()
 }
 
-// tooSoon is the answer to an attempt that was not heard.
+// tooSoon is the error for an attempt that comes too soon.
 func tooSoon(wait time.Duration) error {
 	return problem.New(problem.TooMany, "%w", &TooSoonError{Wait: wait}).With(
 		problem.Remedy{Text: "wait until then, or log in with a passkey", Action: problem.LogIn},

@@ -23,42 +23,38 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// OIDC is the OpenID Connect issuer of a lab: whom it knows, campaignd lets in,
-// within bounds. At least Domains or Roles must be given, since many an issuer
-// knows everyone.
+// OIDC is the OpenID Connect issuer of a lab: campaignd admits the people it knows, within bounds.
+// At least Domains or Roles must be given, since many issuers know everyone.
 type OIDC struct {
-	// Name is what people see it called, such as "University login";
-	// the issuer's host by default.
+	// Name is the issuer's name for people, such as "University login"; its host by default.
 	Name string `yaml:"name" json:"name,omitempty"`
-	// Issuer is its address, as its discovery document says it.
+	// Issuer is its address, as in its discovery document.
 	Issuer   string `yaml:"issuer" json:"issuer"`
 	ClientID string `yaml:"client_id" json:"client_id"`
-	// The client's secret is in a file, or in an environment variable; one of
-	// the two is given, or none for a client that has no secret.
+	// The client's secret is in a file or in an environment variable; at most one of the two is
+	// given, neither for a client without a secret.
 	ClientSecretFile string `yaml:"client_secret_file" json:"client_secret_file,omitempty"`
 	ClientSecretEnv  string `yaml:"client_secret_env" json:"client_secret_env,omitempty"`
-	// RedirectURL is where the issuer sends people back to, as it is registered
-	// there.
+	// RedirectURL is the address, registered at the issuer, that people are sent back to.
 	RedirectURL string `yaml:"redirect_url" json:"redirect_url"`
-	// Scopes are asked for besides openid; profile and email by default.
+	// Scopes are requested in addition to openid; profile and email by default.
 	Scopes []string `yaml:"scopes" json:"scopes,omitempty"`
-	// Domains are those of the e-mail addresses that are let in; empty: all.
-	// The issuer must say that it has verified the address. An account that has
-	// such an address is then theirs.
+	// Domains are the domains of the admitted e-mail addresses; empty admits all. The issuer must
+	// say that it has verified the address. An existing account with such an address becomes the
+	// person's.
 	Domains []string `yaml:"domains" json:"domains,omitempty"`
-	// RoleClaim is the claim that holds groups or roles, such as "groups" or
-	// "realm_access.roles"; Roles says which of its values gives which role.
+	// RoleClaim is the claim that holds groups or roles, such as "groups" or "realm_access.roles";
+	// Roles maps its values to roles.
 	RoleClaim string          `yaml:"role_claim" json:"role_claim,omitempty"`
 	Roles     map[string]Role `yaml:"roles" json:"roles,omitempty"`
-	// NewAccounts makes an account for a person who is let in and has none, with the
-	// DefaultRole where the claim gives none. Its name is the
-	// preferred_username, or else the verified e-mail address; of an address in
-	// one of the Domains it is what stands before the "@".
+	// NewAccounts makes an account for an admitted person without one, with the DefaultRole if the
+	// claim gives none. Its name is the preferred_username, or else the verified e-mail address; of
+	// an address in one of the Domains, the part before the "@".
 	NewAccounts bool `yaml:"new_accounts" json:"new_accounts,omitempty"`
 	DefaultRole Role `yaml:"default_role" json:"default_role,omitempty"`
 }
 
-// Validate returns what is wrong with it, all of it at once.
+// Validate returns all faults of the settings at once.
 func (o *OIDC) Validate() error {
 	var faults []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
@@ -109,12 +105,11 @@ func (o *OIDC) Validate() error {
 // longestSecret bounds the file of a client's secret, in bytes.
 const longestSecret = 64 << 10
 
-// isLoopback allows an issuer on the machine itself without TLS, as tests and
-// first steps need.
+// isLoopback allows an issuer on the machine itself without TLS, for tests and first steps.
 func isLoopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
 
-// issuer is an issuer that people can be sent to. Discovery is lazy: an
-// unreachable issuer does not prevent start-up.
+// issuer is an issuer ready for logins. Discovery is lazy: an unreachable issuer does not prevent
+// start-up.
 type issuer struct {
 	config OIDC
 	secret string
@@ -125,7 +120,7 @@ type issuer struct {
 	provider *oidc.Provider
 }
 
-// newIssuer returns nil where there is none.
+// newIssuer returns nil without settings.
 func newIssuer(o *OIDC, now func() time.Time) (*issuer, error) {
 	if o == nil {
 		return nil, nil
@@ -154,15 +149,15 @@ func newIssuer(o *OIDC, now func() time.Time) (*issuer, error) {
 	return i, nil
 }
 
-// CheckOIDC says why no one can log in by these settings, as where the client's secret is
-// missing; nil where they can, as far as this machine knows, or where there are none.
+// CheckOIDC says why no one can log in with these settings, such as a missing client secret; nil if
+// they work as far as this machine knows, or are absent.
 func CheckOIDC(o *OIDC) error {
 	_, err := newIssuer(o, nil)
 	return err
 }
 
-// Greet asks the issuer what it can do, so that the lab hears before its people do that it
-// does not answer; nil where it does, or there is none. The next login asks again.
+// Greet runs discovery at the issuer, so that the lab learns of an unreachable issuer before its
+// people do; nil on success, or without an issuer. The next login asks again.
 func (d *Directory) Greet(ctx context.Context) error {
 	if d.issuer == nil {
 		return nil
@@ -177,14 +172,14 @@ func (i *issuer) String() string { return "the issuer " + i.config.Issuer }
 // GoString is String.
 func (i *issuer) GoString() string { return i.String() }
 
-// discover asks the issuer what it can do, once it has answered.
+// discover returns the issuer's discovery document, which is kept once it was received.
 func (i *issuer) discover(ctx context.Context) (*oidc.Provider, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.provider != nil {
 		return i.provider, nil
 	}
-	// The provider keeps the client of this context, and not its end.
+	// The provider keeps this context's client, but not its cancellation.
 	found, err := oidc.NewProvider(oidc.ClientContext(ctx, i.client), i.config.Issuer)
 	if err != nil {
 		return nil, i.unreachable(err)
@@ -193,14 +188,14 @@ func (i *issuer) discover(ctx context.Context) (*oidc.Provider, error) {
 	return found, nil
 }
 
-// unreachable is no verdict about the person: the issuer, or the way to it,
-// failed. Nothing is taken from their account for that.
+// unreachable is not a verdict about the person: the issuer, or the network to it, failed. The
+// account loses nothing.
 func (i *issuer) unreachable(err error) error {
 	return problem.New(problem.Unavailable, "%s does not answer as it should: %w", i.name(), err).
 		With(problem.Remedy{Text: "try again, or log in with a password", Action: problem.LogIn})
 }
 
-// name is what people are shown.
+// name returns the issuer's name for people.
 func (i *issuer) name() string {
 	if i.config.Name != "" {
 		return i.config.Name
@@ -211,7 +206,7 @@ func (i *issuer) name() string {
 	return i.config.Issuer
 }
 
-// oauth asks for the scope openid once, whatever the settings list.
+// oauth requests the scope openid once, whatever the settings list.
 func (i *issuer) oauth(p *oidc.Provider) *oauth2.Config {
 	scopes := i.config.Scopes
 	if scopes == nil {
@@ -226,7 +221,7 @@ func (i *issuer) oauth(p *oidc.Provider) *oauth2.Config {
 	}
 }
 
-// OIDCName is what the issuer is called, "" where there is none.
+// OIDCName returns the issuer's name, "" without one.
 func (d *Directory) OIDCName() string {
 	if d.issuer == nil {
 		return ""
@@ -234,14 +229,13 @@ func (d *Directory) OIDCName() string {
 	return d.issuer.name()
 }
 
-// BeginOIDC begins a login with OpenID Connect: the browser is sent to the
-// address, and keeps the ceremony in a cookie until it comes back, within ten
-// minutes. With confirm, the name of the account that a person is logged in
-// with here, the issuer is to have them show who they are, no matter who is logged in
-// there, and it must be that account which comes back.
+// BeginOIDC begins a login with OpenID Connect: the browser is sent to the address, and keeps the
+// ceremony in a cookie until it comes back, within ten minutes. confirm, the name of the account a
+// person is logged in with here, makes the issuer authenticate the person anew, no matter who is
+// logged in there, and requires that the same account comes back.
 func (d *Directory) BeginOIDC(ctx context.Context, confirm string) (address, ceremonyName string, err error) {
 	if d.issuer == nil {
-		return "", "", problem.New(problem.NotPossible, "there is no OpenID Connect here").
+		return "", "", problem.New(problem.NotPossible, "OpenID Connect is not set up here").
 			With(problem.Remedy{Text: "log in with a password", Action: problem.LogIn})
 	}
 	p, err := d.issuer.discover(ctx)
@@ -261,15 +255,14 @@ func (d *Directory) BeginOIDC(ctx context.Context, confirm string) (address, cer
 	return d.issuer.oauth(p).AuthCodeURL(c.State, options...), name, err
 }
 
-// OIDCAnswer is what the browser brings back from the issuer, in the query of
-// the address.
+// OIDCAnswer holds the query parameters with which the issuer sends the browser back.
 type OIDCAnswer struct {
 	State, Code        string
 	Error, Description string // instead of a code
 }
 
-// claims are those of an ID token that are read. all is the whole token, in
-// which a lab may name any claim as that of its roles.
+// claims are the claims read from an ID token. all is the whole token, in which a lab may name any
+// claim as that of its roles.
 type claims struct {
 	Email         string  `json:"email"`
 	EmailVerified anyBool `json:"email_verified"`
@@ -279,21 +272,20 @@ type claims struct {
 	all           map[string]any
 }
 
-// anyBool is a truth that some issuers write as a word.
+// anyBool is a boolean that some issuers write as a string.
 type anyBool bool
 
-// UnmarshalJSON implements json.Unmarshaler. Anything but true is false, since
-// it is what an e-mail address is trusted by.
+// UnmarshalJSON implements json.Unmarshaler. Anything but true is false, since the trust in an
+// e-mail address depends on it.
 func (b *anyBool) UnmarshalJSON(text []byte) error {
 	*b = string(text) == "true" || string(text) == `"true"`
 	return nil
 }
 
-// FinishOIDC begins a session of the account that belongs to whom the issuer
-// says this is, as [Directory.Login] does. Who comes for the first time is tied
-// to the account that has their verified e-mail address in one of the Domains,
-// or gets a new one where NewAccounts says so. Who came before and is not let
-// in any more loses the roles that the issuer gave, and their sessions.
+// FinishOIDC begins a session of the account of the person the issuer has identified, as
+// [Directory.Login] does. At the first login the person is linked to the account with their
+// verified e-mail address in one of the Domains, or gets a new one if NewAccounts says so. A person
+// no longer admitted loses the roles that the issuer gave, and their sessions.
 func (d *Directory) FinishOIDC(
 	ctx context.Context,
 	ceremonyName string,
@@ -319,8 +311,8 @@ func (d *Directory) FinishOIDC(
 		return fail("", tooLate())
 	}
 	if answer.Error != "" {
-		// The words are the browser's: its person may read them, and the audit log
-		// does not keep them.
+		// The browser supplied the words: its person may read them, and the audit log does not keep
+		// them.
 		refuse("", d.issuer.name()+" sent them back without having said who they are")
 		return "", Identity{}, problem.New(problem.Unauthenticated, "%s says: %s", d.issuer.name(),
 			shown(cmp.Or(answer.Description, answer.Error))).
@@ -352,7 +344,7 @@ func (d *Directory) FinishOIDC(
 	}
 	var (
 		who     Identity
-		name    string // of the account that is not let in
+		name    string // of the refused account
 		refused bool
 	)
 	err = d.decide(func() error {
@@ -375,11 +367,10 @@ func (d *Directory) FinishOIDC(
 	return token, who, err
 }
 
-// redeem exchanges a code for what the issuer says about a person.
+// redeem exchanges a code for the issuer's claims about a person.
 //
-// A code is good for one exchange, so nothing here is tried again. The words of
-// the issuer are shown; the token itself is cut out of any message, since it
-// would prove the person elsewhere.
+// A code is valid for one exchange, so nothing here is retried. The words of the issuer are shown;
+// the token itself is removed from any message, since it would authenticate the person elsewhere.
 func (i *issuer) redeem(
 	ctx context.Context, begun *ceremony, code string,
 ) (subject string, _ claims, err error) {
@@ -403,7 +394,7 @@ func (i *issuer) redeem(
 	}
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {
-		return refused("there is no ID token in its answer")
+		return refused("its answer lacks an ID token")
 	}
 	id, err := p.VerifierContext(ctx, &oidc.Config{ClientID: i.config.ClientID, Now: i.now}).Verify(ctx, raw)
 	if err != nil {
@@ -432,11 +423,11 @@ func (i *issuer) redeem(
 	return id.Subject, said, nil
 }
 
-// ofToken are the claims about an ID token itself and how it came about. UserInfo,
-// which no one has signed, says nothing of them (OpenID Connect Core 1.0, 5.3.2).
+// ofToken are the claims about an ID token itself and how it was issued. UserInfo, which is not
+// signed, does not override them (OpenID Connect Core 1.0, 5.3.2).
 var ofToken = []string{"iss", "sub", "aud", "exp", "iat", "nbf", "nonce", "auth_time", "acr", "amr", "azp"}
 
-// add takes over what UserInfo says and the ID token does not.
+// add takes claims from UserInfo that the ID token lacks.
 func (c *claims) add(more map[string]any) error {
 	all := maps.Clone(c.all)
 	for name, value := range more {
@@ -452,8 +443,8 @@ func (c *claims) add(more map[string]any) error {
 	return err
 }
 
-// unsaid is the first claim that decides who is let in and of which the issuer has
-// said nothing, not even that it is empty; "" where it has said all of them.
+// unsaid returns the first claim that decides admission and is missing altogether, not merely
+// empty; "" if none is missing.
 func (i *issuer) unsaid(said claims) string {
 	if claim := i.config.RoleClaim; len(i.config.Roles) > 0 && valueOf(said.all, claim) == nil {
 		return claim
@@ -464,9 +455,9 @@ func (i *issuer) unsaid(said claims) string {
 	return ""
 }
 
-// silent is no verdict about the person either: the issuer has said nothing of what
-// they are let in by. Entra names the groups of a person who has more than 200 of
-// them nowhere but at an address of its own, which _claim_names and hasgroups say.
+// silent is not a verdict about the person either: the issuer has left out the claims that decide
+// admission. Entra gives the groups of a person who has more than 200 of them only at an address of
+// its own, and signals that by _claim_names and hasgroups.
 func (i *issuer) silent(claim string, said claims) error {
 	why := "neither its ID token nor UserInfo has that claim"
 	remedy := "have it say so: a further word in scopes of oidc in lab.yaml, or a setting at the issuer"
@@ -481,12 +472,11 @@ func (i *issuer) silent(claim string, said claims) error {
 		With(problem.Remedy{Text: remedy}, problem.Remedy{Text: "log in with a password", Action: problem.LogIn})
 }
 
-// admits returns the roles that the issuer gives a person who is let in.
+// admits returns the roles that the issuer gives an admitted person.
 //
-// Domains and roles each are a bound: with both, a person needs the address,
-// and gets what the claim says. No role with a domain is enough to be let in,
-// since an account may have roles from an admin. The roles come sorted and once
-// each, so that the same claim always makes the same entries.
+// Domains and roles each are a bound: with both, a person needs the address, and gets the roles of
+// the claim. With domains alone no role is required, since an account may have roles from an admin.
+// The roles are sorted and unique, so that the same claim always makes the same entries.
 func (i *issuer) admits(said claims) ([]Grant, error) {
 	refused := func(format string, args ...any) error {
 		return problem.New(problem.Forbidden,
@@ -514,10 +504,9 @@ func (i *issuer) admits(said claims) ([]Grant, error) {
 	return slices.Compact(given), nil
 }
 
-// accountName is the name that a person's new account gets, "" where the issuer
-// says none. An address stands for the person before its "@" only in the
-// Domains, in which that is one person; elsewhere all of it is the name, so
-// that bo@other.example is not taken for bo.
+// accountName returns the name of a person's new account, "" if the issuer gives none. The part of
+// an address before the "@" stands for the person only within the Domains, where it is unique;
+// elsewhere the whole address is the name, so that bo@other.example is not taken for bo.
 func (i *issuer) accountName(said claims) string {
 	name := strings.TrimSpace(said.Preferred)
 	if name == "" && bool(said.EmailVerified) {
@@ -529,22 +518,22 @@ func (i *issuer) accountName(said claims) string {
 	return name
 }
 
-// own reports whether a domain is one for which the issuer is asked. Subdomains
-// are others: who runs one could make addresses in it.
+// own reports whether a domain is one of the configured ones. Subdomains are not: anyone who runs one
+// could make addresses in it.
 func (i *issuer) own(domain string) bool {
 	return slices.ContainsFunc(i.config.Domains, func(d string) bool { return strings.EqualFold(d, domain) })
 }
 
-// vouches reports whether the issuer says that a person has an e-mail address
-// in a domain for which it is asked.
+// vouches reports whether the issuer has verified an e-mail address of the person in a configured
+// domain.
 func (i *issuer) vouches(said claims) bool {
 	at := strings.LastIndexByte(said.Email, '@')
 	return at > 0 && bool(said.EmailVerified) && i.own(said.Email[at+1:])
 }
 
-// valueOf returns the value of a claim, which is in an object where the name has
-// points in it; nil where it is not there. A claim of the very name goes first,
-// since some issuers use addresses as names, with points in them.
+// valueOf returns the value of a claim, inside an object if the name has dots in it; nil if
+// missing. A claim of exactly that name goes first, since some issuers use addresses, with dots in
+// them, as names.
 func valueOf(all map[string]any, name string) any {
 	if value, ok := all[name]; ok {
 		return value
@@ -557,8 +546,8 @@ func valueOf(all map[string]any, name string) any {
 	return value
 }
 
-// claimed returns the words of a claim, which may be a word or a list of them.
-// What is neither gives none.
+// claimed returns the words of a claim, which may be a string or a list of strings. Other values
+// give none.
 func claimed(all map[string]any, name string) []string {
 	switch value := valueOf(all, name).(type) {
 	case string:
@@ -575,10 +564,10 @@ func claimed(all map[string]any, name string) []string {
 	return nil
 }
 
-// revokeIssuer revokes the roles and sessions that the issuer granted to an
-// account, once it lets that person in no further. It returns the account's
-// name, "" where there is none. It is looked for by its subject alone: an
-// e-mail address that the issuer no longer vouches for decides nothing.
+// revokeIssuer revokes the roles and sessions that the issuer granted to an account, once it no
+// longer admits the person. It returns the account's name, "" without an account. The account is
+// found by its subject alone: an e-mail address that the issuer no longer vouches for decides
+// nothing.
 func (d *Directory) revokeIssuer(ctx context.Context, subject string) (name string, err error) {
 	err = d.decide(func() error {
 		own, _ := d.atIssuer(subject, claims{})
@@ -602,8 +591,8 @@ func (d *Directory) revokeIssuer(ctx context.Context, subject string) (name stri
 	return name, err
 }
 
-// atIssuer returns the accounts that are tied to a person at the issuer, and
-// those that are tied to no one there and have their e-mail address.
+// atIssuer returns the accounts linked to a person at the issuer, and the unlinked accounts with
+// that e-mail address.
 func (d *Directory) atIssuer(subject string, said claims) (own, same []*account) {
 	issuer := d.issuer.config.Issuer
 	d.mu.RLock()
@@ -622,14 +611,12 @@ func (d *Directory) atIssuer(subject string, said claims) (own, same []*account)
 	return own, same
 }
 
-// linked returns the account of a person at the issuer as it is to be, with
-// what changes. name is that of the account where the answer is no. The caller
-// holds writing.
+// linked returns the account for a person at the issuer, with the entries that change it. name is
+// the account's name if the login is refused. The caller holds writing.
 //
-// The first account is not made here, whatever NewAccounts says: it must be an
-// admin's, and the issuer decides about roles only within a lab that has one.
-// An account that was linked once stays that person's when its e-mail address
-// changes.
+// The first account is never made here, whatever NewAccounts says: it must be an admin's, and the
+// issuer decides about roles only within a lab that has one. An account once linked stays that
+// person's when its e-mail address changes.
 func (d *Directory) linked(
 	ctx context.Context,
 	subject string,
@@ -652,7 +639,7 @@ func (d *Directory) linked(
 	case len(same) == 1:
 		a = same[0]
 	case !config.NewAccounts || empty:
-		return nil, nil, "", problem.New(problem.Forbidden, "there is no account for this person yet").
+		return nil, nil, "", problem.New(problem.Forbidden, "this person has no account yet").
 			With(problem.Remedy{Text: "ask an admin for one with this e-mail address",
 				Action: problem.AddAccount})
 	default:
@@ -683,9 +670,8 @@ func (d *Directory) linked(
 	return a, append(entries, d.sync(ctx, by, a, given)...), "", nil
 }
 
-// sync makes the roles that the issuer gives an account those that it gives
-// now. The last admin stays one. Roles that an administrator gave are not
-// touched.
+// sync makes the issuer's roles of an account those it gives now. The last admin stays one. Roles
+// granted by an administrator are not touched.
 func (d *Directory) sync(ctx context.Context, by Identity, a *account, given []Grant) (entries []Entry) {
 	var kept []Grant
 	wasAdmin := a.isAdmin()

@@ -15,41 +15,39 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Passkeys says for which site passkeys are made. A browser offers a passkey to
-// that site alone.
+// Passkeys is the site of the passkeys. A browser offers a passkey to that site only.
 type Passkeys struct {
-	// ID is the domain of the site, such as "lab.example.org", without a port.
-	// Passkeys are lost where it changes.
+	// ID is the domain of the site, such as "lab.example.org", without a port. Changing it loses
+	// all passkeys.
 	ID string
 	// Name is the name of the site that people see; "campaignd" by default.
 	Name string
-	// Origins are the addresses under which the site is opened, such as
-	// "https://lab.example.org:7070".
+	// Origins are the addresses of the site, such as "https://lab.example.org:7070".
 	Origins []string
 }
 
 // Passkey is one of an account's passkeys.
 type Passkey struct {
-	// ID identifies it in lists and in the audit log. It is no secret.
+	// ID identifies it in lists and in the audit log. It is not secret.
 	ID string `json:"id"`
-	// Name is what its owner calls it.
+	// Name is the owner's name for it.
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
-	// Used is the last login with it, zero where there was none.
+	// Used is the last login with it; zero if never used.
 	Used time.Time `json:"used,omitzero"`
 	// Synced reports whether it lives on several devices of its owner.
 	Synced bool `json:"synced"`
 }
 
-// passkeyID is by what a credential is named. It is a hash since a credential's
-// own identifier is long and would let sites that know it recognize its owner;
-// 64 bits tell the passkeys of a lab apart.
+// passkeyID returns the short name of a credential. It is a hash because a credential's own
+// identifier is long and would let other sites recognize its owner; 64 bits distinguish the
+// passkeys of a lab.
 func passkeyID(credential []byte) string {
 	return string(keyOf(base64.RawURLEncoding.EncodeToString(credential)))[:16]
 }
 
-// public is what others see of a passkey. One whose credential was
-// forgotten is still shown, so that its owner can remove it.
+// public returns the visible part of a passkey. One whose credential was forgotten is still shown,
+// so that its owner can remove it.
 func (k *passkey) public(v *values) Passkey {
 	p := Passkey{ID: k.ID, Name: k.Name, Created: k.Created}
 	if kept := v.passkeys[k.Secret]; kept != nil {
@@ -66,17 +64,16 @@ const (
 // relyingParty is campaignd, as authenticators see it.
 type relyingParty struct{ *webauthn.WebAuthn }
 
-// newRelyingParty returns nil where there are no passkeys.
+// newRelyingParty returns nil without passkeys.
 //
-// Attestation is not asked for: which make of device a person uses is no one's
-// business here, and decides nothing. The passkey must be one that the device
-// finds by itself, so that a login needs no name.
+// Attestation is not requested: the make of a person's device is private and decides nothing. The
+// passkey must be discoverable by the device itself, so that a login needs no name.
 func newRelyingParty(p *Passkeys) (*relyingParty, error) {
 	if p == nil {
 		return nil, problem.New(problem.NotPossible, "it is not said for which site they would be")
 	}
 	if err := protocol.ValidateRPID(p.ID); err != nil {
-		return nil, problem.New(problem.NotPossible, "they are bound to the name of a domain, and %q is none", p.ID)
+		return nil, problem.New(problem.NotPossible, "they need a domain name, and %q is not one", p.ID)
 	}
 	name := p.Name
 	if name == "" {
@@ -88,8 +85,7 @@ func newRelyingParty(p *Passkeys) (*relyingParty, error) {
 		AuthenticatorSelection: protocol.AuthenticatorSelection{
 			ResidentKey:        protocol.ResidentKeyRequirementRequired,
 			RequireResidentKey: protocol.ResidentKeyRequired(),
-			// A passkey stands for a password: the device makes sure who holds
-			// it.
+			// A passkey replaces a password, so the device must verify its holder.
 			UserVerification: protocol.VerificationRequired,
 		},
 	})
@@ -99,8 +95,8 @@ func newRelyingParty(p *Passkeys) (*relyingParty, error) {
 	return &relyingParty{w}, nil
 }
 
-// holder is an account as the library sees it. Credentials are apart from the
-// account, as they are among the values.
+// holder is an account as the library sees it. Credentials are separate from the account because
+// they are stored as values.
 type holder struct {
 	*account
 	credentials []webauthn.Credential
@@ -133,14 +129,13 @@ func (h holder) WebAuthnCredentials() []webauthn.Credential { return h.credentia
 // HasPasskeys reports whether people can log in with passkeys here.
 func (d *Directory) HasPasskeys() bool { return d.relying != nil }
 
-// CheckPasskeys says why there can be no passkeys with these settings, nil where
-// there can.
+// CheckPasskeys says why these settings allow no passkeys, nil if they do.
 func CheckPasskeys(p *Passkeys) error {
 	_, err := newRelyingParty(p)
 	return err
 }
 
-// noPasskeys is why passkeys cannot be used here, nil where they can.
+// noPasskeys says why passkeys cannot be used here, nil if they can.
 func (d *Directory) noPasskeys() error {
 	if d.relying != nil {
 		return nil
@@ -149,12 +144,10 @@ func (d *Directory) noPasskeys() error {
 		With(problem.Remedy{Text: "log in with a password", Action: problem.LogIn})
 }
 
-// BeginPasskey begins to add a passkey to the account that is logged in, which
-// must have shown who they are within the last ten minutes. The options are for
-// navigator.credentials.create
-// (PublicKeyCredential.parseCreationOptionsFromJSON reads the member
-// publicKey), the ceremony names this to [Directory.FinishPasskey], within ten
-// minutes.
+// BeginPasskey begins to add a passkey to the account that is logged in; its owner must have
+// authenticated within the last ten minutes. The options are for navigator.credentials.create
+// (PublicKeyCredential.parseCreationOptionsFromJSON reads the member publicKey), the ceremony
+// identifies this to [Directory.FinishPasskey], within ten minutes.
 func (d *Directory) BeginPasskey(
 	ctx context.Context,
 	sessionToken string,
@@ -180,8 +173,7 @@ func (d *Directory) BeginPasskey(
 	return d.options(ctx, creation, &ceremony{What: toRegister, Account: a.Name, Passkey: data})
 }
 
-// justHere returns the account of a session whose owner has shown who they are
-// just now.
+// justHere returns the account of a session whose owner has authenticated just now.
 func (d *Directory) justHere(sessionToken string) (*account, error) {
 	s, a, err := d.sure(sessionToken)
 	if err != nil {
@@ -193,7 +185,7 @@ func (d *Directory) justHere(sessionToken string) (*account, error) {
 	return a, s.identity(a, "").Recent(d.now(), JustNow)
 }
 
-// options remembers a ceremony and writes what the browser gets.
+// options stores a ceremony and returns the JSON for the browser.
 func (d *Directory) options(ctx context.Context, value any, c *ceremony) (string, json.RawMessage, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -204,10 +196,9 @@ func (d *Directory) options(ctx context.Context, value any, c *ceremony) (string
 	return name, text, err
 }
 
-// FinishPasskey adds the passkey that the browser has made: the answer is the
-// JSON of its PublicKeyCredential. The name is what its owner calls it. The
-// session is looked at again before anything is written: it may have ended while
-// the authenticator was asked.
+// FinishPasskey adds the passkey that the browser has made: the answer is the JSON of its
+// PublicKeyCredential. The name is the owner's choice. The session is checked again before anything
+// is written: it may have ended while the authenticator was asked.
 func (d *Directory) FinishPasskey(
 	ctx context.Context,
 	sessionToken, ceremonyName, name string,
@@ -269,8 +260,8 @@ func (d *Directory) FinishPasskey(
 	return added.Passkeys[len(added.Passkeys)-1], nil
 }
 
-// ownerOf returns the account that a passkey belongs to, nil where there is
-// none. It looks through all accounts: a lab has few.
+// ownerOf returns the account that a passkey belongs to, or nil. It scans all accounts: a lab has
+// few.
 func (d *Directory) ownerOf(credential []byte) *account {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -282,8 +273,8 @@ func (d *Directory) ownerOf(credential []byte) *account {
 	return nil
 }
 
-// passkey returns the reference of a credential of the account and what is kept
-// under it, "" where it is none of its.
+// passkey returns the reference of one of the account's credentials and its stored value; "" if the
+// credential is not the account's.
 func (a *account) passkey(credential []byte, v *values) (secret string, kept *passkeyValue) {
 	for _, k := range a.Passkeys {
 		if kept := v.passkeys[k.Secret]; kept != nil && string(kept.Credential.ID) == string(credential) {
@@ -293,9 +284,9 @@ func (a *account) passkey(credential []byte, v *values) (secret string, kept *pa
 	return "", nil
 }
 
-// BeginPasskeyLogin begins a login with whichever passkey the person chooses.
-// The options are for navigator.credentials.get, the ceremony names this to
-// [Directory.FinishPasskeyLogin], within ten minutes.
+// BeginPasskeyLogin begins a login with any passkey the person chooses. The options are for
+// navigator.credentials.get, the ceremony identifies this to [Directory.FinishPasskeyLogin], within
+// ten minutes.
 func (d *Directory) BeginPasskeyLogin(
 	ctx context.Context,
 ) (ceremonyName string, options json.RawMessage, err error) {
@@ -332,8 +323,7 @@ func (d *Directory) FinishPasskeyLogin(
 	return token, who, err
 }
 
-// BeginPasskeyConfirm is BeginPasskeyLogin for a person who is logged in and
-// shows again who they are.
+// BeginPasskeyConfirm is BeginPasskeyLogin for a person who is logged in and authenticates again.
 func (d *Directory) BeginPasskeyConfirm(
 	ctx context.Context,
 	sessionToken string,
@@ -387,15 +377,14 @@ func (d *Directory) FinishPasskeyConfirm(
 	return token, who, err
 }
 
-// proof is a passkey that has answered, with its new counter. It is not written
-// yet: that is for the caller, together with the session, under writing.
+// proof is a passkey that has answered, with its new counter. The counter is not stored yet: the
+// caller writes it together with the session, under writing.
 type proof struct {
 	account    string
 	credential *webauthn.Credential
 }
 
-// answered checks the answer of a passkey, of the account of that name or of
-// whichever, and records what fails.
+// answered checks the answer of a passkey, of the named account or of any, and records failures.
 func (d *Directory) answered(
 	ceremonyName string, what purpose, name string, answer []byte, from string,
 ) (proof, error) {
@@ -457,9 +446,9 @@ func (d *Directory) answered(
 	return proof{account: owner.Name, credential: credential}, d.once(ceremonyName)
 }
 
-// afterUse returns the change that notes the use of a passkey, and its counter.
-// The caller holds writing. What was checked without the lock is looked at once
-// more: the passkey may have been removed or used meanwhile.
+// afterUse returns the change that notes the use of a passkey, and its counter. The caller holds
+// writing. Checks made without the lock are repeated: the passkey may have been removed or used
+// meanwhile.
 func (d *Directory) afterUse(p proof) (c change, err error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -476,8 +465,8 @@ func (d *Directory) afterUse(p proof) (c change, err error) {
 	return c, nil
 }
 
-// RemovePasskey removes a passkey of an account: one's own, or anybody's for
-// those who may [Administer].
+// RemovePasskey removes a passkey of an account: the caller's own, or any for callers who may
+// [Administer].
 func (d *Directory) RemovePasskey(
 	ctx context.Context, by Identity, name, id string,
 ) (after Account, err error) {
@@ -499,8 +488,8 @@ func (d *Directory) RemovePasskey(
 	return after, err
 }
 
-// refusedPasskey is the answer to a passkey that proves nothing. The library's
-// words help those who set up the site, and hold no secret.
+// refusedPasskey is the error for a passkey that proves nothing. The library's words help those who
+// set up the site, and hold no secret.
 func refusedPasskey(err error) error {
 	message := "the passkey was not accepted"
 	var detail *protocol.Error
@@ -514,8 +503,8 @@ func refusedPasskey(err error) error {
 		With(problem.Remedy{Text: "try again, or log in with a password", Action: problem.LogIn})
 }
 
-// tooLate is the answer where no ceremony of that name is under way. It does not
-// say which of the reasons holds, since that is not known.
+// tooLate is the error for an unknown ceremony. It gives all possible reasons, since the true one
+// is unknown.
 func tooLate() error {
 	return problem.New(problem.Unauthenticated,
 		"this took too long, or was begun in another window, or the server was started again meanwhile").

@@ -12,16 +12,15 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// hash is an argon2id hash of a password. It does not show itself when it is
-// printed.
+// hash is an argon2id hash of a password. It prints as a placeholder.
 type hash string
 
 // Format implements fmt.Formatter.
 func (hash) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[hash]")) }
 
-// Secret is a password or a token on its way. It shows itself neither when it
-// is printed nor as JSON. It is no string: package fmt prints what a string
-// holds where a verb does not fit, whatever methods it has.
+// Secret is a password or a token in transit. It prints and marshals as a placeholder. It is not a
+// string type: for a verb that does not fit, package fmt prints a string's content whatever methods
+// it has.
 type Secret struct{ text *string }
 
 // NewSecret hides a text.
@@ -43,22 +42,22 @@ func (Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[secret]")) }
 var owasp = argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 
 const (
-	// longestPassword is far more than anybody types, in bytes.
+	// longestPassword is far longer than anyone types, in bytes.
 	longestPassword = 1024
-	// mostWaiting is how many logins may wait for others to be hashed.
+	// mostWaiting is the number of logins that may wait to be hashed.
 	mostWaiting = 64
 )
 
-// passwords hashes passwords, a few at a time: each takes memory and tens of
-// milliseconds. Without the bound on waiting a crowd of logins would pile up
-// memory and goroutines; the surplus is asked to come again.
+// passwords hashes passwords, a few at a time: each takes memory and tens of milliseconds. Without
+// the bound on waiting, a crowd of logins would pile up memory and goroutines; the surplus is told
+// to come again.
 type passwords struct {
 	params  argon2id.Params
 	least   int
-	hashing chan struct{} // holds one for each that is being hashed
-	waiting chan struct{} // holds one for each that waits or is being hashed
-	// dummyHash is the hash of a password that is no account's. It is checked
-	// for unknown names, so that they take as long as known ones.
+	hashing chan struct{} // one slot for each being hashed
+	waiting chan struct{} // one slot for each that waits or is being hashed
+	// dummyHash is the hash of no account's password. It is checked for unknown names, so that they
+	// take as long as known ones.
 	dummyHash Secret
 }
 
@@ -76,8 +75,8 @@ func newPasswords(o Options) (*passwords, error) {
 	return p, err
 }
 
-// in runs work in its turn. Who stops waiting has used nothing; work that has
-// begun is finished, since argon2id cannot be stopped.
+// in runs work in its turn. A caller who stops waiting has used nothing; work that has begun is
+// finished, since argon2id cannot be stopped.
 func (p *passwords) in(ctx context.Context, work func() error) error {
 	select {
 	case p.waiting <- struct{}{}:
@@ -95,9 +94,9 @@ func (p *passwords) in(ctx context.Context, work func() error) error {
 	return work()
 }
 
-// prepared is a password as it is hashed: the same, however a keyboard composes
-// its letters (OpaqueString of RFC 8265). The bound comes first: it also bounds
-// what normalizing costs.
+// prepared returns a password in the form that is hashed: the same however a keyboard composes its
+// letters (OpaqueString of RFC 8265). The length bound comes first: it also bounds the cost of
+// normalizing.
 func prepared(password string) (string, error) {
 	if len(password) > longestPassword {
 		return "", problem.New(problem.Invalid, "the password has more than %d bytes", longestPassword)
@@ -105,16 +104,16 @@ func prepared(password string) (string, error) {
 	text, err := precis.OpaqueString.String(password)
 	if err != nil { // the library's words quote it
 		return "", problem.New(problem.Invalid,
-			"the password is empty, or holds something that is no character")
+			"the password is empty, or contains an invalid character")
 	}
 	return text, nil
 }
 
 // newPassword refuses a password that is too easily guessed, and hashes it.
 //
-// The rules are few and say what to do. No kinds of characters are demanded,
-// which makes passwords worse (NIST SP 800-63B); five different ones and not
-// the account's name keep out the worst.
+// The rules are few and name the remedy. No classes of characters are required, which makes
+// passwords worse (NIST SP 800-63B); five different ones and a ban on the account's name keep out
+// the worst.
 func (d *Directory) newPassword(ctx context.Context, name, password string) (hash, error) {
 	text, err := prepared(password)
 	if err != nil {
@@ -152,11 +151,10 @@ func (d *Directory) newPassword(ctx context.Context, name, password string) (has
 	return hash(hashed), err
 }
 
-// matches reports whether a password is the one that was stored as a hash;
-// where none was, it takes as long and is not. again is a new hash, where the
-// stored one was made with other parameters than those of today. A password that
-// cannot be prepared is checked like any other, so that refusing it takes no
-// less time.
+// matches reports whether a password is the one stored as a hash; without a hash it takes as long
+// and returns false. again is a new hash, if the stored one has other parameters than today's. A
+// password that cannot be prepared is checked like any other, so that refusing it takes no less
+// time.
 func (p *passwords) matches(
 	ctx context.Context, stored hash, password string,
 ) (ok bool, again hash, err error) {

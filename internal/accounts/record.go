@@ -14,11 +14,10 @@ import (
 // events.
 const Stream = "accounts"
 
-// Record is the payload of every event of the accounts. One form serves all
-// kinds, since the audit log is read as a table: which credential of which
-// account, by what means, from where. Who did it, and when, is in the event's
-// envelope. There is no secret in it; where an event is about one, it holds the
-// reference under which the lab keeps a hash of it.
+// Record is the payload of every event of the accounts. One form serves all kinds, since the audit
+// log is read as a table: the credential and its account, the means, the address. The actor and the
+// time are in the event's envelope. It holds no secret; an event about one holds the reference
+// under which the lab keeps its hash.
 type Record struct {
 	Account    string     `json:"account,omitempty"`
 	Method     Method     `json:"method,omitempty"`
@@ -35,43 +34,39 @@ type Record struct {
 // Subject implements events.Payload: the account.
 func (r Record) Subject() string { return r.Account }
 
-// Facts are what the state of the accounts is made from, beyond what the audit
-// log shows.
+// Facts is the input of the accounts' state beyond the columns of the audit log.
 type Facts struct {
-	// Issuer is the OpenID Connect issuer by which a role was granted or
-	// revoked.
+	// Issuer is the OpenID Connect issuer that granted or revoked a role.
 	Issuer string `json:"issuer,omitempty"`
 	// Secret is the reference of the value that proves a password, session or
 	// passkey.
 	Secret string `json:"secret,omitempty"`
-	// Name is that of a passkey.
+	// Name is the name of a passkey.
 	Name string `json:"name,omitempty"`
-	// Confirmed is when the person of a login had shown who they are, where
-	// that was elsewhere and before.
+	// Confirmed is when the person of a login had authenticated, if that was elsewhere and earlier.
 	Confirmed time.Time `json:"confirmed,omitzero"`
 	Details   *Details  `json:"details,omitempty"`
 	Terms     *Terms    `json:"terms,omitempty"`
 	Link      *Link     `json:"link,omitempty"`
-	// Bucket is that of a name that is no account's, with which a login failed at one
-	// of several servers: see [Directory.bucket].
+	// Bucket is the bucket of an unknown name with which a login failed at one of several servers:
+	// see [Directory.bucket].
 	Bucket string `json:"bucket,omitempty"`
-	// Earlier says of an entry that it was taken over from an earlier audit
-	// log, and Taken is the state at its end. Both are read, and not written any
-	// more.
+	// Earlier marks an entry that was taken over from an earlier audit log, and Taken is the state
+	// at its end. Both are read and no longer written.
 	Earlier *Earlier `json:"earlier,omitempty"`
 	Taken   *Taken   `json:"taken,omitempty"`
 }
 
-// Details are what is said of a person.
+// Details are a person's details.
 type Details struct {
 	DisplayName string   `json:"display_name,omitempty"`
 	Email       string   `json:"email,omitempty"`
 	AnswersAs   []string `json:"answers_as,omitempty"`
-	// Handle is what authenticators know a new account as: random, and no name.
+	// Handle is the account's random identifier at authenticators; it does not contain the name.
 	Handle []byte `json:"handle,omitempty"`
 }
 
-// Terms are those of an API token.
+// Terms are the terms of an API token.
 type Terms struct {
 	Name      string       `json:"name"`
 	Scopes    []Permission `json:"scopes"`
@@ -79,23 +74,22 @@ type Terms struct {
 	Expires   time.Time    `json:"expires"`
 }
 
-// Earlier is what an entry was in the audit trail that campaignd kept before
-// the lab's log: a chain, in which the hash of an entry, as JSON in the
-// canonical form of RFC 8785, covers that of the one before it.
+// Earlier is an entry's form in the audit trail that campaignd kept before the lab's log: a chain,
+// in which the hash of an entry, as JSON in the canonical form of RFC 8785, covers that of the one
+// before it.
 type Earlier struct {
 	Number uint64 `json:"number"`
 	Hash   string `json:"hash"`
 }
 
-// Taken is the state of accounts that were taken over, and the mark that all of
-// them were.
+// Taken is the state of the accounts taken over, and marks that the takeover is complete.
 type Taken struct {
 	Accounts []*account `json:"accounts"`
 	Sessions []*session `json:"sessions,omitempty"`
 	Tokens   []*token   `json:"tokens,omitempty"`
 }
 
-// vocabulary is what the accounts record in the lab's log.
+// vocabulary lists the events of the accounts in the lab's log.
 var vocabulary = func() *events.Vocabulary {
 	rows := make([]events.Row, len(kindTable))
 	for i, k := range kindTable {
@@ -104,11 +98,11 @@ var vocabulary = func() *events.Vocabulary {
 	return events.NewVocabulary(rows...)
 }()
 
-// unknownActor is the actor of what was done by it is not known whom. An event
-// must have an actor; an entry then shows none. No account may have the name.
+// unknownActor is the actor of acts by an unknown person. An event must have an actor; an entry
+// then shows none. No account may have the name.
 const unknownActor = "unknown"
 
-// event is an entry as an event, to be appended.
+// event returns an entry as an event, to be appended.
 func (e Entry) event() (events.Event, error) {
 	r := &Record{
 		Account:    e.Account,
@@ -135,7 +129,7 @@ func (e Entry) event() (events.Event, error) {
 	return made, err
 }
 
-// entryOf is an event as an entry of the audit log, without its hash.
+// entryOf returns an event as an entry of the audit log, without its hash.
 func entryOf(e events.Event) (Entry, error) {
 	payload, err := vocabulary.Decode(e)
 	if err != nil {
@@ -163,16 +157,15 @@ func entryOf(e events.Event) (Entry, error) {
 	return entry, nil
 }
 
-// leafHash is the hash by which an event is in the Merkle tree of its log. It
-// is computed and not stored: what is stored next to an event could be changed
-// with it.
+// leafHash returns an event's leaf hash in the Merkle tree of its log. It is computed and not
+// stored: a hash stored next to an event could be changed together with it.
 func leafHash(e events.Event) (string, error) {
 	record, err := events.AppendRecord(nil, e)
 	hash := tlog.RecordHash(record)
 	return hex.EncodeToString(hash[:]), err
 }
 
-// sum is the SHA-256 of a text, in hexadecimal digits.
+// sum returns the SHA-256 of a text, in hexadecimal.
 func sum(text []byte) string {
 	hash := sha256.Sum256(text)
 	return hex.EncodeToString(hash[:])

@@ -14,10 +14,9 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Request is a request of a user of the system who works in the folder itself,
-// as data, so that it can be made of a process that holds the accounts as well.
-// One field is set. The names of its JSON are a protocol between two programs,
-// perhaps of different versions.
+// Request is a request of a system user who works in the folder itself, as data, so that it can
+// also be sent to a process that holds the accounts. One field is set. Its JSON names are a
+// protocol between two programs, possibly of different versions.
 type Request struct {
 	Accounts      bool             `json:"accounts,omitempty"` // list all
 	Add           *NewAccount      `json:"add,omitempty"`
@@ -38,8 +37,8 @@ type Request struct {
 	VerifyTrail   bool             `json:"verify_trail,omitempty"`
 }
 
-// ChangeRequest, GrantRequest, PasswordRequest, TokenRequest and PasskeyRequest
-// say which account and what about it.
+// ChangeRequest, GrantRequest, PasswordRequest, TokenRequest and PasskeyRequest name an account and
+// what to do with it.
 type (
 	ChangeRequest struct {
 		Name    string  `json:"name"`
@@ -63,28 +62,25 @@ type (
 	}
 )
 
-// Reply is what came of a [Request]. Which fields are set follows from the
-// request.
+// Reply is the result of a [Request]. The request determines which fields are set.
 type Reply struct {
 	Account *Account `json:"account,omitempty"`
-	// First, where an admin was added to others, tells how the first one
-	// came about.
+	// First, if an admin was added to others, describes how the first one was made.
 	First    *Entry    `json:"first,omitempty"`
 	Accounts []Account `json:"accounts,omitempty"`
 	Token    *Token    `json:"token,omitempty"`
-	// Secret is the token itself, which is kept nowhere.
+	// Secret is the token itself, which is not stored anywhere.
 	Secret   Secret    `json:"-"`
 	Tokens   []Token   `json:"tokens,omitempty"`
 	Sessions []Session `json:"sessions,omitempty"`
-	// Ended is how many sessions were ended.
+	// Ended is the number of sessions ended.
 	Ended   int     `json:"ended,omitempty"`
 	Entries []Entry `json:"entries,omitempty"`
 	Proof   *Proof  `json:"proof,omitempty"`
 }
 
-// Do does what a request asks of an identity that may [Administer]. Each of the
-// methods it calls checks what it needs by itself; the first check is for
-// requests that only read.
+// Do executes a request of an identity that may [Administer]. The methods it calls check their own
+// permissions; the first check is for requests that only read.
 func (d *Directory) Do(ctx context.Context, by Identity, r Request) (a Reply, err error) {
 	if err := d.mayOrRefuse(by, Administer, ""); err != nil {
 		return Reply{}, err
@@ -147,10 +143,9 @@ func (d *Directory) Do(ctx context.Context, by Identity, r Request) (a Reply, er
 	return a, err
 }
 
-// wire is a request or an answer on its way between two processes of a user:
-// what is not part of its JSON elsewhere goes with it. Secrets have no JSON, so
-// that none gets into a log or an answer by mistake; here alone they travel,
-// over a socket of the folder.
+// wire is a request or an answer in transit between two processes of a user, with the parts that
+// have no JSON elsewhere. Secrets have none, so that they cannot get into a log or an answer by
+// mistake; only here they travel, over a socket of the folder.
 type wire struct {
 	Request *Request       `json:"request,omitempty"`
 	Answer  *Reply         `json:"answer,omitempty"`
@@ -158,8 +153,8 @@ type wire struct {
 	Secret  string         `json:"secret,omitempty"`
 }
 
-// secret is where a request has one, nil where it has none. A new kind of
-// request with a secret must be named here, or the secret does not arrive.
+// secret returns the place of a request's secret, nil without one. A new kind of request with a
+// secret must be listed here, or the secret does not arrive.
 func (r *Request) secret() *Secret {
 	switch {
 	case r.Add != nil:
@@ -170,20 +165,20 @@ func (r *Request) secret() *Secret {
 	return nil
 }
 
-// mostRequest bounds the body of a request, in bytes; trails are answers.
+// mostRequest bounds the body of a request, in bytes; audit trails are answers.
 const mostRequest = 1 << 20
 
-// Handler does what requests ask of other processes over a connection that only
-// those can open who may write the folder, such as a socket of package control.
-// who says which user of the system that is.
+// Handler executes requests of other processes over a connection that only users with write access
+// to the folder can open, such as a socket of package control. who returns the system user behind
+// it.
 //
-// An answer is always a wire, also where the request was refused, so that a
-// client can tell a refusal from something else that listens on the socket.
+// An answer is always a wire, also for a refused request, so that a client can tell a refusal from
+// another program that listens on the socket.
 func (d *Directory) Handler(who func(*http.Request) string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in, out wire
 		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostRequest))
-		decoder.DisallowUnknownFields() // what a newer client asks for must not be taken for something else
+		decoder.DisallowUnknownFields() // a field of a newer client must not be ignored
 		err := decoder.Decode(&in)
 		switch {
 		case err != nil:
@@ -193,7 +188,7 @@ func (d *Directory) Handler(who func(*http.Request) string) http.Handler {
 				err,
 			)
 		case r.Method != http.MethodPost || in.Request == nil:
-			err = problem.New(problem.Invalid, "that is no request")
+			err = problem.New(problem.Invalid, "invalid request")
 		default:
 			if s := in.Request.secret(); s != nil {
 				*s = NewSecret(in.Secret)
@@ -211,9 +206,8 @@ func (d *Directory) Handler(who func(*http.Request) string) http.Handler {
 	})
 }
 
-// Ask makes a request of the process that answers with [Directory.Handler].
-// That the connection broke off is [problem.Uncertain]: the request may have
-// been carried out.
+// Ask sends a request to the process that answers with [Directory.Handler]. A broken connection is
+// [problem.Uncertain]: the request may have been carried out.
 func Ask(ctx context.Context, client *http.Client, r Request) (Reply, error) {
 	out := wire{Request: &r}
 	if s := r.secret(); s != nil {

@@ -7,23 +7,22 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Permission is something that roles allow.
+// Permission is a right that roles give.
 type Permission string
 
 const (
 	// See shows campaigns: their logs, models, questions, reports, exports.
 	See Permission = "see"
-	// Answer answers questions as an expert; as which ones,
-	// [Identity.AnswersAs] says.
+	// Answer answers questions as an expert; [Identity.AnswersAs] decides as which ones.
 	Answer Permission = "answer"
-	// ActForOthers answers in the place of any expert. The person is recorded
-	// as the one who did, and the expert as the one they did it for.
+	// ActForOthers answers in the place of any expert. The log records the person who answered and
+	// the expert they answered for.
 	ActForOthers Permission = "act_for_others"
 	// Run drives a campaign: start, pause, resume, stop, abort, amend, tell,
 	// correct, exclude, import.
 	Run Permission = "run"
-	// Resolve says what became of an experiment whose fate is unknown, and calls
-	// experiments off.
+	// Resolve records the outcome of an experiment whose fate is unknown, and calls experiments
+	// off.
 	Resolve Permission = "resolve"
 	// Define makes new campaigns.
 	Define Permission = "define"
@@ -31,14 +30,12 @@ const (
 	Equip Permission = "equip"
 	// Audit reads the audit log, and verifies it and the logs of campaigns.
 	Audit Permission = "audit"
-	// Administer changes accounts: who there is, what they may, how they log
-	// in.
+	// Administer changes accounts: their existence, roles and logins.
 	Administer Permission = "accounts"
 )
 
-// permissions is the table of permissions, with what each is called in "may not
-// …", and whether it belongs to the lab as a whole: such a one is not given by
-// a grant for one campaign.
+// permissions is the table of permissions, with their words in "may not …", and whether they belong
+// to the lab as a whole: a grant for one campaign does not give those.
 var permissions = []struct {
 	permission Permission
 	words      string
@@ -55,8 +52,7 @@ var permissions = []struct {
 	{Administer, "change accounts", true},
 }
 
-// Words says in plain words what the permission lets one do: it completes "may
-// not".
+// Words describes the permission; it completes "may not".
 func (p Permission) Words() string {
 	for _, known := range permissions {
 		if known.permission == p {
@@ -66,31 +62,28 @@ func (p Permission) Words() string {
 	return string(p)
 }
 
-// Role is what a person is in a lab, or in one of its campaigns.
+// Role is a person's role in a lab, or in one of its campaigns.
 type Role string
 
 const (
 	// Viewer looks on.
 	Viewer Role = "viewer"
-	// Expert answers the questions that are put to them, under their own name.
+	// Expert answers the questions put to them, under their own name.
 	Expert Role = "expert"
-	// Scientist is responsible for campaigns: defines and runs them, enters
-	// what others said to them.
+	// Scientist is responsible for campaigns: defines and runs them, enters what others told them.
 	Scientist Role = "scientist"
 	// Integrator is responsible for the devices.
 	Integrator Role = "integrator"
 	// Auditor reads everything, changes nothing, and sees the audit log.
 	Auditor Role = "auditor"
-	// Admin may do everything. An admin can give themselves any role, so that
-	// keeping something from them would only make it look safer; what they do
-	// is in the audit log.
+	// Admin may do everything. An admin can take any role, so that withholding a permission would
+	// only look safer; the audit log records their acts.
 	Admin Role = "admin"
 )
 
-// roles is the table: what each role may. A scientist may resolve because it is
-// they who know whether an experiment took place; an integrator, because it is
-// they who know what the device did. An integrator runs no campaign: what is
-// measured is not theirs to decide.
+// roles is the table of the roles' permissions. A scientist may resolve because they know whether
+// an experiment took place; an integrator, because they know what the device did. An integrator
+// runs no campaign: choosing experiments is not their job.
 var roles = []struct {
 	role Role
 	may  []Permission
@@ -103,7 +96,7 @@ var roles = []struct {
 	{Admin, []Permission{See, Answer, ActForOthers, Run, Resolve, Define, Equip, Audit, Administer}},
 }
 
-// Roles returns every role, from the one that may least.
+// Roles returns every role, the one with the fewest permissions first.
 func Roles() []Role {
 	all := make([]Role, len(roles))
 	for i, r := range roles {
@@ -121,7 +114,7 @@ func Permissions() []Permission {
 	return all
 }
 
-// Permissions returns what a role may, nil for one that there is not.
+// Permissions returns a role's permissions, nil for an unknown role.
 func (r Role) Permissions() []Permission {
 	for _, row := range roles {
 		if row.role == r {
@@ -131,29 +124,29 @@ func (r Role) Permissions() []Permission {
 	return nil
 }
 
-// ForLab reports whether a permission is one of the lab as a whole, which no
-// grant for a single campaign gives.
+// ForLab reports whether a permission belongs to the lab as a whole, so that a grant for a single
+// campaign cannot give it.
 func (p Permission) ForLab() bool {
 	for _, row := range permissions {
 		if row.permission == p {
 			return row.lab
 		}
 	}
-	return true // one that there is not is given by nothing
+	return true // no grant gives an unknown one
 }
 
 // Grant is a role in all campaigns, or in one.
 type Grant struct {
 	Role Role `json:"role"`
-	// Campaign is the campaign it is for; empty: all of them, and the lab.
+	// Campaign is the campaign it is for; empty means all of them, and the lab.
 	Campaign string `json:"campaign,omitempty"`
-	// Issuer is the OpenID Connect issuer that says so, and may take it back at
-	// the next login; empty for a grant of an administrator.
+	// Issuer is the OpenID Connect issuer that gave the grant and may take it back at the next
+	// login; empty for a grant of an administrator.
 	Issuer string `json:"issuer,omitempty"`
 }
 
-// gives reports whether a grant gives a permission for a campaign; for the
-// empty one, for all of them.
+// gives reports whether a grant gives a permission for a campaign; for the empty one, for all of
+// them.
 func (g Grant) gives(p Permission, campaign string) bool {
 	if g.Campaign != "" && (p.ForLab() || g.Campaign != campaign) {
 		return false
@@ -161,7 +154,7 @@ func (g Grant) gives(p Permission, campaign string) bool {
 	return slices.Contains(g.Role.Permissions(), p)
 }
 
-// String is "scientist" or "scientist in lfp".
+// String returns "scientist" or "scientist in lfp".
 func (g Grant) String() string {
 	if g.Campaign == "" {
 		return string(g.Role)
@@ -169,12 +162,10 @@ func (g Grant) String() string {
 	return string(g.Role) + " in " + g.Campaign
 }
 
-// longestCampaign is the longest name of a campaign that a grant takes, in
-// bytes.
+// longestCampaign is the longest campaign name in a grant, in bytes.
 const longestCampaign = 200
 
-// check refuses a grant that means nothing. A campaign need not exist: roles
-// may be given before it begins.
+// check refuses an invalid grant. The campaign need not exist: roles may be given before it begins.
 func (g Grant) check() error {
 	if g.Role.Permissions() == nil {
 		return problem.New(problem.Invalid, "there is no role %q; the roles are %s", g.Role, joined(Roles())).

@@ -17,23 +17,22 @@ import (
 	"github.com/campaignd/campaignd/internal/lablog"
 )
 
-// Of several servers one may begin a ceremony and another finish it. None keeps
-// it: its name is the ceremony itself, encrypted and authenticated under a key
-// of the lab's, so that strangers who begin many cost nothing. What proves who
-// a person is proves it once: the name is claimed in the lab's log by then.
+// With several servers, one may begin a ceremony and another finish it. No server stores it: its
+// name is the ceremony itself, encrypted and authenticated under a key of the lab, so that
+// strangers who begin many cost nothing. A ceremony proves a person's identity only once: its name
+// is claimed in the lab's log first.
 
 const (
-	// sealKey is the value that holds the key, and usedKey those that claim a
-	// ceremony. No event names either: the one stays, the others are removed once
-	// the ceremony is over.
+	// sealKey is the value that holds the key, and usedKey those that claim a ceremony. No event
+	// refers to either: the key stays, the claims are removed once the ceremony is over.
 	sealKey = valuesPrefix + "seal"
 	usedKey = valuesPrefix + "used/"
-	// longestSealed bounds what a stranger has decrypted, in bytes. A person with
-	// all the passkeys that are kept comes to a quarter of it.
+	// longestSealed bounds the text that a stranger can have decrypted, in bytes. A person with the
+	// maximum number of passkeys needs a quarter of it.
 	longestSealed = 16 << 10
 )
 
-// sealed returns the name of a ceremony, which is all of it.
+// sealed returns the name of a ceremony, which contains all of it.
 func (d *Directory) sealed(x *ceremony) (string, error) {
 	x.Until = d.now().Add(ceremonyTime)
 	text, err := json.Marshal(x)
@@ -49,7 +48,7 @@ func (d *Directory) sealed(x *ceremony) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(seal.Seal(nonce, nonce, text, nil)), nil
 }
 
-// unsealed returns a ceremony, nil where it is over or for something else.
+// unsealed returns a ceremony, or nil if it is over or has another purpose.
 func (d *Directory) unsealed(name string, what purpose) (*ceremony, error) {
 	if len(name) > longestSealed {
 		return nil, nil
@@ -83,7 +82,7 @@ func (d *Directory) seal() (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// sealKey returns the lab's key, which is made by the first who needs it.
+// sealKey returns the lab's key, which the first user makes.
 func (d *Directory) sealKey() ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
@@ -99,14 +98,13 @@ func (d *Directory) sealKey() ([]byte, error) {
 	return key, lablog.Fault(err)
 }
 
-// buckets is how many names that are no account's are kept apart. What was typed for
-// a name may be a password: of which bucket it is says next to nothing of it.
+// buckets is the number of groups of unknown names. A typed name may be a password: its bucket
+// reveals next to nothing of it.
 const buckets = 4096
 
-// bucket is what failed attempts with a name that is no account's are counted by at
-// several servers, since the log does not hold such names. Which names share one,
-// only servers of the lab know: it is a MAC under the lab's key. They share nothing
-// with an account.
+// bucket returns the group in which several servers count failed attempts with an unknown name,
+// since the log does not hold such names. Only servers of the lab know which names share a group:
+// it is a MAC under the lab's key. Accounts have counts of their own.
 func (d *Directory) bucket(name string) (string, error) {
 	key, err := d.sealKey()
 	if err != nil {
@@ -117,9 +115,8 @@ func (d *Directory) bucket(name string) (string, error) {
 	return fmt.Sprintf("%03x", binary.BigEndian.Uint32(mac.Sum(nil))%buckets), nil
 }
 
-// once claims a ceremony that has proved something, and refuses it where that
-// was done before. Where it is not known whether it was claimed, the person has
-// to begin again.
+// once claims a ceremony that has proved a person's identity, and refuses a second use. If it is
+// unknown whether the claim succeeded, the person has to begin again.
 func (d *Directory) once(name string) error {
 	if d.shared == nil {
 		return nil // it is gone already
@@ -137,8 +134,8 @@ func (d *Directory) once(name string) error {
 	return nil
 }
 
-// renewPasskeys reads the credentials of all passkeys, and their counters, which
-// rise at other servers without an event.
+// renewPasskeys rereads the credentials of all passkeys, and their counters, which rise at other
+// servers without an event.
 func (d *Directory) renewPasskeys() error {
 	if d.shared == nil {
 		return nil

@@ -12,54 +12,51 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Session is a person who is logged in. It does not hold the token that proves
-// it.
+// Session is a person who is logged in. It does not hold the session's token.
 type Session struct {
-	// ID identifies it in the audit log and in lists. It is no secret.
+	// ID identifies it in the audit log and in lists. It is not secret.
 	ID      string `json:"id"`
 	Account string `json:"account"`
 	Method  Method `json:"method"`
-	// Created is when they logged in, Seen the last request, to within a
-	// minute, Confirmed when they last showed who they are.
+	// Created is the login, Seen the last request, to within a minute, Confirmed the last
+	// authentication.
 	Created   time.Time `json:"created"`
 	Seen      time.Time `json:"seen"`
 	Confirmed time.Time `json:"confirmed"`
-	// From is the address they logged in from.
+	// From is the address of the login.
 	From string `json:"from,omitempty"`
 }
 
 const (
 	// tokenSize is the length of a session's token, of 32 bytes in base64.
 	tokenSize = 43
-	// seenEvery is how far Seen may lag behind.
+	// seenEvery is the maximum lag of Seen.
 	seenEvery = time.Minute
-	// mostSessions is how many sessions an account has at most: a further one
-	// ends the one that was not used for longest.
+	// mostSessions is the maximum number of an account's sessions: a further one ends the one
+	// unused for longest.
 	mostSessions = 50
-	// mostNetworks is how many networks are remembered from which a person logs
-	// in.
+	// mostNetworks is the number of networks remembered as places of a person's logins.
 	mostNetworks = 20
 )
 
-// random is a secret of 256 bits, for a URL or a cookie.
+// random returns a secret of 256 bits, for a URL or a cookie.
 func random() string {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails
 	return base64.RawURLEncoding.EncodeToString(secret)
 }
 
-// randomID identifies something, and is no secret.
+// randomID returns a random identifier, not secret.
 func randomID() string {
 	id := make([]byte, 8)
 	_, _ = rand.Read(id)
 	return hex.EncodeToString(id)
 }
 
-// ended reports whether a session is over. The caller holds mu. The limits are
-// those of now and not of the login: a lab that shortens them shortens the
-// sessions there are. Without a value that proves it, a session is over too. One
-// that began while the clock was ahead counts from when that is seen: it would
-// last for a year otherwise.
+// ended reports whether a session is over. The caller holds mu. The limits are the present ones,
+// not those at the login: a lab that shortens them shortens existing sessions. A session without
+// its stored value is over too. One that began while the clock was ahead counts from the moment
+// this is noticed: it could last for a year otherwise.
 func (d *Directory) ended(s *session, now time.Time) bool {
 	proof := d.values.sessions[s.Secret]
 	if proof == nil {
@@ -69,7 +66,7 @@ func (d *Directory) ended(s *session, now time.Time) bool {
 	return now.Sub(seen) > d.o.Idle || now.Sub(created) > d.o.Lifetime
 }
 
-// public is what others see of a session that is not over.
+// public returns the visible part of a session that is not over.
 func (s *session) public(v *values) Session {
 	return Session{
 		ID:        s.ID,
@@ -82,9 +79,8 @@ func (s *session) public(v *values) Session {
 	}
 }
 
-// identity is that of a session's owner. The grants are the account's at this
-// moment and are not kept with the session: what is taken from a person is gone
-// at their next request.
+// identity returns the identity of a session's owner. The grants are the account's present ones,
+// not those at the login: a revoked role is gone at the next request.
 func (s *session) identity(a *account, from string) Identity {
 	return Identity{
 		Account: a.Name, DisplayName: a.DisplayName, Method: s.Method, Grants: append([]Grant{}, a.Grants...),
@@ -93,15 +89,13 @@ func (s *session) identity(a *account, from string) Identity {
 	}
 }
 
-// Login checks a name and a password that came from an address, and begins a
-// session. The token is what proves the session from now on: who has it is
-// that person. It is a new one each time, whatever the browser had before,
-// which the caller ends with [Directory.Logout].
+// Login checks a name and a password that came from an address, and begins a session. The token
+// proves the session from now on: its bearer is that person. It is new each time, whatever token
+// the browser had before; the caller ends that one with [Directory.Logout].
 //
-// The error is a problem.Error: [problem.Unauthenticated] where the name or the
-// password is wrong, without saying which of the two, or the account is
-// disabled; [problem.TooMany], with a [TooSoonError], where there were too many
-// attempts.
+// The error is a problem.Error: [problem.Unauthenticated] for a wrong name or password, without
+// saying which of the two, or a disabled account; [problem.TooMany], with a [TooSoonError], after
+// too many attempts.
 func (d *Directory) Login(
 	ctx context.Context, name, password, from string,
 ) (token string, who Identity, err error) {
@@ -125,15 +119,15 @@ func (d *Directory) Login(
 	return token, who, err
 }
 
-// checkPassword checks a password, within the limits, and records what fails.
+// checkPassword checks a password, within the limits, and records failures.
 //
-// The attempt is counted before the password is looked at, so that a hundred at
-// once are a hundred. What the log says of why is more than what the caller
-// gets. An error of hashing, as of a request that ended, is no attempt.
+// The attempt is counted before the password is checked, so that a hundred concurrent attempts
+// count as a hundred. The log gives the reason more exactly than the caller's error. An error of
+// hashing, such as a request that ended, is not an attempt.
 func (d *Directory) checkPassword(
 	ctx context.Context, name, password, from string,
 ) (_ *account, again hash, err error) {
-	if d.shared != nil { // also what has failed at another server counts
+	if d.shared != nil { // failures at other servers count too
 		if err := d.look(time.Now()); err != nil {
 			return nil, "", err
 		}
@@ -148,7 +142,7 @@ func (d *Directory) checkPassword(
 	d.mu.RUnlock()
 	failed := Entry{Kind: KindLoginFailed, Method: ByPassword, From: from}
 	counted, bucket := name, ""
-	if d.shared != nil { // of every name, so that it takes as long
+	if d.shared != nil { // for every name, so that it takes as long
 		if bucket, err = d.bucket(name); err != nil {
 			return nil, "", err
 		}
@@ -191,14 +185,14 @@ func (d *Directory) checkPassword(
 	return nil, "", wrongLogin()
 }
 
-// familiar reports whether the person of an account has logged in from an
-// address before. The caller holds mu.
+// familiar reports whether the account's owner has logged in from an address before. The caller
+// holds mu.
 func (d *Directory) familiar(name, from string) bool {
 	return from != "" && slices.Contains(d.values.networks[name], networkOf(from))
 }
 
-// record adds an entry to the audit log, of something that was refused whatever
-// becomes of the entry.
+// record adds an entry to the audit log about a refusal, which stands whether or not the entry is
+// written.
 func (d *Directory) record(e Entry) {
 	_ = d.decide(func() error { return d.commit(change{entries: []Entry{e}}) })
 }
@@ -211,19 +205,19 @@ func wrongLogin() error {
 	)
 }
 
-// disabled names the remedy. Who knows the name of the account alone does not get
-// it: a wrong password has the same answer for every account.
+// disabled names the remedy. Knowing the account's name is not enough to see it: a wrong password
+// has the same answer for every account.
 func disabled(name string) error {
 	return problem.New(problem.Unauthenticated, "the account %s is disabled", name).About(name).
 		With(problem.Remedy{Text: "have an admin enable it", Action: problem.Enable, Subject: name})
 }
 
-// begin begins a session of an account and records it, with whatever else c
-// changes. The caller holds writing.
+// begin begins a session of an account and records it, with the other changes in c. The caller
+// holds writing.
 //
-// The network that was used last is at the end of the list, and the list is
-// written only where that changes: most logins come from the same place.
-// Sessions that are over are swept here, where something is written anyhow.
+// The network used last is at the end of the list, and the list is written only when that changes:
+// most logins come from the same place. Ended sessions are swept here, since something is written
+// anyway.
 func (d *Directory) begin(
 	name string, how Method, from string, confirmed time.Time, c change,
 ) (string, Identity, error) {
@@ -249,9 +243,9 @@ func (d *Directory) begin(
 	return d.begun(token, from)
 }
 
-// prove adds the entry of a session that goes on under a new token, which it
-// returns, and keeps the token's hash. The reference is new as well: until the
-// entry is in the log, what the session had before still proves it.
+// prove adds the entry of a session that continues under a new token, which it returns, and stores
+// the token's hash. The reference is new as well: until the entry is in the log, the old token
+// stays valid.
 func (c *change) prove(e *Entry, now time.Time) (token string) {
 	token = random()
 	e.facts.Secret = randomID()
@@ -261,7 +255,7 @@ func (c *change) prove(e *Entry, now time.Time) (token string) {
 	return token
 }
 
-// begun is the answer to a login that was recorded.
+// begun is the result of a recorded login.
 func (d *Directory) begun(token, from string) (string, Identity, error) {
 	s, a := d.session(token)
 	if s == nil {
@@ -270,9 +264,8 @@ func (d *Directory) begun(token, from string) (string, Identity, error) {
 	return token, s.identity(a, from), nil
 }
 
-// sweep returns the sessions that are over, and the oldest of an account that
-// has too many. The caller holds writing, and removes what proves them: with
-// that they are gone.
+// sweep returns the sessions that are over, and the oldest of an account with too many. The caller
+// holds writing, and removes their values: that ends them.
 func (d *Directory) sweep(name string) (over []*session) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -293,8 +286,8 @@ func (d *Directory) sweep(name string) (over []*session) {
 	return append(over, own[:max(0, len(own)-mostSessions+1)]...)
 }
 
-// sessionsOf returns the sessions of an account that are not over. They are
-// values as of now, which a logout does not change.
+// sessionsOf returns the sessions of an account that are not over. They are copies, which a logout
+// does not change.
 func (d *Directory) sessionsOf(name string) (own []*session) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -307,10 +300,10 @@ func (d *Directory) sessionsOf(name string) (own []*session) {
 	return own
 }
 
-// session returns what a token proves, nil where it proves nothing.
+// session returns the session of a token, nil for an invalid token.
 //
-// The length is looked at first, so that nothing is hashed for what cannot be
-// one. The lookup is by hash, whose timing tells nothing about a token.
+// The length is checked first, so that an impossible token is not hashed. The lookup is by hash, so
+// that its timing reveals nothing about a token.
 func (d *Directory) session(token string) (*session, *account) {
 	if len(token) != tokenSize {
 		return nil, nil
@@ -329,9 +322,8 @@ func (d *Directory) session(token string) (*session, *account) {
 	return s, a
 }
 
-// Authenticate returns whose session a token proves, with what they may at this
-// moment, and keeps the session alive. The error has the code
-// [problem.Unauthenticated].
+// Authenticate returns the owner of a session token, with their present permissions, and keeps the
+// session alive. The error has the code [problem.Unauthenticated].
 func (d *Directory) Authenticate(ctx context.Context, sessionToken string) (Identity, error) {
 	s, a, err := d.sure(sessionToken)
 	if err != nil {
@@ -344,10 +336,9 @@ func (d *Directory) Authenticate(ctx context.Context, sessionToken string) (Iden
 	return s.identity(a, addressOf(ctx)), nil
 }
 
-// touch notes that a session was used. What is lost with the process, or not
-// written at all, only ends it earlier. It is looked at without writing first:
-// most requests come within the minute and must not wait for a change that is
-// being written.
+// touch notes the use of a session. A note that is lost with the process, or not written at all,
+// only ends the session earlier. It checks without writing first: most requests come within the
+// minute and must not wait for a change in progress.
 func (d *Directory) touch(secret string) {
 	if d.lateSeen(secret) == nil {
 		return
@@ -363,8 +354,7 @@ func (d *Directory) touch(secret string) {
 	_ = d.commit(change{values: []events.KeyValue{value(sessionKey+secret, after)}, lazily: true})
 }
 
-// lateSeen returns what proves a session of which it is to be noted that it was
-// used.
+// lateSeen returns the value of a session whose use must be noted now.
 func (d *Directory) lateSeen(secret string) *sessionValue {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -375,16 +365,15 @@ func (d *Directory) lateSeen(secret string) *sessionValue {
 	return seen
 }
 
-// noSession does not say why: a token that was never one and one that has ended
-// look the same from here.
+// noSession gives no reason: a token that never existed and an ended one look the same from here.
 func noSession() error {
 	return problem.New(problem.Unauthenticated, "not logged in, or not any more").
 		With(problem.Remedy{Text: "log in", Action: problem.LogIn})
 }
 
-// Reauthenticate checks the password of a person who is logged in, and notes
-// that they have just shown who they are ([Identity.Recent]). The session goes
-// on under a new token; the old one proves nothing any more.
+// Reauthenticate checks the password of a person who is logged in, and notes that they have just
+// authenticated ([Identity.Recent]). The session continues under a new token; the old one becomes
+// invalid.
 func (d *Directory) Reauthenticate(
 	ctx context.Context,
 	sessionToken, password, from string,
@@ -406,8 +395,8 @@ func (d *Directory) Reauthenticate(
 	return token, who, err
 }
 
-// confirm gives a session a new token and notes that its owner has shown who
-// they are. The caller holds writing. c is what changes besides.
+// confirm gives a session a new token and notes that its owner has authenticated. The caller holds
+// writing. c holds further changes.
 func (d *Directory) confirm(
 	sessionToken string, how Method, from string, c change,
 ) (string, Identity, error) {
@@ -426,10 +415,9 @@ func (d *Directory) confirm(
 	return d.begun(token, from)
 }
 
-// ChangePassword gives a person who is logged in a password of their own
-// choice. They show the present one; where there is none, they must have logged
-// in within the last ten minutes. All sessions of the account end; the one that
-// asked goes on under a new token.
+// ChangePassword gives a person who is logged in a password of their own choice. They prove the
+// present one; without a password, they must have logged in within the last ten minutes. All other
+// sessions of the account end; this one continues under a new token.
 func (d *Directory) ChangePassword(
 	ctx context.Context,
 	sessionToken, present, password, from string,
@@ -469,8 +457,8 @@ func (d *Directory) ChangePassword(
 	return token, who, err
 }
 
-// hasPassword reports whether an account can log in with a password. The
-// reference alone does not say so: the hash may have been forgotten.
+// hasPassword reports whether an account can log in with a password. The reference alone does not
+// prove it: the hash may have been forgotten.
 func (d *Directory) hasPassword(a *account) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -480,7 +468,7 @@ func (d *Directory) hasPassword(a *account) bool {
 // Recent is [Identity.Recent] by the directory's clock.
 func (d *Directory) Recent(i Identity, within time.Duration) error { return i.Recent(d.now(), within) }
 
-// Logout ends a session. One that has ended already is no error.
+// Logout ends a session. It succeeds if the session has ended already.
 func (d *Directory) Logout(ctx context.Context, sessionToken string) error {
 	return d.decide(func() error {
 		s, a := d.session(sessionToken)
@@ -510,8 +498,8 @@ func (d *Directory) Sessions(name string) []Session {
 	return own
 }
 
-// EndSessions ends all sessions of an account: one's own, or those of anybody
-// for those who may [Administer]. It returns how many there were.
+// EndSessions ends all sessions of an account: the caller's own, or any for callers who may
+// [Administer]. It returns their number.
 func (d *Directory) EndSessions(ctx context.Context, by Identity, name string) (n int, err error) {
 	name = canonicalName(name)
 	if err := d.ownOrAdmin(by, name); err != nil {
@@ -529,8 +517,8 @@ func (d *Directory) EndSessions(ctx context.Context, by Identity, name string) (
 	return n, err
 }
 
-// EndSession ends one session of an account, by its ID: one's own, or that of
-// anybody for those who may [Administer].
+// EndSession ends one session of an account, by its ID: the caller's own, or any for callers who
+// may [Administer].
 func (d *Directory) EndSession(ctx context.Context, by Identity, name, id string) error {
 	name = canonicalName(name)
 	if err := d.ownOrAdmin(by, name); err != nil {
@@ -547,8 +535,8 @@ func (d *Directory) EndSession(ctx context.Context, by Identity, name, id string
 	})
 }
 
-// ownOrAdmin returns nil where an identity may change what belongs to an
-// account: its person's, though not by a token, or an administrator's.
+// ownOrAdmin returns nil if an identity may change an account's belongings: the owner, though not
+// by a token, or an administrator.
 func (d *Directory) ownOrAdmin(by Identity, name string) error {
 	if by.Account == name && by.Account != "" && by.Method != ByToken && !by.everything {
 		return nil

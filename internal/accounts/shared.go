@@ -12,79 +12,75 @@ import (
 	"github.com/campaignd/campaignd/internal/lablog"
 )
 
-// A lab in a database is served by any number of processes, each with the
-// accounts open. What one appends the others fold as well:
+// A lab in a database is served by any number of processes, each with the accounts open. Each folds
+// the others' events as well:
 //
-//   - A process that changes something reads the log to its end, decides, and
-//     appends with the sequence that it has seen. Where another was quicker, it
-//     reads on and decides anew ([Directory.decide]).
-//   - A person is let in by a state that was the newest less than a second ago
-//     ([Directory.fresh]): what is taken from a person at one server
-//     is gone at all within that. Where the database does not say so in time,
-//     the request is answered that the accounts are not available.
-//   - Who is not known here may have logged in at another server a moment ago:
-//     before they are refused, the log is read once more ([Directory.sure]).
+//   - A process that changes something reads the log to its end, decides, and appends on condition
+//     of the sequence it has read. If another was quicker, it reads on and decides anew
+//     ([Directory.decide]).
+//   - A person is admitted by a state that was current less than a second ago ([Directory.fresh]):
+//     a revocation at one server takes effect at all within that time. If the database does not
+//     confirm it in time, the request fails: the accounts are not available.
+//   - A person unknown here may have logged in at another server a moment ago: the log is read once
+//     more before a refusal ([Directory.sure]).
 //
-// The log is followed, so that as a rule no request waits for any of it.
+// The log is followed, so that requests usually wait for none of this.
 
 const (
-	// freshFor is how old the state may be that someone is let in by.
+	// freshFor is the maximum age of a state that admits people.
 	freshFor = time.Second
-	// lookEvery is how often the log is read to its end where nothing wakes us.
+	// lookEvery is the interval of reading the log to its end without a notification.
 	lookEvery = 400 * time.Millisecond
-	// lookTime is how long the database may take for it, and writeTime for a
-	// change.
+	// lookTime is the database's deadline for such a read, and writeTime for a change.
 	lookTime, writeTime = 3 * time.Second, 10 * time.Second
-	// renewEvery is how often values are read anew: what other processes noted
-	// without an event, such as when a session was used last.
+	// renewEvery is the interval of rereading values, which other processes change without an
+	// event, such as the last use of a session.
 	renewEvery = time.Minute
-	// unnamedFor is how long a value may stay that no event names. A process
-	// that is about to append the event has written the value first.
+	// unnamedFor is the time an unreferenced value may stay. A process writes a value before the
+	// event that refers to it.
 	unnamedFor = 15 * time.Minute
-	// sweepLate is how much later than it a session is removed that is over: it
-	// may have been used at another server, which noted that up to seenEvery
-	// later, and was read here up to renewEvery later.
+	// sweepLate delays the removal of an ended session: another server may have noted its use up to
+	// seenEvery later, and this one may have read that up to renewEvery later.
 	sweepLate = 5 * time.Minute
-	// mostAnew is how often a change is decided anew.
+	// mostAnew is the maximum number of times a change is decided anew.
 	mostAnew = 50
 )
 
-// errLate means that another process has appended before a change that was
-// decided without it. Nothing of the change is stored.
+// errLate means that another process has appended events unknown to the change's decision. Nothing
+// of the change is stored.
 var errLate = errors.New("the accounts were just changed elsewhere")
 
-// sharing is what the accounts need where other processes append to the log.
+// sharing is the accounts' state for a log that other processes append to.
 type sharing struct {
 	end       context.CancelFunc
 	following sync.WaitGroup
 
 	born time.Time
-	// confirmed is when the newest look began that succeeded, since born.
+	// confirmed is the start of the newest successful look, since born.
 	confirmed atomic.Int64
 
-	// decided is the event that the change under way was decided behind. It is
-	// guarded by writing.
+	// decided is the event on which the change in progress was decided. It is guarded by writing.
 	decided events.Sequence
 
 	looking lablog.Look[struct{}] // reads the log to its end
 
 	mu  sync.Mutex
-	own map[ownEntry]bool // that this process appends, until they are folded
+	own map[ownEntry]bool // appended by this process, until folded
 
-	unnamed map[string]time.Time // values that no event names, since when; of renewAll
+	unnamed map[string]time.Time // unreferenced values, and since when; of renewAll
 }
 
-// ownEntry is an entry as this process knows it again.
+// ownEntry identifies an entry of this process.
 type ownEntry struct {
 	kind                      Kind
 	time                      int64
 	account, from, credential string
 }
 
-// never is when no look has succeeded.
+// never stands for no successful look.
 const never = math.MinInt64 / 2
 
-// share opens the accounts in a log that other processes append to as well.
+// share opens the accounts in a log that other processes append to.
 func (d *Directory) share() (err error) {
 	d.shared = &sharing{
 		born: time.Now(), own: make(map[ownEntry]bool), unnamed: make(map[string]time.Time),
@@ -103,10 +99,10 @@ func (d *Directory) share() (err error) {
 	return nil
 }
 
-// confirm notes that the state is not older than a time.
+// confirm notes that the state was current at a time.
 func (s *sharing) confirm(at time.Time) { s.confirmed.Store(int64(at.Sub(s.born))) }
 
-// follow folds what other processes append, until the accounts are closed.
+// follow folds the events of other processes, until the accounts are closed.
 func (d *Directory) follow() {
 	ctx, cancel := context.WithCancel(context.Background())
 	d.shared.end = cancel
@@ -116,7 +112,7 @@ func (d *Directory) follow() {
 			log, _ := d.place()
 			for e, err := range log.Follow(ctx, log.Last()) {
 				if err != nil {
-					break // it was closed, or is damaged: a look opens it again
+					break // closed, or damaged: a look reopens it
 				}
 				if e.Campaign != Stream {
 					continue
@@ -142,7 +138,7 @@ func (d *Directory) follow() {
 			case <-news:
 			case <-tick.C:
 			}
-			_ = d.look(time.Now()) // who needs the state finds out that it is old
+			_ = d.look(time.Now()) // callers that need the state will find it old
 			if time.Since(renewed) >= renewEvery {
 				renewed = time.Now()
 				_ = d.renewAll(renewed)
@@ -151,15 +147,14 @@ func (d *Directory) follow() {
 	})
 }
 
-// place returns the log, and the newest event of the accounts that is folded.
+// place returns the log, and the newest folded event of the accounts.
 func (d *Directory) place() (events.Store, events.Sequence) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.log, d.last
 }
 
-// fresh returns nil where the state is the newest, or was less than a second
-// ago.
+// fresh returns nil if the state is current, or was less than a second ago.
 func (d *Directory) fresh() error {
 	if d.shared == nil {
 		return nil
@@ -170,16 +165,15 @@ func (d *Directory) fresh() error {
 	return d.look(time.Now())
 }
 
-// catchUp folds what others have appended, as far as that is known now, for
-// lists: who has just changed something may ask another process for it.
+// catchUp folds the events of others known so far, for lists: a person may change something at one
+// process and list it at another.
 func (d *Directory) catchUp() {
 	if d.shared != nil {
 		_ = d.look(time.Now())
 	}
 }
 
-// look reads the log to its end, unless that was done, or was tried, since a
-// time.
+// look reads the log to its end, unless that was done or tried since a time.
 func (d *Directory) look(since time.Time) error {
 	_, err := d.shared.looking.Since(since, func(began time.Time) (none struct{}, err error) {
 		if err = d.readOn(); err == nil {
@@ -190,8 +184,8 @@ func (d *Directory) look(since time.Time) error {
 	return err
 }
 
-// readOn folds what was appended since the newest event that is folded, with the
-// values that it names. Nothing else looks meanwhile.
+// readOn folds the events appended since the newest folded one, with the values they refer to. Only
+// one look runs at a time.
 func (d *Directory) readOn() error {
 	log, err := d.lab.Store()
 	if err != nil {
@@ -210,7 +204,7 @@ func (d *Directory) readOn() error {
 	return nil
 }
 
-// broken says why there is no state.
+// broken says why the state is missing.
 func (d *Directory) broken() error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -250,12 +244,12 @@ func (d *Directory) readAfter(log events.Store, last events.Sequence) error {
 	if err != nil {
 		return err
 	}
-	// Who appended the events removes them as well, unless it died meanwhile.
+	// The process that appended the events removes them as well, unless it has died.
 	_ = log.SetValuesLazily(ctx, gone...)
 	return nil
 }
 
-// names are the keys of the values that were written for an entry.
+// names returns the keys of the values written for an entry.
 func (e Entry) names() []string {
 	secret := ""
 	if e.facts != nil {
@@ -276,9 +270,8 @@ func (e Entry) names() []string {
 	return nil
 }
 
-// decide makes a change: f decides on it by the state, and commits it. Where
-// another process has appended meanwhile it is called again, so that it must
-// not do anything else.
+// decide makes a change: f decides on the present state and commits. If another process has
+// appended meanwhile, f is called again, so it must have no other effects.
 func (d *Directory) decide(f func() error) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -300,14 +293,14 @@ func (d *Directory) decide(f func() error) error {
 	}
 }
 
-// commitShared is commit where other processes append to the log.
+// commitShared is commit for a log that other processes append to.
 func (d *Directory) commitShared(c change) error {
 	log, err := d.lab.Store()
 	if err != nil {
 		return err
 	}
 	if known, _ := d.place(); log != known {
-		return errLate // it was opened again, and is read first
+		return errLate // it was reopened, and is read first
 	}
 	if err := log.Err(); err != nil {
 		return unavailable(err)
@@ -324,9 +317,8 @@ func (d *Directory) commitShared(c change) error {
 	return err
 }
 
-// sure returns what [Directory.session] does, by a state that is fresh. Before
-// it answers that a token proves nothing, it looks whether another process knows
-// better.
+// sure returns the result of [Directory.session] on a fresh state. Before it rejects a token, it
+// checks for logins at other processes.
 func (d *Directory) sure(token string) (*session, *account, error) {
 	if d.shared == nil {
 		s, a := d.session(token)
@@ -350,7 +342,7 @@ func (d *Directory) sure(token string) (*session, *account, error) {
 	return s, a, nil
 }
 
-// renewSession reads when a session was used last, that seems to be over.
+// renewSession rereads the last use of a session that seems to be over.
 func (d *Directory) renewSession(token string) error {
 	d.mu.RLock()
 	s := d.state.sessions[d.values.sessionOf[keyOf(token)]]
@@ -401,15 +393,14 @@ func (d *Directory) sureToken(bearer string) (t *token, a *account, why string, 
 	return t, a, why, nil
 }
 
-// renewAll reads all values anew, and removes those that no event has named for a
-// long time.
+// renewAll rereads all values, and removes those long unreferenced.
 func (d *Directory) renewAll(now time.Time) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	return d.shared.looking.Apart(func() error { return d.renewNow(now) })
 }
 
-// renewNow is renewAll. The caller holds writing, and nothing looks.
+// renewNow is renewAll. The caller holds writing, and no look runs.
 func (d *Directory) renewNow(now time.Time) error {
 	s := d.shared
 	if err := d.readOn(); err != nil {
@@ -467,13 +458,13 @@ func (s *sharing) appends(entries []events.Event) {
 	}
 }
 
-// own is how an entry is known again.
+// own returns the identification of an entry.
 func (e Entry) own() ownEntry {
 	return ownEntry{e.Kind, e.Time.UnixMicro(), e.Account, e.From, e.Credential}
 }
 
-// count counts a failed attempt to log in at another process, and what was
-// refused there. Its own it has counted when it was made. The caller holds mu.
+// count counts another process's failed login attempts and refusals. This process's own were
+// counted when they were made. The caller holds mu.
 func (d *Directory) count(e Entry) {
 	s := d.shared
 	s.mu.Lock()

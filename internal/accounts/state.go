@@ -5,22 +5,20 @@ import (
 	"time"
 )
 
-// state is all that is known of accounts without their secrets: what a fold of
-// their events comes to. It changes by [state.apply], and by [state.forget] after
-// it, so that accounts which were opened again are those that were closed. Its values are never
-// changed once others can see them.
+// state is everything about accounts but their secrets: the fold of their events. It changes by
+// [state.apply], followed by [state.forget], so that reopened accounts equal the closed ones. Its
+// values are immutable once others can see them.
 type state struct {
 	accounts map[string]*account
-	sessions map[string]*session // by ID; also those that have run out since
+	sessions map[string]*session // by ID; also expired ones
 	tokens   map[string]*token   // by ID
 	first    *Entry              // how the first account was added
 
-	// released are the values that apply has left without an event that names
-	// them.
+	// released are the values that apply has left unreferenced.
 	released []string
 }
 
-// newState is that before the first event.
+// newState returns the state before the first event.
 func newState() *state {
 	return &state{
 		accounts: make(map[string]*account),
@@ -42,14 +40,13 @@ type account struct {
 	// Password is the reference of the password's hash.
 	Password    string    `json:"password,omitempty"`
 	PasswordSet time.Time `json:"password_set,omitzero"`
-	// Handle is what authenticators know the account as: random, and no name.
+	// Handle is the account's random identifier at authenticators; it does not contain the name.
 	Handle   []byte    `json:"handle"`
 	Passkeys []passkey `json:"passkeys,omitempty"`
 	Links    []Link    `json:"links,omitempty"`
 }
 
-// passkey is one without its credential, which is kept under the reference
-// Secret.
+// passkey is a passkey without its credential, which is kept under the reference Secret.
 type passkey struct {
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
@@ -57,8 +54,7 @@ type passkey struct {
 	Secret  string    `json:"secret"`
 }
 
-// session is one without what proves it, which is kept under the reference
-// Secret.
+// session is a session without its token's hash, which is kept under the reference Secret.
 type session struct {
 	ID        string    `json:"id"`
 	Account   string    `json:"account"`
@@ -78,10 +74,9 @@ type token struct {
 	Terms
 }
 
-// apply brings the state forward by an entry. Entries that were taken over from
-// an earlier audit log tell of changes whose result came with the last of them.
-// It reads neither a clock nor values: the same events come to the same state
-// at any time.
+// apply folds an entry into the state. Entries taken over from an earlier audit log describe
+// changes whose result came with the last of them. It reads neither a clock nor values: the same
+// events always give the same state.
 func (s *state) apply(e Entry) {
 	facts := e.facts
 	if facts == nil {
@@ -136,8 +131,8 @@ func (s *state) apply(e Entry) {
 	}
 }
 
-// change applies an entry that changes an account. The account is copied before
-// it is changed, since others may be reading the one before.
+// change applies an entry that changes an account. The account is copied before it is changed,
+// since others may be reading the old one.
 func (s *state) change(e Entry, facts *Facts) {
 	before := s.accounts[e.Account]
 	if before == nil {
@@ -157,8 +152,7 @@ func (s *state) change(e Entry, facts *Facts) {
 	case KindRevoked:
 		g := e.grant()
 		a.Grants = slices.DeleteFunc(slices.Clone(a.Grants), func(has Grant) bool {
-			// An admin takes a role no matter who gave it; an issuer takes what it
-			// gave.
+			// An admin revokes a role no matter who gave it; an issuer revokes its own.
 			return has.Role == g.Role && has.Campaign == g.Campaign &&
 				(g.Issuer == "" || g.Issuer == has.Issuer)
 		})
@@ -181,13 +175,13 @@ func (s *state) change(e Entry, facts *Facts) {
 	case KindLinked:
 		a.Links = append(slices.Clone(a.Links), *facts.Link)
 	default:
-		return // it changes nothing: a refusal, a failure
+		return // no change: a refusal, a failure
 	}
 	s.accounts[a.Name] = &a
 }
 
-// describe takes over what is said of a person. The handle stays where there is
-// none: authenticators know the account by it.
+// describe applies a person's details. A missing handle leaves the present one: authenticators know
+// the account by it.
 func (a *account) describe(d *Details) {
 	a.DisplayName = d.DisplayName
 	a.Email = d.Email
@@ -197,8 +191,8 @@ func (a *account) describe(d *Details) {
 	}
 }
 
-// take adds what an earlier version kept. They become the state's own: nothing
-// else refers to them.
+// take adds the accounts of an earlier version. They become the state's own: nothing else refers to
+// them.
 func (s *state) take(taken *Taken) {
 	for _, a := range taken.Accounts {
 		s.accounts[a.Name] = a
@@ -211,8 +205,8 @@ func (s *state) take(taken *Taken) {
 	}
 }
 
-// endSession removes a session, and releases what proves it. One that is not
-// there is no error: an entry may end what has run out.
+// endSession removes a session and releases its value. A missing session is ignored: an entry may
+// end one that has expired.
 func (s *state) endSession(id string) {
 	if ended := s.sessions[id]; ended != nil {
 		s.released = append(s.released, sessionKey+ended.Secret)
@@ -220,8 +214,7 @@ func (s *state) endSession(id string) {
 	}
 }
 
-// endSessions ends all of an account's. Their order does not matter: each is
-// only removed.
+// endSessions ends all sessions of an account. Their order does not matter: each is only removed.
 func (s *state) endSessions(account string) {
 	for id, x := range s.sessions {
 		if x.Account == account {
@@ -230,8 +223,8 @@ func (s *state) endSessions(account string) {
 	}
 }
 
-// after returns an account as it is after some entries about it. It is how a
-// change is judged before it is recorded, by the same code that will apply it.
+// after returns an account as some entries would change it. A change is judged with it before it is
+// recorded, by the same code that will apply it.
 func (a *account) after(entries []Entry) *account {
 	s := newState()
 	s.accounts[a.Name] = a
@@ -241,8 +234,8 @@ func (a *account) after(entries []Entry) *account {
 	return s.accounts[a.Name]
 }
 
-// named are the keys of the values that the state refers to. Values that none
-// of them names are left over, and can be removed.
+// named returns the keys of the values that the state refers to. All other values are left over,
+// and can be removed.
 func (s *state) named() map[string]bool {
 	named := make(map[string]bool)
 	for _, a := range s.accounts {
@@ -261,9 +254,8 @@ func (s *state) named() map[string]bool {
 	return named
 }
 
-// forget drops the sessions and tokens whose values are gone: they prove
-// nothing any more. A value can be gone where an event is not: values are made
-// to be forgotten.
+// forget drops the sessions and tokens whose values are gone: they are invalid. A value can be gone
+// while its event is not: values exist to be forgettable.
 func (s *state) forget(v *values) {
 	for id, x := range s.sessions {
 		if v.sessions[x.Secret] == nil {

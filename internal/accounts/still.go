@@ -2,9 +2,8 @@ package accounts
 
 import "context"
 
-// Still returns what [Directory.Authenticate] does, without keeping the session
-// alive: a program that holds a stream open asks whether it still may, and does
-// nothing by that.
+// Still is [Directory.Authenticate] without keeping the session alive: a program that holds a
+// stream open checks whether it still may, and that check must not count as use.
 func (d *Directory) Still(ctx context.Context, sessionToken string) (Identity, error) {
 	s, a, err := d.sure(sessionToken)
 	if err != nil {
@@ -16,8 +15,7 @@ func (d *Directory) Still(ctx context.Context, sessionToken string) (Identity, e
 	return s.identity(a, addressOf(ctx)), nil
 }
 
-// StillToken returns what [Directory.AuthenticateToken] does, and notes neither
-// use nor refusal.
+// StillToken is [Directory.AuthenticateToken] without noting use or refusal.
 func (d *Directory) StillToken(ctx context.Context, bearer string) (Identity, error) {
 	t, a, why, err := d.sureToken(bearer)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// TokenPrefix begins every API token, so that people and scanners of
-// repositories know one when they see it.
+// TokenPrefix begins every API token, so that people and repository scanners recognize one.
 const TokenPrefix = "campaignd_"
 
 const (
@@ -22,34 +21,33 @@ const (
 	longestTokenName = 100
 	mostTokens       = 200 // that are valid, of an account
 	usedEvery        = time.Minute
-	// listedFor is how long a token is listed that is not valid any more.
+	// listedFor is how long an invalid token is still listed.
 	listedFor = 90 * 24 * time.Hour
 )
 
-// Token is an API token of an account, for a program. It does not hold the
-// secret itself, which is shown once.
+// Token is an API token of an account, for a program. It does not hold the secret itself, which is
+// shown once.
 type Token struct {
-	// ID identifies it in the audit log and in lists. It is no secret.
+	// ID identifies it in the audit log and in lists. It is not secret.
 	ID      string `json:"id"`
 	Account string `json:"account"`
-	// Name says what it is for, in words.
+	// Name describes its purpose, in words.
 	Name string `json:"name"`
-	// Scopes are what it may at most: whatever its account may not, it may not
-	// either.
+	// Scopes are its permissions at most: it never has more than its account.
 	Scopes []Permission `json:"scopes"`
-	// Campaigns are those it is for; empty: those of its account.
+	// Campaigns are the campaigns it is for; empty means those of its account.
 	Campaigns []string  `json:"campaigns,omitempty"`
 	Created   time.Time `json:"created"`
 	Expires   time.Time `json:"expires"`
-	// Used is the last request, to within a minute, and From where it came
-	// from; Used is zero for one that was never used.
+	// Used is the last request, to within a minute, and From its address; Used is zero for an
+	// unused token.
 	Used time.Time `json:"used,omitzero"`
 	From string    `json:"from,omitempty"`
-	// Revoked is when it was revoked; zero where it was not.
+	// Revoked is when it was revoked; zero if it was not.
 	Revoked time.Time `json:"revoked,omitzero"`
 }
 
-// public is what others see of a token.
+// public returns the visible part of a token.
 func (t *token) public(v *values) Token {
 	p := Token{
 		ID:        t.ID,
@@ -67,28 +65,25 @@ func (t *token) public(v *values) Token {
 	return p
 }
 
-// valid reports whether a token proves anything at a time. A disabled account
-// is looked at elsewhere. One that was made while the clock was ahead lasts as
-// long as it was to, from when that is seen.
+// valid reports whether a token is valid at a time. A disabled account is checked elsewhere. A
+// token made while the clock was ahead gets its full lifetime from the moment this is noticed.
 func (d *Directory) valid(t *token, now time.Time) bool {
 	created := d.since.Past(t.ID, t.Created, now)
 	return t.Revoked.IsZero() && now.Before(t.Expires.Add(created.Sub(t.Created)))
 }
 
-// NewToken is what is wanted of a token.
+// NewToken holds the settings of a new token.
 type NewToken struct {
 	Name      string       `json:"name"`
 	Scopes    []Permission `json:"scopes"`
 	Campaigns []string     `json:"campaigns,omitempty"`
-	// Lifetime is how long it is valid, in nanoseconds as JSON; zero: as
-	// [Options].TokenLifetime says.
+	// Lifetime is how long it is valid, in nanoseconds as JSON; zero means [Options].TokenLifetime.
 	Lifetime time.Duration `json:"lifetime,omitempty"`
 }
 
-// CreateToken makes an API token of an account. People make their own, where
-// they have shown [JustNow] who they are, and no token makes another; who
-// works in the folder itself may make anybody's. The secret is returned once
-// and kept nowhere.
+// CreateToken makes an API token of an account. People make their own, if they have authenticated
+// [JustNow], and a token cannot make another; users of the folder itself may make any account's.
+// The secret is returned once and not stored.
 func (d *Directory) CreateToken(
 	ctx context.Context,
 	by Identity,
@@ -143,8 +138,7 @@ func (d *Directory) CreateToken(
 	return secret, made, nil
 }
 
-// madeToken returns a token that was just changed. Over a shared log it can be
-// gone by now.
+// madeToken returns a token that was just changed. Over a shared log it may be gone by now.
 func (d *Directory) madeToken(id string) (Token, error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -155,9 +149,8 @@ func (d *Directory) madeToken(id string) (Token, error) {
 	return t.public(d.values), nil
 }
 
-// bygone returns the tokens of an account that are not listed any more; the
-// audit log knows them. The caller holds writing, and removes what proves them:
-// with that they are gone.
+// bygone returns the tokens of an account that are no longer listed; the audit log still has them.
+// The caller holds writing, and removes their values: that ends them.
 func (d *Directory) bygone(name string) (gone []string) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -174,8 +167,8 @@ func (d *Directory) bygone(name string) (gone []string) {
 	return gone
 }
 
-// newTerms checks what is wanted of a token. A scope that the account has
-// nowhere is refused: it would look like a right and be none.
+// newTerms validates the settings of a token. A scope that the account has nowhere is refused: it
+// would look like a right without being one.
 func (d *Directory) newTerms(a *account, n NewToken) (*Terms, error) {
 	now := d.now()
 	t := &Terms{
@@ -207,7 +200,7 @@ func (d *Directory) newTerms(a *account, n NewToken) (*Terms, error) {
 		if !slices.Contains(Permissions(), p) {
 			return nil, problem.New(
 				problem.Invalid,
-				"there is no permission %q; there are %s",
+				"unknown permission %q; the permissions are %s",
 				p,
 				joined(Permissions()),
 			)
@@ -249,9 +242,9 @@ func (d *Directory) newTerms(a *account, n NewToken) (*Terms, error) {
 	return t, nil
 }
 
-// newSecret is a token: 256 bits in letters and digits, so that it is one word.
-// It is filled up with zeros to one length, so that one of another length is
-// refused without a look at the accounts.
+// newSecret returns a token: 256 bits in letters and digits, so that it is one word. It is padded
+// with zeros to a fixed length, so that one of another length is refused without a look at the
+// accounts.
 func newSecret() string {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails
@@ -262,14 +255,13 @@ func newSecret() string {
 // secretLength is the length of 256 bits to the base 62.
 const secretLength = 43
 
-// AuthenticateToken returns whose API token it is, with what the token may. The
-// address is that of [WithAddress]. The error has the code
-// [problem.Unauthenticated].
+// AuthenticateToken returns the owner of an API token, with the token's permissions. The address is
+// that of [WithAddress]. The error has the code [problem.Unauthenticated].
 func (d *Directory) AuthenticateToken(ctx context.Context, bearer string) (Identity, error) {
 	from := addressOf(ctx)
 	if !strings.HasPrefix(bearer, TokenPrefix) || len(bearer) != len(TokenPrefix)+secretLength {
 		return Identity{}, problem.New(problem.Unauthenticated,
-			"that is no API token of campaignd: one begins with %s", TokenPrefix).
+			"not an API token of campaignd: those begin with %s", TokenPrefix).
 			With(problem.Remedy{Text: "make a token, or log in", Action: problem.LogIn})
 	}
 	t, a, why, err := d.sureToken(bearer)
@@ -288,8 +280,8 @@ func (d *Directory) AuthenticateToken(ctx context.Context, bearer string) (Ident
 	return t.identity(a, from), nil
 }
 
-// token returns the token that a bearer shows and its account, and why it
-// proves nothing. The reason is for the audit log and for who holds the token.
+// token returns the token that a bearer shows and its account, or why it is invalid. The reason is
+// for the audit log and for the bearer.
 func (d *Directory) token(bearer string) (t *token, a *account, why string) {
 	d.mu.RLock()
 	t = d.state.tokens[d.values.tokenOf[keyOf(bearer)]]
@@ -310,13 +302,13 @@ func (d *Directory) token(bearer string) (t *token, a *account, why string) {
 	return t, a, why
 }
 
-// noToken says why: what was guessed is still only an unknown token.
+// noToken gives the reason: to a guesser it is still only an unknown token.
 func noToken(why string) error {
 	return problem.New(problem.Unauthenticated, "%s", why).
 		With(problem.Remedy{Text: "log in, and make a new one", Action: problem.LogIn})
 }
 
-// identity is that of a request with the token.
+// identity returns the identity of a request with the token.
 func (t *token) identity(a *account, from string) Identity {
 	i := Identity{
 		Account:     a.Name,
@@ -334,8 +326,8 @@ func (t *token) identity(a *account, from string) Identity {
 	return i
 }
 
-// used notes that a token was used, if it can. It is written lazily and at most
-// once a minute: a program asks often, and a lost note of that is no harm.
+// used notes the use of a token, if it can. The note is written lazily and at most once a minute:
+// programs make many requests, and losing it does no harm.
 func (d *Directory) used(id, from string) {
 	if d.lateUsed(id) == nil {
 		return
@@ -351,8 +343,7 @@ func (d *Directory) used(id, from string) {
 	_ = d.commit(change{values: []events.KeyValue{value(tokenKey+id, after)}, lazily: true})
 }
 
-// lateUsed returns what proves a token of which it is to be noted that it was
-// used.
+// lateUsed returns the value of a token whose use must be noted now.
 func (d *Directory) lateUsed(id string) *tokenValue {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -363,8 +354,8 @@ func (d *Directory) lateUsed(id string) *tokenValue {
 	return used
 }
 
-// Tokens returns the tokens of an account, the newest first, also those that
-// are not valid any more, for some months.
+// Tokens returns the tokens of an account, the newest first, including, for some months, invalid
+// ones.
 func (d *Directory) Tokens(name string) []Token {
 	d.catchUp()
 	d.mu.RLock()
@@ -381,8 +372,7 @@ func (d *Directory) Tokens(name string) []Token {
 	return own
 }
 
-// RevokeToken ends a token by its ID: one's own, or anybody's for those who may
-// [Administer].
+// RevokeToken ends a token by its ID: the caller's own, or any for callers who may [Administer].
 func (d *Directory) RevokeToken(ctx context.Context, by Identity, id string) (after Token, err error) {
 	d.mu.RLock()
 	owner := ""
@@ -390,8 +380,7 @@ func (d *Directory) RevokeToken(ctx context.Context, by Identity, id string) (af
 		owner = t.Account
 	}
 	d.mu.RUnlock()
-	// Who may not revoke a token does not learn either whether there is
-	// one.
+	// A caller who may not revoke a token does not learn whether it exists either.
 	if err := d.ownOrAdmin(by, owner); err != nil {
 		return Token{}, err
 	}

@@ -10,9 +10,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// The keys of the values that the accounts keep next to the lab's log. What
-// follows is a reference that an event holds, the ID of a token, or the name of
-// an account.
+// The key prefixes of the values that the accounts keep next to the lab's log. The rest of a key is
+// a reference from an event, the ID of a token, or the name of an account.
 const (
 	valuesPrefix = "accounts/"
 
@@ -23,44 +22,41 @@ const (
 	networksKey = valuesPrefix + "networks/"
 )
 
-// values are what a lab must be able to forget of its accounts: what proves who
-// a person is, and what they did last. Those that are pointers are never
-// changed once others can see them.
+// values are the forgettable data of a lab's accounts: proofs of identity, and last uses.
+// Pointed-to values are immutable once others can see them.
 type values struct {
 	passwords map[string]hash
 	sessions  map[string]*sessionValue
 	tokens    map[string]*tokenValue
 	passkeys  map[string]*passkeyValue
-	// networks are those of which it is known that the person of an account
-	// logs in from them, the newest last.
+	// networks are the known networks of an account's logins, the newest last.
 	networks map[string][]string
 
-	// sessionOf and tokenOf lead from the hash of a secret to an ID.
+	// sessionOf and tokenOf map the hash of a secret to an ID.
 	sessionOf, tokenOf map[key]string
 }
 
-// sessionValue proves the session with an ID.
+// sessionValue holds the proof of a session.
 type sessionValue struct {
 	ID   string    `json:"id"`
 	Hash key       `json:"hash"`
 	Seen time.Time `json:"seen"`
 }
 
-// tokenValue proves a token.
+// tokenValue holds the proof of a token.
 type tokenValue struct {
 	Hash key       `json:"hash"`
 	Used time.Time `json:"used,omitzero"`
 	From string    `json:"from,omitempty"`
 }
 
-// passkeyValue is a passkey's credential, in which there is only a public key,
-// and its counter.
+// passkeyValue is a passkey's credential, which contains only a public key, and its counter.
 type passkeyValue struct {
 	Credential webauthn.Credential `json:"credential"`
 	Used       time.Time           `json:"used,omitzero"`
 }
 
-// newValues has none.
+// newValues starts empty.
 func newValues() *values {
 	return &values{
 		passwords: make(map[string]hash),
@@ -73,7 +69,7 @@ func newValues() *values {
 	}
 }
 
-// value is a value under its key, to be kept.
+// value returns a value under its key, to be stored.
 func value(key string, v any) events.KeyValue {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -85,8 +81,7 @@ func value(key string, v any) events.KeyValue {
 // removed is the change that removes a value.
 func removed(key string) events.KeyValue { return events.KeyValue{Key: key} }
 
-// put makes a change of a value. A key of another form is nothing of the
-// accounts'.
+// put applies a change of a value. A key of another form does not belong to the accounts.
 func (v *values) put(c events.KeyValue) error {
 	at := strings.LastIndexByte(c.Key, '/') + 1
 	id := c.Key[at:]

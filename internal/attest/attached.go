@@ -7,20 +7,19 @@ import (
 	"github.com/campaignd/campaignd/events/filestore"
 )
 
-// Attached is what an audit found of the files that a log names, withdrawn ones
-// included: their bytes stay.
+// Attached is an audit's result on the files that a log names, including withdrawn ones: their
+// bytes stay.
 type Attached struct {
-	// Sound counts the files whose bytes are those that were attached, Missing
-	// and Altered those of which that is not so, and Elsewhere those that were
-	// never here and were not looked at.
+	// Sound counts the files with the attached bytes, Missing and Altered the faulty ones, and
+	// Elsewhere those that were never stored here and were not read.
 	Sound     int `json:"sound"`
 	Missing   int `json:"missing"`
 	Altered   int `json:"altered"`
 	Elsewhere int `json:"elsewhere"`
 	// Files are all but the sound ones, in the order of the log.
 	Files []AttachedFile `json:"files"`
-	// Unnamed counts what no event names: rests of what was cut off before it
-	// was recorded. UnnamedSize is how many bytes they have.
+	// Unnamed counts files that no event names: leftovers of attachments cut off before they were
+	// recorded. UnnamedSize is their size in bytes.
 	Unnamed     int   `json:"unnamed,omitempty"`
 	UnnamedSize int64 `json:"unnamed_size,omitempty"`
 }
@@ -61,9 +60,8 @@ func attached(ctx context.Context, log events.Log, visit func(events.Event, *eve
 	return nil
 }
 
-// checkFiles reads the bytes of every file that a log names, of one campaign
-// where it is given, and compares them with their digests. Bytes that several
-// events name are read once.
+// checkFiles reads the bytes of every file that a log names, of one campaign if given, and compares
+// them with their digests. Bytes that several events name are read once.
 func checkFiles(
 	ctx context.Context, log events.Log, files filestore.Files, campaign string,
 ) (*Attached, error) {
@@ -120,7 +118,7 @@ func (a *Attached) count(state filestore.State) {
 	}
 }
 
-// UnnamedFiles lists what lies among the files of a store and no event names.
+// UnnamedFiles lists the files of a store that no event names.
 func UnnamedFiles(
 	ctx context.Context, log events.Log, files filestore.Files,
 ) ([]filestore.Unnamed, error) {

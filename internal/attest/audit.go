@@ -27,64 +27,57 @@ type Mismatch struct {
 	decisions.Mismatch
 }
 
-// Audit is what an audit of a store found.
+// Audit is the result of an audit of a store.
 type Audit struct {
 	// Events counts the events of the store.
 	Events events.Position `json:"events"`
-	// Counts count what was recorded, and what came out the same when it was
-	// made again.
+	// Counts count the records, and those reproduced exactly.
 	decisions.Counts
 	Mismatches []Mismatch `json:"mismatches"`
-	// Remarks are what an honest log can hold and an auditor should have seen.
+	// Remarks are facts that are possible in an honest log and that an auditor should see.
 	Remarks []Mismatch `json:"remarks,omitempty"`
-	// Excepted counts the records of another version that were to be left out.
+	// Excepted counts the records of another version that were left out on request.
 	Excepted int `json:"excepted,omitempty"`
-	// Chain is "ok" where every event is there, as it was acknowledged, and in
-	// its place; Faults say what is not, and what is lost.
+	// Chain is "ok" if every event is present, as acknowledged, and in its place; otherwise Faults
+	// list the damage and the losses.
 	Chain  string   `json:"chain"`
 	Faults []string `json:"faults"`
 	Notes  []string `json:"notes,omitempty"`
 	// Root is the root hash of the events.
 	Root string `json:"root,omitempty"`
-	// Checkpoint is the text of one of the log as it is now, signed where the
-	// user has a key; empty where something failed, since a signature would
-	// vouch for that.
+	// Checkpoint is the text of a checkpoint of the present log, signed if the user has a key;
+	// empty after any failure, since a signature would vouch for the log.
 	Checkpoint string `json:"checkpoint,omitempty"`
-	// Attached is what became of the files that the log names; nil where they
-	// were not looked at.
+	// Attached is the result for the files that the log names; nil if they were not checked.
 	Attached *Attached `json:"attached,omitempty"`
-	// Since is what the earlier checkpoints say.
+	// Since is the comparison with earlier checkpoints.
 	Since []Since `json:"since,omitempty"`
-	// Lab says that it is the log of a lab, in which there are no decisions to
-	// be made again.
+	// Lab is set for the log of a lab, which contains no decisions to be made again.
 	Lab bool `json:"lab,omitempty"`
-	// Comparison is "exact" where everything was compared bit for bit, and
-	// "tolerance" where some of it comes from another build.
+	// Comparison is "exact" if everything was compared bit for bit, and "tolerance" if some of it
+	// comes from another build.
 	Comparison string   `json:"comparison"`
 	Campaigns  []string `json:"campaigns"`
 }
 
 // Passed reports whether nothing speaks against the store.
 //
-// What another version of a method made cannot be made again here; it fails the
-// audit unless a person has excepted it by name, so that leaving something out
-// is a decision that stands in the command. Remarks and notes do not count: an
-// honest log can hold them.
+// Records of another version of a method cannot be made again here; they fail the audit unless a
+// person has excepted that version by name, so that the command shows the decision to leave them
+// out. Remarks and notes do not count: an honest log can hold them.
 func (r *Audit) Passed() bool {
 	return r.Chain == ChainSound && len(r.Mismatches) == 0 && r.OtherVersion == r.Excepted && r.extends() &&
 		r.Attached.passed()
 }
 
-// Since is what an earlier checkpoint says of a log.
+// Since is the comparison of a log with an earlier checkpoint.
 type Since struct {
 	File   string          `json:"file"`
 	Events events.Position `json:"events"`
-	// SignedBy are the keys whose signatures were checked, Unchecked the
-	// others.
+	// SignedBy are the keys with verified signatures, Unchecked the others.
 	SignedBy  []string `json:"signed_by,omitempty"`
 	Unchecked []string `json:"unchecked,omitempty"`
-	// Problem says what speaks against the log having grown from it; empty
-	// where it has.
+	// Problem is the evidence against the log having grown from the checkpoint; empty without any.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -93,41 +86,39 @@ func (r *Audit) extends() bool {
 	return !slices.ContainsFunc(r.Since, func(c Since) bool { return c.Problem != "" })
 }
 
-// Earlier is a checkpoint that was kept, with the file it was read from. The
-// file is only for messages.
+// Earlier is a checkpoint that was kept, and the file it was read from. The file is only for
+// messages.
 type Earlier struct {
 	File string
 	checkpoint.Checkpoint
 }
 
-// Options say what is audited, and by whom.
+// Options are the scope of an audit, and its auditor.
 type Options struct {
 	// Registry holds what definitions may name.
 	Registry registry.Registry
-	// Build is the program that audits: what it made itself is compared bit for
-	// bit.
+	// Build is the auditing program: its own records are compared bit for bit.
 	Build events.Build
-	// Campaign is the one whose decisions are made again; empty for all.
+	// Campaign restricts the audit of decisions to one campaign; empty means all.
 	Campaign string
 	// Since are the checkpoints that the log must extend, the oldest first.
 	Since []Earlier
-	// Files, if set, are those of the store: the bytes of each that the log names
-	// are compared with its digest.
+	// Files, if set, are the store's files: the bytes of each file that the log names are compared
+	// with its digest.
 	Files filestore.Files
-	// Programs, if set, has programs that say that they are deterministic answer
-	// again. It starts what the log names: only of a log that is trusted.
+	// Programs, if set, asks programs that declare themselves deterministic again. It starts the
+	// programs that the log names: use it only for a trusted log.
 	Programs decisions.Programs
 	// Except names builds, by their revision or version, whose decisions are
 	// left out.
 	Except []string
 }
 
-// Run audits a log on disk. Where its bytes are not those that were written,
-// that is all that is said: what does not read cannot be made again. The
-// checkpoint is left to the caller, who may have a key.
+// Run audits a log on disk. If bytes differ from those written, the audit stops there: unreadable
+// records cannot be made again. The checkpoint is left to the caller, who may have a key.
 //
-// The order is that of trust: bytes first, then what earlier checkpoints say,
-// then what can be computed again from bytes that are sound.
+// The order is that of trust: first the bytes, then the earlier checkpoints, then the records that
+// can be computed again from sound bytes.
 func Run(ctx context.Context, log events.Store, o Options) (*Audit, error) {
 	r := NewAudit()
 	err := r.verify(ctx, log)
@@ -166,9 +157,8 @@ func Run(ctx context.Context, log events.Store, o Options) (*Audit, error) {
 	return r, nil
 }
 
-// isLab reports whether a log is that of a lab: its first event says so. An
-// empty log is none: then there are no campaigns either, and nothing to be
-// found.
+// isLab reports whether a log is that of a lab: its first event says so. An empty log is not: it
+// has no campaigns either, and nothing to be found.
 func isLab(ctx context.Context, log events.Log) (bool, error) {
 	for e, err := range log.Read(ctx, 0) {
 		return e.Kind == events.KindLabBegun, err
@@ -176,11 +166,10 @@ func isLab(ctx context.Context, log events.Log) (bool, error) {
 	return false, nil
 }
 
-// verify checks every byte of the log. Faults of the log are a result; only a
-// log that cannot be read at all is an error.
+// verify checks every byte of the log. Faults of the log are a result; only a log that cannot be
+// read at all is an error.
 //
-// A store that is thoroughly damaged has a fault for each event; it names some
-// and counts the rest.
+// A thoroughly damaged store has a fault for each event; it names some and counts the rest.
 func (r *Audit) verify(ctx context.Context, log events.Store) error {
 	found, err := log.Verify(ctx)
 	if err != nil {
@@ -212,9 +201,8 @@ func NewAudit() *Audit {
 	}
 }
 
-// campaign makes the decisions and fits of a campaign again, and adds what was
-// found. A last event in the future is a note: clocks differ, and a log that was
-// dated ahead shows it here.
+// campaign makes the decisions and fits of a campaign again, and adds the findings. A last event in
+// the future is a note: clocks differ, but a log that was dated ahead shows it here.
 func (r *Audit) campaign(ctx context.Context, log events.Store, name string, o Options) error {
 	report, err := decisions.Audit(ctx, o.Registry, log, name, o.Build, o.Programs)
 	if err != nil {
@@ -244,13 +232,11 @@ func (r *Audit) campaign(ctx context.Context, log events.Store, name string, o O
 	return nil
 }
 
-// compare compares the log with each earlier checkpoint. The place of a change
-// is between the last one that holds and the first that does not. All of them
-// are compared, also after one that does not hold.
+// compare compares the log with each earlier checkpoint. A change lies between the last one that
+// holds and the first that does not. All of them are compared, even after a mismatch.
 //
-// The place is worth saying only for a checkpoint of this very log that it is
-// long enough for: a log that was cut has no such place, and another log none
-// at all.
+// The place is given only for a checkpoint of this very log within its length: a truncated log has
+// no such place, and another log has no common one.
 func (r *Audit) compare(ctx context.Context, log events.Store, since []Earlier) error {
 	if len(since) == 0 {
 		return nil
@@ -285,8 +271,8 @@ func (r *Audit) compare(ctx context.Context, log events.Store, since []Earlier) 
 	return nil
 }
 
-// count adds what was made again, and counts which of it is left out. A build
-// that is named twice is excepted once.
+// count adds the results, and counts the records left out. A build that is named twice is excepted
+// once.
 func (r *Audit) count(made decisions.Counts, except []string) {
 	r.Add(made)
 	for _, share := range made.Builds {
@@ -297,9 +283,9 @@ func (r *Audit) count(made decisions.Counts, except []string) {
 	}
 }
 
-// NameOf is by what a person names a build in [Options.Except]: the first
-// digits of its revision, or its version where it has none. Twelve digits are
-// what other tools show of a commit, and tell the builds of a lab apart.
+// NameOf is the name of a build in [Options.Except]: the first digits of its revision, or its
+// version without one. Other tools show twelve digits of a commit too, which distinguish the builds
+// of a lab.
 func NameOf(b events.Build) string {
 	const digits = 12
 	if b.Revision == "" {
@@ -309,9 +295,8 @@ func NameOf(b events.Build) string {
 	return b.Revision[:min(hash+digits, len(b.Revision))]
 }
 
-// isNamed reports whether a person means a build by a revision, or a beginning
-// of one, or by a version. The empty name means no build, although every
-// revision begins with it.
+// isNamed reports whether a name means a build, by its revision, a prefix of that, or its version.
+// The empty name means no build, although it is a prefix of every revision.
 func isNamed(b events.Build, name string) bool {
 	if name == "" {
 		return false

@@ -1,7 +1,6 @@
-// Package attest is what can be proved of a store, as data: that its log is
-// sound and every decision in it can be made again, that it has only grown
-// since a checkpoint of it was kept elsewhere, that an event is in it. It
-// reads; the command line and the server show it.
+// Package attest proves facts about a store, as data: that its log is sound and every decision in
+// it can be made again, that it has only grown since a checkpoint of it was stored elsewhere, that
+// an event is in it. It only reads; the command line and the server show the results.
 package attest
 
 import (
@@ -26,7 +25,7 @@ type Checkpoint struct {
 	Root   string          `json:"root"`
 	// SignedBy is the name of the key; empty where it is not signed.
 	SignedBy string `json:"signed_by,omitempty"`
-	// Text is the checkpoint, or the proof that was asked for.
+	// Text is the checkpoint, or the requested proof.
 	Text string `json:"text"`
 	// Proved is the event of a proof of inclusion, From the number of events of
 	// the earlier checkpoint of a proof of consistency.
@@ -36,9 +35,8 @@ type Checkpoint struct {
 	id string // the log's name without that of a key
 }
 
-// TakeCheckpoint makes a checkpoint of a log, after checking every byte of it:
-// a checkpoint of what is damaged would vouch for it. Without a key it is not
-// signed.
+// TakeCheckpoint makes a checkpoint of a log, after checking every byte of it: a checkpoint of a
+// damaged log would vouch for it. Without a key it is not signed.
 func TakeCheckpoint(ctx context.Context, log events.Store, key note.Signer) (*Checkpoint, error) {
 	report, err := log.Verify(ctx)
 	if err != nil {
@@ -62,9 +60,8 @@ func TakeCheckpoint(ctx context.Context, log events.Store, key note.Signer) (*Ch
 	return c, err
 }
 
-// Identity is the name of a log, without that of a key. It follows from the
-// first event, so that a store which was begun anew has another one, under
-// whatever path it lies.
+// Identity returns the name of a log, without that of a key. It follows from the first event, so
+// that a recreated store has another one, under whatever path it lies.
 func Identity(ctx context.Context, log events.Log) (string, error) {
 	for e, err := range log.Read(ctx, 0) {
 		if err != nil {
@@ -76,12 +73,10 @@ func Identity(ctx context.Context, log events.Log) (string, error) {
 	return "", problem.New(problem.NotFound, "the store holds no campaign yet").With(remedy)
 }
 
-// Prove turns the checkpoint into a proof that the log holds the event at a
-// position. The proof holds the event's record itself: who checks it needs
-// nothing else.
+// Prove turns the checkpoint into a proof that the log holds the event at a position. The proof
+// contains the event's record itself: its verifier needs nothing else.
 //
-// The checkpoint must be the newer one: of an event that came after it there is
-// no proof.
+// The event must precede the checkpoint: later ones cannot be proved.
 func (c *Checkpoint) Prove(ctx context.Context, log events.Store, p events.Position) error {
 	hashes, err := log.ProveEvent(ctx, p, int64(c.Events))
 	if err != nil {
@@ -104,11 +99,11 @@ func (c *Checkpoint) Prove(ctx context.Context, log events.Store, p events.Posit
 		c.Text, c.Proved = string(proof.Text()), &p
 		return nil
 	}
-	return fmt.Errorf("%w: there is no event at position %d", events.ErrDamaged, p)
+	return fmt.Errorf("%w: position %d has no event", events.ErrDamaged, p)
 }
 
-// Extend turns the checkpoint into a proof that the log extends an earlier one.
-// Where it does not, problem says why.
+// Extend turns the checkpoint into a proof that the log extends an earlier one, or returns the
+// problem.
 func (c *Checkpoint) Extend(
 	ctx context.Context, log events.Store, old checkpoint.Checkpoint,
 ) (problem string, err error) {
@@ -125,19 +120,18 @@ func (c *Checkpoint) Extend(
 	return "", nil
 }
 
-// Contradicts says what speaks against the log of this checkpoint having grown
-// from an earlier one; nothing where it has.
+// Contradicts returns the evidence against the log of this checkpoint having grown from an earlier
+// one; empty without any.
 func (c *Checkpoint) Contradicts(
 	ctx context.Context, log events.Store, old checkpoint.Checkpoint,
 ) (string, error) {
 	return contradiction(ctx, log, c.id, old)
 }
 
-// Find returns the event of a campaign that says most about a subject: the
-// result of an experiment, the answer to a question, a decision; else the
-// newest one about it. what may also be a position of the log. Of several that
-// say most, as a measurement that was made again, the newest is taken. A number
-// is always a position: subjects begin with a letter.
+// Find returns the main event of a campaign about a subject: the result of an experiment, the
+// answer to a question, a decision; else the newest event about it. Of several main events, such as
+// a repeated measurement, it takes the newest. what may also be a position of the log: a number is
+// always a position, since subjects begin with a letter.
 func Find(ctx context.Context, log events.Store, campaign, what string) (events.Event, error) {
 	var found events.Event
 	if n, err := strconv.ParseUint(what, 10, 63); err == nil {
@@ -170,9 +164,8 @@ func Find(ctx context.Context, log events.Store, campaign, what string) (events.
 	return found, nil
 }
 
-// answers reports whether an event is what its subject is there for. Of all
-// that is said of an experiment, a proof about “e7” is wanted of its
-// result, and not of the remark, or the file, that came last.
+// answers reports whether an event is the purpose of its subject. A proof about “e7” should show
+// its result, and not the remark, or the file, that came last.
 func answers(kind events.Kind) bool {
 	switch kind {
 	case events.KindExperimentMeasured, events.KindExperimentFailed, events.KindExperimentInfeasible,
@@ -182,9 +175,8 @@ func answers(kind events.Kind) bool {
 	return false
 }
 
-// ReadCheckpoint reads a checkpoint, or that of a proof. Signatures by known
-// keys are checked. What it does not check is the proof itself: for that see
-// [VerifyFiles].
+// ReadCheckpoint reads a checkpoint, or that of a proof. Signatures by known keys are checked. It
+// does not check the proof itself: see [VerifyFiles].
 func ReadCheckpoint(text []byte, known ...note.Verifier) (checkpoint.Checkpoint, error) {
 	f, err := checkpoint.Decode(text)
 	switch {
@@ -198,13 +190,12 @@ func ReadCheckpoint(text []byte, known ...note.Verifier) (checkpoint.Checkpoint,
 	return checkpoint.Read(text, known...)
 }
 
-// contradiction says what speaks against a log, whose name is id, having grown
-// from an earlier checkpoint; nothing where it has.
+// contradiction returns the evidence against a log, named id, having grown from an earlier
+// checkpoint; empty without any.
 //
-// The cases go from what needs no hashing to what does: another log, one that
-// is shorter, one of which the beginning differs. They are kept apart since a
-// person does something else about each. An error means that it could not be
-// found out, and says nothing against the log.
+// Cases without hashing come first: another log, a shorter one, one with a different beginning.
+// They are distinguished since each calls for another reaction. An error means that the check
+// failed, and says nothing against the log.
 func contradiction(
 	ctx context.Context, log events.Store, id string, old checkpoint.Checkpoint,
 ) (problem string, err error) {
@@ -235,10 +226,9 @@ func contradiction(
 	return "", err
 }
 
-// ProveIn takes a checkpoint of the store of a campaign, and makes of it a
-// proof that the log holds the event that says most about a subject of the
-// campaign (see [Find]). Events of other campaigns of the store are not found:
-// who may see one may not see all of them. A run of the campaign is not
+// ProveIn takes a checkpoint of a campaign's store, and turns it into a proof that the log holds
+// the main event about a subject of the campaign (see [Find]). It does not find events of other
+// campaigns of the store: the caller may not be allowed to see those. A running campaign is not
 // disturbed, since the store is opened as a reader.
 func ProveIn(
 	ctx context.Context, folder, campaign, what string, key note.Signer,
@@ -262,9 +252,8 @@ func ProveIn(
 	return c, c.Prove(ctx, log, e.Position)
 }
 
-// OpenToRead opens a store for reading, also while a process holds it. It keeps
-// the code of the fault, so that a store that is missing and one that is
-// damaged stay different answers.
+// OpenToRead opens a store for reading, also while a process holds it. It keeps the code of the
+// fault, so that a missing store and a damaged one stay different answers.
 func OpenToRead(folder string) (events.Store, error) {
 	log, err := store.Open(folder, store.Options{ReadOnly: true})
 	if err != nil {

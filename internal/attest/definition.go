@@ -15,11 +15,10 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// checkDefinitions holds each definition of a campaign to the campaign file
-// that is recorded with it, and the changes that an amendment lists to the two
-// definitions. What another program wrote may have meant something else by the
-// same file, so that a difference there is a remark. As part of an audit it reads
-// the log itself.
+// checkDefinitions compares each definition of a campaign with the campaign file recorded with it,
+// and the listed changes of an amendment with the two definitions. Another program may have read
+// the same file differently, so a difference there is a remark. As part of an audit it reads the
+// log itself.
 func checkDefinitions(
 	ctx context.Context,
 	reg registry.Registry,
@@ -36,11 +35,10 @@ func checkDefinitions(
 		}
 		payload, err := events.Decode(e)
 		if err != nil {
-			continue // the audit has said so
+			continue // the audit has reported it
 		}
-		// What this very build wrote it must be able to derive again. Another
-		// one may have read the same file otherwise, and been right by its own
-		// rules.
+		// This very build must be able to derive its own records again. Another one may have read
+		// the same file otherwise, and been right by its own rules.
 		say := func(format string, args ...any) {
 			m := decisions.Mismatch{
 				Position: e.Position,
@@ -68,7 +66,7 @@ func checkDefinitions(
 			source = p.Source
 			means := asBegun(reg, p.Definition)
 			if running == this {
-				means = defined // what this program chooses now
+				means = defined // this program's present choice
 			}
 			if problem := followsFrom(reg, p.Source, p.Definition, means); problem != "" {
 				say("%s", problem)
@@ -87,16 +85,14 @@ func checkDefinitions(
 	return mismatches, remarks, nil
 }
 
-// meaning is the definition that a campaign file gives at its place in a log.
-// What a file leaves open is filled in from different places for a campaign
-// that is new, one that has begun, and one that is amended.
+// meaning returns the definition that a campaign file gives at its place in a log. Open settings
+// are filled in differently for a new campaign, a running one, and an amended one.
 type meaning func(*campaignfile.File) (definition.Campaign, error)
 
-// defined is what a file means of itself.
+// defined is the meaning of a new campaign's file.
 func defined(f *campaignfile.File) (definition.Campaign, error) { return f.Definition, nil }
 
-// asBegun is what it means where that which it leaves to the program is as in
-// the given definition.
+// asBegun is the meaning with open settings taken from the given definition.
 func asBegun(reg registry.Registry, begun definition.Campaign) meaning {
 	return func(f *campaignfile.File) (definition.Campaign,
 		error) {
@@ -104,9 +100,8 @@ func asBegun(reg registry.Registry, begun definition.Campaign) meaning {
 	}
 }
 
-// amends is what it means for a campaign that has a definition, and its file:
-// what the two files say alike stays as it is, whatever the defaults of the
-// program are that amends it.
+// amends is the meaning for a campaign with a definition and a file: settings on which the two
+// files agree stay, whatever the defaults of the amending program.
 func amends(reg registry.Registry, present definition.Campaign, source string) meaning {
 	return func(f *campaignfile.File) (definition.Campaign, error) {
 		def, err := campaignfile.Meant(reg, present, source, f.Definition)
@@ -114,13 +109,12 @@ func amends(reg registry.Registry, present definition.Campaign, source string) m
 	}
 }
 
-// followsFrom says where a definition is not what the campaign file means that
-// is recorded with it. The seed may have been given on the command line, and a
-// list of candidates by the instrument: what they led to is made again.
+// followsFrom returns the difference between a definition and its recorded campaign file. The seed
+// may have been given on the command line, and a list of candidates by the instrument: their
+// consequences are made again.
 //
-// Without a source there is nothing to compare: the definition came from a
-// program, and is its own word. Only the first difference is named; it is
-// enough to refuse, and a person then looks at both.
+// Without a source there is nothing to compare: the definition came from a program. Only the first
+// difference is named; it is enough to refuse, and a person then looks at both.
 func followsFrom(
 	reg registry.Registry, source string, def definition.Campaign, means meaning,
 ) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/checkpoint"
 )
 
-// File is what a file proves.
+// File is the result of checking a file.
 type File struct {
 	File string `json:"file"`
 	// What is "checkpoint", "inclusion" or "consistency".
@@ -19,30 +19,28 @@ type File struct {
 	Origin string `json:"origin,omitempty"`
 	Events int64  `json:"events,omitempty"`
 	Root   string `json:"root,omitempty"`
-	// SignedBy are the keys whose signatures were checked, Unchecked the
-	// others.
+	// SignedBy are the keys with verified signatures, Unchecked the others.
 	SignedBy  []string `json:"signed_by,omitempty"`
 	Unchecked []string `json:"unchecked,omitempty"`
 	// Event is the event that a proof of inclusion is about, as a CloudEvent,
 	// and Position its place in the log.
 	Event    json.RawMessage `json:"event,omitempty"`
 	Position events.Position `json:"position,omitempty"`
-	// Grown is how many events a proof of consistency says there were before.
+	// Grown is the earlier number of events in a proof of consistency.
 	Grown int64 `json:"grown,omitempty"`
-	// Unknown is set where only the keys are missing by which its signatures
-	// could be checked.
+	// Unknown is set if only the keys for checking its signatures are missing.
 	Unknown bool `json:"-"`
-	// Problem is why the file proves nothing; empty where it holds.
+	// Problem is why the file proves nothing; empty if it holds.
 	Problem string `json:"problem,omitempty"`
 
 	decoded checkpoint.File
 	head    checkpoint.Checkpoint
 }
 
-// Files is what several files prove together.
+// Files is the result of checking several files together.
 type Files struct {
 	Files []*File `json:"files"`
-	// Forks says which checkpoints contradict each other.
+	// Forks lists checkpoints that contradict each other.
 	Forks []string `json:"forks,omitempty"`
 }
 
@@ -63,13 +61,12 @@ type Text struct {
 	Bytes []byte
 }
 
-// VerifyFiles checks each file, and those that belong together. Where a key was
-// given, what is not signed proves nothing.
+// VerifyFiles checks each file alone and together with the related ones. If a key is given,
+// unsigned files prove nothing.
 //
-// In three passes, since each needs what the one before found: each file alone,
-// the proofs of consistency against the earlier checkpoints among the files,
-// and then every two that hold, for a fork. A fork is against the log's owner
-// and not against a file, so that it is no file's problem.
+// It makes three passes, each on the results of the one before: each file alone, the proofs of
+// consistency against the earlier checkpoints among the files, and then every two that hold, for a
+// fork. A fork is evidence against the log's owner and not against a file.
 func VerifyFiles(texts []Text, known []note.Verifier, mustSign bool) *Files {
 	v := &Files{}
 	for _, text := range texts {
@@ -93,9 +90,8 @@ func VerifyFiles(texts []Text, known []note.Verifier, mustSign bool) *Files {
 	return v
 }
 
-// contradicts reports whether two files that hold are of one log with as many
-// events, and not with the same. Of different lengths they cannot be compared
-// without the log, or a proof of consistency.
+// contradicts reports whether two valid files of one log and the same number of events differ. Of
+// different lengths they cannot be compared without the log, or a proof of consistency.
 func (f *File) contradicts(g *File) bool {
 	return f.Problem == "" && g.Problem == "" &&
 		checkpoint.SameLog(f.head.Origin, g.head.Origin) &&
@@ -103,11 +99,10 @@ func (f *File) contradicts(g *File) bool {
 		f.head.Tree != g.head.Tree
 }
 
-// read decodes a file and checks what can be checked of it alone.
+// read decodes a file and checks it alone.
 //
-// Signatures come before what is proved: what a stranger signed proves nothing,
-// whatever its hashes. A key that is missing is set apart (Unknown), since
-// giving it may be all that is needed.
+// Signatures come before the proof: a stranger's signature proves nothing, whatever the hashes. A
+// missing key is marked (Unknown), since supplying it may be sufficient.
 func (f *File) read(msg []byte, known []note.Verifier, mustSign bool) {
 	var err error
 	if f.decoded, err = checkpoint.Decode(msg); err != nil {
@@ -151,9 +146,9 @@ func (f *File) read(msg []byte, known []note.Verifier, mustSign bool) {
 	}
 }
 
-// consistent checks a proof of consistency with the earlier checkpoint that is
-// among the files, and says what is wrong. It takes the first that fits: two
-// that fit and differ are a fork, which is found in any case.
+// consistent checks a proof of consistency against the earlier checkpoint among the files, and
+// returns the problem. It takes the first that fits: two that fit and differ are a fork, which is
+// found in any case.
 func (v *Files) consistent(f *File) string {
 	p := f.decoded.Consistency
 	for _, g := range v.Files {

@@ -1,7 +1,6 @@
-// Package board shows what one server of a lab in a database works out to all of
-// its servers: audits, and questions of what if. It holds the newest of them, as
-// values of the lab's log: what is on a board follows from the logs of campaigns,
-// and can be worked out again.
+// Package board shows the computations of one server to all servers of a lab in a database: audits,
+// and what-if questions. It holds the newest of them, as values of the lab's log: the contents of a
+// board follow from the logs of campaigns, and can be computed again.
 package board
 
 import (
@@ -26,43 +25,43 @@ import (
 type Board struct {
 	// Prefix begins the keys of its values, and Letter the identifiers of its notes.
 	Prefix, Letter string
-	// Most is how many notes are kept: of more the oldest go that are over.
+	// Most is the number of notes kept: beyond it, the oldest finished ones go.
 	Most int
-	// Log is the lab's.
+	// Log returns the lab's log.
 	Log func() (events.Store, error)
-	// Self is this process, and Lives whether another one does.
+	// Self is this process, and Lives reports whether another one is alive.
 	Self  string
 	Lives func(process string) bool
 }
 
-// Note is what a board says of a run.
+// Note is a board's entry about a run.
 type Note struct {
 	ID string `json:"id"`
-	// Request is that which began it, empty for none.
+	// Request is the key of the request that began it, or empty.
 	Request string `json:"request,omitempty"`
-	// Process works it out.
+	// Process is the process that computes it.
 	Process string `json:"process"`
-	// Over says that nothing more comes of it, and Cancelled that it is to end.
+	// Over means that it is finished, and Cancelled that it should end.
 	Over      bool `json:"over,omitempty"`
 	Cancelled bool `json:"cancelled,omitempty"`
-	// Text is what its process makes of it.
+	// Text is the process's own content.
 	Text json.RawMessage `json:"text"`
 
 	number int
 }
 
-// Lost reports whether the process has ended that was to work it out.
+// Lost reports whether the process that computes it has ended.
 func (b *Board) Lost(n *Note) bool { return !n.Over && n.Process != b.Self && !b.Lives(n.Process) }
 
-// within is how long the database may take.
+// within is the database's time limit.
 const within = 5 * time.Second
 
-// mostAnew is how often a note is changed anew that others change as well.
+// mostAnew bounds the attempts to change a note that others change as well.
 const mostAnew = 50
 
-// Begin pins a note of a run of this process. text makes its text from its
-// identifier. A request that is not empty is that of one run, at whichever servers
-// it is made: again is true where there is one, which is returned.
+// Begin pins a note of a run of this process. text makes its text from its identifier. A nonempty
+// request belongs to one run, whichever servers it is sent to: again is true if that run exists,
+// which is then returned.
 func (b *Board) Begin(ctx context.Context, request string, text func(id string) any) (n *Note, again bool, err error) {
 	for range mostAnew {
 		all, err := b.All(ctx)
@@ -80,7 +79,7 @@ func (b *Board) Begin(ctx context.Context, request string, text func(id string) 
 		if n.Text, err = json.Marshal(text(n.ID)); err != nil {
 			return nil, false, err
 		}
-		// Who was quicker has taken the number, and may have the same request.
+		// Another server was quicker and has the number, and perhaps the same request.
 		pinned, err := b.swap(ctx, n.number, nil, n)
 		if err != nil {
 			return nil, false, err
@@ -93,11 +92,11 @@ func (b *Board) Begin(ctx context.Context, request string, text func(id string) 
 	return nil, false, errBusy
 }
 
-// errBusy means that others change the same all the time.
+// errBusy means that others keep changing the same value.
 var errBusy = problem.New(problem.Unavailable, "the lab's log is changed elsewhere all the time").
 	With(problem.Remedy{Text: "try again in a moment"})
 
-// clear removes the oldest notes, of those that there were before one more.
+// clear removes the oldest notes beyond the bound, counting one to come.
 func (b *Board) clear(ctx context.Context, all []*Note) {
 	for extra := len(all) + 1 - b.Most; extra > 0 && len(all) > 0; all = all[1:] {
 		if n := all[0]; n.Over || b.Lost(n) {
@@ -109,7 +108,7 @@ func (b *Board) clear(ctx context.Context, all []*Note) {
 	}
 }
 
-// Put has a note of this process say something else.
+// Put changes a note of this process.
 func (b *Board) Put(ctx context.Context, id string, text any, over bool) error {
 	t, err := json.Marshal(text)
 	if err != nil {
@@ -118,7 +117,7 @@ func (b *Board) Put(ctx context.Context, id string, text any, over bool) error {
 	return b.change(ctx, id, func(n *Note) { n.Text, n.Over = t, over })
 }
 
-// Cancel says that the run is to end.
+// Cancel marks the run to be ended.
 func (b *Board) Cancel(ctx context.Context, id string) error {
 	return b.change(ctx, id, func(n *Note) { n.Cancelled = true })
 }
@@ -137,7 +136,7 @@ func (b *Board) change(ctx context.Context, id string, change func(*Note)) error
 	return errBusy
 }
 
-// Get returns a note, nil where there is none.
+// Get returns a note, or nil.
 func (b *Board) Get(ctx context.Context, id string) (*Note, error) {
 	_, n, err := b.get(ctx, id)
 	return n, err
@@ -188,10 +187,10 @@ func (b *Board) All(ctx context.Context) (all []*Note, err error) {
 	return all, nil
 }
 
-// key is that of a note.
+// key returns the key of a note.
 func (b *Board) key(number int) string { return b.Prefix + strconv.Itoa(number) }
 
-// swap makes a note what it is to be, if it still is what it was.
+// swap replaces a note, provided that it is unchanged.
 func (b *Board) swap(ctx context.Context, number int, before []byte, n *Note) (bool, error) {
 	text, err := json.Marshal(n)
 	if err != nil {

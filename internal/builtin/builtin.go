@@ -1,6 +1,5 @@
-// Package builtin is the table of what campaignd itself brings along. A new
-// driver, channel or family of methods in this repository is its own package
-// and a row here.
+// Package builtin is the table of campaignd's own drivers, channels and methods. A new driver,
+// channel or family of methods in this repository is its own package and a row here.
 package builtin
 
 import (

@@ -25,8 +25,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Names of what every bundle holds. Attached files follow by
-// experiment.
+// Names of the files of every bundle. Attached files follow by experiment.
 const (
 	TableName  = "experiments.csv"
 	LogName    = "events.jsonl"
@@ -39,28 +38,26 @@ type Source struct {
 	State *campaign.State
 	// Log writes all events of the campaign as CloudEvents, one a line.
 	Log func(io.Writer) error
-	// Open opens a file that is kept, whose bytes are compared with its digest
-	// as they are read.
+	// Open opens a stored file, whose bytes are compared with its digest as they are read.
 	Open func(*campaign.File) (io.ReadCloser, error)
 }
 
 // Entry is a file of a bundle.
 type Entry struct {
-	// Path is where it is in the bundle: of letters, digits, points, dashes and
-	// underscores of ASCII, which every system takes, with slashes between.
+	// Path is its place in the bundle: of ASCII letters, digits, points, dashes and underscores,
+	// which every system accepts, with slashes between.
 	Path string
-	// Modified is when it became what it is, by the log.
+	// Modified is the time of its last change, by the log.
 	Modified time.Time
 	// Attached is the attached file that it holds, nil for one that the bundle
 	// itself makes.
 	Attached *campaign.File
-	// Write writes what it holds.
+	// Write writes its content.
 	Write func(io.Writer) error
 }
 
-// Entries returns what a bundle of a campaign holds: the same, in the same
-// order, for the same log. Files that were withdrawn, or stay elsewhere, are
-// listed in its index alone.
+// Entries returns the contents of a campaign's bundle: the same, in the same order, for the same
+// log. Files that were withdrawn, or stay elsewhere, are listed in its index only.
 func Entries(s Source) []Entry {
 	last := s.State.DefinedAt
 	for _, f := range s.State.Files {
@@ -121,9 +118,8 @@ func copyFile(w io.Writer, s Source, f *campaign.File) error {
 	return nil
 }
 
-// PathOf is where an attached file is in a bundle: by its experiment, under its
-// identifier, which no other file has, and as much of its name as every system
-// takes.
+// PathOf returns the path of an attached file in a bundle: by its experiment, under its identifier,
+// which is unique, and as much of its name as every system accepts.
 func PathOf(f *campaign.File) string {
 	name := f.ID + "-" + safeName(f.Name)
 	if f.Experiment == "" {
@@ -132,11 +128,11 @@ func PathOf(f *campaign.File) string {
 	return path.Join("experiments", f.Experiment, name)
 }
 
-// maxSafeName is how long a name is in a bundle, in bytes.
+// maxSafeName is the maximum length of a name in a bundle, in bytes.
 const maxSafeName = 80
 
-// safeName is a name without what any system, archive or address would read
-// otherwise. What stands behind the identifier of a file need not differ.
+// safeName removes the characters of a name that a system, archive or address could interpret.
+// Names behind different identifiers need not differ.
 func safeName(name string) string {
 	plain := strings.Map(func(r rune) rune {
 		switch {
@@ -152,8 +148,8 @@ func safeName(name string) string {
 	return plain[:min(len(plain), maxSafeName)]
 }
 
-// writeIndex writes the table of attached files: of those that the bundle holds
-// with their path, of the others why not.
+// writeIndex writes the table of attached files: those in the bundle with their path, the others
+// with the reason.
 func writeIndex(w io.Writer, files []campaign.File) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{
@@ -185,8 +181,7 @@ func writeIndex(w io.Writer, files []campaign.File) error {
 	return out.WriteAll(rows)
 }
 
-// WriteFolder writes a bundle into a folder that is not there yet, or is empty.
-// What fails leaves nothing behind.
+// WriteFolder writes a bundle into a missing or empty folder. On failure it leaves nothing behind.
 func WriteFolder(folder string, entries []Entry) (err error) {
 	switch names, err := os.ReadDir(folder); {
 	case err == nil && len(names) > 0:
@@ -217,8 +212,7 @@ func WriteFolder(folder string, entries []Entry) (err error) {
 // stored are the endings of files that are compressed already.
 var stored = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".zip", ".gz", ".xlsx", ".pdf"}
 
-// WriteZip writes a bundle as a zip archive, below a folder of that name in it,
-// or at its top where that is empty.
+// WriteZip writes a bundle as a zip archive, below a folder root, or at its top if root is empty.
 func WriteZip(w io.Writer, root string, entries []Entry) error {
 	archive := zip.NewWriter(w)
 	for _, e := range entries {

@@ -22,21 +22,20 @@ import (
 // MetadataName is the file that makes a folder an RO-Crate.
 const MetadataName = "ro-crate-metadata.json"
 
-// What a crate is held to: RO-Crate 1.2 and the Process Run Crate profile 0.5
-// (Leo et al. 2024, "Recording provenance of workflow runs with RO-Crate"), in
-// which each run of a tool is a CreateAction.
+// The standards of a crate: RO-Crate 1.2 and the Process Run Crate profile 0.5 (Leo et al. 2024,
+// "Recording provenance of workflow runs with RO-Crate"), in which each run of a tool is a
+// CreateAction.
 const (
 	crateVersion = "https://w3id.org/ro/crate/1.2"
 	runProfile   = "https://w3id.org/ro/wfrun/process/0.5"
 	homepage     = "https://github.com/campaignd/campaignd"
 )
 
-// Provenance is what a crate says beyond the campaign's state.
+// Provenance holds a crate's facts beyond the campaign's state.
 type Provenance struct {
-	// License is the URI of that under which the crate is given away; empty
-	// where none is given.
+	// License is the URI of the license of the crate; may be empty.
 	License string
-	// Version is the program's.
+	// Version is the version of the program.
 	Version string
 	// Began is who began the campaign, and Reported who reported the outcome of
 	// each experiment, as actors of events.
@@ -44,7 +43,7 @@ type Provenance struct {
 	Reported map[string]string
 }
 
-// Read takes who did what from the events of a campaign.
+// Read takes the actors from the events of a campaign.
 func (p *Provenance) Read(all iter.Seq2[events.Event, error]) error {
 	p.Reported = make(map[string]string)
 	for e, err := range all {
@@ -266,14 +265,13 @@ func (g *graph) attached(id string, f campaign.File) entity {
 // elsewhere is a file that stays where it is.
 func (g *graph) elsewhere(f campaign.File) { g.add(g.attached(f.URI, f)) }
 
-// person is who acted.
+// person returns the actor.
 func (g *graph) person(actor string) string {
 	name := events.ActorName(actor)
 	return g.add(entity{"@id": "#person-" + url.PathEscape(name), "@type": "Person", "name": name})
 }
 
-// dataset is an experiment as the ELN Consortium's format has it: a folder with
-// what belongs to it.
+// dataset is an experiment in the form of the ELN Consortium's format: a folder with its files.
 func (g *graph) dataset(x *campaign.Experiment, parts []entity) entity {
 	e := entity{
 		"@id": "experiments/" + x.ID + "/", "@type": "Dataset", "name": x.ID, "identifier": x.ID,
@@ -285,7 +283,7 @@ func (g *graph) dataset(x *campaign.Experiment, parts []entity) entity {
 	return ref(g.add(e))
 }
 
-// outcome says in a sentence how an experiment ended.
+// outcome describes in a sentence how an experiment ended.
 func (g *graph) outcome(x *campaign.Experiment) string {
 	q, measured := g.state.Value(x)
 	if !measured {
@@ -328,7 +326,7 @@ func (g *graph) action(x *campaign.Experiment, files []entity, p Provenance) ent
 	return ref(g.add(e))
 }
 
-// statusOf is how an experiment stands, in schema.org's words.
+// statusOf returns the status of an experiment, in schema.org's words.
 func statusOf(x *campaign.Experiment) entity {
 	word := "Active"
 	switch {
@@ -342,8 +340,8 @@ func statusOf(x *campaign.Experiment) entity {
 	return ref("http://schema.org/" + word + "ActionStatus")
 }
 
-// instrument is what performed an experiment. The profile wants a program there:
-// it is the driver, and the device behind it in its description.
+// instrument is the performer of an experiment. The profile requires a program there: it is the
+// driver, and the device behind it in its description.
 func (g *graph) instrument(x *campaign.Experiment) string {
 	name := cmp.Or(x.Instrument, g.state.Definition.Driver().Name, "instrument")
 	identity := x.Identity
@@ -357,7 +355,7 @@ func (g *graph) instrument(x *campaign.Experiment) string {
 	})
 }
 
-// composition is what was made in an experiment, as properties.
+// composition is the actual composition of an experiment, as properties.
 func (g *graph) composition(x *campaign.Experiment) (list []entity) {
 	point := x.Parameters
 	if x.Measurement != nil && x.Measurement.Actual != nil {
@@ -373,8 +371,8 @@ func (g *graph) composition(x *campaign.Experiment) (list []entity) {
 	return list
 }
 
-// quantities are what was measured in an experiment, and what the campaign
-// computes from it, as properties.
+// quantities are the measured quantities of an experiment, and those the campaign computes from it,
+// as properties.
 func (g *graph) quantities(x *campaign.Experiment) (list []entity) {
 	if x.Measurement == nil {
 		return nil

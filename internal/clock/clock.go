@@ -1,14 +1,14 @@
 // Package clock is the machine's wall clock, for moments that are recorded or compared with
 // recorded ones.
 //
-// A wall clock can be wrong, and be set ahead or back at any time; a machine that sleeps skips
-// some of it. A recorded moment may so lie ahead, by a year. Therefore:
+// A wall clock can be wrong, and be set ahead or back at any time; a machine that sleeps skips some
+// of it. So a recorded moment may lie in the future, by a year. Therefore:
 //
-//   - What lasts within a process is measured without it, by [time.Since].
+//   - Durations within a process are measured without it, by [time.Since].
 //   - A wait for a moment looks at the clock again every now and then: [Pause].
-//   - A moment that lies further ahead than its rule allows is cut to what the rule allows:
-//     [Within] where it can be kept so, [Cuts] where it is recorded.
-//   - That the clock was set is noticed: [Steps].
+//   - A moment further ahead than its rule allows is cut to the latest allowed: by [Within] if the
+//     result can be stored, by [Cuts] if the moment is recorded.
+//   - A change of the clock is noticed: [Steps].
 package clock
 
 import (
@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// Drift is how far a clock may be off that is kept right all the time: less is no step.
+// Drift is the tolerated deviation of a synchronized clock: a smaller one does not count as a step.
 const Drift = 5 * time.Second
 
-// lookEvery is how long a wait lasts at most before the clock is looked at again.
+// lookEvery is the maximum time of a wait before the clock is read again.
 const lookEvery = 30 * time.Second
 
-// skew is what a test has the wall clock be off by.
+// skew is a test's offset of the wall clock.
 type skew struct {
 	by    func() time.Duration
 	every time.Duration
@@ -31,8 +31,8 @@ type skew struct {
 
 var skewed atomic.Pointer[skew]
 
-// Now is the time of the wall clock. It has no monotonic reading, so that it is compared as it
-// would be once it was recorded.
+// Now returns the time of the wall clock. It has no monotonic reading, so that it compares like a
+// recorded time.
 func Now() time.Time {
 	now := time.Now().Round(0)
 	if s := skewed.Load(); s != nil {
@@ -41,15 +41,15 @@ func Now() time.Time {
 	return now
 }
 
-// Skew has the wall clock of this process be off by what a function says, and waits look at it
-// again after every. Time itself goes on as it did, as where a clock is set. It is for tests; undo
+// Skew offsets the wall clock of this process by the result of a function, and makes waits read it
+// again after every. Time itself continues as before, as when a clock is set. It is for tests; undo
 // ends it.
 func Skew(by func() time.Duration, every time.Duration) (undo func()) {
 	before := skewed.Swap(&skew{by, every})
 	return func() { skewed.Store(before) }
 }
 
-// Pause is how long to wait for a moment that is so far away before the clock is looked at again.
+// Pause returns how long to wait for a moment at that distance before the clock is read again.
 func Pause(away time.Duration) time.Duration {
 	every := lookEvery
 	if s := skewed.Load(); s != nil {
@@ -58,8 +58,7 @@ func Pause(away time.Duration) time.Duration {
 	return min(max(away, 0), every)
 }
 
-// Within returns a moment that lies at most so far ahead: the moment itself or, where it lies
-// further ahead, the latest that is allowed.
+// Within returns the moment itself, or the latest moment allowed if it lies further ahead.
 func Within(moment, now time.Time, most time.Duration) time.Time {
 	if latest := now.Add(most); moment.After(latest) {
 		return latest
@@ -67,10 +66,9 @@ func Within(moment, now time.Time, most time.Duration) time.Time {
 	return moment
 }
 
-// Cuts are recorded moments of the past that lie ahead, since the clock was set back: each is cut
-// to the time at which that was first seen. What is to last for an hour from such a moment on so
-// lasts for an hour from then. The zero value has none. Its methods may be called from several
-// goroutines.
+// Cuts holds recorded moments of the past that lie in the future, since the clock was set back:
+// each is cut to the time at which that was first noticed. So an hour counted from such a moment
+// begins at that time. The zero value is empty. Its methods may be called from several goroutines.
 type Cuts[K comparable] struct {
 	mu  sync.Mutex
 	cut map[K]cut
@@ -79,7 +77,7 @@ type Cuts[K comparable] struct {
 // cut is a moment and when it was first seen to lie ahead.
 type cut struct{ moment, seen time.Time }
 
-// Past returns the moment that is recorded under a key, or to what it is cut.
+// Past returns the recorded moment of a key, or its cut.
 func (c *Cuts[K]) Past(key K, moment, now time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,15 +96,15 @@ func (c *Cuts[K]) Past(key K, moment, now time.Time) time.Time {
 	return at.seen
 }
 
-// Steps notices that the wall clock was set while the process ran. The zero value begins with its
+// Steps notices changes of the wall clock while the process runs. The zero value begins with its
 // first look. It is for one goroutine.
 type Steps struct {
 	wall time.Time
 	ran  time.Duration
 }
 
-// Look returns how far the clock was set ahead since the last look; negative where it was set
-// back, and 0 where it was not. That the machine slept is no step where the system says so.
+// Look returns how far the clock was set ahead since the last look; negative if it was set back,
+// and 0 if it was not. Sleep of the machine does not count as a step on systems that report it.
 func (s *Steps) Look() time.Duration {
 	before := elapsed()
 	wall := Now()

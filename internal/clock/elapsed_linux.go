@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// elapsed is the time since the machine has started, in which it may have slept. No one sets it.
+// elapsed returns the time since the machine started, including sleep. It cannot be set.
 func elapsed() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {

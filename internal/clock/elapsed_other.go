@@ -4,8 +4,8 @@ package clock
 
 import "time"
 
-// elapsed is the time since the process has begun. Whether the machine slept meanwhile it does not
-// say: that looks as if the clock was set ahead.
+// elapsed returns the time since the process began. It does not reveal sleep of the machine, which
+// then looks like a clock set ahead.
 func elapsed() time.Duration { return time.Since(began) }
 
 var began = time.Now()

@@ -12,12 +12,12 @@ import (
 	"unicode"
 )
 
-// A request names who asks, and that name is not checked; the system says which
-// of its users is at the other end of the socket.
+// The actor in a request is not checked; the system identifies the user at the other end of the
+// socket.
 
 type peerKey struct{}
 
-// withPeer notes the account at the other end of a connection.
+// withPeer stores the account at the other end of a connection.
 func withPeer(ctx context.Context, c net.Conn) context.Context {
 	if uid, ok := peer(c); ok {
 		return context.WithValue(ctx, peerKey{}, accountOf(uid))
@@ -25,18 +25,17 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// peerOf returns the account that [withPeer] has noted, "" where there is none.
+// peerOf returns the account stored by [withPeer], or "".
 func peerOf(ctx context.Context) string {
 	account, _ := ctx.Value(peerKey{}).(string)
 	return account
 }
 
-// Peer is the system's user at the other end of the socket that a request came
-// over, as [OwnAccount] writes it; "" where the system does not say.
+// Peer returns the system user at the other end of the socket that a request came over, in the form
+// of [OwnAccount]; "" if the system does not tell.
 func Peer(r *http.Request) string { return peerOf(r.Context()) }
 
-// OwnAccount is the system's user that this process belongs to, as it is
-// recorded in [events.Event].
+// OwnAccount returns the system user of this process, in the recorded form of [events.Event].
 func OwnAccount() string {
 	if uid := os.Geteuid(); uid >= 0 {
 		return accountOf(uint32(uid))
@@ -56,7 +55,7 @@ func accountOf(uid uint32) string {
 	return "uid " + number
 }
 
-// printable leaves out what an event's envelope cannot hold.
+// printable removes characters that an event's envelope cannot hold.
 func printable(name string) string {
 	const longest = 200
 	name = strings.Map(func(r rune) rune {

@@ -14,17 +14,15 @@ const (
 	socketName = "control.sock"
 	// pathName is the file that says where the socket is, if not in the store.
 	pathName = "control.path"
-	// maxSocketPath is the longest path that every system takes: macOS has 104
-	// bytes for it, with the zero at the end.
+	// maxSocketPath is the longest path that every system accepts: macOS has 104 bytes for it, with
+	// the zero at the end.
 	maxSocketPath = 103
 )
 
-// listen opens the store's socket. The caller holds the store's lock, so a
-// socket that exists already was left by a process that has died. Where the path
-// is too long, or the file system of the store has no sockets, as network shares
-// and shared folders of virtual machines have none, the socket is in the folder
-// of temporary files. The record of it is written last, so that a client that
-// finds the record finds the socket.
+// listen opens the store's socket. The caller holds the store's lock, so an existing socket was
+// left by a dead process. If the path is too long, or the store's file system has no sockets, like
+// network shares and shared folders of virtual machines, the socket is in the folder of temporary
+// files. The record of it is written last, so that a client that finds the record finds the socket.
 func listen(store string) (listener net.Listener, remove func(), err error) {
 	store, err = filepath.Abs(store)
 	if err != nil {
@@ -35,7 +33,7 @@ func listen(store string) (listener net.Listener, remove func(), err error) {
 		return nil, nil, err
 	}
 	var refused error
-	if len(inside) <= maxSocketPath { // and so is where it is made
+	if len(inside) <= maxSocketPath { // and so is its birthplace
 		if listener, refused = makeSocket(inside); refused == nil {
 			return listener, func() { _ = os.Remove(inside) }, nil
 		}
@@ -72,7 +70,7 @@ func elsewhere(store, record string) (listener net.Listener, remove func(), err 
 	return listener, remove, nil
 }
 
-// removeElsewhere removes what a dead process left outside the store.
+// removeElsewhere removes a dead process's socket outside the store.
 func removeElsewhere(record string) error {
 	if socket, err := readRecord(record); err == nil && ownedByUs(socket) == nil {
 		_ = os.Remove(socket)
@@ -81,7 +79,7 @@ func removeElsewhere(record string) error {
 	return removeOld(record)
 }
 
-// removeOld removes a file, if there is one.
+// removeOld removes a file, if it exists.
 func removeOld(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -89,8 +87,8 @@ func removeOld(path string) error {
 	return nil
 }
 
-// readRecord reads where a socket is. Only a path that ends as ours do is
-// believed, since the file lies in a folder that is copied and restored.
+// readRecord reads the path of a socket. Only a path that ends as ours do is believed, since the
+// file lies in a folder that is copied and restored.
 func readRecord(record string) (socket string, err error) {
 	text, err := os.ReadFile(record)
 	if err != nil {
@@ -103,7 +101,7 @@ func readRecord(record string) (socket string, err error) {
 	return socket, nil
 }
 
-// address returns where the store's socket is, if there is one.
+// address returns the path of the store's socket, if it exists.
 func address(store string) (string, error) {
 	store, err := filepath.Abs(store)
 	if err != nil {

@@ -33,8 +33,8 @@ var ErrNobody = problem.New(problem.Unavailable, "no running process serves the 
 var ErrCutOff = problem.New(problem.Uncertain, "the process that runs the campaign ended before it answered").
 	With(problem.Remedy{Text: "look whether it was recorded, and ask again if not", Action: problem.Review})
 
-// ErrCutOffEarlier is [ErrCutOff] of an owner of an earlier version, which
-// would take the same request for another one: it is not asked again.
+// ErrCutOffEarlier is [ErrCutOff] of an owner of an earlier version, which would take a repetition
+// for another request: it is not asked again.
 var ErrCutOffEarlier = problem.New(problem.Uncertain,
 	"the process that runs the campaign, of an earlier version, ended before it answered").
 	With(problem.Remedy{Text: "look whether it was recorded, and ask again if not", Action: problem.Review})
@@ -48,13 +48,13 @@ var ErrReadOnly = errors.New("the store belongs to another process: submit a req
 // and [events.CampaignReader].
 type Client struct {
 	http   http.Client
-	base   string // what the paths of the protocol follow
-	token  string // empty for none
-	who    string // whom messages are about
+	base   string // prefix of the protocol's paths
+	token  string // may be empty
+	who    string // the owner's name in messages
 	status Status
-	// trusted is set where the owner believes what is said of an account.
+	// trusted is set if the owner believes the account given.
 	trusted bool
-	// release, if set, lets go of the way to the owner.
+	// release, if set, closes the connection to the owner.
 	release func() error
 }
 
@@ -64,11 +64,10 @@ var (
 	_ events.KindReader     = (*Client)(nil)
 )
 
-// dialTimeout is how long the owner may take to answer at all.
+// dialTimeout is the owner's time limit for a first answer.
 const dialTimeout = 5 * time.Second
 
-// Dial connects to the process that serves the store. The error wraps
-// [ErrNobody] where there is none.
+// Dial connects to the process that serves the store. The error wraps [ErrNobody] if none does.
 func Dial(ctx context.Context, address string) (*Client, error) {
 	if store.InDatabase(address) {
 		return dialDatabase(ctx, address)
@@ -88,7 +87,7 @@ func Dial(ctx context.Context, address string) (*Client, error) {
 		errors.Is(err, syscall.ECONNRESET),
 		errors.Is(err, fs.ErrNotExist),
 		errors.Is(err, io.EOF):
-		return nil, ErrNobody // left behind by a process that is gone, or going
+		return nil, ErrNobody // left behind by a process that is gone, or ending
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("control: the process that holds %s does not answer within %s; "+
 			"look at it, or end it and try again: %w",
@@ -97,9 +96,8 @@ func Dial(ctx context.Context, address string) (*Client, error) {
 	return nil, fmt.Errorf("control: %w", err)
 }
 
-// Connect returns a client whose requests go to the socket of a folder,
-// wherever they are addressed to. The error wraps [ErrNobody] where there is no
-// socket.
+// Connect returns a client whose requests go to the socket of a folder, whatever their address. The
+// error wraps [ErrNobody] without a socket.
 func Connect(folder string) (*http.Client, error) {
 	socket, err := address(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,8 +113,8 @@ func Connect(folder string) (*http.Client, error) {
 	}}, nil
 }
 
-// DialURL connects to a server that offers a campaign by this protocol under an
-// address. The token says who asks, and is left out where it is empty.
+// DialURL connects to a server that offers a campaign by this protocol under an address. The token
+// identifies the caller; an empty one is omitted.
 func DialURL(ctx context.Context, base, token string) (*Client, error) {
 	c := &Client{base: base, token: token, who: "the server"}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
@@ -132,15 +130,15 @@ func DialURL(ctx context.Context, base, token string) (*Client, error) {
 	return c, nil
 }
 
-// Status returns what the owner said when it was dialled.
+// Status returns the owner's status at the time of dialling.
 func (c *Client) Status() Status { return c.status }
 
-// Submit asks the owner to fulfill a request and returns the recorded events.
-// One with an identifier can be sent again after [ErrCutOff], here or to the
-// process that holds the store by then. A request without an identifier whose
-// answer was lost is never sent again by itself: it might be recorded twice.
+// Submit asks the owner to fulfill a request and returns the recorded events. A request with an
+// identifier can be sent again after [ErrCutOff], here or to the process that holds the store by
+// then. A request without one whose answer was lost is never repeated automatically: it might be
+// recorded twice.
 func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
-	// An owner of an earlier version takes what is left out for something else.
+	// An owner of an earlier version misinterprets omitted fields.
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
@@ -162,8 +160,7 @@ func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) 
 	return a.stored()
 }
 
-// unanswered is the error of a request whose answer did not come, or cutOff
-// where it is uncertain whether it was recorded.
+// unanswered is the error of a request without an answer, or cutOff if it may have been recorded.
 func unanswered(err error, r engine.Request, cutOff error) error {
 	var unreached *url.Error
 	switch {
@@ -175,7 +172,7 @@ func unanswered(err error, r engine.Request, cutOff error) error {
 	return err
 }
 
-// stored are the events of an answer.
+// stored returns the events of an answer.
 func (a accepted) stored() ([]events.Event, error) {
 	stored := make([]events.Event, len(a.Events))
 	for i, text := range a.Events {
@@ -187,14 +184,14 @@ func (a accepted) stored() ([]events.Event, error) {
 	return stored, nil
 }
 
-// IsCut reports whether a connection ended before the answer was whole.
+// IsCut reports whether a connection ended before the answer was complete.
 func IsCut(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.ECONNRESET)
 }
 
-// IsLost reports whether an answer did not come, or not all of it, because the one
-// that gives it has ended or is out of reach: it may be there again in a moment.
+// IsLost reports whether all or part of an answer is missing because its sender has ended or is
+// unreachable: it may be back in a moment.
 func IsLost(err error) bool {
 	var unreached *url.Error
 	return IsCut(err) || errors.As(err, &unreached) || problem.CodeOf(err) == problem.Unavailable
@@ -210,8 +207,7 @@ func (c *Client) Read(ctx context.Context, after events.Position) iter.Seq2[even
 	return c.stream(ctx, url.Values{"after": {strconv.FormatUint(uint64(after), 10)}})
 }
 
-// Follow implements events.Log. It ends with [events.ErrClosed] when the owner
-// releases the store.
+// Follow implements events.Log. It ends with [events.ErrClosed] when the owner releases the store.
 func (c *Client) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	return c.stream(ctx, url.Values{"after": {strconv.FormatUint(uint64(after), 10)}, "follow": {"1"}})
 }
@@ -223,8 +219,8 @@ func (c *Client) ReadCampaign(
 	return c.stream(ctx, url.Values{"after": {strconv.FormatUint(uint64(after), 10)}, "campaign": {campaign}})
 }
 
-// Last implements events.Log. It is 0 where the owner does not answer. It asks
-// the owner each time, and is not free.
+// Last implements events.Log. It is 0 if the owner does not answer. It asks the owner each time,
+// which costs a round trip.
 func (c *Client) Last() events.Position {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
@@ -315,8 +311,8 @@ func (c *Client) send(r *http.Request) (*http.Response, error) {
 	return nil, c.refusal(response)
 }
 
-// refusal is the problem in an answer that is no success: that of the protocol,
-// or that of the server before it.
+// refusal returns the problem in an unsuccessful answer: that of the protocol, or that of the
+// server before it.
 func (c *Client) refusal(response *http.Response) error {
 	var answer struct {
 		line
@@ -332,8 +328,8 @@ func (c *Client) refusal(response *http.Response) error {
 	return Unexpected(c.who, response)
 }
 
-// Unexpected is the error of an answer that is not campaignd's: that of a proxy
-// before the server, as far as its status says.
+// Unexpected is the error of an answer that is not campaignd's: that of a proxy before the server,
+// as far as its status tells.
 func Unexpected(who string, response *http.Response) error {
 	proxy := "a proxy before " + who
 	if name := response.Header.Get("Server"); name != "" {
@@ -349,7 +345,7 @@ func Unexpected(who string, response *http.Response) error {
 	return fmt.Errorf("%s answered %q: it may be another version of campaignd", who, response.Status)
 }
 
-// maxRefusal is how long an answer is read that is no success, in bytes.
+// maxRefusal is the maximum length read of an unsuccessful answer, in bytes.
 const maxRefusal = 1 << 20
 
 // call sends a request and decodes the answer.
@@ -362,15 +358,14 @@ func (c *Client) call(ctx context.Context, method, path string, body, result any
 	return json.NewDecoder(response.Body).Decode(result)
 }
 
-// stream reads events line by line. Only a last line that says so ends it well;
-// a connection that is cut is an error, since otherwise half a log would be
-// taken for the whole.
+// stream reads events line by line. Only a last line that says so ends it well; a cut connection is
+// an error, since otherwise half a log would be taken for the whole.
 func (c *Client) stream(ctx context.Context, query url.Values) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		follow := query.Has("follow")
 		fail := func(err error) {
 			if follow && ctx.Err() != nil {
-				return // how following ends
+				return // the normal end of following
 			}
 			yield(events.Event{}, err)
 		}

@@ -34,7 +34,7 @@
 // under any name it gives. The socket's mode is 0600 from its first moment:
 // that is the user who runs the campaign, and root. Nothing listens on a
 // network. Who can write letters in a database can write its logs, too: their
-// requests say of which account they are. [Handler] is the protocol without the socket, for servers that
+// requests name their account. [Handler] is the protocol without the socket, for servers that
 // authenticate in another way: internal/server offers it for one campaign at a
 // time, and [DialURL] speaks to it.
 //

@@ -18,8 +18,8 @@ import (
 // body is the file.
 const requestHeader = "Campaignd-Request"
 
-// attach takes a file and the request that attaches it. The body is read by who
-// keeps it, piece by piece.
+// attach takes a file and the request that attaches it. The store of the file reads the body, piece
+// by piece.
 func (h handler) attach(w http.ResponseWriter, r *http.Request) {
 	var s submission
 	text, err := base64.StdEncoding.DecodeString(r.Header.Get(requestHeader))
@@ -30,7 +30,7 @@ func (h handler) attach(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil || s.Request.Attach == nil || h.service.Attach == nil {
 		answer(w, nil, problem.New(problem.Invalid,
-			"the process that runs the campaign does not understand what is to be attached"))
+			"the process that runs the campaign does not understand the attachment"))
 		return
 	}
 	s.Request.Account = peerOf(r.Context())
@@ -38,8 +38,7 @@ func (h handler) attach(w http.ResponseWriter, r *http.Request) {
 	answerStored(w, stored, err)
 }
 
-// file sends a file. One that turns out to be altered is cut off before its end,
-// which the client sees.
+// file sends a file. An altered file is cut off before its end, which the client sees.
 func (h handler) file(w http.ResponseWriter, r *http.Request) {
 	if h.service.OpenFile == nil {
 		answer(w, nil, problem.New(problem.Unsupported, "files are not sent here: they are in the store"))
@@ -57,8 +56,7 @@ func (h handler) file(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Attach asks the owner to record a file with its bytes. Like Submit it is sent
-// once.
+// Attach asks the owner to record a file with its bytes. Like Submit it is sent once.
 func (c *Client) Attach(
 	ctx context.Context, campaign string, r engine.Request, content io.Reader,
 ) ([]events.Event, error) {
@@ -84,7 +82,7 @@ func (c *Client) Attach(
 	return a.stored()
 }
 
-// OpenFile opens a file of a campaign that is kept.
+// OpenFile opens a stored file of a campaign.
 func (c *Client) OpenFile(ctx context.Context, campaign, file string) (io.ReadCloser, error) {
 	path := "/v1/files/" + url.PathEscape(file) + "?" + url.Values{"campaign": {campaign}}.Encode()
 	response, err := c.request(ctx, http.MethodGet, path, nil)

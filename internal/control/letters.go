@@ -19,17 +19,17 @@ import (
 // and answers of the protocol go there as letters in the database, whole:
 // nothing is streamed, since all read the log where it is.
 
-// trustedKey marks requests of which the account is believed: who can write
-// letters can write the log, too.
+// trustedKey marks requests whose account is believed: anyone who can write letters can write the
+// log, too.
 type trustedKey struct{}
 
-// letters are the way to the process that holds a store in a database.
+// letters is the connection to the process that holds a store in a database.
 type letters struct {
 	database *store.Database
 	name     string
 }
 
-// dialDatabase is [Dial] of a store in a database.
+// dialDatabase is [Dial] for a store in a database.
 func dialDatabase(ctx context.Context, address string) (*Client, error) {
 	database, name, err := store.Split(address)
 	if err != nil {
@@ -49,7 +49,7 @@ func dialDatabase(ctx context.Context, address string) (*Client, error) {
 		if errors.Is(err, store.ErrNobody) || errors.Is(err, events.ErrUncertain) {
 			return nil, ErrNobody // or it is just ending
 		}
-		if asking.Err() != nil && ctx.Err() == nil { // it has died, perhaps, and is believed for a moment
+		if asking.Err() != nil && ctx.Err() == nil { // it has died, perhaps, and is believed alive for a moment
 			return nil, fmt.Errorf("%w: the process that holds it does not answer within %s", events.ErrInUse, dialTimeout)
 		}
 		return nil, fmt.Errorf("control: %w", err)
@@ -75,7 +75,7 @@ func (l *letters) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.ReadResponse(bufio.NewReader(bytes.NewReader(answer)), r)
 }
 
-// serveDatabase is [Serve] of a store in a database.
+// serveDatabase is [Serve] for a store in a database.
 func serveDatabase(address string, service Service, closing chan struct{}) (*Server, error) {
 	database, name, err := store.Split(address)
 	if err != nil {
@@ -89,7 +89,7 @@ func serveDatabase(address string, service Service, closing chan struct{}) (*Ser
 	answer := func(ctx context.Context, request []byte) []byte { return answerLetter(ctx, h, request) }
 	stop := d.Serve(name, answer, func() any {
 		status := service.Status()
-		status.Last = 0 // others see that themselves, and each change is written
+		status.Last = 0 // others see it in the log, and each change is written
 		return status
 	})
 	s := &Server{closing: closing, done: make(chan struct{})}
@@ -98,7 +98,7 @@ func serveDatabase(address string, service Service, closing chan struct{}) (*Ser
 	return s, nil
 }
 
-// answerLetter has a handler answer a request.
+// answerLetter passes a request to a handler and returns its answer.
 func answerLetter(ctx context.Context, h http.Handler, request []byte) []byte {
 	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(request)))
 	w := &letterWriter{header: make(http.Header), status: http.StatusOK}

@@ -4,5 +4,5 @@ package control
 
 import "net"
 
-// peer says that the system does not tell who is at the other end.
+// peer reports that the system does not reveal the user at the other end.
 func peer(net.Conn) (uid uint32, ok bool) { return 0, false }

@@ -15,12 +15,11 @@ import (
 // place. Its name is short because a socket's path must be.
 const birthplace = ".c"
 
-// listenPrivately opens a socket that only its owner can connect to, from its
-// first moment: it is created in a folder that no other user may enter, gets
-// its mode there, and is then moved to its place. The process's umask is left
-// alone, since other goroutines create files meanwhile.
+// listenPrivately opens a socket that only its owner can connect to, from its first moment: it is
+// created in a folder that no other user may enter, gets its mode there, and is then moved to its
+// place. The process's umask is left alone, since other goroutines create files meanwhile.
 //
-// The caller is the only one who opens sockets in the folder of path.
+// The caller must be the only one who opens sockets in the folder of path.
 func listenPrivately(path string) (net.Listener, error) {
 	dir := filepath.Join(filepath.Dir(path), birthplace)
 	if err := os.RemoveAll(dir); err != nil { // a process was killed here

@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Status says who holds a store and what it is doing.
+// Status is the holder of a store and its activity.
 type Status struct {
 	// PID is the process that holds the store, Since when it opened it.
 	PID   int          `json:"pid"`
@@ -19,30 +19,29 @@ type Status struct {
 	// Host is the machine of a process that holds a store in a database; empty for
 	// this machine.
 	Host string `json:"host,omitempty"`
-	// Identifies is set where requests are known by their identifiers: one that
-	// is sent again is recorded once. An owner of an earlier version does not
-	// say so, and takes no identifiers.
+	// Identifies is set if requests are recognized by their identifiers: a repeated one is recorded
+	// once. An owner of an earlier version leaves it unset, and takes no identifiers.
 	Identifies bool `json:"identifies,omitempty"`
 	// Last is the position of the newest event.
 	Last events.Position `json:"last"`
-	// Campaigns are those that it runs, in the order of their start.
+	// Campaigns are the running ones, in the order of their start.
 	Campaigns []Running `json:"campaigns"`
 }
 
-// Running says what a campaign that is run is doing.
+// Running is the state of a running campaign.
 type Running struct {
 	Campaign string `json:"campaign"`
 	// Since is when the run began.
 	Since time.Time `json:"since"`
-	// WaitingFor says what for, in words; empty while it works.
+	// WaitingFor is the reason for waiting, in words; empty while it works.
 	WaitingFor string `json:"waiting_for,omitempty"`
 	// Remedies are what a person can do about it.
 	Remedies []problem.Remedy `json:"remedies,omitempty"`
-	// Computing says what it has been computing for a while, and since when.
+	// Computing is the subject of a long computation, and since when.
 	Computing      string    `json:"computing,omitempty"`
 	ComputingSince time.Time `json:"computing_since,omitzero"`
-	// Clock says how the clock of the machine was set since the run began, such as
-	// "set back by 1h0m0s"; empty where that was not noticed.
+	// Clock describes a change of the machine's clock since the run began, such as "set back by
+	// 1h0m0s"; empty if none was noticed.
 	Clock string `json:"clock,omitempty"`
 }
 
@@ -50,7 +49,7 @@ type Running struct {
 type submission struct {
 	Campaign string         `json:"campaign"`
 	Request  engine.Request `json:"request"`
-	// Account is whose request it is, in a letter: see trustedKey.
+	// Account is the sender's account, in a letter: see trustedKey.
 	Account string `json:"account,omitempty"`
 }
 
@@ -59,7 +58,7 @@ type accepted struct {
 	Events []json.RawMessage `json:"events"`
 }
 
-// line ends a stream of events, and is the answer to a request that failed.
+// line ends a stream of events, and is the answer to a failed request.
 type line struct {
 	End   bool           `json:"end,omitempty"`
 	Error *problem.Error `json:"error,omitempty"`

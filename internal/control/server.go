@@ -20,30 +20,30 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Service is what the owner of a store offers to other commands. Its functions
-// are called from several goroutines at once.
+// Service is the owner's side of a store, for other commands. Its functions are called from several
+// goroutines at once.
 type Service struct {
 	// Log is the store's log.
 	Log events.Log
 	// Submit fulfills a person's request on a campaign of the store.
 	Submit func(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error)
-	// Attach is Submit of a request that attaches a file, whose bytes content
-	// gives. Nil where clients put the bytes into the store's folder themselves.
+	// Attach is Submit for a request that attaches a file, whose bytes content gives. Nil if
+	// clients put the bytes into the store's folder themselves.
 	Attach func(
 		ctx context.Context, campaign string, r engine.Request, content io.Reader,
 	) ([]events.Event, error)
-	// OpenFile opens a file of a campaign that is kept, by its identifier. Nil
-	// where clients read the store's folder themselves.
+	// OpenFile opens a stored file of a campaign, by its identifier. Nil if clients read the
+	// store's folder themselves.
 	OpenFile func(ctx context.Context, campaign, file string) (io.ReadCloser, error)
-	// Status says what the owner is doing.
+	// Status returns the owner's activity.
 	Status func() Status
 	// Closing, if set, ends the streams of events when it is closed; they then
 	// say that the owner releases the store.
 	Closing <-chan struct{}
 }
 
-// Server serves one store. It is closed before the store's lock is given up, so
-// that no client reaches a store that another process holds by then.
+// Server serves one store. It is closed before the store's lock is given up, so that no client
+// reaches a store that another process holds by then.
 type Server struct {
 	http    http.Server
 	closing chan struct{} // ends the streams
@@ -55,9 +55,9 @@ type Server struct {
 // maxRequest is the longest body of a request, in bytes.
 const maxRequest = 64 << 20
 
-// Handler returns the protocol as a handler, for any listener. It trusts
-// everyone who connects, and knows the account behind a request only on
-// connections that [Serve] accepts: a server elsewhere must take care of both.
+// Handler returns the protocol as a handler, for any listener. It trusts everyone who connects, and
+// knows the account behind a request only on connections that [Serve] accepts: a server elsewhere
+// must take care of both.
 func Handler(service Service) http.Handler {
 	h := handler{service}
 	mux := http.NewServeMux()
@@ -70,9 +70,8 @@ func Handler(service Service) http.Handler {
 	return mux
 }
 
-// Serve listens on the socket of a store that the caller holds, or answers the
-// letters about one in a database, until Close, which takes the place of the
-// service's Closing.
+// Serve listens on the socket of a store that the caller holds, or answers the letters about one in
+// a database, until Close, which replaces the service's Closing.
 func Serve(address string, service Service) (*Server, error) {
 	closing := make(chan struct{})
 	service.Closing = closing
@@ -82,9 +81,9 @@ func Serve(address string, service Service) (*Server, error) {
 	return serve(address, Handler(service), closing)
 }
 
-// ServeHandler listens on the socket of a folder that the caller holds, until
-// Close, with a protocol of its own. Only the user whose process this is can
-// connect, and root; [Peer] tells the handler who it is.
+// ServeHandler listens on the socket of a folder that the caller holds, until Close, with another
+// protocol. Only the user of this process can connect, and root; [Peer] identifies the user to the
+// handler.
 func ServeHandler(folder string, h http.Handler) (*Server, error) {
 	return serve(folder, h, make(chan struct{}))
 }
@@ -106,9 +105,8 @@ func serve(folder string, h http.Handler, closing chan struct{}) (*Server, error
 	return s, nil
 }
 
-// Close ends the streams, lets requests under way finish, and removes the
-// socket. Streams end first: they would otherwise outlast the patience of two
-// seconds.
+// Close ends the streams, lets running requests finish, and removes the socket. Streams end first:
+// they would otherwise outlast the patience of two seconds.
 func (s *Server) Close() {
 	s.once.Do(func() {
 		close(s.closing)
@@ -135,7 +133,7 @@ func (h handler) closing() bool {
 	}
 }
 
-// status is also how a client finds out whether anyone answers at all.
+// status also tells a client whether anyone answers at all.
 func (h handler) status(w http.ResponseWriter, r *http.Request) {
 	status := h.service.Status()
 	status.Identifies = true
@@ -148,12 +146,11 @@ func (h handler) sequence(w http.ResponseWriter, r *http.Request) {
 	answer(w, sequence, err)
 }
 
-// submit takes a request. The account comes from the system and overwrites what
-// the request says.
+// submit takes a request. The account comes from the system and overwrites the one in the request.
 func (h handler) submit(w http.ResponseWriter, r *http.Request) {
 	var s submission
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
-	body.DisallowUnknownFields() // what a newer client asks for must not be taken for something else
+	body.DisallowUnknownFields() // a field of a newer client must not be ignored
 	if err := body.Decode(&s); err != nil {
 		answer(w, nil, problem.New(problem.Invalid,
 			"the process that runs the campaign does not understand the request: %w",
@@ -169,7 +166,7 @@ func (h handler) submit(w http.ResponseWriter, r *http.Request) {
 	answerStored(w, stored, err)
 }
 
-// answerStored answers with the events that were recorded, or an error.
+// answerStored answers with the recorded events, or an error.
 func answerStored(w http.ResponseWriter, stored []events.Event, err error) {
 	if err != nil {
 		answer(w, nil, err)
@@ -198,17 +195,17 @@ func answer(w http.ResponseWriter, value any, err error) {
 	_ = json.NewEncoder(w).Encode(value) // the client may have gone
 }
 
-// AtOnce says in the header of an answer that each part of it is to be passed on as
-// it comes. nginx keeps an answer until 4 or 8 kB of it are there, which of a quiet
-// campaign is never, unless it is asked not to. No cache may keep or repeat it.
+// AtOnce marks an answer whose parts are to be passed on as they come. By default nginx holds an
+// answer until 4 or 8 kB of it are there, which a quiet campaign never reaches. No cache may keep
+// or repeat it.
 func AtOnce(h http.Header) {
 	h.Set("Cache-Control", "no-cache, no-store")
 	h.Set("X-Accel-Buffering", "no")
 }
 
-// events streams events, of all kinds or of some. The last line distinguishes a
-// stream that ended from one that was cut off. Followers get each event at once;
-// other streams are buffered, which is many times as fast.
+// events streams events, of all kinds or of some. The last line distinguishes a stream that ended
+// from one that was cut off. Followers get each event at once; other streams are buffered, which is
+// many times as fast.
 func (h handler) events(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()

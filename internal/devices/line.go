@@ -8,13 +8,13 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// line is the queue: the tickets that hold, and the places of those who wait. It is a pure fold.
+// line is the queue: the valid tickets, and the places of waiting campaigns. It is a pure fold.
 type line struct {
 	last    events.Sequence // of the newest event of the stream
-	entries []*entry        // in the order in which they came
+	entries []*entry        // in the order of their arrival
 }
 
-// entry is a ticket, or a place of one who waits for it.
+// entry is a ticket, or a place in the queue for one.
 type entry struct {
 	n events.Sequence // of the event that took or awaited
 	events.DeviceTicket
@@ -23,7 +23,7 @@ type entry struct {
 	waiting bool
 }
 
-// apply brings the line forward by an event of the stream, and returns what has ended by it.
+// apply folds an event of the stream, and returns the entries it has ended.
 func (l *line) apply(e events.Event) (ended []events.Sequence, err error) {
 	payload, err := events.Lab.Decode(e)
 	if err != nil {
@@ -56,7 +56,7 @@ func (l *line) remove(all []events.Sequence) {
 	l.entries = slices.DeleteFunc(l.entries, func(e *entry) bool { return slices.Contains(all, e.n) })
 }
 
-// entry returns what an event took or awaited, nil where that has ended.
+// entry returns the entry of an event, or nil if it has ended.
 func (l *line) entry(n events.Sequence) *entry {
 	for _, e := range l.entries {
 		if e.n == n {
@@ -81,13 +81,12 @@ func (e *entry) same(other *entry) bool {
 	return e.Store == other.Store && e.Campaign == other.Campaign
 }
 
-// ahead returns who has the device that an entry is for, and who waits for it and comes first,
-// as far as that matters to the entry; room is set where the device has room for it, apart from
-// those who wait.
+// ahead returns the holders of an entry's device, and the earlier waiters that matter to the entry;
+// room is set if the device has room for it, apart from the waiters.
 //
-// A ticket of a command competes with those of all other commands, of its own campaign too. A
-// campaign's own competes with other campaigns: those that have the device, and those of whose
-// commands it may be at work on one, though they have left it.
+// A ticket of a command competes with those of all other commands, including its own campaign's. A
+// campaign's own ticket competes with other campaigns: the holders of the device, and those that
+// have left it but may still have a command at work on it.
 func (l *line) ahead(me *entry) (have, before []*entry, room bool) {
 	most := max(1, me.Capacity)
 	for _, e := range l.entries {
@@ -119,7 +118,7 @@ func campaigns(a, b *entry) int {
 	return cmp.Or(cmp.Compare(a.Store, b.Store), cmp.Compare(a.Campaign, b.Campaign))
 }
 
-// next reports whether it is the turn of one who waits: there is room, and no one comes first.
+// next reports whether it is a waiter's turn: the device has room, and no one comes first.
 func (l *line) next(e *entry) bool {
 	_, before, room := l.ahead(e)
 	return room && len(before) == 0

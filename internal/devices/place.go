@@ -10,14 +10,13 @@ import (
 	"github.com/campaignd/campaignd/internal/lock"
 )
 
-// Store is the queue to the campaigns of a store. A nil one is that of a program without a
-// lab's log.
+// Store is the queue for the campaigns of a store. It is nil in a program without a lab's log.
 type Store struct {
 	q    *Queue
 	path string
 }
 
-// Store returns the queue to a store, by its path from the lab's folder on.
+// Store returns the queue for a store, by its path relative to the lab's folder.
 func (q *Queue) Store(path string) *Store {
 	if q == nil {
 		return nil
@@ -25,7 +24,7 @@ func (q *Queue) Store(path string) *Store {
 	return &Store{q, path}
 }
 
-// Campaign returns the queue to a campaign of the store; of a nil store it is nil.
+// Campaign returns the queue for a campaign of the store; nil for a nil store.
 func (s *Store) Campaign(name string) *Campaign {
 	if s == nil {
 		return nil
@@ -33,19 +32,19 @@ func (s *Store) Campaign(name string) *Campaign {
 	return &Campaign{s.q, s.path, name}
 }
 
-// Campaign is the queue to a campaign, which one process drives at a time.
+// Campaign is the queue for a campaign, which one process drives at a time.
 type Campaign struct {
 	q           *Queue
 	store, name string
 }
 
-// Shared reports whether the queue is that of several machines.
+// Shared reports whether several machines share the queue.
 func (c *Campaign) Shared() bool { return c != nil && c.q.Shared() }
 
-// Changed returns a channel that is closed once the queue is another one.
+// Changed returns a channel that is closed when the queue changes.
 func (c *Campaign) Changed() <-chan struct{} { return c.q.Changed() }
 
-// user is the campaign in this process.
+// user returns the campaign in this process.
 func (c *Campaign) user(command string) events.DeviceUser {
 	return events.DeviceUser{
 		Store: c.store, Campaign: c.name, Command: command,
@@ -53,8 +52,8 @@ func (c *Campaign) user(command string) events.DeviceUser {
 	}
 }
 
-// Enter returns a place in the queue of a device: for a command, or, where that is empty, for
-// the campaign itself. capacity is how many may have the device at a time. Nothing is recorded
+// Enter returns a place in the queue of a device: for a command or, if that is empty, for the
+// campaign itself. capacity is the number of simultaneous users of the device. Nothing is recorded
 // before [Place.Try].
 func (c *Campaign) Enter(device string, capacity int, command string) *Place {
 	return &Place{c: c, me: entry{
@@ -63,22 +62,22 @@ func (c *Campaign) Enter(device string, capacity int, command string) *Place {
 	}}
 }
 
-// Place is a place in a queue, and then a ticket. Its methods may be called by several
-// goroutines.
+// Place is a place in a queue, and then a ticket. Its methods may be called by several goroutines.
 type Place struct {
 	c *Campaign
 
 	// Guarded by the mutex of the queue.
 	me   entry // n is 0 before anything is recorded
 	over bool  // it was given back
-	// unsure is set where an attempt may have recorded what it has not heard of.
+	// unsure is set if an attempt may have recorded something without learning it.
 	unsure bool
 	head   events.Sequence
-	due    time.Time // since when it has been the turn of head, who comes first
+	due    time.Time // since when the first in line, head, could have the device
 }
 
-// Try returns nil once the device is the place's, and otherwise a [lock.HeldError], or an
-// error of the log. A ticket for the same from an earlier process of the campaign is taken up.
+// Try returns nil once the device belongs to the place, and otherwise a [lock.HeldError], or an
+// error of the log. It takes over a ticket for the same purpose from an earlier process of the
+// campaign.
 func (p *Place) Try() error {
 	q := p.c.q
 	var held *lock.HeldError
@@ -141,8 +140,8 @@ func (p *Place) Try() error {
 	return p.check()
 }
 
-// recall finds what this process has recorded for the place, also by an attempt whose end it
-// did not learn. Of one who was passed over nothing is left: it enters the queue anew.
+// recall finds this process's recorded entry for the place, including one of an attempt with an
+// unknown result. A skipped waiter has lost its entry and enters the queue anew.
 func (p *Place) recall(l *line) {
 	p.me.n, p.me.waiting = 0, true
 	for _, e := range l.of(p.me.Store, p.me.Campaign) {
@@ -153,11 +152,11 @@ func (p *Place) recall(l *line) {
 	}
 }
 
-// means reports whether an entry of the campaign is for the same as the place.
+// means reports whether an entry of the campaign has the same purpose as the place.
 func (p *Place) means(e *entry) bool { return e.Device == p.me.Device && e.Command == p.me.Command }
 
-// earlier are the entries of the campaign whose place this one takes: its own place in the
-// queue, and what earlier processes have left.
+// earlier returns the campaign's entries that this place replaces: its own place in the queue, and
+// those left by earlier processes.
 func (p *Place) earlier(l *line) (all []events.Sequence) {
 	for _, e := range l.of(p.me.Store, p.me.Campaign) {
 		if p.means(e) {
@@ -167,10 +166,9 @@ func (p *Place) earlier(l *line) (all []events.Sequence) {
 	return all
 }
 
-// left reports whether the campaign has the device by tickets of an earlier process: a restart
-// is no way to the back of the queue. under is set where the device is at work for it, which
-// cannot be undone by waiting: the campaign has to learn what became of that, and others wait
-// for it meanwhile.
+// left reports whether the campaign has the device by tickets of an earlier process: a restart must
+// not send it to the back of the queue. under is set if the device is at work for the campaign,
+// which waiting cannot undo: the campaign must learn the result, and others wait for it meanwhile.
 func (p *Place) left(l *line) (left, under bool) {
 	for _, e := range l.of(p.me.Store, p.me.Campaign) {
 		if e.Device == p.me.Device && !e.waiting && (p.me.Command == "" || p.means(e)) {
@@ -181,8 +179,8 @@ func (p *Place) left(l *line) (left, under bool) {
 	return left, under
 }
 
-// overdue reports whether one who comes first could have the device, and has not come for it.
-// Its process may have ended, which no one else knows.
+// overdue reports whether the first in line could have the device, and has not come for it. Its
+// process may have ended, which others cannot know.
 func (p *Place) overdue(l *line, head *entry) bool {
 	switch {
 	case !l.next(head):
@@ -193,7 +191,7 @@ func (p *Place) overdue(l *line, head *entry) bool {
 	return p.head == head.n && time.Since(p.due) > p.c.q.o.Patience
 }
 
-// held says who has the device, or comes first where no one has it.
+// held names the holder of a device, or the first in line for a free one.
 func (p *Place) held(have, before []*entry) *lock.HeldError {
 	ahead := append(have, before...)
 	if len(ahead) == 0 {
@@ -209,7 +207,7 @@ func (p *Place) held(have, before []*entry) *lock.HeldError {
 	}
 }
 
-// Check returns nil while the ticket holds, as far as this process has heard.
+// Check returns nil while the ticket is valid, as far as this process knows.
 func (p *Place) Check() error {
 	p.c.q.mu.Lock()
 	defer p.c.q.mu.Unlock()
@@ -227,8 +225,8 @@ func (p *Place) check() error {
 	return nil
 }
 
-// Begin notes the command that the device is sent. A place that was entered for another command
-// changes it, and stays one ticket.
+// Begin notes the command that is sent to the device. A place entered for another command changes
+// its command, and stays one ticket.
 func (p *Place) Begin(command string) error {
 	q := p.c.q
 	q.mu.Lock()
@@ -255,8 +253,8 @@ func (p *Place) Begin(command string) error {
 	return p.Check()
 }
 
-// Release gives the ticket back, or the place in the queue. Calling it twice does nothing more.
-// The log may have it later.
+// Release gives the ticket back, or the place in the queue. Further calls do nothing. The log may
+// record it later.
 func (p *Place) Release() {
 	q := p.c.q
 	q.mu.Lock()
@@ -274,7 +272,7 @@ func (p *Place) Release() {
 	q.pay()
 }
 
-// Leave ends the place as the end of the process would: the ticket of a command holds.
+// Leave ends the place as the end of the process would: the ticket of a command stays valid.
 func (p *Place) Leave() {
 	q := p.c.q
 	q.mu.Lock()
@@ -289,10 +287,9 @@ func (p *Place) Leave() {
 	}
 }
 
-// Adopt takes up the tickets of commands that are under way, from earlier processes of the
-// campaign; what else they left is freed: the campaign's log does not have those commands, or
-// knows their fate. A command that is under way and has no ticket gets one at once, at the
-// given device: it is at work on it.
+// Adopt takes over the tickets of running commands from earlier processes of the campaign; it frees
+// their other tickets: the campaign's log does not have those commands, or knows their fate. A
+// running command without a ticket gets one at once, at the given device, which is at work on it.
 func (c *Campaign) Adopt(device string, capacity int, commands []string) (map[string]*Place, error) {
 	q := c.q
 	err := q.change(func(l *line) (payloads []events.Payload) {
@@ -339,9 +336,9 @@ func (c *Campaign) Adopt(device string, capacity int, commands []string) (map[st
 	return adopted, nil
 }
 
-// Forget frees what processes of the campaign have left, for commands that over is true for.
-// The caller holds the store of the campaign, so that no process drives it, or knows that no
-// process has to do with the command any more. all frees the campaign's own ticket, too.
+// Forget frees the tickets left by processes of the campaign, for commands that satisfy over. The
+// caller holds the campaign's store, so that no process drives it, or knows that no process deals
+// with the command any more. all frees the campaign's own ticket, too.
 func (c *Campaign) Forget(over func(command string) bool, all bool) error {
 	if c == nil {
 		return nil
@@ -361,11 +358,11 @@ func (c *Campaign) Forget(over func(command string) bool, all bool) error {
 	})
 }
 
-// reviewEvery is how often a campaign is looked at that others wait behind.
+// reviewEvery is the interval of reviewing a campaign that others wait for.
 const reviewEvery = 2 * time.Second
 
-// review has campaigns looked at that have what others wait for, and are not driven by this
-// process: their tickets may be left of a process that has ended.
+// review reviews campaigns that hold a device others wait for, and that this process does not
+// drive: their tickets may be left from an ended process.
 func (q *Queue) review(ahead []*entry) {
 	if q.o.Review == nil {
 		return

@@ -1,15 +1,13 @@
 // Package devices is the queue of a lab's devices, in the lab's log: which campaign has which
 // device, and which command it is at work on, over all machines of the lab.
 //
-// A campaign that drives something real has a ticket for the device, and one for each command
-// from before it is dispatched until its fate is known. Tickets are events, appended with the
-// sequence that was seen ([events.DevicesStream]): at most as many hold as a device has room
-// for. They end with the fate, never by time, and not with the process: after a crash the
-// process that drives the campaign next adopts them, on whichever machine that is
-// ([Campaign.Adopt]).
+// A campaign that drives a real device has a ticket for it, and one for each command from before it
+// is dispatched until its fate is known. Tickets are events, appended on condition of the last
+// sequence read ([events.DevicesStream]): the number of valid ones never exceeds the device's
+// capacity. They end with the fate, never by time, and not with the process: after a crash the next
+// process that drives the campaign adopts them, on whichever machine that is ([Campaign.Adopt]).
 //
-// What time decides is the order alone: one who waits, and does not come when it is its turn,
-// is passed over.
+// Time decides only on the order: a waiter that does not come when it is its turn is skipped.
 package devices
 
 import (
@@ -29,20 +27,20 @@ import (
 
 // Options of a queue. The zero value of each means its default.
 type Options struct {
-	// Review, if set, is called, at times, where a campaign of this lab has what others wait for:
-	// it has [Campaign.Forget] called if no process drives that campaign.
+	// Review, if set, is called, at times, if a campaign of this lab holds a device that others
+	// wait for: it calls [Campaign.Forget] if no process drives that campaign.
 	Review func(store, campaign string)
-	// Fresh is how old what was read of a log may be that other processes append to; 500 ms by
-	// default.
+	// Fresh is the maximum age of the data read from a log that other processes append to; 500 ms
+	// by default.
 	Fresh time.Duration
-	// Patience is how long one whose turn has come is waited for; 5 s by default.
+	// Patience is how long the first in line is waited for; 5 s by default.
 	Patience time.Duration
-	// Within is how long the log may take for an answer; 10 s by default.
+	// Within is the time limit of the log for an answer; 10 s by default.
 	Within time.Duration
 }
 
-// Queue is the queue as this process knows it. Its methods may be called by several
-// goroutines. A nil Queue is that of a program without a lab's log: it has no campaigns.
+// Queue is the queue as this process knows it. Its methods may be called by several goroutines. It
+// is nil in a program without a lab's log, which has no campaigns.
 type Queue struct {
 	own    *lablog.Log
 	o      Options
@@ -51,23 +49,23 @@ type Queue struct {
 
 	// io is held while the log is read or appended to.
 	io  sync.Mutex
-	log events.Store // from which line was folded; nil where that is to be done
+	log events.Store // the log that line was folded from; nil before that
 
 	mu       sync.Mutex
 	line     *line
-	read     time.Time                  // when the log was
+	read     time.Time                  // when the log was last read
 	heard    events.Sequence            // the newest that another process is known to have appended
-	owed     map[events.Sequence]bool   // what has ended, and is not freed in the log yet
-	places   map[events.Sequence]*Place // that this process keeps
-	unsure   []*Place                   // that were given up, and may have recorded what was not heard of
+	owed     map[events.Sequence]bool   // ended, and not freed in the log yet
+	places   map[events.Sequence]*Place // held by this process
+	unsure   []*Place                   // given up, with a possible entry unknown to them
 	reviewed map[user]time.Time
-	changed  chan struct{} // closed and made anew with each event
+	changed  chan struct{} // closed and replaced at each event
 	settling bool
 	closed   chan struct{}
 	wg       sync.WaitGroup
 }
 
-// New returns the queue that is in a lab's log.
+// New returns the queue in a lab's log.
 func New(own *lablog.Log, o Options) *Queue {
 	set := func(d *time.Duration, usual time.Duration) {
 		if *d == 0 {
@@ -86,7 +84,7 @@ func New(own *lablog.Log, o Options) *Queue {
 	return q
 }
 
-// Close frees the tickets that have ended; all others hold.
+// Close frees the ended tickets; all others stay valid.
 func (q *Queue) Close() {
 	q.mu.Lock()
 	select {
@@ -98,17 +96,17 @@ func (q *Queue) Close() {
 	q.wg.Wait()
 }
 
-// Shared reports whether the queue is that of several machines.
+// Shared reports whether several machines share the queue.
 func (q *Queue) Shared() bool { return q != nil && q.own.Shared() }
 
-// Changed returns a channel that is closed once the queue is another one.
+// Changed returns a channel that is closed when the queue changes.
 func (q *Queue) Changed() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.changed
 }
 
-// Hear says that an event of the queue is in the log, of another process perhaps.
+// Hear reports that the log has an event of the queue, perhaps of another process.
 func (q *Queue) Hear(at events.Sequence) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -118,14 +116,14 @@ func (q *Queue) Hear(at events.Sequence) {
 	}
 }
 
-// tell wakes those who wait. The caller holds mu.
+// tell wakes the waiters. The caller holds mu.
 func (q *Queue) tell() {
 	close(q.changed)
 	q.changed = make(chan struct{})
 }
 
-// refresh folds what has come to the stream since, where other processes append to it and
-// that was not done a moment ago. The caller holds io.
+// refresh folds new events of the stream, if other processes append to it and the last read is too
+// old. The caller holds io.
 func (q *Queue) refresh(ctx context.Context) error {
 	log, err := q.own.Store()
 	if err != nil {
@@ -179,9 +177,9 @@ func (q *Queue) fold(came []events.Event) error {
 	return nil
 }
 
-// change appends the events that decide makes of the line, which it must not change, and with
-// them those that free what is owed. Another process may be quicker: then decide is asked again. Where nothing
-// comes of it nothing is appended.
+// change appends the events that decide derives from the line, which it must not modify, together
+// with those that free the owed tickets. If another process is quicker, decide is called again.
+// Without events nothing is appended.
 func (q *Queue) change(decide func(l *line) []events.Payload) error {
 	ctx, cancel := context.WithTimeout(context.Background(), q.o.Within)
 	defer cancel()
@@ -211,7 +209,7 @@ func (q *Queue) change(decide func(l *line) []events.Payload) error {
 	}
 }
 
-// recallUnsure owes what places that were given up have recorded after all. The caller holds mu.
+// recallUnsure adds late entries of given-up places to the owed ones. The caller holds mu.
 func (q *Queue) recallUnsure() {
 	for _, p := range q.unsure {
 		for _, e := range q.line.of(p.me.Store, p.me.Campaign) {
@@ -223,9 +221,9 @@ func (q *Queue) recallUnsure() {
 	q.unsure = nil
 }
 
-// append records events at a sequence that was seen, as one batch. The caller holds io.
+// append records events on condition of the last sequence read, as one batch. The caller holds io.
 //
-// After an error the stream is read anew: the batch may be stored all the same.
+// After an error the stream is read anew: the batch may be stored nevertheless.
 func (q *Queue) append(ctx context.Context, last events.Sequence, payloads []events.Payload) error {
 	batch := make([]events.Event, len(payloads))
 	now := engine.Stamp(clock.Now())
@@ -251,7 +249,7 @@ func (q *Queue) append(ctx context.Context, last events.Sequence, payloads []eve
 	return lablog.Fault(err)
 }
 
-// kindOf is the kind of a payload of the queue.
+// kindOf returns the kind of a payload of the queue.
 func kindOf(payload events.Payload) events.Kind {
 	switch payload.(type) {
 	case *events.DeviceAwaited:
@@ -262,12 +260,12 @@ func kindOf(payload events.Payload) events.Kind {
 	return events.KindDeviceFreed
 }
 
-// retryAfter is how soon what has ended is freed again where the log took no events; a test's is
-// shorter.
+// retryAfter is the delay before ended tickets are freed again after a failed append; tests shorten
+// it.
 var retryAfter = time.Second
 
-// pay frees the tickets that are owed, now or as soon as the log takes events. The campaign does not
-// wait for it. The caller holds mu.
+// pay frees the owed tickets, now or as soon as the log accepts events. The campaign does not wait
+// for it. The caller holds mu.
 func (q *Queue) pay() {
 	if !q.settling {
 		q.settling = true
@@ -275,8 +273,8 @@ func (q *Queue) pay() {
 	}
 }
 
-// settle frees the tickets that are owed. When the queue is closed it tries once more. The next
-// process that drives the campaign frees the rest.
+// settle frees the owed tickets. When the queue is closed it tries once more. The next process that
+// drives the campaign frees the rest.
 func (q *Queue) settle() {
 	for {
 		err := q.change(func(*line) []events.Payload { return nil })

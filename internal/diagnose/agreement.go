@@ -8,31 +8,29 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Agreement is the probability that, of two compositions the expert distinguished,
-// the one the expert likes better is the better one. One half is guessing.
+// Agreement is the probability that, of two compositions the expert distinguished, the one the
+// expert prefers is the better one. One half is guessing.
 //
-// For labels the two are an accepted and a rejected composition, and the share
-// is the area under the curve of receiver operating characteristic (Hanley and
-// McNeil 1982, Radiology 143:29), ties counting half. For choices they are two
-// options of one comparison, the one put before the other, for estimates two of
-// one sitting. Most of these compositions are never measured, so the objective
-// there is what the model says: the share is averaged over functions drawn from
-// the posterior, and their scatter widens the interval. Where nothing was
-// measured nearby the draws disagree, and the answer counts for little.
+// For labels the two are an accepted and a rejected composition, and the share is the area under
+// the curve of receiver operating characteristic (Hanley and McNeil 1982, Radiology 143:29), ties
+// counting half. For choices they are two options of one comparison, the one put before the other,
+// for estimates two of one sitting. Most of these compositions are never measured, so the model
+// stands in for the objective there: the share is averaged over functions drawn from the posterior,
+// and their scatter widens the interval. Far from all measurements the draws disagree, and the
+// answer counts for little.
 type Agreement struct {
-	// Pairs is how many pairs there are.
+	// Pairs is the number of pairs.
 	Pairs int     `json:"pairs"`
 	Share float64 `json:"share"`
-	// Lower and Upper bound the share with 95 % confidence: all values that the
-	// answers do not contradict. Their variance at such a value is that of
-	// Hanley and McNeil for labels (Newcombe 2006, Stat. Med. 25:559, method 4)
-	// and the binomial one for choices (Wilson 1927), each with the scatter of
-	// the draws.
+	// Lower and Upper bound the share with 95 % confidence: all values that the answers do not
+	// contradict. Their variance at such a value is that of Hanley and McNeil for labels (Newcombe
+	// 2006, Stat. Med. 25:559, method 4) and the binomial one for choices (Wilson 1927), each with
+	// the scatter of the draws.
 	Lower float64 `json:"lower"`
 	Upper float64 `json:"upper"`
 }
 
-// draws is how many functions are drawn from the posterior.
+// draws is the number of functions drawn from the posterior.
 const draws = 256
 
 // overDraws averages a share over functions drawn from the posterior at some
@@ -88,9 +86,9 @@ func agreementOfChoices(m *objective.Model, better, worse [][]float64, answers i
 	return newAgreement(share, n, func(theta float64) float64 { return theta*(1-theta)/float64(answers) + variance })
 }
 
-// agreementOfEstimates is the probability that of two compositions the one that
-// was held better is the better one. The pairs are not independent; they are
-// worth as much as the given number that are.
+// agreementOfEstimates is the probability that of two compositions the one with the better estimate
+// is the better one. The pairs are not independent; worth is the equivalent number of independent
+// ones.
 func agreementOfEstimates(m *objective.Model, points [][]float64, pairs [][2]int, worth float64) *Agreement {
 	share, variance := overDraws(m, points, func(f []float64) float64 {
 		right := 0.0
@@ -158,8 +156,8 @@ func hanleyMcNeil(theta float64, m, n int) float64 {
 	return (theta*(1-theta) + float64(m-1)*(q1-theta*theta) + float64(n-1)*(q2-theta*theta)) / float64(m*n)
 }
 
-// reading says what an agreement means. The interval must leave guessing out, on
-// one side or the other.
+// reading describes an agreement in words. It is better or worse than guessing only if the interval
+// excludes guessing.
 func (a *Agreement) reading() string {
 	switch {
 	case a.Lower > 0.5:

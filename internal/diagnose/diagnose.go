@@ -1,17 +1,14 @@
-// Package diagnose says how far the model of a campaign can be trusted, and how
-// well each expert's answers agree with the measurements.
+// Package diagnose judges how far the model of a campaign can be trusted, and how well each
+// expert's answers agree with the measurements.
 //
-// Everything is a pure function of a policies.View: no log, no clock, no
-// randomness (functions drawn from a posterior are always the same ones). The
-// checks come first and are data: leave-one-out predictions and their
-// calibration (leaveoneout.go), measurements that contradict all others
-// (outliers.go), noise against repetitions (noise.go), results that are those
-// of the experiment before (lag.go), the end of the search for hyperparameters
-// (fit.go), lengthscales and slices (parameters.go, slices.go), labels against
-// measurements (experts.go), several quantities
-// (several.go). findings.go reads them: each [Finding] says in
-// plain words what is wrong (wording.go), with what a person can do as data,
-// and the worst of them is the [Verdict].
+// Everything is a pure function of a policies.View: no log, no clock, no randomness (functions
+// drawn from a posterior are always the same ones). The checks come first and are data:
+// leave-one-out predictions and their calibration (leaveoneout.go), measurements that contradict
+// all others (outliers.go), noise against repetitions (noise.go), results that belong to the
+// experiment before (lag.go), the end of the search for hyperparameters (fit.go), lengthscales and
+// slices (parameters.go, slices.go), labels against measurements (experts.go), several quantities
+// (several.go). findings.go reads them: each [Finding] describes a fault in plain words
+// (wording.go), with the remedies as data, and the worst of them is the [Verdict].
 package diagnose
 
 import (
@@ -28,8 +25,7 @@ import (
 type Verdict string
 
 const (
-	// Good: the model predicts what it was not shown, and knows how far off it
-	// is.
+	// Good: the model predicts left-out measurements, and knows its own uncertainty.
 	Good Verdict = "good"
 	// Untested: there are too few measurements to judge the model.
 	Untested Verdict = "untested"
@@ -50,7 +46,7 @@ const Note Verdict = "note"
 // gravity orders the levels.
 var gravity = map[Verdict]int{Note: 0, Good: 0, Untested: 1, Doubtful: 2, Unusable: 3}
 
-// Diagnosis is what can be said of a campaign's model and experts.
+// Diagnosis is the judgment of a campaign's model and experts.
 type Diagnosis struct {
 	Campaign string `json:"campaign"`
 	// Objective, Unit and Goal are those of the campaign.
@@ -60,7 +56,7 @@ type Diagnosis struct {
 	Verdict   Verdict `json:"verdict"`
 	// Headline is the verdict in a sentence.
 	Headline string `json:"headline"`
-	// Findings are what is wrong or worth knowing, the worst first.
+	// Findings are faults and notes, the worst first.
 	Findings []Finding `json:"findings"`
 	// Best is the experiment of the best composition; empty without a model.
 	Best string `json:"best,omitempty"`
@@ -70,31 +66,29 @@ type Diagnosis struct {
 	Fit         *Fit         `json:"fit"`
 	LeaveOneOut *LeaveOneOut `json:"leave_one_out"`
 	Noise       *Noise       `json:"noise"`
-	// Outliers contradict all other measurements; WithoutOutliers is the
-	// leave-one-out R² of a model fitted to the others, at its own
-	// hyperparameters, where there are any.
+	// Outliers contradict all other measurements; WithoutOutliers is the leave-one-out R² of a
+	// model fitted to the others, at its own hyperparameters, if there are any.
 	Outliers        []Outlier `json:"outliers"`
 	WithoutOutliers *float64  `json:"r2_without_outliers,omitempty"`
-	// Lag compares the results with the experiments before them; nil where
-	// there are too few.
+	// Lag compares the results with the experiments before them; nil with too few.
 	Lag        *Lag        `json:"lag,omitempty"`
 	Parameters []Parameter `json:"parameters"`
 	Slices     []Slice     `json:"slices"`
 
-	// Weakest is the quantity that is predicted worst of those that decisions rest on,
-	// where the verdict is good and several are declared.
+	// Weakest is the worst predicted quantity of those that decisions rest on, if the verdict is
+	// good and several are declared.
 	Weakest *Judged `json:"weakest,omitempty"`
-	// Quantities are the other declared ones. Feasibility compares probabilities to
-	// keep the constraints on outcomes with what came, Correlations name models whose
-	// errors go together, Reference how far a front depends on what was inferred. They
-	// are absent where one quantity is measured.
+	// Quantities are the other declared ones. Feasibility compares probabilities of keeping the
+	// constraints on outcomes with the results, Correlations name models whose errors go together,
+	// Reference shows how far a front depends on inferred values. They are absent if one quantity
+	// is measured.
 	Quantities   []Quantity    `json:"quantities,omitempty"`
 	Feasibility  *Calibration  `json:"feasibility,omitempty"`
 	Correlations []Correlation `json:"correlations,omitempty"`
 	Reference    *Reference    `json:"reference,omitempty"`
 
-	// Valueless are the measured experiments that lack a quantity on which decisions
-	// rest, or a finite value of the formula; nil where none does.
+	// Valueless are the measured experiments that lack a quantity on which decisions rest, or a
+	// finite value of the formula; nil if none does.
 	Valueless *campaign.Valueless `json:"valueless,omitempty"`
 
 	// Experts of the campaign, in its order.
@@ -107,11 +101,10 @@ type Judged struct {
 	R2       float64 `json:"r2"`
 }
 
-// Run diagnoses a campaign. It fails with the context's error, wrapped; a model
-// that cannot be used is a finding.
+// Run diagnoses a campaign. It fails with the context's error, wrapped; an unusable model is a
+// finding.
 //
-// Explanations are compared, which takes a dozen fits, only where there are
-// compositions enough to judge by.
+// Explanations are compared, which takes a dozen fits, only with enough compositions to judge by.
 func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 	def := v.Campaign.Definition
 	sought := def.Sought()
@@ -172,11 +165,11 @@ func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 	return d, nil
 }
 
-// bestOf is the observation of the best composition by the models: of a trade-off
-// that in the first objective. Where there is no best it is the first.
+// bestOf returns the observation of the best composition by the models, for a trade-off in the
+// first objective; without a best one, the first.
 func bestOf(v policies.View) int {
 	best, err := seek.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
-	if err != nil || best == nil { // a quantity has no model yet, or there is no best
+	if err != nil || best == nil { // a quantity lacks a model, or no best exists
 		i, _ := v.Objective.Best()
 		return max(i, 0)
 	}

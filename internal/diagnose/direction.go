@@ -62,8 +62,7 @@ func bounds(p definition.Parameter) (low, scale float64) {
 	return *p.Min, *p.Max - *p.Min
 }
 
-// Movable reports whether the i-th parameter is numeric and has more than one
-// value.
+// Movable reports whether the i-th parameter is numeric and has more than one value.
 func (f *Frame) Movable(i int) bool { return f.scale[i] > 0 }
 
 // Range returns the length, in its unit, that is the whole range of a numeric
@@ -80,7 +79,7 @@ func (f *Frame) Coordinate(i int) int { return f.at[i] }
 // Value returns the value of a numeric parameter at x, in its unit.
 func (f *Frame) Value(i int, x []float64) float64 { return f.low[i] + f.scale[i]*x[f.at[i]] }
 
-// Exchange says how the other parameters give way where one is varied.
+// Exchange is how the other parameters give way when one is varied.
 type Exchange int
 
 const (
@@ -89,16 +88,14 @@ const (
 	Least                          // they move as little as the constraints allow
 )
 
-// Direction returns the direction in the unit cube in which parameter i moves
-// by its whole range, the parameters in fixed stay, and all equality
-// constraints remain satisfied. ok is false where the constraints leave no such
-// direction.
+// Direction returns the direction in the unit cube in which parameter i moves by its whole range,
+// the parameters in fixed stay, and all equality constraints remain satisfied. ok is false if the
+// constraints leave no such direction.
 //
-// In a mixture (one equality over i, none of whose other parameters is bound by
-// a further equality) the others keep the ratio they have at x, as in Cox's
-// direction (Cox 1971, Biometrika 58:155); a component that is alone at x gives
-// equally to all others. Under several equalities the direction of least length
-// is taken.
+// In a mixture (one equality over i, none of whose other parameters is bound by a further equality)
+// the others keep the ratio they have at x, as in Cox's direction (Cox 1971, Biometrika 58:155); a
+// component that is alone at x gives equally to all others. Under several equalities the direction
+// of least length is taken.
 func (f *Frame) Direction(x []float64, i int, fixed ...int) (dir []float64, how Exchange, ok bool) {
 	if !f.Movable(i) {
 		return nil, Freely, false
@@ -217,7 +214,7 @@ func (f *Frame) leastDirection(x []float64, i int, fixed []int) ([]float64, Exch
 func (f *Frame) Reach(x, dir []float64) (from, to float64) {
 	from, to = math.Inf(-1), math.Inf(1)
 	limit := func(slope, slack float64) { // slope·t ≤ slack
-		slack = max(slack, 0) // what was made may lie a little outside
+		slack = max(slack, 0) // the actual composition may lie a little outside
 		switch {
 		case slope > 1e-12:
 			to = min(to, slack/slope)
@@ -242,8 +239,8 @@ func (f *Frame) Reach(x, dir []float64) (from, to float64) {
 	return from, to
 }
 
-// Feasible reports whether x keeps bounds and inequalities, up to rounding.
-// Equalities are not looked at: the directions keep them.
+// Feasible reports whether x keeps bounds and inequalities, up to rounding. Equalities are not
+// checked: the directions keep them.
 func (f *Frame) Feasible(x []float64) bool {
 	for k, v := range x {
 		if v < f.lower[k]-1e-9 || v > f.upper[k]+1e-9 {

@@ -9,26 +9,24 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Expert compares what an expert said with what was measured.
+// Expert compares an expert's answers with the measurements.
 type Expert struct {
 	Name string `json:"name"`
 	// Accepted, Rejected and Unsure count the answers.
 	Accepted int `json:"accepted"`
 	Rejected int `json:"rejected"`
 	Unsure   int `json:"unsure"`
-	// Labels is how far the labels agree with the measurements; nil without a
-	// model, or without an accepted and a rejected composition.
+	// Labels is the agreement of the labels with the measurements; nil without a model, or without
+	// an accepted and a rejected composition.
 	Labels *Agreement `json:"labels"`
-	// Choices is how far comparisons, and compositions of the expert's own
-	// against the one that was suggested, agree with the measurements; nil
-	// without a model or a choice.
+	// Choices is the agreement with the measurements of comparisons, and of the expert's own
+	// compositions against the suggested ones; nil without a model or a choice.
 	Choices *Agreement `json:"choices,omitempty"`
-	// Estimates is how far the order of the numbers or marks that they gave
-	// agrees with the measurements; nil without a model, or without two
-	// different ones in a sitting.
+	// Estimates is the agreement with the measurements of the order of the given numbers or marks;
+	// nil without a model, or without two different ones in a sitting.
 	Estimates *Agreement `json:"estimates,omitempty"`
-	// Quantities are the same for each quantity of which they gave numbers, where
-	// experts are asked for single ones.
+	// Quantities are the same for each quantity with given numbers, if experts are asked for single
+	// ones.
 	Quantities []QuantityAgreement `json:"quantities,omitempty"`
 	// Measured compares the labels with measurements of the same composition.
 	Measured Measured `json:"measured"`
@@ -36,8 +34,8 @@ type Expert struct {
 	Reading string `json:"reading"`
 }
 
-// QuantityAgreement is how far the order of the numbers that an expert gave of a
-// quantity agrees with its measurements.
+// QuantityAgreement is the agreement of the order of an expert's numbers for a quantity with its
+// measurements.
 type QuantityAgreement struct {
 	Quantity string `json:"quantity"`
 	*Agreement
@@ -65,8 +63,8 @@ const (
 	ReadingDisagree = "worse than guessing"
 )
 
-// Experts compares the labels of each expert of the definition with what was
-// measured. It is a function of the view alone.
+// Experts compares the labels of each expert of the definition with the measurements. It is a
+// function of the view alone.
 func Experts(v policies.View) []Expert {
 	var out []Expert
 	for _, e := range v.Campaign.Definition.Experts {
@@ -75,8 +73,7 @@ func Experts(v policies.View) []Expert {
 	return out
 }
 
-// expertOf goes through all answers that count, each by its form, and then asks
-// the model.
+// expertOf goes through all valid answers, each by its form, and then asks the model.
 func expertOf(v policies.View, name string) Expert {
 	x := Expert{Name: name}
 	var said answers
@@ -131,8 +128,8 @@ func expertOf(v policies.View, name string) Expert {
 	return x
 }
 
-// read says how well the answers agree with the measurements. Labels, choices
-// and estimates all count; if any is worse than guessing, that is the reading.
+// read describes the agreement of the answers with the measurements. Labels, choices and estimates
+// all count; if any is worse than guessing, that is the reading.
 func (x *Expert) read() string {
 	reading := ReadingOneKind
 	all := []*Agreement{x.Labels, x.Choices, x.Estimates}
@@ -176,25 +173,23 @@ func (x *Expert) count(accept, measured, good bool) {
 	}
 }
 
-// answers are an expert's, in the unit cube. A composition that an amendment
-// has taken out of the parameters' values is left out.
+// answers holds an expert's answers, in the unit cube. A composition outside the parameters'
+// amended values is left out.
 type answers struct {
 	accepted, rejected [][]float64
 	// better[i] was put before worse[i], in so many choices.
 	better, worse [][]float64
 	choices       int
-	// numbers are those that were given of each quantity, in the order in which they
-	// were first asked for.
+	// numbers are the given numbers of each quantity, in the order of their first question.
 	numbers []*numbers
 }
 
-// numbers are what was estimated of a quantity, or of what is sought: its name is
-// empty then.
+// numbers are the estimates of a quantity, or of the objective, with an empty name.
 type numbers struct {
 	quantity string
-	// points are compositions of which numbers were given, pairs those of two in
-	// one sitting, the one first whose value the model sees as less (of what is sought
-	// the better one), and worth how many independent pairs they are.
+	// points are the estimated compositions, pairs those of two in one sitting, first the one with
+	// the lesser value for the model (for the objective, the better one), and worth the equivalent
+	// number of independent pairs.
 	points [][]float64
 	pairs  [][2]int
 	worth  float64
@@ -215,10 +210,9 @@ func (a *answers) of(q *campaign.Question, c events.Column) *numbers {
 	return a.numbers[len(a.numbers)-1]
 }
 
-// sitting takes the pairs of the numbers given in a column of one sitting, equal ones
-// left out. The pairs of n numbers that say nothing have a share with the variance
-// (2n + 5)/(18n(n − 1)) (Kendall 1938, Biometrika 30:81), that of 4.5n(n −
-// 1)/(2n + 5) independent pairs.
+// sitting adds the pairs of the numbers in a column of one sitting, without equal ones. The pairs
+// of n meaningless numbers have a share with the variance (2n + 5)/(18n(n − 1)) (Kendall 1938,
+// Biometrika 30:81), that of 4.5n(n − 1)/(2n + 5) independent pairs.
 func (n *numbers) sitting(v policies.View, q *campaign.Question, c events.Column) {
 	first, pairs := len(n.points), len(n.pairs)
 	negated := c.Better == events.BetterHigher
@@ -254,7 +248,7 @@ func (n *numbers) sitting(v policies.View, q *campaign.Question, c events.Column
 	}
 }
 
-// label takes the composition of a label.
+// label adds the composition of a label.
 func (a *answers) label(v policies.View, q *campaign.Question) {
 	x, err := v.Space.Encode(q.Composition())
 	switch {
@@ -266,9 +260,9 @@ func (a *answers) label(v policies.View, q *campaign.Question) {
 	}
 }
 
-// choice takes the pairs of an order, those that were left out of it coming
-// after the others, and a pinpointed composition against the one that was
-// suggested. Options that the order leaves out are not compared with each other.
+// choice adds the pairs of an order, with the omitted options behind the ordered ones, and a
+// pinpointed composition against the suggested one. Omitted options are not compared with each
+// other.
 func (a *answers) choice(v policies.View, q *campaign.Question) {
 	var points []definition.Point // from best to worst
 	placed := len(q.Answer.Order) // of them in an order
@@ -295,7 +289,7 @@ func (a *answers) choice(v policies.View, q *campaign.Question) {
 	pairs := len(a.better)
 	for i := range min(placed, len(at)) {
 		for _, worse := range at[i+1:] {
-			if !slices.Equal(at[i], worse) { // the expert's own may be the one suggested
+			if !slices.Equal(at[i], worse) { // the expert's own may be the suggested one
 				a.better, a.worse = append(a.better, at[i]), append(a.worse, worse)
 			}
 		}
@@ -305,8 +299,8 @@ func (a *answers) choice(v policies.View, q *campaign.Question) {
 	}
 }
 
-// betterHalf tells, for each composition that was asked for and measured,
-// whether its mean is better than the median of all measurements.
+// betterHalf tells, for each requested and measured composition, whether its mean is better than
+// the median of all measurements.
 func betterHalf(v policies.View) map[string]bool {
 	sum, count := make(map[string]float64), make(map[string]float64) // only looked up
 	var values []float64

@@ -18,20 +18,20 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Finding is one thing that is wrong or worth knowing.
+// Finding is a fault or a note.
 type Finding struct {
 	// Level is note, untested, doubtful or unusable.
 	Level Verdict `json:"level"`
 	// Code names the kind of finding for programs.
 	Code string `json:"code"`
-	// Title says it in a few words, Text in a sentence with its numbers, and
-	// Next what a person should know next, empty where the remedies say it all.
+	// Title describes it in a few words, Text in a sentence with its numbers, and Next holds what a
+	// person should know next, empty if the remedies are enough.
 	Title string `json:"title"`
 	Text  string `json:"text"`
 	Next  string `json:"next,omitempty"`
 	// Remedies are what a person can do, the likeliest first.
 	Remedies []problem.Remedy `json:"remedies,omitempty"`
-	// Experiments and Expert are what it is about, if anything.
+	// Experiments and Expert are its subjects, if any.
 	Experiments []string `json:"experiments,omitempty"`
 	Expert      string   `json:"expert,omitempty"`
 }
@@ -71,14 +71,12 @@ const (
 	// hopelessR2 is the R² below which the mean of the measurements is a much
 	// better prediction.
 	hopelessR2 = -1
-	// unlikely is the probability under a calibrated model below which one of
-	// the three coverages is taken for a fault, and impossible that of a model
-	// whose intervals mean nothing.
+	// unlikely is the probability under a calibrated model below which one of the three coverages
+	// counts as a fault, and impossible that of a model whose intervals mean nothing.
 	unlikely, impossible = 0.001, 1e-6
-	// stretch is by how much a fit to few measurements is too sure of itself
-	// even where its prior is right (of 20 draws in 2 or 4 dimensions, its 50 %
-	// intervals hold 37 % of what comes; of 50, 44 %): only what is worse than
-	// that is reported.
+	// stretch is the factor by which a fit to few measurements is overconfident even with a right
+	// prior (of 20 draws in 2 or 4 dimensions, its 50 % intervals hold 37 % of the new values; of
+	// 50, 44 %): only worse calibrations are reported.
 	stretch = 1.3
 	// noisy is the share of noise in the variance of all measurements above
 	// which little is left to model.
@@ -91,12 +89,12 @@ type reader struct {
 	v policies.View
 	// needed is the number of compositions needed to judge a model.
 	needed int
-	// logarithm is how many nats the logarithm gains.
+	// logarithm is the gain of the logarithm, in nats.
 	logarithm float64
 }
 
-// read writes the findings and the verdict. Experts are read last: what they are
-// worth depends on whether the model can be used.
+// read writes the findings and the verdict. Experts are read last: their value depends on whether
+// the model can be used.
 func (r *reader) read() {
 	d := r.d
 	switch {
@@ -135,7 +133,7 @@ func (r *reader) read() {
 	d.Headline = r.headline()
 }
 
-// What can be done about wrong measurements when it is unknown which are wrong.
+// Remedies for wrong measurements when it is unknown which are wrong.
 var (
 	look    = problem.Remedy{Text: "look at the measurements", Action: problem.Export}
 	correct = problem.Remedy{Text: "correct or leave out what is wrong", Action: problem.Correct}
@@ -158,7 +156,7 @@ func (f *Finding) titled(values ...any) *Finding {
 	return f
 }
 
-// say adds a sentence to what a person should know next.
+// say adds a sentence to the finding's Next.
 func (f *Finding) say(sentence string) {
 	f.Next = strings.TrimSpace(f.Next + " " + sentence)
 }
@@ -168,10 +166,10 @@ func (f *Finding) offer(remedies ...problem.Remedy) {
 	f.Remedies = append(f.Remedies, remedies...)
 }
 
-// model reads the checks of a model that there is.
+// model reads the checks of an existing model.
 //
-// The order is that of causes: results of the wrong composition make everything
-// else meaningless, and too few of them leave the rest untested.
+// The order is that of causes: results of the wrong composition make everything else meaningless,
+// and too few of them leave the rest untested.
 func (r *reader) model() {
 	if failure := r.v.Campaign.Failure; failure != "" {
 		r.find(Doubtful, sayOldFit, failure).offer(look, correct)
@@ -188,7 +186,7 @@ func (r *reader) model() {
 		f := r.find(level, sayLagged, lag.Results, instrument, number(-lag.Evidence))
 		f.offer(look, correct)
 		if level == Unusable {
-			return // whatever else is wrong with the model follows from it
+			return // all other faults of the model follow from it
 		}
 	}
 	r.search()
@@ -242,7 +240,7 @@ func (r *reader) counted() (n int) {
 	return n
 }
 
-// search reads how the search for hyperparameters ended.
+// search reads the end of the search for hyperparameters.
 func (r *reader) search() {
 	f := r.d.Fit
 	if f.Stale {
@@ -300,8 +298,8 @@ func (r *reader) outliers() {
 	}
 }
 
-// repetitions compares repeated measurements with the noise. Surprise is a
-// probability: it is small where the scatter contradicts the noise.
+// repetitions compares repeated measurements with the noise. Surprise is a probability: it is small
+// if the scatter contradicts the noise.
 func (r *reader) repetitions() {
 	n := r.d.Noise
 	p := n.Replicates
@@ -332,7 +330,7 @@ func (r *reader) repetitions() {
 	)
 }
 
-// predictions reads how well left-out compositions are predicted.
+// predictions reads the quality of the left-out predictions.
 func (r *reader) predictions(check *LeaveOneOut) {
 	if *check.R2 >= lowR2 {
 		return
@@ -363,9 +361,8 @@ func (r *reader) predictions(check *LeaveOneOut) {
 	f.offer(r.more(r.d.Fit.Compositions)...)
 }
 
-// calibration reads how well the model knows how far off it is. The three
-// intervals are looked at apart, and the worst speaks; being too cautious harms
-// little and is a note.
+// calibration reads how well the model knows its own uncertainty. The three intervals are judged
+// separately, and the worst decides; too much caution harms little and is a note.
 func (r *reader) calibration(check *LeaveOneOut) {
 	worst := check.Coverage[0]
 	most := check.Coverage[0]
@@ -396,7 +393,7 @@ func (r *reader) calibration(check *LeaveOneOut) {
 	}
 }
 
-// lessSure says what can be done about a model that is too sure of itself.
+// lessSure adds the remedies for an overconfident model.
 func (r *reader) lessSure(f *Finding) {
 	rougher := problem.Setting{Key: "model", Value: "{kernel: matern52, free_output_scale: true}"}
 	switch {
@@ -492,12 +489,12 @@ func (r *reader) headline() string {
 		how, number(*check.R2), of, but, c.Within, len(check.Rows))
 }
 
-// Roughly is how a model predicts that is good enough to steer a search by, and not to
-// read values off: its order is right more than its values.
+// Roughly describes a model good enough to steer a search, but not to read values off: its order is
+// better than its values.
 const Roughly = "only roughly"
 
-// Predicts says in words how well a model with a leave-one-out R² predicts, where that is
-// not too bad for a verdict of good.
+// Predicts describes the predictions of a model with a leave-one-out R², if that is good enough for
+// a verdict of good.
 func Predicts(r2 float64) string {
 	switch {
 	case r2 >= 0.8:
@@ -508,9 +505,8 @@ func Predicts(r2 float64) string {
 	return Roughly
 }
 
-// more is how the campaign comes to n more compositions. What is possible
-// depends on how the campaign stands: it may have room in its budget, have used
-// it up or have been stopped.
+// more returns the remedies that bring n more compositions. They depend on the campaign: it may
+// have room in its budget, have used it up or have been stopped.
 func (r *reader) more(n int) []problem.Remedy {
 	s := r.v.Campaign
 	n = max(n, 1)

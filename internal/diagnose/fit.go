@@ -8,8 +8,7 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Fit says what the model was fitted to, and how well the search for its
-// hyperparameters ended.
+// Fit describes the fit of the model, and how well the search for its hyperparameters ended.
 type Fit struct {
 	Kernel string `json:"kernel"`
 	// Observations and Compositions that the model holds now; Fitted is how
@@ -17,7 +16,7 @@ type Fit struct {
 	Observations int `json:"observations"`
 	Compositions int `json:"compositions"`
 	Fitted       int `json:"fitted"`
-	// Stale is true where the observations have changed since the fit.
+	// Stale is true if the observations have changed since the fit.
 	Stale bool `json:"stale"`
 	// PriorSD and PriorMean of the objective before any measurement, in its
 	// unit.
@@ -25,12 +24,10 @@ type Fit struct {
 	PriorMean float64 `json:"prior_mean"`
 	// LogPosterior is the log density that the fit maximized.
 	LogPosterior float64 `json:"log_posterior"`
-	// Slope is the greatest derivative of that density with respect to the
-	// logarithm of a hyperparameter, those at a bound that hold it left out: 0
-	// at the maximum. Nil where the fit is stale.
+	// Slope is the greatest derivative of that density with respect to the logarithm of a
+	// hyperparameter, without those held at a bound: 0 at the maximum. Nil for a stale fit.
 	Slope *float64 `json:"slope"`
-	// Jitter had to be added to the covariance's diagonal, standardized; mostly
-	// 0.
+	// Jitter was added to the covariance's diagonal, standardized; mostly 0.
 	Jitter float64 `json:"jitter"`
 }
 
@@ -38,7 +35,7 @@ type Fit struct {
 // where less than 1e-8 of the density can be gained.
 const steep = 0.5
 
-// fitOf looks at the fit of a model.
+// fitOf describes the fit of a model.
 func fitOf(def *definition.Campaign, m *objective.Model) *Fit {
 	priorSD := math.Sqrt(m.Fit.OutputScale)
 	f := &Fit{
@@ -52,7 +49,7 @@ func fitOf(def *definition.Campaign, m *objective.Model) *Fit {
 		Jitter:       max(m.Fit.Jitter, m.GP().Jitter()),
 		Stale:        true,
 	}
-	if m.Fidelity() != nil { // its density is another one
+	if m.Fidelity() != nil { // its density differs
 		f.Stale = m.Fit.Observations != len(m.Observations)
 		return f
 	}
@@ -64,11 +61,11 @@ func fitOf(def *definition.Campaign, m *objective.Model) *Fit {
 	return f
 }
 
-// density returns the log density that a fit maximizes, at the recorded
-// hyperparameters and the present observations, and its slope: see [Fit]. Of many
-// observations a fit maximizes that of a part, and so it is the density of that part. ok
-// is false where it cannot be evaluated. A hyperparameter at a bound, with the density
-// growing beyond it, is at its maximum: its slope does not count.
+// density returns the log density that a fit maximizes, at the recorded hyperparameters and the
+// present observations, and its slope: see [Fit]. With many observations a fit maximizes the
+// density of a part, so this is the density of that part. ok is false if it cannot be evaluated. A
+// hyperparameter at a bound, with the density growing beyond it, is at its maximum: its slope does
+// not count.
 func density(def *definition.Campaign, m *objective.Model) (density, slope float64, ok bool) {
 	data := refit{shift: m.Fit.Shift, scale: m.Fit.Scale}.data(sampleOf(def, m))
 	copy(data.Y, m.Z) // turned over where the campaign maximizes

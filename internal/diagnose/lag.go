@@ -16,32 +16,30 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Lag compares two readings of an instrument's results: each belongs to its own
-// experiment, or to the one that ended before it. A program that reads the
-// state of a device before it is renewed, or the newest file, or a plate map
-// that is off by one, gives the second.
+// Lag compares two readings of an instrument's results: each belongs to its own experiment, or to
+// the one that ended before it. The second comes from a program that reads a device's state before
+// it is renewed, or the newest file, or a plate map that is off by one.
 type Lag struct {
 	Instrument string `json:"instrument"`
-	// Results is how many results were compared.
+	// Results is the number of compared results.
 	Results int `json:"results"`
-	// Evidence is by how many nats a model explains them better at their own
-	// compositions than at those of the experiments before: below −2 they look
-	// like results of those.
+	// Evidence is the number of nats by which a model explains the results better at their own
+	// compositions than at those of the experiments before: below −2 they look like the earlier
+	// experiments' results.
 	Evidence float64 `json:"evidence"`
 }
 
 const (
-	// lagged is the evidence below which results look like those of the
-	// experiments before; in more than manyDimensions, where a dozen results
-	// say little of either, laggedInMany. docs/results-journal.md has how many stale
-	// series they find, and how many sound ones they accuse.
+	// lagged is the evidence below which results look like those of the experiments before; in more
+	// than manyDimensions dimensions, where a dozen results say little of either, laggedInMany.
+	// docs/results-journal.md gives the rates of found stale series and of falsely accused
+	// sound ones.
 	lagged, laggedInMany = -2, -3
 	manyDimensions       = 4
-	// surelyLagged is the evidence below which the model is not to be relied
-	// on.
+	// surelyLagged is the evidence below which the model is not to be relied on.
 	surelyLagged = -4
-	// fewestLagged is the least number of results after one of another
-	// composition that are compared, mostLagged the greatest: the latest ones.
+	// fewestLagged is the minimum number of compared results, each after one of another
+	// composition, and mostLagged the maximum: the latest ones.
 	fewestLagged, mostLagged = 6, 60
 )
 
@@ -54,15 +52,14 @@ func (l *Lag) alarming(dimensions int) bool {
 	return l.Evidence < lagged
 }
 
-// lagOf compares the readings for each instrument of a campaign, and returns
-// the worst for the campaign; nil where there is too little to compare. The
-// order is that of the ends, which with several experiments under way is not
-// that of the requests. What was imported has none. Instruments are looked at
-// one by one, since each has a before of its own.
+// lagOf compares the readings for each instrument of a campaign, and returns the worst; nil with
+// too little to compare. The order is that of the ends, which with several running experiments is
+// not that of the requests. Imported results have none. Each instrument is judged separately, since
+// each has its own preceding experiment.
 func lagOf(
 	ctx context.Context, def *definition.Campaign, s *campaign.State, m *objective.Model,
 ) (*Lag, error) {
-	if m.Fidelity() != nil { // which other fits know nothing of
+	if m.Fidelity() != nil { // which other fits do not know
 		return nil, nil
 	}
 	series := make(map[string][]int)
@@ -80,7 +77,7 @@ func lagOf(
 		})
 		evidence, n, err := lagOfSeries(ctx, def, m, order)
 		if errors.Is(err, gp.ErrNotPositiveDefinite) || errors.Is(err, gp.ErrData) {
-			continue // what cannot be fitted says nothing
+			continue // an impossible fit gives no evidence
 		}
 		if err != nil {
 			return nil, err
@@ -92,15 +89,13 @@ func lagOf(
 	return worst, nil
 }
 
-// lagOfSeries returns the evidence of the results in the given order, each at
-// its own composition, less that of the same results at the compositions
-// before:
+// lagOfSeries returns the evidence of the results in the given order, each at its own composition,
+// less that of the same results at the compositions before:
 //
 //	ln p(y₂ … yₙ | x₂ … xₙ) − ln p(y₂ … yₙ | x₁ … xₙ₋₁),
 //
-// each at the hyperparameters that explain it best. A result whose composition
-// is that of the one before says nothing and is left out. n is 0 where there
-// are too few.
+// each at the hyperparameters that explain it best. A result with the same composition as the one
+// before carries no information and is left out. n is 0 with too few.
 func lagOfSeries(
 	ctx context.Context, def *definition.Campaign, m *objective.Model, order []int,
 ) (evidence float64, n int, err error) {

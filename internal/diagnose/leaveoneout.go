@@ -18,35 +18,29 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// LeaveOneOut is the model's check of itself: each composition, with all its
-// replicates, predicted from all others (Rasmussen and Williams 2006, Eq.
-// 5.12).
+// LeaveOneOut is the model's check of itself: each composition, with all its replicates, predicted
+// from all others (Rasmussen and Williams 2006, Eq. 5.12).
 //
-// At the campaign's own hyperparameters this is too optimistic: they were
-// fitted to the value that is left out, and with few measurements and a
-// lengthscale for each parameter they find patterns in pure noise. So the model
-// is fitted again ten times, each time without a tenth of the compositions, and
-// those are predicted with hyperparameters that have not seen them. Above
-// mostBlind measurements a fit takes long and the difference is small: then the
-// campaign's own hyperparameters are used. Where the model is an approximation, a sample
-// of the compositions is left out, one by one.
+// The campaign's own hyperparameters would be too optimistic: they were fitted to the left-out
+// value, and with few measurements and a lengthscale for each parameter they find patterns in pure
+// noise. So the model is fitted again ten times, each time without a tenth of the compositions, and
+// those are predicted with hyperparameters that have not seen them. Above mostBlind measurements a
+// fit takes long and the difference is small: then the campaign's own hyperparameters are used.
+// With an approximate model, a sample of the compositions is left out, one by one.
 type LeaveOneOut struct {
-	// Refitted is true where the hyperparameters have not seen what is
-	// predicted.
+	// Refitted is true if the hyperparameters have not seen the predicted values.
 	Refitted bool  `json:"refitted"`
 	Rows     []Row `json:"rows"`
 	// SampleOf is the number of compositions that Rows were drawn from; 0 where they
 	// are all.
 	SampleOf int `json:"sample_of,omitempty"`
-	// R2 is 1 − Σ(measured − predicted)² / Σ(measured − mean measured)²: 1 is
-	// perfect, 0 no better than always saying the mean. Nil where all measured
-	// values are equal.
+	// R2 is 1 − Σ(measured − predicted)² / Σ(measured − mean measured)²: 1 is perfect, 0 as good as
+	// always predicting the mean. Nil if all measured values are equal.
 	R2 *float64 `json:"r2"`
-	// RankCorrelation of measured and predicted values (Spearman); nil where
-	// all of either are equal.
+	// RankCorrelation of measured and predicted values (Spearman); nil if all of either are equal.
 	RankCorrelation *float64 `json:"rank_correlation"`
-	// ZSD is the root mean square of the rows' Z: 1 where the model knows how
-	// far off it is, more where it is too sure of itself.
+	// ZSD is the root mean square of the rows' Z: 1 if the model knows its own uncertainty, more if
+	// it is overconfident.
 	ZSD float64 `json:"z_sd"`
 	// Coverage of the intervals that should hold 50, 80 and 95 % of the rows.
 	Coverage []Coverage `json:"coverage"`
@@ -55,8 +49,8 @@ type LeaveOneOut struct {
 // Row is one composition, in the objective's unit.
 type Row struct {
 	Experiments []string `json:"experiments"`
-	// Measured is the mean of the replicates, Predicted and SD what the others
-	// say of it, its noise included.
+	// Measured is the mean of the replicates, Predicted and SD the prediction from the others,
+	// including its noise.
 	Measured  float64 `json:"measured"`
 	Predicted float64 `json:"predicted"`
 	SD        float64 `json:"sd"`
@@ -83,8 +77,7 @@ type Coverage struct {
 	More  float64 `json:"more"`
 }
 
-// leastRows is the least number of compositions for which leaving one out says
-// anything.
+// leastRows is the minimum number of compositions for leaving one out to be informative.
 const leastRows = 3
 
 const (
@@ -94,8 +87,8 @@ const (
 	// mostBlind is the number of measurements up to which the model is fitted
 	// again.
 	mostBlind = 100
-	// mostLeftOut is how many compositions are left out of an approximate model. Each
-	// takes as long as a prediction, and R² of so many is known to a few hundredths.
+	// mostLeftOut is the number of compositions left out of an approximate model. Each takes as
+	// long as a prediction, and R² of so many is known to a few hundredths.
 	mostLeftOut = 500
 	// drawnSalt keeps the draw of these apart from others.
 	drawnSalt = 0x6c656674 // "left"
@@ -113,7 +106,7 @@ func leaveOneOut(ctx context.Context, def *definition.Campaign, m *objective.Mod
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		if err != nil { // a fit of the others cannot be made: the campaign's own serves
+		if err != nil { // if the others cannot be fitted, the campaign's own serves
 			out = left.seen(m)
 		}
 	}
@@ -121,16 +114,16 @@ func leaveOneOut(ctx context.Context, def *definition.Campaign, m *objective.Mod
 	return out, nil
 }
 
-// leftOut are compositions, each predicted from all others at the campaign's own
-// hyperparameters, standardized.
+// leftOut are compositions, each predicted from all others at the campaign's own hyperparameters,
+// standardized.
 type leftOut struct {
 	y, mean, sd []float64
-	at          map[string]int // of each experiment that is among them
+	at          map[string]int // the index of each experiment
 }
 
-// leftOutOf leaves out all compositions of a model that is exact, and mostLeftOut of one
-// that is approximated, in the order of the process. Those of two quantities are of the
-// same experiments as far as these measured both: each experiment draws by its number.
+// leftOutOf leaves out all compositions of an exact model, and mostLeftOut of an approximate one,
+// in the order of the process. Those of two quantities belong to the same experiments as far as
+// these measured both: each experiment draws by its number.
 func leftOutOf(m *objective.Model) leftOut {
 	rows := rowsOf(m)
 	lots := make([]uint64, m.GP().Len())
@@ -177,9 +170,9 @@ func (l *leftOut) seen(m *objective.Model) *LeaveOneOut {
 	return out
 }
 
-// blind predicts with hyperparameters fitted without what is predicted. The fit
-// without a part gives the hyperparameters; the predictions at them are then
-// made from all others, one composition left out at a time.
+// blind predicts with hyperparameters fitted without the predicted part. The fit without a part
+// gives the hyperparameters; the predictions at them are then made from all others, one composition
+// left out at a time.
 func (l *LeaveOneOut) blind(ctx context.Context, def *definition.Campaign, m *objective.Model) error {
 	l.Refitted = true
 	all, rows := sampleOf(def, m), rowsOf(m)

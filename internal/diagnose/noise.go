@@ -10,23 +10,23 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Where the noise that a model assumes comes from.
+// Sources of the model's noise.
 const (
 	NoiseDeclared   = "declared"   // objective.noise of the campaign
 	NoiseInstrument = "instrument" // the instrument says it with each result
 	NoiseInferred   = "inferred"   // from the measurements
 )
 
-// Noise compares what is known of the scatter of one measurement. All standard
-// deviations are in the objective's unit.
+// Noise compares the known scatters of one measurement. All standard deviations are in the
+// objective's unit.
 type Noise struct {
-	// SD is what the model assumes; Source is where it comes from. Where the
-	// instrument gives it, SD is the root mean square.
+	// SD is the model's noise; Source is its origin. For noise given by the instrument, SD is the
+	// root mean square.
 	SD     float64 `json:"sd"`
 	Source string  `json:"source"`
 	// Spread is the standard deviation of all measurements.
 	Spread float64 `json:"spread"`
-	// Replicates is nil where no composition was measured twice.
+	// Replicates is nil if no composition was measured twice.
 	Replicates *Replicates `json:"replicates"`
 }
 
@@ -48,7 +48,7 @@ type Replicates struct {
 	Surprise float64 `json:"surprise"`
 }
 
-// noiseOf gathers what is known of the noise.
+// noiseOf gathers the facts about the noise.
 func noiseOf(sought definition.Objective, m *objective.Model) *Noise {
 	n := &Noise{Source: NoiseInferred, SD: math.Sqrt(m.Fit.Noise) * m.Fit.Scale}
 	values := make([]float64, len(m.Observations))
@@ -81,8 +81,8 @@ func noiseOf(sought definition.Objective, m *objective.Model) *Noise {
 	return n
 }
 
-// replicates pools the repetitions; noise is what they are compared with.
-// Surprise is two-sided, and 0 where the model assumes no noise.
+// replicates pools the repetitions; noise is the value they are compared with. Surprise is
+// two-sided, and 0 for a model without noise.
 func replicates(m *objective.Model, noise float64) *Replicates {
 	var groups [][]int
 	at := make(map[int]int) // only looked up

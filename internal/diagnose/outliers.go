@@ -12,13 +12,12 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Outlier is a measurement that contradicts all others together. Either it is
-// wrong, or the objective changes there as nowhere else; only a repetition can
-// tell.
+// Outlier is a measurement that contradicts all others together. Either it is wrong, or the
+// objective changes there as nowhere else; only a repetition can tell.
 type Outlier struct {
 	Experiment string `json:"experiment"`
-	// Measured, and what a model fitted to the others predicts: mean and
-	// standard deviation with noise, in the objective's unit.
+	// Measured, and the prediction of a model fitted to the others: mean and standard deviation
+	// with noise, in the objective's unit.
 	Measured  float64 `json:"measured"`
 	Predicted float64 `json:"predicted"`
 	SD        float64 `json:"sd"`
@@ -30,8 +29,7 @@ const (
 	// wrongRun is the prior probability that a run goes wrong silently: about 3
 	// in 125 on a real electrolyte robot.
 	wrongRun = 0.02
-	// outlierOdds is how much more probable a wrong run must be than a right
-	// one.
+	// outlierOdds is the required odds of a wrong run against a right one.
 	outlierOdds = 20
 	// outlierZ is the least distance, in standard deviations, of an outlier.
 	outlierZ = 3
@@ -46,39 +44,36 @@ const (
 type explained struct {
 	outliers []Outlier
 	r2       *float64 // leave-one-out R² without them
-	// logarithm is by how many nats the logarithm of the objective explains
-	// better; 0 where it does not, or not by enough.
+	// logarithm is the number of nats by which the logarithm of the objective explains better; 0 if
+	// it does not, or not by enough.
 	logarithm float64
 }
 
-// explain asks whether single measurements contradict all others, or whether
-// the logarithm of the objective would be easier to model.
+// explain tests whether single measurements contradict all others, or whether the logarithm of the
+// objective would be easier to model.
 //
-// A wrong value bends the fit toward itself: it is taken for noise, or for a
-// short lengthscale, and then hardly stands out. So the model is fitted without
-// the suspects, and explanations of the data are compared: a set S of values is
-// wrong and could have been anything, with the weight
+// A wrong value bends the fit toward itself: it is taken for noise, or for a short lengthscale, and
+// then hardly stands out. So the model is fitted without the suspects, and explanations of the data
+// are compared: a set S of values is wrong and could have been anything, with the weight
 //
 //	p(others) · Π_{k in S} c(y_k)·ε/(1−ε),
 //
-// p the density under the model fitted to the others, c a Cauchy density around
-// them and ε one run in fifty. This is the comparison of Box and Tiao (1968,
-// Biometrika 55:119) with a heavy tail in place of an inflated variance. From
-// the set of all suspects, the least certain one is removed, again and again,
-// until each that is left is twenty times as probably wrong as right, given
-// that the others in the set are wrong. Values over several decades look like
-// outliers too: where the logarithm explains all of them better, there are
-// none.
+// p the density under the model fitted to the others, c a Cauchy density around them and ε one run
+// in fifty. This is the comparison of Box and Tiao (1968, Biometrika 55:119) with a heavy tail in
+// place of an inflated variance. From the set of all suspects, the least certain one is removed,
+// again and again, until each remaining one is twenty times as probably wrong as right, given that
+// the others in the set are wrong. Values over several decades look like outliers too: if the
+// logarithm explains all of them better, there are no outliers.
 func explain(
 	ctx context.Context, def *definition.Campaign, m *objective.Model, check *LeaveOneOut,
 ) (explained, error) {
 	all := sampleOf(def, m)
-	if len(all.y) > mostRefitted || m.Fidelity() != nil { // which other fits know nothing of
+	if len(all.y) > mostRefitted || m.Fidelity() != nil { // which other fits do not know
 		return explained{}, nil
 	}
 	e, err := all.explain(ctx, def, m, check)
 	if errors.Is(err, gp.ErrNotPositiveDefinite) || errors.Is(err, gp.ErrData) {
-		return explained{}, nil // what cannot be fitted explains nothing
+		return explained{}, nil // an impossible fit explains nothing
 	}
 	return e, err
 }
@@ -149,9 +144,8 @@ func (s sample) explain(
 	return e, nil
 }
 
-// suspects returns the observations that stand out most when their composition
-// is left out, the worst first. Replicates have a score each, against the
-// prediction of their composition.
+// suspects returns the observations that stand out most when their composition is left out, the
+// worst first. Replicates have a score each, against the prediction of their composition.
 func suspects(m *objective.Model, check *LeaveOneOut) []int {
 	n := float64(len(check.Rows))
 	// Among few values none can be far out: the greatest possible standard

@@ -6,19 +6,18 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Parameter says what the model has learned about one parameter.
+// Parameter describes what the model has learned about one parameter.
 type Parameter struct {
 	Name string `json:"name"`
 	Unit string `json:"unit,omitempty"`
-	// Lengthscale in the parameter's unit: how far one must go along it until
-	// the objective may differ. Nil for categories.
+	// Lengthscale in the parameter's unit: the distance along it at which the objective may differ.
+	// Nil for categories.
 	Lengthscale *float64 `json:"lengthscale"`
 	// Share is the lengthscale as a share of the parameter's range; the
 	// shortest where it has several coordinates.
 	Share float64 `json:"share"`
-	// Effect is the greatest difference of the mean along the slice through the
-	// best composition, ± EffectSD, in the objective's unit; nil where the
-	// parameter cannot be varied.
+	// Effect is the greatest difference of the mean along the slice through the best composition, ±
+	// EffectSD, in the objective's unit; nil if the parameter cannot be varied.
 	Effect   *float64 `json:"effect"`
 	EffectSD *float64 `json:"effect_sd"`
 	// Reading says it in words.
@@ -38,10 +37,10 @@ const (
 	ReadingFidelity  = "how much an experiment tells"
 )
 
-// Learned says what the model m of a quantity has learned about each parameter, along
-// slices through the best composition of the campaign: for the objective's model that is
-// [Diagnosis.Parameters]. It is nil where nothing was measured, and fails where the best
-// composition is not in the space.
+// Learned returns the knowledge that the model m of a quantity has of each parameter, along slices
+// through the best composition of the campaign: for the objective's model that is
+// [Diagnosis.Parameters]. It is nil without measurements, and fails if the best composition is not
+// in the space.
 func Learned(v policies.View, m *objective.Model) ([]Parameter, error) {
 	if v.Objective == nil || len(v.Objective.Observations) == 0 {
 		return nil, nil
@@ -50,7 +49,7 @@ func Learned(v policies.View, m *objective.Model) ([]Parameter, error) {
 	return parameters, err
 }
 
-// learned is that, with the slices, through an observation of the objective's model.
+// learned is Learned with the slices, through an observation of the objective's model.
 func learned(v policies.View, m *objective.Model, best int) ([]Slice, []Parameter, error) {
 	along, err := Slices(v.Campaign.Definition, v.Space, m, v.Objective.Observations[best].Point)
 	if err != nil {
@@ -59,11 +58,10 @@ func learned(v policies.View, m *objective.Model, best int) ([]Slice, []Paramete
 	return along, parametersOf(NewFrame(v.Campaign.Definition, v.Space), m, along), nil
 }
 
-// parametersOf reads the lengthscales and the effects along the slices. A
-// kernel of lengthscale ℓ models a straight line on ranges far below ℓ: for
-// lengthscales above about three ranges nothing else is left. An effect of at
-// most twice its own uncertainty may be no effect, and one of at most that uncertainty is
-// not seen.
+// parametersOf reads the lengthscales and the effects along the slices. A kernel of lengthscale ℓ
+// models a straight line on ranges far below ℓ: lengthscales above about three ranges mean a
+// straight line. An effect of at most twice its own uncertainty may be zero, and one of at most
+// that uncertainty is invisible.
 func parametersOf(f *Frame, m *objective.Model, slices []Slice) []Parameter {
 	shares := f.Shortest(m.Fit.Lengthscales)
 	least := gp.DefaultPriors(len(m.Fit.Lengthscales)).Lengthscale.Lower
@@ -90,8 +88,7 @@ func parametersOf(f *Frame, m *objective.Model, slices []Slice) []Parameter {
 	return out
 }
 
-// read says in words what was learned; least is the lower bound of
-// lengthscales.
+// read describes in words what was learned; least is the lower bound of lengthscales.
 func (q *Parameter) read(least float64, categories bool) string {
 	if q.Effect == nil {
 		return ReadingFixed

@@ -13,9 +13,9 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// leastSpread is the standard deviation, relative to the greatest value, below
-// which values count as equal, and leastNoise the standardized noise variance
-// of measurements without noise: both as in projections/objective.
+// leastSpread is the standard deviation, relative to the greatest value, below which values count
+// as equal, and leastNoise the standardized noise variance of measurements without noise: both as
+// in projections/objective.
 const (
 	leastSpread = 1e-12
 	leastNoise  = 1e-6
@@ -25,13 +25,12 @@ const (
 type sample struct {
 	x  [][]float64 // points of the unit cube
 	y  []float64   // in the objective's unit, or transformed
-	sd []float64   // known noise in that unit, NaN where it is not known
+	sd []float64   // known noise in that unit, NaN if unknown
 
-	compressed *events.Compression // how y was transformed; nil where it was not
+	compressed *events.Compression // how y was transformed, or nil
 }
 
-// sampleOf returns the observations of a model, compressed as its fit
-// compresses them.
+// sampleOf returns the observations of a model, compressed as in its fit.
 func sampleOf(def *definition.Campaign, m *objective.Model) sample {
 	s := sample{x: m.X, compressed: m.Fit.Compressed}
 	for _, o := range m.Observations {
@@ -42,15 +41,15 @@ func sampleOf(def *definition.Campaign, m *objective.Model) sample {
 	return s
 }
 
-// inUnit returns what is predicted of a sample in the objective's unit: the
-// mean, and the standard deviation towards a value that was measured, of which
-// the mean differs by as many of them as it does for the model.
+// inUnit returns the prediction of a sample in the objective's unit: the mean, and the standard
+// deviation towards a measured value, so that the value lies as many of them from the mean as it
+// does for the model.
 func (s sample) inUnit(mean, sd, measured float64) (float64, float64) {
 	return s.compressed.Expand(mean), sd * s.compressed.Stretch(mean, s.compressed.Compress(measured))
 }
 
-// knownNoise is the noise of an observation, in the objective's unit: as the
-// instrument says, else as the campaign says, else NaN.
+// knownNoise returns the noise of an observation, in the objective's unit: the instrument's, else
+// the campaign's, else NaN.
 func knownNoise(def *definition.Campaign, o objective.Observation) float64 {
 	if sd := cmp.Or(o.SD, def.Sought().SD(o.Value)); sd != nil {
 		return *sd
@@ -85,9 +84,9 @@ type refit struct {
 	evidence float64
 }
 
-// fit fits the model of a definition to the sample. It makes few searches and
-// starts from the campaign's own fit: this is a comparison, not the campaign's
-// model. The seed is fixed, as everything here is a function of the view.
+// fit fits the model of a definition to the sample. It makes few searches and starts from the
+// campaign's own fit: this is a comparison, not the campaign's model. The seed is fixed, as
+// everything here is a function of the view.
 func (s sample) fit(ctx context.Context, model definition.Model, warm events.ObjectiveFit) (refit, error) {
 	r := refit{shift: stat.Mean(s.y, nil)}
 	r.scale = stat.StdDev(s.y, nil)
@@ -126,7 +125,7 @@ func greatestOf(values []float64) float64 {
 	return greatest
 }
 
-// data is the sample standardized.
+// data returns the sample, standardized.
 func (r refit) data(s sample) gp.Data {
 	data := gp.Data{X: s.x, Y: make([]float64, len(s.y)), NoiseVar: make([]float64, len(s.y))}
 	for k, y := range s.y {
@@ -139,8 +138,8 @@ func (r refit) data(s sample) gp.Data {
 	return data
 }
 
-// predict returns the fit's prediction of a measurement at x: mean and standard
-// deviation with noise, which is sd where it is known.
+// predict returns the fit's prediction of a measurement at x: mean and standard deviation with
+// noise, which is sd if known.
 func (r refit) predict(x []float64, sd float64) (mean, spread float64) {
 	m, s := r.gp.Posterior(x)
 	noise := r.noise
@@ -156,17 +155,16 @@ func (r refit) r2() *float64 {
 	return r2(y, mean)
 }
 
-// decade is the least ratio of the greatest to the least value for which the
-// logarithm is tried; nats is how much more evidence it must bring.
+// decade is the minimum ratio of the greatest to the least value for which the logarithm is tried;
+// nats is the evidence it must add.
 const (
 	decade = 10
 	nats   = 5
 )
 
-// logarithm returns the evidence of a model of the objective's logarithm, as a
-// density of the sample itself (Box and Cox 1964, λ = 0): −Inf where the values
-// give no reason to try it. Noise is inferred: what is known of it is not known
-// of the logarithm.
+// logarithm returns the evidence of a model of the objective's logarithm, as a density of the
+// sample itself (Box and Cox 1964, λ = 0): −Inf if the values give no reason to try it. Noise is
+// inferred: the known noise is not that of the logarithm.
 func (s sample) logarithm(
 	ctx context.Context, model definition.Model, warm events.ObjectiveFit,
 ) (float64, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Quantity is a declared quantity besides what is sought, and how its model does.
+// Quantity is a declared quantity besides the objective, and the quality of its model.
 type Quantity struct {
 	Quantity string `json:"quantity"`
 	Unit     string `json:"unit,omitempty"`
@@ -24,75 +24,72 @@ type Quantity struct {
 	LeaveOneOut *LeaveOneOut `json:"leave_one_out"`
 }
 
-// Calibration compares probabilities to keep the constraints on outcomes with what
-// came. Each composition is predicted from all others, its noise included.
+// Calibration compares probabilities of keeping the constraints on outcomes with the results. Each
+// composition is predicted from all others, including its noise.
 type Calibration struct {
-	// Rows are experiments of which it is known whether they kept the constraints;
-	// Kept did.
+	// Rows are experiments for which it is known whether they kept the constraints; Kept did.
 	Rows int `json:"rows"`
 	Kept int `json:"kept"`
-	// Brier is the mean of (probability − what came)², and BaseRate the same of one
-	// probability for all: the share that kept them.
+	// Brier is the mean of (probability − result)², and BaseRate the same for a constant
+	// probability: the share that kept them.
 	Brier    float64 `json:"brier"`
 	BaseRate float64 `json:"base_rate"`
 }
 
-// Correlation is that of what two models did not expect: of their left-out errors,
-// in standard deviations, in the direction of the quantities.
+// Correlation is the correlation of two models' surprises: of their left-out errors, in standard
+// deviations, in the direction of the quantities.
 type Correlation struct {
 	First  string  `json:"first"`
 	Second string  `json:"second"`
 	R      float64 `json:"r"`
 	Rows   int     `json:"rows"`
-	// Together is how an increase of both relates to what is sought: 1 where errors
-	// in the same direction are good or bad for both, −1 where for one each, 0 where
-	// the two are not both sought.
+	// Together relates an increase of both to the objectives: 1 if errors in the same direction are
+	// good or bad for both, −1 if they are good for one and bad for the other, 0 if they are not
+	// both objectives.
 	Together int `json:"together"`
-	// Both is the probability that both are better than expected at once, of
-	// objectives of a trade-off: as the models take it, and with errors that go
-	// together like these. Nil where the two are not both sought.
+	// Both is the probability that both objectives of a trade-off are better than expected at once:
+	// for independent models, and with this correlation of errors. Nil if they are not both
+	// objectives.
 	Both *Changed `json:"both,omitempty"`
-	// Value is the standard deviation of the formula that is sought, at the best
-	// composition; nil where it is not computed from both.
+	// Value is the standard deviation of the objective's formula, at the best composition; nil if
+	// it is not computed from both.
 	Value *Changed `json:"value_sd,omitempty"`
-	// Best is the probability to keep the constraints at the best composition, the
-	// suggestion of a trade-off; Most is where it changes most of the others that were
-	// measured, nil where that is little. Both are nil where the judged constraints do
-	// not depend on both.
+	// Best is the probability to keep the constraints at the best composition, the suggestion of a
+	// trade-off; Most is that of the measured one whose probability changes most, nil if that is
+	// little. Both are nil if the judged constraints do not depend on both.
 	Best *Changed `json:"feasible_best,omitempty"`
 	Most *Changed `json:"feasible_most,omitempty"`
 }
 
-// Changed is a number as independent models have it, and with a correlation.
+// Changed is a number for independent models, and with a correlation.
 type Changed struct {
-	// Experiment measured the composition; "" of what is the same at all.
+	// Experiment measured the composition; "" for a number that does not depend on one.
 	Experiment  string  `json:"experiment,omitempty"`
 	Independent float64 `json:"independent"`
 	Correlated  float64 `json:"correlated"`
 }
 
-// Reference is how much of a front depends on the worst values of interest that
-// are not given: what it is where these are a range of the front farther away.
+// Reference shows how far a front depends on inferred worst values of interest: the suggestion with
+// these moved a range of the front farther away.
 type Reference struct {
 	// Inferred are the objectives without a given worst value.
 	Inferred []string `json:"inferred"`
-	// Compromise and Farther are the suggestion as it is, and with the farther
-	// reference.
+	// Compromise and Farther are the present suggestion, and that with the farther reference.
 	Compromise string `json:"compromise"`
 	Farther    string `json:"farther"`
 }
 
 // Thresholds.
 const (
-	leastCorrelated = 15   // rows from which on a correlation is looked at
-	correlated      = 0.5  // |r| from which on it is named
+	leastCorrelated = 15   // minimum number of rows for a correlation
+	correlated      = 0.5  // minimum |r| of a named correlation
 	leastCalibrated = 15   // rows, and
 	leastOfEach     = 3    // of either kind, for a verdict on probabilities
-	open            = 0.01 // how far from 0 and 1 a probability has to be for a correlation to matter
-	changes         = 0.02 // by how much it has to change a probability to be worth a word
+	open            = 0.01 // minimum distance from 0 and 1 at which a correlation matters to a probability
+	changes         = 0.02 // minimum change of a probability worth mentioning
 )
 
-// modelled is a quantity with its model and what is left out of it.
+// modelled is a quantity with its model and its left-out predictions.
 type modelled struct {
 	name, unit string
 	model      *objective.Model
@@ -100,7 +97,7 @@ type modelled struct {
 	z          []float64 // left-out errors, in the direction of the quantity
 }
 
-// several adds what can be said of several quantities.
+// several adds the checks of several quantities.
 func (d *Diagnosis) several(ctx context.Context, v policies.View) error {
 	all := modelledOf(v)
 	for _, q := range all {
@@ -135,8 +132,7 @@ func (d *Diagnosis) several(ctx context.Context, v policies.View) error {
 	return d.jointly(v, p)
 }
 
-// jointly adds to the correlations how much they change what is expected of both
-// quantities at once.
+// jointly adds to the correlations their effect on the joint expectations of both quantities.
 func (d *Diagnosis) jointly(v policies.View, p *seek.Problem) error {
 	if len(d.Correlations) == 0 {
 		return nil
@@ -160,8 +156,8 @@ func (d *Diagnosis) jointly(v policies.View, p *seek.Problem) error {
 		computes := p.Computes(c.First) && p.Computes(c.Second)
 		for _, m := range p.Measured() {
 			at := m.Experiment == best
-			// Each composition takes thousands of draws: besides the best, only those
-			// near a bound are looked at, where something can change.
+			// Each composition takes thousands of draws: besides the best, only those near a bound
+			// are computed, where the probability can change.
 			if !(at && (judged || computes)) && !(judged && nearBound(w.At(m.X).Feasible.Probability)) {
 				continue
 			}
@@ -189,11 +185,11 @@ func (d *Diagnosis) jointly(v policies.View, p *seek.Problem) error {
 // nearBound reports whether a correlation can matter to a probability.
 func nearBound(probability float64) bool { return probability >= open && probability <= 1-open }
 
-// size is by how much it changes.
+// size returns the change.
 func (c *Changed) size() float64 { return math.Abs(c.Correlated - c.Independent) }
 
-// suggested is the experiment of the composition that a campaign would be asked for: the
-// compromise of a trade-off, otherwise the best by the models; "" for none.
+// suggested returns the experiment of the composition that a campaign would suggest: the compromise
+// of a trade-off, otherwise the best by the models; "" for none.
 func suggested(v policies.View, p *seek.Problem) (string, error) {
 	if p.Aims != nil {
 		s, err := p.Standing()
@@ -209,9 +205,8 @@ func suggested(v policies.View, p *seek.Problem) (string, error) {
 	return v.Objective.Observations[best.Index].Experiment, nil
 }
 
-// weakest is the quantity that is predicted worst of those that decisions rest on, with
-// how; what is sought itself where one is measured, or where too little is known of
-// the others.
+// weakest returns the worst predicted quantity of those that decisions rest on, and its check; the
+// objective itself if it is measured, or if too little is known of the others.
 func (d *Diagnosis) weakest(def *definition.Campaign) (name string, check *LeaveOneOut) {
 	rests := computed.Sought(def)
 	for _, c := range def.ConstraintsOnOutcomes {
@@ -226,8 +221,8 @@ func (d *Diagnosis) weakest(def *definition.Campaign) (name string, check *Leave
 	return name, check
 }
 
-// modelledOf are the quantities that have a model, what is sought first unless it is
-// computed from them.
+// modelledOf returns the quantities with a model, the objective first unless it is computed from
+// them.
 func modelledOf(v policies.View) (all []modelled) {
 	def := v.Campaign.Definition
 	add := func(name, unit string, m *objective.Model) {
@@ -257,7 +252,7 @@ func modelledOf(v policies.View) (all []modelled) {
 	return all
 }
 
-// correlationsOf are those that are worth naming.
+// correlationsOf returns the correlations worth naming.
 func correlationsOf(v policies.View, all []modelled) (found []Correlation) {
 	for i, a := range all {
 		for _, b := range all[i+1:] {
@@ -302,8 +297,7 @@ func together(def *definition.Campaign, a, b string) int {
 	return way(a) * way(b)
 }
 
-// calibrationOf compares left-out probabilities with what came; nil where nothing can
-// be compared.
+// calibrationOf compares left-out probabilities with the results; nil if nothing can be compared.
 func calibrationOf(v policies.View, p *seek.Problem, all []modelled) (*Calibration, error) {
 	w, err := p.NewPredictor()
 	if err != nil {
@@ -357,8 +351,8 @@ func calibrationOf(v policies.View, p *seek.Problem, all []modelled) (*Calibrati
 	return c, nil
 }
 
-// referenceOf compares the compromise with that for a farther reference; nil where all
-// worst values are given, and where there is no front.
+// referenceOf compares the compromise with that for a farther reference; nil if all worst values
+// are given, or without a front.
 func referenceOf(p *seek.Problem) (*Reference, error) {
 	s, err := p.Standing()
 	if err != nil {

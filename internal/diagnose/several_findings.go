@@ -10,8 +10,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// several judges what is known of several quantities. Nothing is said of few
-// compositions.
+// several judges the checks of several quantities. With few compositions it finds nothing.
 func (r *reader) several() {
 	d := r.d
 	for _, q := range d.Quantities {
@@ -32,8 +31,8 @@ func (r *reader) several() {
 	}
 }
 
-// predicted says that a quantity is predicted badly. What that costs depends on whether
-// decisions rest on it.
+// predicted reports a badly predicted quantity. The consequences depend on whether decisions rest
+// on it.
 func (r *reader) predicted(name string, r2 float64, compositions int) {
 	def := r.v.Campaign.Definition
 	var on []string
@@ -53,9 +52,9 @@ func (r *reader) predicted(name string, r2 float64, compositions int) {
 	f.offer(look, correct)
 }
 
-// valueless names quantities that experiments do not have, and experiments without a
-// finite value of a formula. Where not one experiment has a quantity that is sought,
-// nothing is known of what is sought, whatever is known of the other quantities.
+// valueless names quantities that experiments lack, and experiments without a finite value of a
+// formula. If no experiment at all has some quantity of the objective, the objective is unknown,
+// whatever is known of the other quantities.
 func (r *reader) valueless() {
 	v := r.d.Valueless
 	if v == nil {
@@ -93,13 +92,13 @@ func (r *reader) valueless() {
 	}
 }
 
-// lacksSought reports whether not one experiment has some quantity that is sought.
+// lacksSought reports whether not one experiment has some quantity of the objective.
 func (r *reader) lacksSought() bool {
 	v := r.d.Valueless
 	return v != nil && slices.ContainsFunc(v.Nowhere(), func(m campaign.Missing) bool { return m.Sought })
 }
 
-// inAll says of how many experiments something is true: "all 6 measured experiments".
+// inAll counts the experiments for which something is true: "all 6 measured experiments".
 func inAll(n, of int) string {
 	switch {
 	case n < of:
@@ -110,7 +109,7 @@ func inAll(n, of int) string {
 	return fmt.Sprintf("all %d measured experiments", n)
 }
 
-// because is why a quantity is missing, as far as that was said.
+// because gives the reason why a quantity is missing, if known.
 func because(m campaign.Missing) string {
 	if m.Reason == "" {
 		return ""
@@ -118,7 +117,7 @@ func because(m campaign.Missing) string {
 	return " (" + m.Reason + ")"
 }
 
-// fewNamed is how many experiments a finding names.
+// fewNamed is the number of experiments that a finding names.
 const fewNamed = 5
 
 // notFinite names experiments with the reasons.
@@ -133,8 +132,8 @@ func notFinite(all []campaign.NotFinite) string {
 	return strings.Join(parts, "; ")
 }
 
-// goesTogether says that two quantities surprise together, and what it does to
-// probabilities of both.
+// goesTogether reports that the surprises of two quantities are correlated, and the effect on joint
+// probabilities.
 func (r *reader) goesTogether(c Correlation) {
 	way := "too"
 	if c.R < 0 {
@@ -152,16 +151,14 @@ func (r *reader) goesTogether(c Correlation) {
 		problem.Setting{Key: "constraints_on_outcomes", Value: "[" + strings.Join(sure, ", ") + "]"}))
 }
 
-// falls reports whether a probability is less with the correlation, by a share that is
-// worth a word.
+// falls reports whether the correlation lowers a probability by a share worth mentioning.
 func (c *Changed) falls() bool { return c != nil && c.Correlated-c.Independent <= -changes }
 
-// surer is the confidence that is advised where probabilities to be feasible are
-// overstated.
+// surer is the advised confidence if probabilities of feasibility are overstated.
 const surer = 0.9
 
-// meaning says what follows from models that take two quantities for independent: of
-// which probability it is how much.
+// meaning describes the consequences of treating two quantities as independent: the probability
+// concerned and its change.
 func (c Correlation) meaning() string {
 	var parts []string
 	if b := c.Both; b != nil {

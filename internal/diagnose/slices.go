@@ -15,7 +15,7 @@ type Slice struct {
 	Unit      string `json:"unit,omitempty"`
 	// Index is the parameter's place in the definition.
 	Index int `json:"-"`
-	// Exchange says how the other parameters give way.
+	// Exchange is how the other parameters give way.
 	Exchange Exchange `json:"-"`
 	// Categories names the places of X of a categorical parameter.
 	Categories []string `json:"categories,omitempty"`
@@ -26,7 +26,7 @@ type Slice struct {
 	// unit.
 	Mean []float64 `json:"mean"`
 	SD   []float64 `json:"sd"`
-	// Excluded tells where nothing may be suggested.
+	// Excluded marks where nothing may be suggested.
 	Excluded []bool `json:"excluded"`
 	// Best is the best composition's value of the parameter.
 	Best float64 `json:"best"`
@@ -84,9 +84,9 @@ type slicer struct {
 	at    [][]float64 // the points of the unit cube
 }
 
-// numeric samples the slice along a numeric parameter; ok is false where it
-// cannot be varied. A measurement is put next to the point of the slice at its
-// value of the parameter, or at the end that it lies beyond.
+// numeric samples the slice along a numeric parameter; ok is false if it cannot be varied. A
+// measurement is placed at the point of the slice with its value of the parameter, or at the nearer
+// end if it lies beyond.
 func (s *slicer) numeric(f *Frame, i int, best []float64) (ok bool) {
 	dir, how, ok := f.Direction(best, i)
 	if !ok {

@@ -6,9 +6,9 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Triangle are the mixtures of three components; every other parameter is held.
-// A mixture is three shares that sum to 1: of 0 where a component's amount is its
-// lower bound, and 1 where it is all that the lower bounds of the other two leave.
+// Triangle are the mixtures of three components; every other parameter is held. A mixture is three
+// shares that sum to 1: 0 where a component's amount is its lower bound, and 1 where it takes
+// everything above the lower bounds of the other two.
 type Triangle struct {
 	// Components are indices of parameters.
 	Components [3]int
@@ -19,12 +19,11 @@ type Triangle struct {
 	frame  *Frame
 	x      []float64
 	coef   [3]float64 // of the sum
-	amount float64    // what the three sum up to
+	amount float64    // the total of the three
 }
 
-// Mixtures are the components of the campaign's mixtures, as indices of
-// parameters in their order: three or more numeric parameters whose weighted sum
-// is given, and that no other equality binds.
+// Mixtures are the components of the campaign's mixtures, as indices of parameters in their order:
+// three or more numeric parameters with a fixed weighted sum, bound by no other equality.
 func (f *Frame) Mixtures() (all [][]int) {
 	for _, c := range f.def.Constraints {
 		if components := f.components(c); len(components) >= 3 {
@@ -34,7 +33,7 @@ func (f *Frame) Mixtures() (all [][]int) {
 	return all
 }
 
-// components are those of a mixture; nil where a constraint describes none.
+// components returns the components of a mixture; nil if a constraint describes none.
 func (f *Frame) components(c definition.Constraint) (components []int) {
 	if c.Equals == nil || f.shared(c) {
 		return nil
@@ -51,9 +50,9 @@ func (f *Frame) components(c definition.Constraint) (components []int) {
 	return components
 }
 
-// Triangle returns the mixtures of three components of one mixture, through x, a
-// point of the unit cube that is in the space. ok is false where they are no such
-// components, or nothing is left for them to share.
+// Triangle returns the mixtures of three components of one mixture, through x, a point of the unit
+// cube that is in the space. ok is false for other components, or if nothing is left for them to
+// share.
 func (f *Frame) Triangle(x []float64, components [3]int) (t Triangle, ok bool) {
 	t = Triangle{Components: components, frame: f, x: x}
 	for _, c := range f.def.Constraints {
@@ -91,8 +90,8 @@ func (t Triangle) At(shares [3]float64) []float64 {
 	return at
 }
 
-// Shares are those of the three components at any point of the unit cube: in the
-// ratio that they have there. ok is false where it has none of them.
+// Shares returns the shares of the three components at any point of the unit cube: in their ratio
+// there. ok is false if it has none of them.
 func (t Triangle) Shares(x []float64) (shares [3]float64, ok bool) {
 	sum := 0.0
 	for i, k := range t.Components {

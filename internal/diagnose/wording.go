@@ -4,18 +4,18 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// wording is what a finding says. The texts are formats for what the check that
-// makes the finding puts in.
+// wording is the text of a finding. The texts are formats for the values of the check that makes
+// the finding.
 type wording struct {
 	code  string
 	title string
-	// text says it in a sentence with its numbers, next what a person should
-	// know before they do anything.
+	// text describes it in a sentence with its numbers, next what a person should know before
+	// acting.
 	text, next string
 }
 
-// The findings, with what each says. The remedies are with the checks, since
-// they depend on the campaign.
+// The findings and their texts. The remedies are with the checks, since they depend on the
+// campaign.
 var (
 	sayBrokenModel = wording{
 		code:  BrokenModel,
@@ -216,15 +216,14 @@ var (
 	}
 )
 
-// What several findings advise.
+// Advice shared by several findings.
 const (
 	settleFirst = "Settle what contradicts the others first."
 	readLittle  = "Take means and slices for guesses. If something that matters is not among the parameters, " +
 		"such as a temperature, hold it fixed or add it."
 )
 
-// exclude leaves a measurement out of the model; an empty experiment is for the
-// person to choose.
+// exclude leaves a measurement out of the model; an empty experiment is for the person to choose.
 func exclude(experiment, text string) problem.Remedy {
 	return problem.Remedy{
 		Text:    text,

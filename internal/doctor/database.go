@@ -17,35 +17,35 @@ import (
 	"github.com/campaignd/campaignd/internal/lock"
 )
 
-// Database is what was seen of a lab in a database.
+// Database holds the observed facts about a lab in a database.
 type Database struct {
 	Services
 	*store.Inspection
-	// Single is set where the address says that there is no standby.
+	// Single is set if the address declares that there are no standbys.
 	Single bool
-	// Connections is how many sessions a process has at most.
+	// Connections is the maximum number of sessions of a process.
 	Connections int
 	// KnownSchema is the version of the tables that this program makes.
 	KnownSchema int
-	// Instruments are those of the lab file here; nil where there is none.
+	// Instruments are those of the lab file here; nil without one.
 	Instruments []string
 	// Locks and Hidden are as in [Folder].
 	Locks, Hidden string
 	Processes     []Process
-	// Waiting are the campaigns that are to be driven, of stores that no process holds;
-	// WaitingErr says why that is not known.
+	// Waiting are the campaigns to be driven in stores that no process holds; WaitingErr is the
+	// reason if they are unknown.
 	Waiting    []string
 	WaitingErr error
 }
 
-// Process is a process that lives.
+// Process is a living process.
 type Process struct {
 	ID string
 	lab.Process
 }
 
-// LookAtDatabase gathers what is seen of a lab in a database, for at most some twenty
-// seconds. The lab file gives the instruments, nil where there is none, and the services.
+// LookAtDatabase gathers the facts about a lab in a database, for at most some twenty seconds. The
+// lab file gives the instruments, nil without one, and the services.
 func LookAtDatabase(ctx context.Context, address string, instruments []string, services Services) (*Database, error) {
 	i, err := store.Inspect(ctx, address)
 	if err != nil {
@@ -66,8 +66,8 @@ func LookAtDatabase(ctx context.Context, address string, instruments []string, s
 	return d, nil
 }
 
-// waiting reads the lab's log, where there is one and it can be read without
-// changing anything: opening a database brings its tables up to date.
+// waiting reads the lab's log, if it can be read without changing anything: opening a database
+// brings its tables up to date.
 func waiting(ctx context.Context, address string, d *Database) (found []string, err error) {
 	at := lablog.Address(address)
 	switch {
@@ -96,18 +96,18 @@ func waiting(ctx context.Context, address string, d *Database) (found []string, 
 	return found, nil
 }
 
-// Findings are what the facts come to.
+// Findings returns the judgments on the facts.
 func (d *Database) Findings() []Finding {
 	return slices.Concat(judge(databaseRules, d), judge(serviceRules, d.Services))
 }
 
 const (
-	// clockTolerance is a difference of clocks that people who read times can bear.
+	// clockTolerance is a difference of clocks that readers of times can accept.
 	clockTolerance = 2 * time.Second
-	// behindTolerance is how far a standby may be behind while all is well.
+	// behindTolerance is the normal lag of a standby.
 	behindTolerance = 64 << 20
-	// silenceTolerance is how long a standby may answer nothing: it does so every ten
-	// seconds, as PostgreSQL comes.
+	// silenceTolerance is the normal silence of a standby: by PostgreSQL's default it answers every
+	// ten seconds.
 	silenceTolerance = 30 * time.Second
 )
 
@@ -130,7 +130,7 @@ var databaseRules = []rule[*Database]{
 	}},
 	{"checksums", func(d *Database) Finding {
 		if d.Settings["data_checksums"] != "on" {
-			return unsafe("data checksums are off: the database does not notice a disk that changes what is on it; an audit of a "+
+			return unsafe("data checksums are off: the database does not notice a disk that changes its data; an audit of a "+
 				"campaign does", "switch them on while the server is stopped: pg_checksums --enable")
 		}
 		return safe("data checksums are on")
@@ -315,9 +315,9 @@ var databaseRules = []rule[*Database]{
 	}},
 }
 
-// quorum is a value of synchronous_standby_names: how many of which.
+// quorum is a value of synchronous_standby_names: the required number, and the names.
 type quorum struct {
-	any   bool // ANY, and not the first of a list
+	any   bool // ANY, instead of the first of a list
 	count int
 	names []string
 }
@@ -355,7 +355,7 @@ func judgeNames(d *Database) Finding {
 	case slices.Contains(q.names, "*"):
 		return unsafe(text+" lets any program that follows count as a standby, a backup too", "name the standbys")
 	case !q.any:
-		return unsafe(text+" waits for the first of the list: what is not the first may lack what was acknowledged, and the loss "+
+		return unsafe(text+" waits for the first of the list: the others may lack acknowledged events, and the loss "+
 			"of the first holds up all commits", fmt.Sprintf("set synchronous_standby_names = 'ANY %d (%s)'", q.count, strings.Join(q.names, ", ")))
 	case q.count >= len(q.names):
 		return unsafe(text+" waits for all of them: the loss of one holds up all commits", "add a standby")
@@ -372,7 +372,7 @@ func judgeStandbys(d *Database) Finding {
 		return unknown("the role does not see which standbys follow", "grant pg_monitor to it")
 	}
 	var list, silent []string
-	names, addresses := make(map[string]bool), make(map[string]bool) // of those that follow
+	names, addresses := make(map[string]bool), make(map[string]bool) // of the following ones
 	late := 0
 	for _, s := range d.Standbys {
 		list = append(list, fmt.Sprintf("%s %s (%s)", s.Name, s.State, s.Sync))

@@ -1,27 +1,27 @@
-// Package doctor says of a deployment what is unsafe in it, and what cannot be seen.
+// Package doctor judges a deployment: it names unsafe settings, and facts that cannot be seen.
 //
-// Looking and judging are apart: [LookAtDatabase] and [LookAtFolder] gather facts and
-// change nothing; the findings follow from the facts alone, by a table of rules.
+// Looking and judging are separate: [LookAtDatabase] and [LookAtFolder] gather facts and change
+// nothing; the findings follow from the facts alone, by a table of rules.
 package doctor
 
 import "slices"
 
-// Verdict is what a finding comes to.
+// Verdict is the result of a finding.
 type Verdict string
 
-// The verdicts. Unknown is not safe: it is for the reader to find out.
+// The verdicts. Unknown does not mean safe: the reader must find out.
 const (
 	Safe    Verdict = "safe"
 	Unsafe  Verdict = "unsafe"
 	Unknown Verdict = "unknown"
 )
 
-// Finding is what was found of one thing.
+// Finding is the judgment of one fact.
 type Finding struct {
 	Subject string  `json:"subject"`
 	Verdict Verdict `json:"verdict"`
 	Says    string  `json:"says"`
-	// Remedy is what to do about it, empty for what is safe.
+	// Remedy is the remedy, empty for a safe finding.
 	Remedy string `json:"remedy,omitempty"`
 }
 
@@ -41,7 +41,7 @@ func unknown(says, remedy string) Finding {
 	return Finding{Verdict: Unknown, Says: says, Remedy: remedy}
 }
 
-// rule judges one thing by the facts. What has nothing to say has no verdict.
+// rule judges one fact. Without a judgment it has no verdict.
 type rule[F any] struct {
 	subject string
 	judge   func(F) Finding

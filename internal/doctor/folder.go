@@ -15,25 +15,25 @@ import (
 	"github.com/campaignd/campaignd/internal/lock"
 )
 
-// Folder is what was seen of a lab in a folder.
+// Folder holds the observed facts about a lab in a folder.
 type Folder struct {
 	Services
 	Path string
 	Mode fs.FileMode
-	// Free is the room on its disk in bytes; FreeErr says why that is not known.
+	// Free is the free space on its disk in bytes; FreeErr is the reason if it is unknown.
 	Free    uint64
 	FreeErr error
-	// Stores are those of the folder, the lab's log among them, each with why it cannot be
-	// read, nil where it can.
+	// Stores are those of the folder, including the lab's log, each with the reason why it cannot
+	// be read, or nil.
 	Stores map[string]error
 	// Locks is the folder of this machine's locks of devices, and Hidden why other programs of the
 	// machine may not see it.
 	Locks, Hidden string
-	// Served is what the process that serves the folder has noted, empty where none has.
+	// Served is the note of the process that serves the folder; empty without one.
 	Served string
 }
 
-// LookAtFolder gathers what is seen of a folder, whose lab file gives the services. The error is
+// LookAtFolder gathers the facts about a folder, whose lab file gives the services. The error is
 // for a folder that cannot be read.
 func LookAtFolder(path string, services Services) (*Folder, error) {
 	info, err := os.Stat(path)
@@ -65,12 +65,12 @@ func LookAtFolder(path string, services Services) (*Folder, error) {
 	return f, nil
 }
 
-// Findings are what the facts come to.
+// Findings returns the judgments on the facts.
 func (f *Folder) Findings() []Finding {
 	return slices.Concat(judge(storeRules, f), judge(serviceRules, f.Services), judge(folderRules, f))
 }
 
-// leastSpace is as much as a folder of many campaigns takes in some months.
+// leastSpace is the usual growth of a folder of many campaigns in some months.
 const leastSpace = 1 << 30
 
 var storeRules = []rule[*Folder]{

@@ -1,18 +1,18 @@
 package doctor
 
-// Services are what a lab file asks for, and what there is of it where it is served from here.
+// Services are the services requested by a lab file, and their state where it is served.
 type Services struct {
-	// LabFile is the fault of lab.yaml, nil where it is sound or there is none. The others are not
-	// known with it.
+	// LabFile is the fault of lab.yaml, nil if it is valid or missing. With a fault the other
+	// fields are unknown.
 	LabFile error
-	// NoPasskeys and NoOIDC are why people cannot log in with passkeys, and with OpenID Connect
-	// though lab.yaml names it; nil where they can.
+	// NoPasskeys and NoOIDC are the reasons why people cannot log in with passkeys, and with OpenID
+	// Connect though lab.yaml names it; nil if they can.
 	NoPasskeys, NoOIDC error
 	// NoRelay is why nothing is sent to people and brokers, though lab.yaml names some.
 	NoRelay error
 }
 
-// known is what a rule finds where the lab file can be read: nothing else is safe with it.
+// known is a rule that requires a readable lab file: without it nothing is safe.
 func known(judge func(Services) Finding) func(Services) Finding {
 	return func(s Services) Finding {
 		if s.LabFile != nil {

@@ -4,7 +4,7 @@ package doctor
 
 import "golang.org/x/sys/unix"
 
-// freeSpace is how much room a user has on the disk of a folder, in bytes.
+// freeSpace returns the free space on the disk of a folder, in bytes.
 func freeSpace(path string) (uint64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {

@@ -1,14 +1,13 @@
-// Package draws has the generators of property tests draw the same in each run: what
-// passed once passes again, on each machine. A test package that draws imports it for
-// that:
+// Package draws makes the generators of property tests draw the same in each run: a test that
+// passed once passes again, on each machine. A test package with generators imports it for that:
 //
 //	import _ "github.com/campaignd/campaignd/internal/draws"
 //
-// CAMPAIGND_DRAWS is another seed, as .ci/run gives a fresh one in each run, and prints
-// it; -rapid.seed comes before both. What a fresh seed finds becomes a case of its own.
+// CAMPAIGND_DRAWS is another seed: .ci/run sets a fresh one in each run, and prints it; -rapid.seed
+// overrides both. A failure with a fresh seed becomes a case of its own.
 //
-// What is long for its breadth is whole only with CAMPAIGND_DRAWS: `go test ./...` runs on
-// any machine, also on one that is busy.
+// Tests that are long for their breadth run whole only with CAMPAIGND_DRAWS: `go test ./...` runs
+// on any machine, also on a busy one.
 package draws
 
 import (
@@ -23,8 +22,7 @@ import (
 	_ "pgregory.net/rapid" // whose flag is set
 )
 
-// fewChecks is how often a property is tried where breadth is not asked for: 100 times is
-// what its library does.
+// fewChecks is the number of trials of a property without breadth: its library's default is 100.
 const fewChecks = "30"
 
 func init() {
@@ -39,20 +37,20 @@ func init() {
 	}
 }
 
-// Whole reports whether tests go through all of their cases, and not through a share of
-// them that is the same in each run.
+// Whole reports whether tests go through all of their cases, and not through a share of them that
+// is the same in each run.
 func Whole() bool { return os.Getenv("CAMPAIGND_DRAWS") != "" }
 
-// Bounds of the work on an input: how much may be allocated for it, and how long it may
-// take where it allocates nothing, on a machine that is busy, too. A key of 3 MB was once
-// compared with every name there is, which allocated 15 GB.
+// Bounds of the work on an input: how much may be allocated for it, and how long it may take
+// without allocating, also on a busy machine. A key of 3 MB was once compared with every known
+// name, which allocated 15 GB.
 const (
 	mostAllocated = 2 << 30
 	patience      = time.Minute
 )
 
-// Answers fails a fuzzed input on which read works without a bound. It runs read in a
-// goroutine of its own, which must not end the test.
+// Answers fails on a fuzzed input for which read works without a bound. It runs read in its own
+// goroutine, which must not end the test.
 func Answers(t testing.TB, read func()) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -73,7 +71,7 @@ func Answers(t testing.TB, read func()) {
 	}
 }
 
-// LongKeys are inputs of a reader of YAML, with keys and words that are longer than any name.
+// LongKeys returns inputs of a YAML reader with keys and words longer than any name.
 func LongKeys() (all [][]byte) {
 	for _, n := range []int{300_000, 3_000_000} {
 		long := strings.Repeat("k", n)

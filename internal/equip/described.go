@@ -16,10 +16,10 @@ const (
 	longestAsked = 10 * time.Minute
 )
 
-// Described calls try, which has an instrument describe itself, until it does,
-// or cannot at all. tell hears why it does not yet ([instruments.ErrLater]),
-// and how soon it is asked again. The error of an ended context is its cause.
-// Only [instruments.ErrLater] is waited for: any other error would come again.
+// Described calls try, which asks an instrument for its description, until it succeeds, or fails
+// for good. tell hears why it has no description yet ([instruments.ErrLater]), and when it is asked
+// again. The error of an ended context is its cause. Only [instruments.ErrLater] is waited for: any
+// other error would recur.
 func Described(
 	ctx context.Context, try func() error, tell func(err error, again time.Duration),
 ) error {

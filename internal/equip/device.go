@@ -25,11 +25,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// TakeDevice takes a device for a check of this process alone, by the identity
-// that it described, or its name where it has none: no campaign of the machine
-// drives it until release is called. where says what holds it, a campaign file.
-// On a system without such locks it is taken all the same, and a remark says
-// so.
+// TakeDevice takes a device for a check of this process alone, by the identity in its description,
+// or by its name without one: no campaign of the machine drives it until release is called. where
+// is the holder's file, a campaign file. On a system without such locks it succeeds with a remark.
 func TakeDevice(
 	d instruments.Description, where string, remark func(format string, args ...any),
 ) (release func(), err error) {
@@ -60,13 +58,12 @@ func seen(device string) error {
 		With(problem.Remedy{Text: lock.Remedy()})
 }
 
-// deviceOf is by what campaigns of a machine know that they mean one device: a
-// serial number, where the driver gives it. Two devices that only have the same
-// name are then taken for one: their campaigns wait for each other without
-// need, which does less harm than the reverse.
+// deviceOf returns the key by which campaigns of a machine recognize the same device: a serial
+// number, if the driver gives it. Two devices that share only a name then count as one: their
+// campaigns wait for each other without need, which does less harm than the reverse.
 func deviceOf(d instruments.Description) string { return cmp.Or(d.Identity, d.Name) }
 
-// holderOf says who wants a device, and how many may have it at a time.
+// holderOf returns the holder of a lease, with its capacity.
 func holderOf(d instruments.Description, campaign, where string, capacity int) lock.Holder {
 	holder := lock.Holder{
 		Device:   deviceOf(d),
@@ -83,9 +80,8 @@ func holderOf(d instruments.Description, campaign, where string, capacity int) l
 	return holder
 }
 
-// absolute makes the path of a store the same from every working directory. It
-// identifies the store in the folder of locks: a campaign that is run again
-// from elsewhere must know its own turns.
+// absolute makes the path of a store the same from every working directory. It identifies the store
+// in the folder of locks: a campaign that is run again from elsewhere must recognize its own turns.
 func absolute(path string) string {
 	if store.InDatabase(path) {
 		return path
@@ -96,11 +92,10 @@ func absolute(path string) string {
 	return path
 }
 
-// capacity is how many campaigns may use the instrument of a campaign at a
-// time: what the lab file in a folder says now of the instrument that the
-// campaign file names. Without it the campaign has its instrument alone. The lab
-// file is read anew each time: its author may have changed it since. What cannot
-// be read counts as the safe side.
+// capacity returns how many campaigns may use the instrument of a campaign at a time: the present
+// value in the lab file of a folder for the instrument that the campaign file names. Without it the
+// campaign has its instrument alone. The lab file is read anew each time: its author may have
+// changed it since. Unreadable values count as the safe side.
 func capacity(
 	reg registry.Registry, folder, source string, remark func(format string, args ...any),
 ) int {
@@ -118,12 +113,12 @@ func capacity(
 	return max(1, lab.Instruments[name].Capacity)
 }
 
-// seat is a place in one queue of a device, and then the device: a [lock.Lease] of this
-// machine, or a [devices.Place] of the lab.
+// seat is a place in one queue of a device, and then the device: a [lock.Lease] of this machine, or
+// a [devices.Place] of the lab.
 type seat interface {
-	// Try returns nil once the device is the seat's, and a [lock.HeldError] before.
+	// Try returns nil once the device belongs to the seat, and a [lock.HeldError] before.
 	Try() error
-	// Check returns nil while it is.
+	// Check returns nil while it does.
 	Check() error
 	// Begin notes the command, before it is sent.
 	Begin(command string) error
@@ -132,9 +127,9 @@ type seat interface {
 	Leave()
 }
 
-// seats are those in all queues of a device, the lab's before the machine's. Each is entered
-// once the one before has the device: the order is the same for all, so that no two campaigns
-// wait for each other.
+// seats are the seats in all queues of a device, the lab's before the machine's. Each is entered
+// once the one before has the device: the order is the same for all, so that no two campaigns wait
+// for each other.
 type seats struct {
 	enter []func() (seat, error)
 	taken []seat
@@ -191,20 +186,19 @@ func (s *seats) Leave() {
 	}
 }
 
-// Place is a campaign's place among those who wait for a device. It is kept
-// while the equipment is closed, so that a device is not disturbed by those who
-// wait for it. The zero Place waits for nothing. A campaign would otherwise go
-// to the end of the queue each time its equipment is opened to look. It is not
-// safe for concurrent use.
+// Place is a campaign's place among the waiters for a device. It is kept while the equipment is
+// closed, so that waiting campaigns do not disturb a device. The zero Place waits for nothing.
+// Without it a campaign would go to the end of the queue each time its equipment is opened to look.
+// It is not safe for concurrent use.
 type Place struct {
 	seats  *seats
 	holder lock.Holder
 	queue  *devices.Campaign
 }
 
-// take takes the device, or keeps the place in its queue. A place in the queue
-// of another device, or one that was lost, is given up first. Where it succeeds
-// the seats are the caller's, and the place is empty.
+// take takes the device, or keeps the place in its queue. A place in the queue of another device,
+// or a lost one, is given up first. On success the seats belong to the caller, and the place is
+// empty.
 func (p *Place) take(h lock.Holder, queue *devices.Campaign) (*seats, error) {
 	if p.seats != nil && p.holder.Device != h.Device {
 		p.Leave()
@@ -230,13 +224,13 @@ func (p *Place) take(h lock.Holder, queue *devices.Campaign) (*seats, error) {
 	}
 }
 
-// isHeld reports whether a device is another's for now.
+// isHeld reports whether a device belongs to another for now.
 func isHeld(err error) bool {
 	var held *lock.HeldError
 	return errors.As(err, &held)
 }
 
-// leasing are the seats of a campaign's lease.
+// leasing returns the seats of a campaign's lease.
 func leasing(h lock.Holder, queue *devices.Campaign) *seats {
 	s := new(seats)
 	if queue != nil {
@@ -246,9 +240,8 @@ func leasing(h lock.Holder, queue *devices.Campaign) *seats {
 	return s
 }
 
-// Wait returns nil once the device is this campaign's, or it is not known for
-// which to wait: then the campaign can be started. held gets who has it, when
-// that changes.
+// Wait returns nil once the device belongs to this campaign, or if it has no device: then
+// the campaign can be started. held hears of the holder, when that changes.
 func (p *Place) Wait(ctx context.Context, held func(error)) error {
 	if p.seats == nil {
 		return nil
@@ -264,17 +257,15 @@ func (p *Place) Leave() {
 	}
 }
 
-// Pauses between two looks at a queue. The order is that of coming, not of
-// looking.
+// Pauses between two looks at a queue. The order is that of arrival, not of looking.
 const (
 	firstLook = 20 * time.Millisecond
 	lastLook  = 500 * time.Millisecond
 )
 
-// await waits until it is a seat's turn. Files do not say when they change on
-// every system, hence the looking; the lab's queue does. held is called again only for another
-// text, since it may end in a log or on a page. A lab's log that cannot be read or written for
-// now is waited for, too.
+// await waits until it is a seat's turn. Not every system reports changes of files, hence the
+// polling; the lab's queue does. held is called again only for another text, since it may end in a
+// log or on a page. A lab's log that is temporarily unreadable or unwritable is waited for, too.
 func await(ctx context.Context, s seat, queue *devices.Campaign, held func(error)) error {
 	said := ""
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
@@ -305,7 +296,7 @@ type device struct {
 	lease  *seats
 	holder lock.Holder
 	queue  *devices.Campaign // of the lab; nil for a program without a lab's log
-	works  int               // on so many commands at once
+	works  int               // the number of simultaneous commands
 
 	mu   sync.Mutex
 	open map[seat]bool // tickets
@@ -315,8 +306,8 @@ type device struct {
 func (d *device) Check() error { return d.lease.Check() }
 func (d *device) Release()     { d.lease.Release() }
 
-// Tickets is nil where no one else needs to know what the device is at work on: the campaign
-// has it alone, and no lab's log keeps what it is at work on when its process ends.
+// Tickets is nil if no one else needs to know the device's commands: the campaign has it alone, and
+// no lab's log keeps them when its process ends.
 func (d *device) Tickets() drive.Tickets {
 	if d.holder.Capacity <= 1 && d.queue == nil {
 		return nil
@@ -324,16 +315,15 @@ func (d *device) Tickets() drive.Tickets {
 	return d
 }
 
-// at is the holder of a ticket. Its capacity is how many commands the device
-// works on at once, and not how many campaigns may use it, which is the
-// lease's.
+// at returns the holder of a ticket. Its capacity is the number of commands that the device works
+// on at once; the number of campaigns that may use it is the lease's.
 func (d *device) at() lock.Holder {
 	h := d.holder
 	h.Capacity, h.Since = d.works, clock.Now().UTC()
 	return h
 }
 
-// turn are the seats of a command.
+// turn returns the seats of a command.
 func (d *device) turn(command string) *seats {
 	s := new(seats)
 	if d.queue != nil {
@@ -408,9 +398,8 @@ func (d *device) ticket(s seat) drive.HeldTicket {
 	return &ticket{s, d}
 }
 
-// close gives the device back. What it is at work on keeps its tickets. What is
-// left is taken up by Adopt, when the campaign is run again, or ended by
-// [EndTickets].
+// close gives the device back, and leaves the tickets of running commands. Adopt takes those over
+// when the campaign is run again, or [EndTickets] ends them.
 func (d *device) close() {
 	d.lease.Release()
 	d.mu.Lock()
@@ -427,9 +416,9 @@ type ticket struct {
 	device *device
 }
 
-// End implements [drive.HeldTicket]: the device has room for another command.
-// The seat is free before the ticket is forgotten here, so that a close in
-// between finds one that was given back, to which Leave does nothing.
+// End implements [drive.HeldTicket]: the device has room for another command. The seat is free
+// before the ticket is forgotten here, so that a close in between finds one that was given back, to
+// which Leave does nothing.
 func (t *ticket) End() {
 	t.Release()
 	t.device.mu.Lock()
@@ -437,10 +426,10 @@ func (t *ticket) End() {
 	delete(t.device.open, t.seat)
 }
 
-// dirs are the folders of this machine's locks. There are none on a system without locks: a
-// campaign there can disturb another, and a remark says so; refusing would leave such a system
-// without instruments. And none that no other program sees, where the queue is that of several
-// machines: that queue is enough.
+// dirs returns the folders of this machine's locks: none on a system without locks, where a
+// campaign can disturb another, as a remark says; refusing would leave such a system without
+// instruments. And none hidden from other programs if several machines share the queue: that queue
+// is enough.
 func dirs(queue *devices.Campaign) []string {
 	if lock.Supported() != nil {
 		return nil
@@ -458,18 +447,17 @@ func (s *seats) ofMachine(queue *devices.Campaign, enter func(dir string) (seat,
 	}
 }
 
-// passing is a turn on this machine of a campaign that may go on elsewhere when its process has
-// ended: the lab's queue keeps its command then. Noted in a file it would stay for ever, since
-// no process takes that up.
+// passing is a turn on this machine of a campaign that may continue elsewhere when its process has
+// ended: the lab's queue then keeps its command. Noted in a file it would stay for ever, since no
+// process takes it over.
 type passing struct{ *lock.Lease }
 
 // Begin implements [seat].
 func (p passing) Begin(string) error { return p.Check() }
 
-// EndTickets makes room at the devices that a campaign used, which is not run
-// now, for commands whose fate is known, or that its log does not have: a ticket
-// outlives its process, as the device's work does. queue is that of the lab, nil for none; all
-// frees the campaign's own ticket there, too.
+// EndTickets makes room at the devices of a campaign that does not run now, for commands whose fate
+// is known, or that its log does not have: a ticket outlives its process, as the device's work
+// does. queue is the lab's, or nil; all frees the campaign's own ticket there, too.
 func EndTickets(store string, queue *devices.Campaign, s *campaign.State, all bool) error {
 	if !s.Definition.Measures() || s.Definition.ByHand() {
 		return nil

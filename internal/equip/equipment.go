@@ -31,33 +31,31 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Equipment is what a campaign's definition names, opened: its instrument, and
-// the reviewers of its experts. Opening it begins nothing.
+// Equipment is the opened equipment of a campaign's definition: its instrument, and the reviewers
+// of its experts. Opening it begins nothing.
 type Equipment struct {
-	// Instrument is nil where the campaign measures nothing.
+	// Instrument is nil if the campaign measures nothing.
 	Instrument instruments.Instrument
 	// Reviewers has one entry for each expert, by name.
 	Reviewers map[string]humans.Reviewer
-	// Method is the program that is the campaign's method; nil where it is none.
+	// Method is the program that is the campaign's method; nil for a built-in method.
 	Method methods.Method
 
-	// Place, if set, is kept where the device is another's for now, to wait for
-	// it.
+	// Place, if set, is kept while the device belongs to another, to wait for it.
 	Place *Place
-	// Devices, if set, is the queue of the lab's devices to the campaign.
+	// Devices, if set, is the queue of the lab's devices for the campaign.
 	Devices *devices.Campaign
-	// Unleased has Prepare take no device: the process that drives the campaign does, on whichever
-	// machine.
+	// Unleased makes Prepare take no device: the process that drives the campaign does, on
+	// whichever machine.
 	Unleased bool
 
 	registry    registry.Registry
 	environment instruments.Environment
-	device      *device // nil where there is none to be given back
-	unlocked    bool    // that there are no locks has been said
+	device      *device // nil without one to give back
+	unlocked    bool    // the remark on missing locks was made
 }
 
-// Open opens what a definition names. What cannot be opened is a problem of
-// [problem.Invalid].
+// Open opens the equipment of a definition. Failure is a problem of [problem.Invalid].
 func Open(
 	ctx context.Context, reg registry.Registry, def definition.Campaign,
 	env instruments.Environment,
@@ -67,7 +65,7 @@ func Open(
 		return nil, err
 	}
 	e := &Equipment{Instrument: instrument, registry: reg, environment: env}
-	// A new campaign's experts are asked about what the instrument lists.
+	// A new campaign's experts are asked about the instrument's list.
 	if def, err = WithCandidates(ctx, def, instrument); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -81,11 +79,9 @@ func Open(
 	return e, nil
 }
 
-// Close closes what holds resources, and gives the device back. Calling it
-// twice does nothing more.
+// Close releases all resources, and gives the device back. Further calls do nothing.
 //
-// The device comes last: until its instrument is closed, the process may still
-// be talking to it.
+// The device comes last: until its instrument is closed, the process may still be talking to it.
 func (e *Equipment) Close() error {
 	err := CloseInstrument(e.Instrument)
 	e.Instrument = nil
@@ -102,9 +98,9 @@ func (e *Equipment) Close() error {
 	return err
 }
 
-// Lease leases a device to a campaign, which has the given campaign file, until
-// it is given back or the equipment is closed. A lease that is still good is
-// returned again: the run asks for it after Prepare has taken it.
+// Lease leases a device to a campaign, with the given campaign file, until it is given back or the
+// equipment is closed. A valid lease is returned again: the run asks for it after Prepare has taken
+// it.
 func (e *Equipment) Lease(
 	d instruments.Description, campaign, source string,
 ) (drive.Lease, error) {
@@ -112,7 +108,7 @@ func (e *Equipment) Lease(
 	if remark == nil {
 		remark = func(string, ...any) {}
 	}
-	if e.device != nil { // by Prepare, or one that was lost
+	if e.device != nil { // by Prepare, or a lost one
 		if e.device.holder.Device == deviceOf(d) && e.device.queue == e.Devices && e.device.Check() == nil {
 			return e.device, nil
 		}
@@ -140,14 +136,13 @@ func (e *Equipment) Lease(
 		remark("nothing keeps other campaigns off %s: %v", holder.Device, err)
 	}
 	e.device = &device{lease: lease, holder: holder, queue: e.Devices, works: max(1, d.Capacity)}
-	e.Place = nil // who has had the device asks for it anew when a person wants it
+	e.Place = nil // the former holder asks for it anew when a person wants it
 	return e.device, nil
 }
 
-// Prepare completes the definition of a new campaign by what its instrument
-// lists, sees that the instrument can perform it, and takes the device, all
-// before anything is written: a campaign that cannot be run is not begun.
-// source is the campaign file.
+// Prepare completes the definition of a new campaign from its instrument's list, checks that the
+// instrument can perform it, and takes the device, all before anything is written: a campaign that
+// cannot be run is not begun. source is the campaign file.
 func (e *Equipment) Prepare(
 	ctx context.Context, def definition.Campaign, source string,
 ) (definition.Campaign, error) {
@@ -166,7 +161,7 @@ func (e *Equipment) Prepare(
 	description, err := e.Instrument.Describe(ctx)
 	switch {
 	case errors.Is(err, instruments.ErrLater):
-		return def, err // it says so itself
+		return def, err // the error says it itself
 	case err != nil:
 		return def, &SilentError{fmt.Errorf("the instrument does not describe itself: %w", err)}
 	}
@@ -180,18 +175,17 @@ func (e *Equipment) Prepare(
 	return def, err
 }
 
-// SilentError is why a campaign cannot be begun whose instrument does not
-// answer as it should: a fault of the device, or of the program that was named
-// for it, and not of campaignd. It is a type and no problem code, since a
-// caller that begins a campaign tells the two apart: a file that must be
-// changed, and a device that must be looked at.
+// SilentError is the reason against beginning a campaign whose instrument does not answer as it
+// should: a fault of the device, or of its program, and not of campaignd. It is a type and no
+// problem code, since a caller that begins a campaign distinguishes a file that must be changed
+// from a device that must be looked at.
 type SilentError struct{ error }
 
-// Unwrap returns what went wrong.
+// Unwrap returns the cause.
 func (e *SilentError) Unwrap() error { return e.error }
 
-// OpenInstrument returns the instrument that a definition names, nil where it
-// measures nothing. Close it with [CloseInstrument].
+// OpenInstrument returns the instrument of a definition, nil if it measures nothing. Close it with
+// [CloseInstrument].
 func OpenInstrument(
 	ctx context.Context, reg registry.Registry, def definition.Campaign,
 	env instruments.Environment,
@@ -212,8 +206,7 @@ func OpenInstrument(
 	return instrument, nil
 }
 
-// CloseInstrument closes an instrument that holds resources; others, and nil,
-// need nothing.
+// CloseInstrument closes an instrument that holds resources; others, and nil, need nothing.
 func CloseInstrument(i instruments.Instrument) error {
 	if c, ok := i.(io.Closer); ok {
 		return c.Close()
@@ -221,8 +214,8 @@ func CloseInstrument(i instruments.Instrument) error {
 	return nil
 }
 
-// OpenMethod returns the program that is the method of a definition, nil where
-// it is none. Nothing is asked by opening it.
+// OpenMethod returns the program that is the method of a definition, nil for a built-in method.
+// Opening it asks nothing.
 func OpenMethod(
 	reg registry.Registry, def definition.Campaign, folder string, logf func(format string, args ...any),
 ) (methods.Method, error) {
@@ -237,9 +230,8 @@ func OpenMethod(
 	return method, nil
 }
 
-// OpenReviewers returns the reviewers of a definition's experts, by name.
-// Relative paths start from folder; prompter asks at the terminal, nil where
-// there is no terminal. Nothing is asked by opening them.
+// OpenReviewers returns the reviewers of a definition's experts, by name. Relative paths start from
+// folder; prompter asks at the terminal, nil without one. Opening them asks nothing.
 func OpenReviewers(
 	ctx context.Context, reg registry.Registry, def definition.Campaign,
 	folder string, prompter console.Prompter, logf func(format string, args ...any),
@@ -256,7 +248,7 @@ func OpenReviewers(
 		Sample: func(n int, seed uint64) []definition.Point {
 			points, err := sp.Sample(n, seed)
 			if err != nil {
-				return nil // the channel reports that it has none to choose from
+				return nil // the channel reports the missing list
 			}
 			return points
 		},
@@ -288,9 +280,8 @@ func CloseReviewers(reviewers map[string]humans.Reviewer) (err error) {
 	return err
 }
 
-// Listed completes a definition by what its instrument lists, where it measures
-// nothing else. The instrument is opened for that alone. The instrument is
-// closed again whatever comes of it.
+// Listed completes a definition from its instrument's list, if it measures nothing else. The
+// instrument is opened for that alone, and closed again in any case.
 func Listed(
 	ctx context.Context, reg registry.Registry, def definition.Campaign,
 	env instruments.Environment,
@@ -307,10 +298,9 @@ func Listed(
 	return def, errors.Join(err, CloseInstrument(instrument))
 }
 
-// WithCandidates completes a definition by the compositions that an instrument
-// lists as the only ones it can measure. A list that the definition has already
-// stays: it is part of what was recorded, and an instrument that lists others
-// since does not change a campaign.
+// WithCandidates completes a definition with the compositions that an instrument lists as the only
+// measurable ones. An existing list stays: it was recorded, and an instrument that now lists others
+// does not change a campaign.
 func WithCandidates(
 	ctx context.Context,
 	def definition.Campaign,

@@ -9,10 +9,9 @@ import (
 	"github.com/campaignd/campaignd/internal/plot"
 )
 
-// Bands are the levels and colors of a filled contour map; levels are in the
-// unit of the values and lie a step apart. There are few colors on purpose: a
-// reader finds a band's color in the key, which a continuous scale would not
-// allow.
+// Bands are the levels and colors of a filled contour map; levels are in the unit of the values and
+// lie a step apart. There are few colors on purpose: a reader finds a band's color in the key,
+// which a continuous scale would not allow.
 type Bands struct {
 	levels []float64 // ascending; band k lies between levels k and k+1
 	colors []color.NRGBA
@@ -23,18 +22,16 @@ type Bands struct {
 // falls evenly, so that readers with any color vision see the same order.
 type Scheme [9]uint32 // 0xRRGGBB
 
-// The schemes: of what is expected, of how sure that is, and of probabilities.
-// They are YlGnBu, Purples and Greens of ColorBrewer (Cynthia Brewer,
-// colorbrewer.org, Apache-2.0).
+// The schemes: for expected values, their uncertainty, and probabilities. They are YlGnBu, Purples
+// and Greens of ColorBrewer (Cynthia Brewer, colorbrewer.org, Apache-2.0).
 var (
 	Values        = Scheme{0xffffd9, 0xedf8b1, 0xc7e9b4, 0x7fcdbb, 0x41b6c4, 0x1d91c0, 0x225ea8, 0x253494, 0x081d58}
 	Deviations    = Scheme{0xfcfbfd, 0xefedf5, 0xdadaeb, 0xbcbddc, 0x9e9ac8, 0x807dba, 0x6a51a3, 0x54278f, 0x3f007d}
 	Probabilities = Scheme{0xf7fcf5, 0xe5f5e0, 0xc7e9c0, 0xa1d99b, 0x74c476, 0x41ab5d, 0x238b45, 0x006d2c, 0x00441b}
 )
 
-// NewBands chooses about ten bands for the values, which are to be those that the
-// map shows; others would widen the levels. darkIsHigh says which end is dark.
-// What is not finite is left out.
+// NewBands chooses about ten bands for the values, which should be those that the map shows; others
+// would widen the levels. darkIsHigh says which end is dark. Infinities and NaN are left out.
 func NewBands(values []float64, scheme Scheme, darkIsHigh bool) Bands {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -108,9 +105,9 @@ func (b Bands) band(v float64) int {
 	return min(max(k, 0), len(b.colors)-1)
 }
 
-// Image paints a map of so many pixels: at gives the value at the middle of a
-// pixel, counted from the upper left, and whether it is painted. It is a paletted
-// image, which compresses to a few kilobytes.
+// Image paints a map of so many pixels: at gives the value at the middle of a pixel, counted from
+// the upper left, and whether it is painted. It is a paletted image, which compresses to a few
+// kilobytes.
 func (b Bands) Image(width, height int, at func(x, y int) (value float64, painted bool)) image.Image {
 	// Index 0 is transparent: the pixels that are never set.
 	palette := color.Palette{color.NRGBA{}}

@@ -15,15 +15,15 @@ import (
 	"github.com/campaignd/campaignd/internal/plot"
 )
 
-// Page is what page a figure is for. The zero Page stands alone.
+// Page is the page that shows a figure. The zero Page stands alone.
 type Page struct {
 	Palette Palette
-	// Link is the address of what has an id: an experiment, a decision; empty
-	// where it has none. Default: an element of the same page.
+	// Link returns the address for an id of an experiment or a decision, or "". Default: an element
+	// of the same page.
 	Link func(id string) string
 }
 
-// address is what leads to an id.
+// address returns the address for an id.
 func (p Page) address(id string) string {
 	switch {
 	case id == "":
@@ -47,13 +47,13 @@ type Canvas struct {
 
 var _ plot.Surface = (*Canvas)(nil)
 
-// Canvas returns an empty image. title is what a screen reader says, empty for an
-// image that only repeats what a text next to it says; role may be empty.
+// Canvas returns an empty image. title is the text for screen readers, empty for an image that only
+// repeats the text next to it; role may be empty.
 func (p Page) Canvas(w, h float64, role Role, title string) *Canvas {
 	return &Canvas{page: p, w: w, h: h, role: role, title: title}
 }
 
-// SVG returns what was drawn as an element of an HTML page.
+// SVG returns the drawing as an element of an HTML page.
 func (c *Canvas) SVG() template.HTML {
 	kind := "img"
 	if c.linked {
@@ -75,9 +75,8 @@ func (c *Canvas) SVG() template.HTML {
 // escape makes a text safe in an element and in a quoted attribute.
 func escape(s string) string { return template.HTMLEscapeString(s) }
 
-// number writes a length to a hundredth, which no screen shows. It keeps
-// drawings small and equal on machines whose last digits differ. The 0 that is
-// added turns −0 into 0.
+// number writes a length to a hundredth, which no screen shows. It keeps drawings small and equal
+// on machines whose last digits differ. Adding 0 turns −0 into 0.
 func number(x float64) string {
 	return strconv.FormatFloat(math.Round(x*100)/100+0, 'f', -1, 64)
 }
@@ -101,8 +100,8 @@ func (c *Canvas) element(name string, paint Paint, content string, attributes ..
 	fmt.Fprintf(&c.body, ">%s</%s>\n", content, name)
 }
 
-// Title says what the whole image shows where the pointer rests on it, or,
-// within a group, what the group does.
+// Title sets the text shown when the pointer rests on the whole image or, within a group, on the
+// group.
 func (c *Canvas) Title(text string) { fmt.Fprintf(&c.body, "<title>%s</title>", escape(text)) }
 
 // Line draws a line.
@@ -126,8 +125,8 @@ func (c *Canvas) Text(p Paint, anchor string, x, y float64, s string) {
 	c.element("text", p, escape(s), "text-anchor", anchor, "x", x, "y", y)
 }
 
-// Path draws a line through points; NaN breaks it. A gap says that nothing is
-// known there; a line across it would say otherwise.
+// Path draws a line through points; NaN breaks it. A gap means unknown values; a line across it
+// would suggest values.
 func (c *Canvas) Path(p Paint, points plot.XYs) {
 	var b strings.Builder
 	pen := "M"
@@ -144,8 +143,8 @@ func (c *Canvas) Path(p Paint, points plot.XYs) {
 	}
 }
 
-// Group draws what belongs to an experiment: what has one id on a page is
-// highlighted together.
+// Group draws the elements of an experiment: those with the same id on a page are highlighted
+// together.
 func (c *Canvas) Group(r Role, id, title string, draw func()) {
 	fmt.Fprintf(&c.body, `<g%s data-x="%s">`, r.attributes(c.page.Palette), escape(id))
 	c.Title(title)
@@ -185,15 +184,14 @@ func (c *Canvas) Dot(r Role, s Shape, id, title string, x, y float64) {
 	})
 }
 
-// Spot shows a text where the pointer is near, and leads to what has the id,
-// where that has an address.
+// Spot shows a text near the pointer, and links to the id, if that has an address.
 func (c *Canvas) Spot(x, y float64, text, id string) {
 	href := c.page.address(id)
 	if href != "" {
 		c.linked = true
 		fmt.Fprintf(&c.body, `<a href="%s">`, escape(href))
 	}
-	// It is seen by the pointer alone.
+	// It is invisible, and only reacts to the pointer.
 	c.element("circle", Look{}, "<title>"+escape(text)+"</title>",
 		"cx", x, "cy", y, "r", 6, "pointer-events", "all")
 	if href != "" {

@@ -1,11 +1,9 @@
-// Package figure draws the figures of campaignd's pages: SVG on the server, as
-// an element of an HTML page. [Canvas] has small primitives, and is a surface for
-// package plot; [Chart] is a plot in one style, whose lines are named at their
-// right end and whose spots answer to the pointer.
+// Package figure draws the figures of campaignd's pages: SVG on the server, as an element of an
+// HTML page. [Canvas] has small primitives, and is a surface for package plot; [Chart] is a plot in
+// one style, whose lines are named at their right end and whose spots react to the pointer.
 //
-// Colors are names. A [Palette] says how they are written, so that one drawing
-// serves a page that stands alone as well as one that follows a theme. Equal
-// drawings give equal bytes.
+// Colors are names. A [Palette] determines their form, so that one drawing serves a page that
+// stands alone as well as one that follows a theme. Equal drawings give equal bytes.
 package figure
 
 import (
@@ -17,8 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/plot"
 )
 
-// Chart is a plot with labels at the ends of its lines, and spots that answer
-// to the pointer.
+// Chart is a plot with labels at the ends of its lines, and spots that react to the pointer.
 type Chart struct {
 	*plot.Plot
 	page Page
@@ -49,21 +46,19 @@ type endLabel struct {
 // itself.
 func (e endLabel) lines() []string { return strings.Split(e.text, "\n") }
 
-// spot is a place of the chart that shows a text when it is pointed at; id, if
-// any, is what it leads to.
+// spot is a place of the chart that shows a text under the pointer; id, if any, is its link.
 type spot struct {
 	x, y     float64
 	text, id string
 }
 
-// FontSize is that of everything written in a chart, in points.
+// FontSize is the size of all text in a chart, in points.
 const FontSize = 9
 
 // topMargin is the room above the axes.
 const topMargin = 26
 
-// Style returns how text of the given size, in points, is drawn. The page says in
-// which font.
+// Style returns the style of text of the given size, in points. The page chooses the font.
 func Style(size plot.Length, c Color) plot.TextStyle {
 	return plot.TextStyle{Color: c, Size: size, YAlign: plot.YCenter}
 }
@@ -153,20 +148,19 @@ func (c *Chart) End(y float64, text string, color Color) {
 	c.ends = append(c.ends, endLabel{y: y, text: text, color: color})
 }
 
-// Spot shows a text where the pointer is near, and leads to what has the id, if
-// it is not empty.
+// Spot shows a text near the pointer, and links to the id, if it is not empty.
 func (c *Chart) Spot(x, y float64, text, id string) {
 	c.spots = append(c.spots, spot{x, y, text, id})
 }
 
-// widest is how much wider than in the font that is measured a text may be shown: a browser
-// without that font takes another, and DejaVu Sans, which Linux has, cut the ends of labels off.
+// widest is the allowance for text wider than in the measured font: a browser without that font
+// takes another, and DejaVu Sans, which Linux has, cut the ends of labels off.
 const widest = 1.2
 
-// SVG draws the chart. title is what a screen reader says.
+// SVG draws the chart. title is the text for screen readers.
 //
-// The room for labels is known before anything is drawn, since it moves the
-// axes. What answers to the pointer comes last of all.
+// The room for labels is known before anything is drawn, since it moves the axes. Elements that
+// react to the pointer come last of all.
 func (c *Chart) SVG(title string) template.HTML {
 	for _, e := range c.ends {
 		for _, line := range e.lines() {

@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/internal/plot"
 )
 
-// Pair is two objectives of a trade-off against each other: all that was tried,
-// and the front. Values are in the objectives' units.
+// Pair plots two objectives of a trade-off against each other: all trials, and the front. Values
+// are in the objectives' units.
 type Pair struct {
 	X, Y  Aim
 	Tried []Tried
@@ -26,25 +26,24 @@ type Aim struct {
 	Name, Unit string
 	Log        bool // its axis is logarithmic, where all values have a logarithm
 	Less       bool // less is better
-	// Worst is the worst value that is of interest; what is worse is shaded. nil
-	// for none.
+	// Worst is the worst value of interest; the area beyond it is shaded. nil for none.
 	Worst *float64
-	// Bounds are those that constraints set to it.
+	// Bounds are the constraints' bounds on it.
 	Bounds []Bound
 }
 
-// Bound is a bound on a quantity: what is beyond it is infeasible.
+// Bound is a bound on a quantity: values beyond it are infeasible.
 type Bound struct {
 	At    float64
-	Above bool // what is above it is infeasible, otherwise what is below
+	Above bool // values above are infeasible, otherwise those below
 	Text  string
 }
 
 // Tried is a composition that was measured.
 type Tried struct {
 	X, Y float64
-	// SDX and SDY are the standard deviations of what is expected there, drawn of
-	// the front; 0 where there is none.
+	// SDX and SDY are the standard deviations of the expected values there, drawn for the front; 0
+	// if unknown.
 	SDX, SDY float64
 	Kind     Kind
 	// Suggested marks the compromise.
@@ -52,7 +51,7 @@ type Tried struct {
 	ID, Text  string // of its spot
 }
 
-// Kind is what a trade-off makes of a composition.
+// Kind is the role of a composition in a trade-off.
 type Kind int
 
 // The kinds, in the order in which they are drawn.
@@ -72,8 +71,7 @@ var words = [kinds]string{
 	OnFront:    "on the front",
 }
 
-// glyph returns how a kind is drawn. Shape and color both differ, so that it can
-// be read in gray.
+// glyph returns the mark of a kind. Shape and color both differ, so that it can be read in gray.
 func (k Kind) glyph() plot.GlyphStyle {
 	switch k {
 	case Infeasible:
@@ -86,7 +84,7 @@ func (k Kind) glyph() plot.GlyphStyle {
 	return Filled(Green, 4.2, 0)
 }
 
-// suggested is how the compromise is drawn: a ring around its mark.
+// suggested is the mark of the compromise: a ring around its own mark.
 func suggested(radius plot.Length) plot.GlyphStyle {
 	return plot.GlyphStyle{Color: Faded(Paper, 0), Radius: radius, Shape: Solid{Edge: Ink, Width: 1.4}}
 }
@@ -100,7 +98,7 @@ type Symbol struct {
 	Text   string
 }
 
-// Legend explains the marks that the pair has.
+// Legend explains the marks that occur in the pair.
 func (t Pair) Legend(on Page) (legend []Symbol) {
 	for k := kinds - 1; k >= 0; k-- {
 		n := 0
@@ -128,7 +126,7 @@ const (
 	pairHeight = 290
 )
 
-// Pair draws a pair. title is what a screen reader says.
+// Pair draws a pair. title is the text for screen readers.
 func (on Page) Pair(t Pair, title string) template.HTML {
 	t.settle()
 	c := on.Chart(pairWidth, pairHeight, t.X.across(), t.Y.up())
@@ -151,8 +149,8 @@ func (on Page) Pair(t Pair, title string) template.HTML {
 	return c.SVG(title)
 }
 
-// settle leaves out what has no place, and logarithmic axes that would need the
-// logarithm of zero.
+// settle removes points without a place, and logarithmic axes that would need the logarithm of
+// zero.
 func (t *Pair) settle() {
 	finite := func(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 	t.Tried = slices.DeleteFunc(slices.Clone(t.Tried), func(p Tried) bool { return !finite(p.X) || !finite(p.Y) })
@@ -162,7 +160,7 @@ func (t *Pair) settle() {
 	}
 }
 
-// places are those of everything that is drawn.
+// places returns the places of all drawn points.
 func (t Pair) places() plot.XYs {
 	all := slices.Clone(t.Expected)
 	for _, p := range t.Tried {
@@ -191,7 +189,7 @@ func (a Aim) up() string {
 	return format.Heading(a.Name, a.Unit) + gap + "↑ better"
 }
 
-// limits sets an axis to what is drawn.
+// limits sets the range of an axis to the drawn points.
 func (t Pair) limits(axis *plot.Axis, a Aim, of func(plot.XY) float64) {
 	axis.Tick.Marker = Ticks{Want: 5}
 	var values []float64
@@ -209,7 +207,7 @@ func (t Pair) limits(axis *plot.Axis, a Aim, of func(plot.XY) float64) {
 	}
 }
 
-// shade shades what is of no interest, and what is infeasible.
+// shade shades the uninteresting and the infeasible areas.
 func (t Pair) shade(c *Chart) {
 	for _, axis := range []struct {
 		of   Aim
@@ -259,8 +257,7 @@ func (t Pair) better(a, b plot.XY) bool {
 	return x >= 0 && y >= 0 && (x > 0 || y > 0)
 }
 
-// beyond are the places than which no other one is better in both objectives,
-// along x; equal ones once.
+// beyond returns the places that no other one beats in both objectives, along x; equal ones once.
 func (t Pair) beyond(all plot.XYs) (front plot.XYs) {
 	for _, at := range all {
 		if !slices.ContainsFunc(all, func(other plot.XY) bool { return t.better(other, at) }) {
@@ -271,8 +268,8 @@ func (t Pair) beyond(all plot.XYs) (front plot.XYs) {
 	return slices.Compact(front)
 }
 
-// front are the places of the front that are not beaten in these two objectives:
-// of a trade-off of two, all of them.
+// front returns the places of the front that are not beaten in these two objectives: for a
+// trade-off of two, all of them.
 func (t Pair) front() plot.XYs {
 	var on plot.XYs
 	for _, p := range t.Tried {
@@ -283,8 +280,8 @@ func (t Pair) front() plot.XYs {
 	return t.beyond(on)
 }
 
-// stairs are the edge of what the front covers, from one end of the chart to the
-// other: between two places next to each other it turns where both are worst.
+// stairs returns the edge of the area that the front dominates, from one end of the chart to the
+// other: between two neighboring places it turns where both are worst.
 func (t Pair) stairs(front plot.XYs, c *Chart) (edge plot.XYs) {
 	if len(front) == 0 {
 		return nil
@@ -318,7 +315,7 @@ func (t Pair) stairs(front plot.XYs, c *Chart) (edge plot.XYs) {
 	return append(edge, plot.XY{X: last.X, Y: worstY})
 }
 
-// covered closes the edge around what it covers.
+// covered closes the edge around the dominated area.
 func (t Pair) covered(edge plot.XYs, c *Chart) plot.XYs {
 	corner := plot.XY{X: c.X.Min, Y: c.Y.Min}
 	if t.X.Less {
@@ -330,8 +327,7 @@ func (t Pair) covered(edge plot.XYs, c *Chart) plot.XYs {
 	return append(slices.Clone(edge), corner)
 }
 
-// marks draws what was tried: of the front with one standard deviation to each
-// side.
+// marks draws the trials, those of the front with one standard deviation to each side.
 func (t Pair) marks(c *Chart) {
 	for k := range kinds {
 		var points, rings plot.XYs
@@ -403,8 +399,8 @@ func (l *labels) take(x, y plot.Length) {
 	l.taken = append(l.taken, plot.Rectangle{Min: plot.Point{X: x - 3, Y: y - 3}, Max: plot.Point{X: x + 3, Y: y + 3}})
 }
 
-// write writes a text at a mark: towards the better corner, where the front
-// covers nothing, else at a side; nowhere where there is no room.
+// write writes a text at a mark: towards the better corner, which the front leaves empty, else at a
+// side; nowhere without room.
 func (l *labels) write(whole plot.Canvas, x, y plot.Length, text string, left, below bool) {
 	style := Style(8, Ink)
 	w, h := style.Width(text), plot.Length(8)

@@ -9,8 +9,8 @@ import (
 	"github.com/campaignd/campaignd/internal/plot"
 )
 
-// Color is a color by its name, and how much it covers. What the name stands
-// for is the palette's. The zero Color paints nothing.
+// Color is a named color with an opacity. The palette gives the name its color. The zero Color
+// paints nothing.
 type Color struct {
 	name    int
 	opacity float64
@@ -33,8 +33,8 @@ var (
 	Purple = Color{name: 11, opacity: 1}
 )
 
-// names says what a color is called in the console's stylesheet, what it is on
-// white paper, and what a reader would call it.
+// names gives a color's name in the console's stylesheet, its value on white paper, and its name
+// for readers.
 var names = [...]struct {
 	class string
 	rgb   [3]uint8
@@ -53,7 +53,7 @@ var names = [...]struct {
 	11: {"purple", [3]uint8{0xaa, 0x5b, 0x93}, "purple"},
 }
 
-// Faded returns a color that covers less of what is below it.
+// Faded returns a color with another opacity.
 func Faded(c Color, opacity float64) Color {
 	c.opacity = opacity
 	return c
@@ -66,8 +66,8 @@ func OfText(c Color) Color {
 	return c
 }
 
-// rgb is what the color is on white paper. A color of text is darkened by
-// tenths until it can be read, which keeps its hue.
+// rgb returns the color on white paper. A color of text is darkened by tenths until it can be read,
+// which keeps its hue.
 func (c Color) rgb() (r, g, b uint8) {
 	if c.name == 0 {
 		return 0, 0, 0
@@ -97,9 +97,9 @@ func (c Color) RGBA() (r, g, b, a uint32) {
 	return of.RGBA()
 }
 
-// named returns the Color that package plot was given. Where it was given none it
-// draws in black, which is ink. Any other color has no name: its place would be
-// white in one theme and black in another, which only its author can decide.
+// named returns the Color that package plot was given. Without one it draws in black, which is ink.
+// Any other color has no name: its place would be white in one theme and black in another, which
+// only its author can decide.
 func named(c color.Color) Color {
 	switch c := c.(type) {
 	case nil:
@@ -113,7 +113,7 @@ func named(c color.Color) Color {
 	panic(fmt.Sprintf("figure: the color %v has no name", c))
 }
 
-// Palette is how a drawing writes its colors.
+// Palette is the form in which a drawing writes its colors.
 type Palette int
 
 const (
@@ -125,17 +125,16 @@ const (
 	Classes
 )
 
-// Word is what a reader would call a color; ok is false where that depends on
-// the theme: what is black by day is white at night.
+// Word returns a reader's name for a color; ok is false if that depends on the theme: black by day
+// is white at night.
 func (p Palette) Word(c Color) (word string, ok bool) {
 	return names[c.name].word, p == Embedded || c.name >= Blue.name
 }
 
-// Paint is how an element looks: a [Look], or a [Role] where a stylesheet says
-// it.
+// Paint is the look of an element: a [Look], or a [Role] if a stylesheet decides.
 type Paint interface{ attributes(Palette) string }
 
-// Role is what an element is, as classes of the console's stylesheet.
+// Role is the role of an element, as classes of the console's stylesheet.
 type Role string
 
 // attributes leaves the look of a role to the style sheet; a page without one is
@@ -150,7 +149,7 @@ func (r Role) attributes(p Palette) string {
 	return fmt.Sprintf(` class="%s"`, escape(string(r)))
 }
 
-// Look says it in colors.
+// Look is a look given by colors.
 type Look struct {
 	Fill, Stroke Color
 	// Width and Dashes are those of the stroke.
@@ -160,9 +159,8 @@ type Look struct {
 	Size float64
 }
 
-// attributes writes colors as the palette has them. Widths, dashes and
-// opacities are attributes in both palettes: they are the same in every theme,
-// and no inline style.
+// attributes writes colors as the palette has them. Widths, dashes and opacities are attributes in
+// both palettes: they are the same in every theme, and not inline style.
 func (l Look) attributes(p Palette) string {
 	var out strings.Builder
 	var classes []string

@@ -12,9 +12,9 @@ import (
 // Span is a range of numbers.
 type Span struct{ Low, High float64 }
 
-// SpanOf is the range of values with a margin around them, as a share of it.
-// What is not finite is left out; a range without width gets one. Without any
-// value it is 0 to 1, so that an axis can be drawn all the same.
+// SpanOf returns the range of values with a margin around them, as a share of it. Infinities and
+// NaN are left out; a range without width gets one. Without any value it is 0 to 1, so that an axis
+// can still be drawn.
 func SpanOf(margin float64, values ...float64) Span {
 	s := Span{math.Inf(1), math.Inf(-1)}
 	for _, v := range values {
@@ -42,14 +42,13 @@ func Limits(axis *plot.Axis, margin float64, values ...float64) {
 	axis.Min, axis.Max = s.Low, s.High
 }
 
-// To maps a number onto an axis. It goes on beyond the ends: what is outside is
-// drawn outside.
+// To maps a number onto an axis, also beyond the ends: numbers outside are drawn outside.
 func (s Span) To(v, from, to float64) float64 {
 	return from + (v-s.Low)/(s.High-s.Low)*(to-from)
 }
 
-// Steps are the stairs of values at 1, 2, …: a value holds until the next one.
-// NaN are left out.
+// Steps returns the stairs of values at 1, 2, …: a value holds until the next one. NaN are left
+// out.
 func Steps(values []float64) plot.XYs {
 	var points plot.XYs
 	for i, v := range values {
@@ -74,9 +73,8 @@ type Ticks struct {
 
 // Ticks implements plot.Ticker.
 //
-// Steps are 1, 2 or 5 times a power of ten, the least that gives no more than
-// Want. The decimals follow from the step and not from the numbers, so that all
-// labels of an axis have as many.
+// Steps are 1, 2 or 5 times a power of ten, the least that gives no more than Want. The decimals
+// follow from the step and not from the numbers, so that all labels of an axis have as many.
 func (t Ticks) Ticks(low, high float64) []plot.Tick {
 	span := high - low
 	if !(span > 0) || math.IsInf(span, 0) {

@@ -8,18 +8,17 @@ import (
 	"github.com/campaignd/campaignd/internal/plot"
 )
 
-// Ternary is a map over the mixtures of three components, in a triangle: a
-// component has its greatest amount in its corner, and its least along the edge
-// on the other side. Mixtures are three shares, which sum to 1: of 0 where the
-// amount is least, and 1 where it is greatest.
+// Ternary is a map over the mixtures of three components, in a triangle: a component has its
+// greatest amount in its corner, and its least along the edge on the other side. Mixtures are three
+// shares, which sum to 1: 0 where the amount is least, and 1 where it is greatest.
 type Ternary struct {
 	// Corners are the top, the left and the right.
 	Corners [3]Corner
-	// Value is what is shown of a mixture; painted is false where there is none.
+	// Value returns the value shown for a mixture; painted is false if it has none.
 	Value func(shares [3]float64) (value float64, painted bool)
 	Bands Bands
 	Unit  string // of the values
-	// Points are mixtures that were measured; Best is marked, nil for none.
+	// Points are measured mixtures; Best is marked, nil for none.
 	Points []Mixture
 	Best   *[3]float64
 }
@@ -49,7 +48,7 @@ const (
 // rise is the height of an equilateral triangle of side 1.
 var rise = math.Sqrt(3) / 2
 
-// place is where a mixture is, in points from the lower left of the drawing.
+// place returns the place of a mixture, in points from the lower left of the drawing.
 func place(shares [3]float64) plot.Point {
 	return plot.Point{
 		X: ternaryLeft + side*plot.Length(float64(shares[0]/2)+shares[2]),
@@ -57,8 +56,8 @@ func place(shares [3]float64) plot.Point {
 	}
 }
 
-// sharesAt are those of a place in the square around the triangle, x and y from 0
-// to 1 from its lower left; inside is false beyond the triangle.
+// sharesAt returns the shares at a place in the square around the triangle, x and y from 0 to 1
+// from its lower left; inside is false beyond the triangle.
 func sharesAt(x, y float64) (shares [3]float64, inside bool) {
 	shares[0] = y
 	shares[2] = x - y/2
@@ -66,7 +65,7 @@ func sharesAt(x, y float64) (shares [3]float64, inside bool) {
 	return shares, shares[1] >= 0 && shares[2] >= 0
 }
 
-// Ternary draws a map. title is what a screen reader says.
+// Ternary draws a map. title is the text for screen readers.
 func (on Page) Ternary(t Ternary, title string) template.HTML {
 	width := ternaryLeft + side + ternaryRight + KeyWidth
 	height := ternaryBottom + side*plot.Length(rise) + ternaryTop
@@ -104,7 +103,7 @@ func (on Page) Ternary(t Ternary, title string) template.HTML {
 func (t Ternary) axes(c plot.Canvas) {
 	line := plot.LineStyle{Color: Faded(Muted, 0.35), Width: 0.6}
 	for k, corner := range t.Corners {
-		after, before := (k+1)%3, (k+2)%3 // what makes up the rest at the line's two ends
+		after, before := (k+1)%3, (k+2)%3 // the rest at the line's two ends
 		for _, tick := range (Ticks{Want: 6}).Ticks(corner.Low, corner.High) {
 			share := (tick.Value - corner.Low) / (corner.High - corner.Low)
 			if share < 0.02 || share > 0.98 {

@@ -1,8 +1,7 @@
-// Package forgery changes logs of campaigns as a forger would who computes all
-// hashes anew: one field of one event, whatever its kind, or the place of an
-// event. An audit has to find each change, unless nothing else in the log speaks
-// of what was changed (see [Free]); and whatever reads a log has to survive all of
-// them.
+// Package forgery changes logs of campaigns like a forger who computes all hashes anew: one field
+// of one event, whatever its kind, or the place of an event. An audit must find each change, unless
+// nothing else in the log depends on the changed fact (see [Free]); and every reader of a log must
+// survive all of them.
 package forgery
 
 import (
@@ -21,11 +20,10 @@ import (
 type Forgery struct {
 	// At is the place of the event in the history.
 	At int
-	// Path is the changed field: of the payload with # for places in lists, of the
-	// envelope with a dot before it, and behind that what kind of change it is where
-	// an audit finds one and not another.
+	// Path is the changed field: of the payload with # for places in lists, of the envelope with a
+	// dot before it, followed by the kind of change if an audit finds one kind and not another.
 	Path string
-	// What was done to the field.
+	// What is the change of the field.
 	What string
 	// Event is the changed one.
 	Event events.Event
@@ -38,9 +36,8 @@ func (f Forgery) In(all []events.Event) []events.Event {
 	return forged
 }
 
-// Of returns every field of every event of a history changed in each of several
-// ways, one at a time, in a fixed order. Those of the payload decode, or do not,
-// as chance has it.
+// Of returns every field of every event of a history changed in each of several ways, one at a
+// time, in a fixed order. Changed payloads may or may not decode.
 func Of(all []events.Event) (list []Forgery, err error) {
 	for i, e := range all {
 		list = append(list, envelopes(all, i)...)
@@ -131,8 +128,8 @@ func actorPath(all []events.Event, i int, actor string) string {
 	return ".actor"
 }
 
-// accountPath is the path of the change of an account: which one it was of several
-// that there can be, or one where there can be none.
+// accountPath is the path of the change of an account: of a possible account into another one, or
+// of an impossible one.
 func accountPath(all []events.Event, i int) string {
 	e := all[i]
 	next := i+1 < len(all) && member(all, i+1) && all[i+1].Cause == e.ID
@@ -142,8 +139,7 @@ func accountPath(all []events.Event, i int) string {
 	return ".account"
 }
 
-// alone reports whether an event is the only one about an instrument of the process that
-// wrote it: what the instrument is, no other event says then.
+// alone reports whether no other event describes the instrument of the process that wrote it.
 func alone(all []events.Event, i int) bool {
 	about := func(e events.Event) bool {
 		return e.Kind == events.KindExperimentDispatched || strings.HasPrefix(e.Actor, "instrument:")
@@ -157,7 +153,7 @@ func alone(all []events.Event, i int) bool {
 		!slices.ContainsFunc(lastOf(all[:i], begun), about)
 }
 
-// lastOf is what follows the last event that fits.
+// lastOf returns the events after the last one that fits.
 func lastOf(all []events.Event, fits func(events.Event) bool) []events.Event {
 	for i := range slices.Backward(all) {
 		if fits(all[i]) {
@@ -180,7 +176,7 @@ func member(all []events.Event, i int) bool {
 	return false
 }
 
-// payloads are the forgeries of what an event says.
+// payloads are the forgeries of an event's content.
 func payloads(i int, e events.Event) (list []Forgery, err error) {
 	var data any
 	if err := json.Unmarshal(e.Data, &data); err != nil {
@@ -211,7 +207,7 @@ func payloads(i int, e events.Event) (list []Forgery, err error) {
 	return list, err
 }
 
-// readsTheSame reports whether a payload says what another one says.
+// readsTheSame reports whether two payloads decode to the same.
 func readsTheSame(forged, e events.Event) bool {
 	p, err := events.Decode(forged)
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Fact is what nothing else in a log speaks of.
+// Fact is a fact on which nothing else in a log depends.
 type Fact struct {
 	// Kinds and Fields are regular expressions of kinds of events, and of the paths of
 	// forgeries.
 	Kinds, Fields string
-	// Why says what it is.
+	// Why describes it.
 	Why string
 }
 
-// Free are the facts that nothing else in a log speaks of: that they are what was said
-// is vouched for by the log's own integrity alone, and once all hashes were computed
-// anew, by a checkpoint that was kept elsewhere. docs/audit.md lists them.
+// Free are the facts on which nothing else in a log depends: only the log's own integrity vouches
+// for them and, once all hashes were computed anew, a checkpoint that was stored elsewhere.
+// docs/audit.md lists them.
 var Free = []Fact{
 	{`note\.added`, `text`, "a person's words"},
 	{`anchors\.declared`, `instead`, "where there were none to take back"},
@@ -67,8 +67,8 @@ var Free = []Fact{
 	{`.*`, `\.time by a little`, "within what clocks differ by"},
 }
 
-// FreeMoves are the events that can be gone, or stand behind their successor, and nothing
-// else in a log speaks of it. Their fields are what was done ([Removed], [Exchanged]).
+// FreeMoves are the events that can be removed, or exchanged with their successor, without
+// contradicting anything else in a log. Their fields are the kind of move ([Removed], [Exchanged]).
 var FreeMoves = []Fact{
 	{`note\.added|file\.(attached|withdrawn)`, Removed, "a note or a file: nothing follows from it"},
 	{`experiment\.started|instrument\.(stalled|answered)`, Removed, "a device may confirm a start or not, and be silent while no program waits"},

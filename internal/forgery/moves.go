@@ -25,9 +25,9 @@ const (
 	Exchanged = "exchanged with the next"
 )
 
-// Moves returns every move of a history, in a fixed order. The first event stays: it is
-// the beginning of a campaign. The last one stays, too: without it the history is one
-// that was honest earlier.
+// Moves returns every move of a history, in a fixed order. The first event stays: it is the
+// beginning of a campaign. The last one stays, too: without it the history is an honest earlier
+// one.
 func Moves(all []events.Event) (list []Move) {
 	for i := 1; i < len(all)-1; i++ {
 		order := make([]int, len(all))
@@ -44,8 +44,8 @@ func Moves(all []events.Event) (list []Move) {
 	return list
 }
 
-// arrange returns the events in an order, numbered anew. Who caused them is kept: the
-// cause of what a removed event caused is what had caused that.
+// arrange returns the events in an order, numbered anew. Causes are kept: an event caused by a
+// removed one gets the cause of that one.
 func arrange(all []events.Event, order []int) []events.Event {
 	now := make(map[string]string, len(all))
 	for place, i := range order {

@@ -13,7 +13,7 @@ func Bytes(n int64) string {
 		return Count(int(n), "byte")
 	}
 	size, names := float64(n)/unit, []string{"kB", "MB", "GB", "TB"}
-	// What would be written as 1,000 of a unit is one of the next.
+	// A size that rounds to 1,000 of a unit is written in the next one.
 	for len(names) > 1 && size >= unit-0.5 {
 		size, names = size/unit, names[1:]
 	}

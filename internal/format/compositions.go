@@ -17,22 +17,19 @@ const (
 	digitsToMake = 3 // between a thousandth and a ten-thousandth
 )
 
-// Compositions writes the compositions of a campaign, each value with the
-// decimals that matter for its parameter: those of the instrument's dosing
-// step, else those that show about a thousandth of the range. Listed values are
-// written as they were listed.
+// Compositions writes the compositions of a campaign, each value with the decimals that matter for
+// its parameter: those of the instrument's dosing step, else those that show about a thousandth of
+// the range. Listed values are written as they were listed.
 //
-// A number is rounded so that it stays on the allowed side of a bound, or of an end
-// of an excluded region: 80.9999999 next to a region that begins at 81 is 80.9, as
-// someone would set 81.0.
+// A number is rounded so that it stays on the allowed side of a bound, or of an end of an excluded
+// region: 80.9999999 next to a region that begins at 81 is 80.9, since a person would set 81.0.
 type Compositions struct {
 	parameters []definition.Parameter
 	decimals   []int   // of each parameter
 	ends       [][]end // of each parameter
 }
 
-// end is a bound, or an end of an excluded region: on one side of it values are
-// allowed.
+// end is a bound, or an end of an excluded region: values are allowed on one side of it.
 type end struct {
 	at    float64
 	below bool // the allowed ones are less
@@ -117,23 +114,22 @@ func (c Compositions) Outside(regions []definition.Region) Compositions {
 	return c
 }
 
-// Nearest returns a writer that rounds to the nearest number, whichever side of an
-// end that is on: as all values were written once.
+// Nearest returns a writer that rounds to the nearest number, on either side of an end, as earlier
+// versions wrote all values.
 func (c Compositions) Nearest() Compositions {
 	c.ends = make([][]end, len(c.parameters))
 	return c
 }
 
-// AsGiven returns a writer of every value as it is, to six digits: for what a
-// person entered or will enter.
+// AsGiven returns a writer of every value as it is, to six digits: for values that a person entered
+// or will enter.
 func (c Compositions) AsGiven() Compositions {
 	c.decimals = slices.Repeat([]int{asGiven}, len(c.parameters))
 	return c
 }
 
-// Apart returns a writer that writes different compositions differently: with
-// up to four more decimals for a parameter of which two values would look
-// alike.
+// Apart returns a writer that writes different compositions differently: with up to four more
+// decimals for a parameter with two values that would look alike.
 func (c Compositions) Apart(points ...definition.Point) Compositions {
 	c.decimals = slices.Clone(c.decimals)
 	for i, p := range c.parameters {
@@ -204,9 +200,9 @@ func (c Compositions) Headings() (all []string) {
 	return all
 }
 
-// onItsSide writes x with a number of decimals so that it stays on the allowed side
-// of each end that it is on the allowed side of: rounded to the nearest number,
-// else the other way, else with more decimals, and in the end with all of them.
+// onItsSide writes x with a number of decimals so that it stays on the allowed side of each end
+// that it is on the allowed side of: rounded to the nearest number, else the other way, else with
+// more decimals, and in the end with all of them.
 func onItsSide(x float64, decimals int, ends []end) string {
 	stays := func(text string) bool {
 		y, err := strconv.ParseFloat(text, 64)

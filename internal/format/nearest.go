@@ -26,8 +26,8 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// editDistance is the optimal string alignment distance. It is that of single
-// letters and swaps of neighbors, which is what typing errors mostly are.
+// editDistance is the optimal string alignment distance. It counts single letters and swaps of
+// neighbors, the usual typing errors.
 func editDistance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	d := make([][]int, len(x)+1)

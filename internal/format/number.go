@@ -1,15 +1,14 @@
-// Package format writes numbers, units, counts, lists, durations and
-// compositions the way that every page, command and message of campaignd shows
-// them. It holds one rule for each, and does not know what a page is about.
+// Package format writes numbers, units, counts, lists, durations and compositions in the form that
+// every page, command and message of campaignd shows. It holds one rule for each, and knows nothing
+// about pages.
 //
-// Numbers are written in one of four ways, by what they are:
+// Numbers are written in one of four ways:
 //
-//   - what was measured or computed, to a number of significant digits:
-//     [Significant];
-//   - what a person only compares, the same without trailing zeros: [Rounded];
-//   - what a person set, as they wrote it: [Setting];
-//   - the values of a composition, with the decimals that matter for each
-//     parameter: [Compositions].
+//   - measured or computed numbers, to a number of significant digits: [Significant];
+//   - numbers that a person only compares, the same without trailing zeros: [Rounded];
+//   - a person's settings, as they wrote them: [Setting];
+//   - the values of a composition, with the decimals that matter for each parameter:
+//     [Compositions].
 //
 // People's numbers are read in one way, too: [ReadNumber].
 package format
@@ -55,8 +54,8 @@ func Short(x float64) string { return Significant(x, 4) }
 // digits, without the noise of binary fractions.
 func Setting(x float64) string { return strconv.FormatFloat(x, 'g', 10, 64) }
 
-// Fixed writes x with a number of decimals, and with an exponent where it is
-// very large or the decimals are very many. There is no negative zero.
+// Fixed writes x with a number of decimals, and with an exponent if it is very large or the
+// decimals are very many. It writes no negative zero.
 func Fixed(x float64, decimals int) string {
 	if math.Abs(x) >= greatestPlain || decimals >= 10 {
 		return strconv.FormatFloat(x, 'g', 5, 64)
@@ -93,8 +92,8 @@ func PlusMinus(mean, sd float64, unit string) string {
 	return WithUnit(m+" ± "+s, unit)
 }
 
-// DecimalsOfSD is how many decimals show two significant digits of a standard
-// deviation; 0 where it is not positive.
+// DecimalsOfSD returns the number of decimals that show two significant digits of a standard
+// deviation; 0 if that is not positive.
 func DecimalsOfSD(sd float64) int {
 	if !(sd > 0) || math.IsInf(sd, 0) {
 		return 0
@@ -102,12 +101,11 @@ func DecimalsOfSD(sd float64) int {
 	return max(1-exponent(sd), 0)
 }
 
-// DecimalsOver is how many decimals show between a hundredth and a thousandth
-// of a span: those of results that lie that far apart.
+// DecimalsOver returns the number of decimals that show between a hundredth and a thousandth of a
+// span: those of results that lie that far apart.
 func DecimalsOver(span float64) int { return decimalsOver(span, digitsToRead) }
 
-// decimalsOver is how many decimals show that many digits of a span after its
-// first.
+// decimalsOver returns the number of decimals that show that many digits of a span after its first.
 func decimalsOver(span float64, digits int) int {
 	if !(span > 0) || math.IsInf(span, 0) {
 		return digits

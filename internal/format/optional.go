@@ -1,6 +1,6 @@
 package format
 
-// Optional formats a setting, or "?" where there is none.
+// Optional formats a setting, or "?" if it is missing.
 func Optional(x *float64) string {
 	if x == nil {
 		return "?"

@@ -12,14 +12,12 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// ErrNotFinite is wrapped by the errors of numbers that are none to reckon
-// with.
+// ErrNotFinite is wrapped by the errors of infinite and undefined numbers.
 var ErrNotFinite = errors.New("not a finite number")
 
-// ReadNumber reads a finite number as people write it: with a decimal point, or
-// with a decimal comma, "9,4", where that can mean nothing else. "1,234" may be
-// 1.234 or 1234, and is refused with both. It is the one way in which commands,
-// forms and tables read the numbers of people; programs write JSON.
+// ReadNumber reads a finite number as people write it: with a decimal point, or with a decimal
+// comma, "9,4", if that is unambiguous. "1,234" may be 1.234 or 1234, and is refused with both.
+// Commands, forms and tables read the numbers of people only in this way; programs write JSON.
 func ReadNumber(text string) (float64, error) { return ReadNumberIn(text, false) }
 
 // ReadValue reads a parameter's value: a number, with the comma of
@@ -43,9 +41,8 @@ func ReadValue(par definition.Parameter, text string, comma bool) (definition.Va
 	return definition.Category(text), nil
 }
 
-// ReadNumberIn reads a number of a table. comma says that numbers of the same
-// table have a decimal comma for certain (see [DecimalComma]): then "1,234" is
-// 1.234, and "1.234" may be either.
+// ReadNumberIn reads a number of a table. comma means that numbers of the same table have a decimal
+// comma for certain (see [DecimalComma]): then "1,234" is 1.234, and "1.234" may be either.
 func ReadNumberIn(text string, comma bool) (float64, error) {
 	text = strings.TrimSpace(text)
 	plain := strings.ReplaceAll(text, "\u2212", "-")
@@ -81,12 +78,11 @@ func ReadNumberIn(text string, comma bool) (float64, error) {
 var (
 	// decimal is a number with a mark before its decimals.
 	decimal = regexp.MustCompile(`^[+-]?(\d+\.\d+|\.\d+)([eE][+-]?\d+)?$`)
-	// thousands is one whose mark may as well be between the thousands and the
-	// hundreds.
+	// thousands is a number whose mark may as well be between the thousands and the hundreds.
 	thousands = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}\.\d{3}([eE][+-]?\d+)?$`)
 )
 
-// ambiguous says both numbers that a text may be, each as it is read.
+// ambiguous names both numbers that a text may be, each as it is read.
 func ambiguous(text, small, great string) error {
 	return fmt.Errorf("%q may be %s or %s: write the one that is meant", text, small, great)
 }
@@ -101,10 +97,10 @@ func DecimalComma(text string) bool {
 	return err == nil
 }
 
-// Separator is what stands between the columns of a table: a comma, a semicolon or a tab,
-// whichever most of its first lines have equally often. Decimal commas of a table with
-// semicolons are in some lines only, and a title above has none. Of two that are equal it
-// is the one that the first line has more often.
+// Separator returns the separator of the columns of a table: a comma, a semicolon or a tab,
+// whichever most of its first lines have equally often. Decimal commas of a table with semicolons
+// are in some lines only, and a title above has none. Of two equal candidates it is the one that
+// the first line has more often.
 func Separator(table string) rune {
 	const (
 		first = 20 // lines

@@ -11,14 +11,13 @@ import (
 // Quantity writes a result in four significant digits with its unit.
 func Quantity(x float64, unit string) string { return WithUnit(Short(x), unit) }
 
-// Result writes what was measured of a quantity, as [Quantity] does.
+// Result writes the measured value of a quantity, as [Quantity] does.
 func Result(q definition.Quantity) string { return Quantity(q.Value, q.Unit) }
 
 // SettingIn writes a number that a person set, with its unit.
 func SettingIn(x float64, unit string) string { return WithUnit(Setting(x), unit) }
 
-// SpentOf writes what has been spent of a budget: "31.5 of 80 h", and "31.5 h" where
-// there is none.
+// SpentOf writes the spent part of a budget: "31.5 of 80 h", and "31.5 h" without one.
 func SpentOf(spent, budget float64, unit string) string {
 	if budget == 0 {
 		return Quantity(spent, unit)
@@ -38,10 +37,10 @@ func Heading(name, unit string) string {
 	return name + " (" + unit + ")"
 }
 
-// HeadingOf is the heading of what a campaign seeks.
+// HeadingOf is the heading of a campaign's objective.
 func HeadingOf(q definition.Objective) string { return Heading(q.Name, q.Unit) }
 
-// ValueOf writes a value of what a campaign seeks.
+// ValueOf writes a value of a campaign's objective.
 func ValueOf(q definition.Objective, x float64) string { return Quantity(x, q.Unit) }
 
 // Count writes a number of things: "1 label", "3 labels".
@@ -101,7 +100,7 @@ func Duration(d time.Duration) string {
 	return strconv.Itoa(hours/24) + " d " + strconv.Itoa(hours%24) + " h"
 }
 
-// Time is how a page writes a time, which it says to be UTC; "" for none.
+// Time writes a time as a page shows it, marked as UTC; "" for the zero time.
 func Time(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -1,20 +1,18 @@
-// Package forward sends the events of a lab's campaigns on to other systems:
-// an HTTP address, or Kafka, NATS and AMQP through the program with their clients (package relay).
+// Package forward sends the events of a lab's campaigns to other systems: an HTTP address, or
+// Kafka, NATS and AMQP through the program with their clients (package relay).
 //
-// For each target and each store there is a [bus.Consumer]. It publishes one
-// event at a time, in the order of the log, as a CloudEvent in structured mode;
-// the next one follows once the target has taken it for good: HTTP answers with
-// 2xx, a broker confirms that it is stored. How far it has come is kept in the
-// store itself, and moves with it. So, whatever is cut, killed or restored:
+// For each target and each store there is a [bus.Consumer]. It publishes one event at a time, in
+// the order of the log, as a CloudEvent in structured mode; the next one follows once the target
+// has durably accepted it: HTTP answers with 2xx, a broker confirms the storage. The consumer's
+// position is kept in the store itself, and moves with it. The guarantees, whatever is cut, killed
+// or restored:
 //
-//   - No event is left out, and each is sent at least once. One is sent again
-//     where it was not known whether the target had taken it, or where a crash
-//     lost how far the consumer had come.
-//   - The first arrivals of the events of a store are in the order of its log.
-//     One that is sent again may come behind later ones. Its message identifier
-//     is the same each time.
-//   - What a target refuses holds up that store's events there, and nothing
-//     else: no other store, no other target, no campaign.
+//   - No event is left out, and each is sent at least once. An event is repeated if its acceptance
+//     is unknown, or if a crash lost the consumer's position.
+//   - The first arrivals of the events of a store are in the order of its log. A repeated event may
+//     come behind later ones. Its message identifier is the same each time.
+//   - A refused event holds up that store's events at that target, and nothing else: no other
+//     store, no other target, no campaign.
 package forward
 
 import (
@@ -39,25 +37,24 @@ import (
 
 // Options of a Forwarder.
 type Options struct {
-	// Targets are where events are sent, by name.
+	// Targets are the destinations, by name.
 	Targets map[string]labfile.Forward
-	// Log, if set, takes a line when a target begins to refuse events and when
-	// it takes them again. It holds no secrets.
+	// Log, if set, receives a line when a target begins to refuse events and when it accepts them
+	// again. It holds no secrets.
 	Log func(line string)
 	// Now is the clock. Default: [clock.Now].
 	Now func() time.Time
-	// Within is how long a target may take for an event. Default: 30 s.
+	// Within is the time limit of a target for an event. Default: 30 s.
 	Within time.Duration
 	// RetryPause and RetryPauseMax are the pauses between attempts: the first,
 	// which doubles, and the longest. Defaults: 1 s and 1 min.
 	RetryPause, RetryPauseMax time.Duration
 }
 
-// Forwarder sends events to the targets of a lab. Its methods may be called
-// from several goroutines.
+// Forwarder sends events to the targets of a lab. Its methods may be called from several
+// goroutines.
 //
-// It knows how targets take events; how far each has come is kept by the bus, in
-// the store.
+// It knows the state of each target; the bus keeps the position of each, in the store.
 type Forwarder struct {
 	options Options
 	targets []*target // in the order of their names
@@ -65,14 +62,14 @@ type Forwarder struct {
 	mu sync.Mutex // guards what targets and routes remember
 }
 
-// target is where events are sent.
+// target is a destination of events.
 type target struct {
 	name   string
 	to     labfile.Forward
 	routes map[string]*route // by store
 }
 
-// route is a store's way to a target.
+// route is a store's connection to a target.
 type route struct {
 	bus       *bus.Bus
 	delivered time.Time
@@ -107,10 +104,9 @@ func New(o Options) *Forwarder {
 	return f
 }
 
-// Serve sends the events of a store to every target until ctx is done or the
-// store is closed. store names it in messages; b is the bus over its log. It
-// returns once nothing is sent any more. Where another process holds the store
-// nothing is: how far a target has come could not be kept in it.
+// Serve sends the events of a store to every target until ctx is done or the store is closed. store
+// names it in messages; b is the bus over its log. It returns when nothing more is being sent. If
+// another process holds the store it sends nothing: positions could not be kept in it.
 func (f *Forwarder) Serve(ctx context.Context, store string, b *bus.Bus) {
 	if !b.Keeps() {
 		return
@@ -122,11 +118,11 @@ func (f *Forwarder) Serve(ctx context.Context, store string, b *bus.Bus) {
 	serving.Wait()
 }
 
-// group is the name of a target's consumer.
+// group returns the name of a target's consumer.
 func group(target string) string { return "forward/" + target }
 
-// serve sends a store's events to one target. The sender is its own, so that no
-// store waits for another's connection.
+// serve sends a store's events to one target. The sender is its own, so that no store waits for
+// another's connection.
 func (f *Forwarder) serve(ctx context.Context, t *target, store string, b *bus.Bus) {
 	r := &route{bus: b}
 	f.mu.Lock()
@@ -161,9 +157,9 @@ func (f *Forwarder) serve(ctx context.Context, t *target, store string, b *bus.B
 	}
 }
 
-// outgoing returns an event as it is sent: its CloudEvents form, under the hash of its record. That
-// is the same each time it is sent, and another for each other event, of a campaign of the same name
-// in another lab too.
+// outgoing returns an event in its sent form: CloudEvents, under the hash of its record. The hash
+// is the same each time it is sent, and differs for every other event, also of a campaign of the
+// same name in another lab.
 func outgoing(e events.Event) (relay.Event, error) {
 	data, err := events.MarshalCloudEvent(e)
 	if err != nil {
@@ -177,8 +173,7 @@ func outgoing(e events.Event) (relay.Event, error) {
 	return relay.Event{ID: hex.EncodeToString(hash[:16]), Campaign: e.Campaign, Data: data}, nil
 }
 
-// took notes that a target has taken an event, and says so where it did not
-// before.
+// took notes that a target has accepted an event, and logs that if it refused before.
 func (f *Forwarder) took(t *target, store string, r *route) {
 	f.mu.Lock()
 	failed := !r.failed.IsZero()
@@ -192,8 +187,8 @@ func (f *Forwarder) took(t *target, store string, r *route) {
 	}
 }
 
-// refused notes why a target has not taken an event. It is said once, at the
-// first; the status has the last.
+// refused notes why a target has not accepted an event. It logs the first refusal; the status has
+// the last.
 func (f *Forwarder) refused(
 	t *target, store string, r *route, e events.Event, err error, pause time.Duration,
 ) {
@@ -212,19 +207,18 @@ func (f *Forwarder) refused(
 	}
 }
 
-// Status is how a target takes events.
+// Status is the state of a target.
 type Status struct {
-	// Name is what the lab file calls it, Address where it is, without secrets.
+	// Name is the target's name in the lab file, Address its address without secrets.
 	Name    string `json:"name"`
 	Address string `json:"address"`
-	// Behind is how many events of the stores that this process holds have not
-	// been looked at for it.
+	// Behind is the number of events, in the stores that this process holds, still to be considered
+	// for it.
 	Behind uint64 `json:"behind"`
-	// Delivered is when it took an event last.
+	// Delivered is when it last accepted an event.
 	Delivered time.Time `json:"delivered,omitzero"`
-	// Error is why it does not take the event that is next, Failed since when
-	// it was last tried, and Again when it is tried next. Of several stores
-	// whose events it does not take, this is the first by name.
+	// Error is why it does not accept the next event, Failed when it was last tried, and Again when
+	// it is tried next. If it refuses the events of several stores, this is the first by name.
 	Error  string    `json:"error,omitempty"`
 	Failed time.Time `json:"failed,omitzero"`
 	Again  time.Time `json:"again,omitzero"`
@@ -232,7 +226,7 @@ type Status struct {
 	Store string `json:"store,omitempty"`
 }
 
-// Status is how each target takes events, in the order of their names.
+// Status returns the state of each target, in the order of their names.
 func (f *Forwarder) Status() []Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -262,7 +256,7 @@ func (f *Forwarder) Status() []Status {
 	return list
 }
 
-// Behind is how many events have not been looked at for each target.
+// Behind returns the number of unprocessed events for each target.
 func (f *Forwarder) Behind() map[string]uint64 {
 	behind := make(map[string]uint64)
 	for _, s := range f.Status() {

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// closeWithin is how long a broker may take to let go of a connection.
+	// closeWithin is the time limit of a broker for closing a connection.
 	closeWithin = 2 * time.Second
-	// idle is how long a connection is kept on which nothing is sent: a lab may
-	// have many stores, of which few are at work.
+	// idle is how long an unused connection is kept: a lab may have many stores, few of them
+	// active.
 	idle = time.Minute
 )
 
@@ -27,12 +27,12 @@ type sender struct {
 	within time.Duration
 
 	mu    sync.Mutex
-	now   *relay.Process // nil while an event is sent, and where there is none
+	now   *relay.Process // nil while an event is sent, and without a connection
 	leave *time.Timer    // closes an idle connection
 }
 
-// send sends an event and returns once the target has taken it. What does not end in time, or when
-// ctx is done, is cut off. Sends do not overlap: the caller sends one event after the other.
+// send sends an event and returns once the target has accepted it. It is cut off after its time
+// limit, or when ctx is done. Sends do not overlap: the caller sends one event after the other.
 func (s *sender) send(ctx context.Context, e relay.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
@@ -43,8 +43,8 @@ func (s *sender) send(ctx context.Context, e relay.Event) error {
 	return err
 }
 
-// pass sends an event over HTTP, or through the program with the clients of brokers. The address
-// is looked up for each connection, so that a password that has changed in its file is noticed.
+// pass sends an event over HTTP, or through the program with the clients of brokers. The address is
+// resolved for each connection, so that a changed password in its file is noticed.
 func (s *sender) pass(ctx context.Context, e relay.Event) error {
 	p := s.take()
 	if p == nil {
@@ -73,7 +73,7 @@ func (s *sender) pass(ctx context.Context, e relay.Event) error {
 	return nil
 }
 
-// take returns the connection that there is, nil for none; it is the caller's.
+// take returns the present connection, or nil; it then belongs to the caller.
 func (s *sender) take() *relay.Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *sender) take() *relay.Process {
 	return p
 }
 
-// keep has a connection be used again.
+// keep returns a connection for reuse.
 func (s *sender) keep(p *relay.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

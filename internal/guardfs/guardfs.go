@@ -13,10 +13,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Guard remembers the first failure to write, and from then on keeps everything
-// off the disk. What is there is then what a crash at that moment would have
-// left, which opening is proved to handle; a database that goes on after a
-// failed write is not.
+// Guard remembers the first write failure, and from then on keeps everything off the disk. The disk
+// then holds exactly what a crash at that moment would have left, which opening is proved to
+// handle; a database that goes on after a failed write is not.
 type Guard struct {
 	once   sync.Once
 	err    error
@@ -49,21 +48,19 @@ func (g *Guard) Err() error {
 	}
 }
 
-// FS is the file system that a database, and what is kept with it, is written
-// through.
+// FS is the file system through which a database and its companions are written.
 //
-// Pebble does not see most failures. It answers one of the write-ahead log
-// with a panic, in places while it does not hold a lock that it then unlocks,
-// which ends the process; it tries one of a table again, without a pause and
-// without end, and does not open or close until that succeeds. So what it
-// creates after a failure is kept in memory, and forgotten. Who writes asks the
-// guard before acknowledging anything.
+// Pebble does not see most failures. It answers a failed write of the write-ahead log with a panic,
+// in places without holding a lock that it then unlocks, which ends the process; it retries a
+// failed write of a table, without a pause and without end, and does not open or close until that
+// succeeds. So the files it creates after a failure are kept in memory, and dropped. Writers ask
+// the guard before acknowledging anything.
 type FS struct {
 	vfs.FS
 	Guard *Guard
 }
 
-// do runs a change of the file system, unless there was a failure before.
+// do runs a change of the file system, unless a failure came before.
 func (f FS) do(change func() error) error {
 	if f.Guard.Err() != nil {
 		return nil
@@ -81,8 +78,8 @@ func (f FS) create(name string, change func() (vfs.File, error)) (vfs.File, erro
 	if f.Guard.Err() == nil {
 		file, err := change()
 		if err == nil {
-			// Of these, what was written is not read again while the database
-			// is open. A table is written again if that failed.
+			// These are not read again while the database is open. A table is written again if that
+			// failed.
 			hide := strings.HasSuffix(name, ".log") || strings.HasPrefix(f.PathBase(name), "MANIFEST-")
 			return &guardFile{File: file, guard: f.Guard, hide: hide}, nil
 		}
@@ -94,9 +91,9 @@ func (f FS) create(name string, change func() (vfs.File, error)) (vfs.File, erro
 	return f.Guard.after.Create(name, vfs.WriteCategoryUnspecified)
 }
 
-// Create makes sure that what a marker names is there before the marker: Pebble
-// only syncs the directory after creating both, so that a crash can leave a
-// marker of a manifest that is gone, and a database that cannot be opened.
+// Create syncs the target of a marker before the marker is made: Pebble only syncs the directory
+// after creating both, so that a crash can leave a marker of a missing manifest, and a database
+// that cannot be opened.
 func (f FS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	return f.create(name, func() (vfs.File, error) {
 		if strings.HasPrefix(f.PathBase(name), "marker.") {
@@ -171,7 +168,7 @@ func (f FS) MkdirAll(dir string, perm os.FileMode) error {
 	return f.do(func() error { return f.FS.MkdirAll(dir, perm) })
 }
 
-// Remove only ever removes what is no longer needed, so that it may fail.
+// Remove only removes obsolete files, so that it may fail.
 func (f FS) Remove(name string) error {
 	if f.inMemory(name) {
 		return f.Guard.after.Remove(name)
@@ -200,8 +197,8 @@ const (
 	probeSize = 1 << 20
 )
 
-// Probe reports whether a directory takes writes again: the holder of a
-// database that has failed asks before giving up what can still be read.
+// Probe reports whether a directory accepts writes again: the holder of a failed database asks
+// before giving up the data that can still be read.
 func Probe(fsys vfs.FS, dir string) (err error) {
 	name := fsys.PathJoin(dir, probeName)
 	f, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
@@ -216,16 +213,15 @@ func Probe(fsys vfs.FS, dir string) (err error) {
 type guardFile struct {
 	vfs.File
 	guard *Guard
-	hide  bool // errors are for the guard alone
+	hide  bool // errors only reach the guard
 
 	// One goroutine at a time writes a file from its beginning to its end.
-	reserves bool  // Pebble wants space reserved ahead of what is written
+	reserves bool  // Pebble wants space reserved ahead of the written part
 	written  int64 // by Write
 	reserved int64
 }
 
-// Of the space that is reserved at a time: as much as was written so far,
-// within these bounds.
+// The space reserved at a time: the amount written so far, within these bounds.
 const (
 	leastReserved = 64 << 10
 	mostReserved  = 16 << 20
@@ -247,8 +243,8 @@ func (f *guardFile) do(change func() error) error {
 func (f *guardFile) Write(p []byte) (int, error) {
 	f.written += int64(len(p))
 	f.reserve()
-	// A Write may change what it is given, and the caller expects it all
-	// written, so only the error is passed on.
+	// A Write may change its argument, and the caller expects it all written, so only the error is
+	// passed on.
 	if err := f.do(func() error { _, err := f.File.Write(p); return err }); err != nil {
 		return 0, err
 	}
@@ -270,17 +266,17 @@ func (f *guardFile) SyncTo(length int64) (full bool, err error) {
 	return full, err
 }
 
-// Preallocate has space reserved from now on, as the file grows. Pebble asks
-// for the whole of a write-ahead log at once, a tenth more than a memtable (18
-// MB): most databases here hold a hundredth of that, there are hundreds of
-// them, and the space stays taken until the file is removed.
+// Preallocate turns on the reservation of space, in steps as the file grows. Pebble asks for the
+// whole of a write-ahead log at once, a tenth more than a memtable (18 MB): most databases here
+// hold a hundredth of that, there are hundreds of them, and the space stays taken until the file is
+// removed.
 func (f *guardFile) Preallocate(int64, int64) error {
 	f.reserves = true
 	return nil
 }
 
-// reserve reserves the space for what is written, and some more. It is an
-// optimization, so that errors do not matter.
+// reserve reserves space for the next write, and some more. It is an optimization, so errors are
+// ignored.
 func (f *guardFile) reserve() {
 	if !f.reserves || f.written <= f.reserved || f.guard.Err() != nil {
 		return
@@ -301,8 +297,8 @@ func (f *guardFile) Close() error {
 	return err
 }
 
-// Logger is a logger for Pebble, which says nothing. What Pebble would end the
-// process for is a failure.
+// Logger returns a silent logger for Pebble. Events for which Pebble would end the process count as
+// failures.
 func (g *Guard) Logger() pebble.Logger { return quiet{g} }
 
 type quiet struct{ guard *Guard }

@@ -1,10 +1,10 @@
-// Package guess makes a campaign of a table that a person has: which columns were
-// varied, what was measured, in which ranges, and which way is better.
+// Package guess makes a campaign from a person's table: the varied columns, the measured ones,
+// their ranges, and the direction of the better.
 //
-// It guesses, and says why in words; a person changes what is wrong ([Column.Role]
-// and the fields after it), and [Guess.Source] writes the campaign file. The rows
-// themselves are read by internal/exchange, into a campaign of that file, under the
-// uses that [Guess.Uses] says: here nothing is recorded, and no cell is changed.
+// It guesses, and gives its reasons in words; a person corrects the guesses ([Column.Role] and the
+// fields after it), and [Guess.Source] writes the campaign file. internal/exchange reads the rows
+// themselves, into a campaign of that file, with the uses in [Guess.Uses]: here nothing is
+// recorded, and no cell is changed.
 //
 // It is a pure function of the table's text.
 package guess
@@ -28,7 +28,7 @@ import (
 	"github.com/campaignd/campaignd/internal/units"
 )
 
-// Role is what a column becomes in the campaign.
+// Role is a column's role in the campaign.
 type Role string
 
 // The roles.
@@ -36,8 +36,8 @@ const (
 	Number   Role = "number"   // a parameter, anywhere in a range
 	Values   Role = "values"   // a parameter with the values of the table alone
 	Category Role = "category" // a parameter that names things
-	Maximize Role = "maximize" // a quantity of which more is better
-	Minimize Role = "minimize" // a quantity of which less is better
+	Maximize Role = "maximize" // a quantity to be maximized
+	Minimize Role = "minimize" // a quantity to be minimized
 	Quantity Role = "quantity" // a quantity that is kept, and not sought
 	Note     Role = "note"     // kept as a note on each experiment
 	Leave    Role = "leave"    // left out
@@ -62,23 +62,23 @@ const (
 	// fewCategories is how many different texts may stand in a column that names
 	// things, for each row: where most rows have one of their own it names rows.
 	fewCategories = 0.6
-	// mostlyNumbers is the share of numbers from which a column counts as one of
-	// numbers, and what else stands in it as a mistake.
+	// mostlyNumbers is the share of numbers from which a column counts as numeric, and its other
+	// cells as mistakes.
 	mostlyNumbers = 0.7
 )
 
-// Column is a column of the table, with what it is guessed to be.
+// Column is a column of the table, with its guessed role.
 type Column struct {
 	// Heading is that of the table.
 	Heading string
-	// Role and Why: what it is taken for, and the reason, a sentence.
+	// Role and Why: its role, and the reason, a sentence.
 	Role Role
 	Why  string
 	// Name and Unit are those in the campaign.
 	Name, Unit string
 	// Low and High bound a parameter that is a [Number], as a person types them.
 	Low, High string
-	// Found says what stands in it, in words.
+	// Found describes its cells, in words.
 	Found string
 	// May are the roles that its cells allow.
 	May []Role
@@ -103,18 +103,18 @@ type Sum struct {
 	Keep bool
 }
 
-// Guess is a table with what is guessed of it.
+// Guess is a table with the guesses about it.
 type Guess struct {
-	// Name is the campaign's, Origin what the table is called.
+	// Name is the campaign's, Origin the table's name.
 	Name, Origin string
 	Columns      []Column
-	// Sum is that of a mixture; nil where there is none.
+	// Sum is that of a mixture; nil without one.
 	Sum *Sum
 	// Rows counts the rows.
 	Rows int
 	// Budget is how many experiments may follow them, as it was typed.
 	Budget string
-	// Remarks say what was left out of the table before anything was guessed.
+	// Remarks describe the parts of the table left out before guessing.
 	Remarks []string
 
 	lines []row
@@ -129,10 +129,10 @@ type row struct {
 // budget is how many experiments follow unless a person says otherwise.
 const budget = 20
 
-// Of guesses what a table may be to a campaign; name is what the table is called. The
-// error is a [exchange.Fault]: it is no such table.
+// Of guesses a campaign from a table; name is the table's name. An unsuitable table gives an
+// [exchange.Fault].
 //
-// The text that is returned is the table's, in UTF-8. Lines keep their numbers.
+// The returned text is the table's, in UTF-8. Lines keep their numbers.
 func Of(name, table string) (*Guess, string, error) {
 	if strings.TrimSpace(table) == "" {
 		return nil, "", problem.New(problem.Invalid, "there is no table").
@@ -166,12 +166,12 @@ func Of(name, table string) (*Guess, string, error) {
 	return g, sheet.Text, nil
 }
 
-// cell is what stands in a cell of a column that may hold numbers.
+// cell is a cell of a column that may hold numbers.
 type cell struct {
 	number float64
 	unit   string // behind it
 	read   bool   // as a number
-	word   string // a text that is none
+	word   string // a text without a number
 }
 
 // cells reads a column as one of numbers. All have one unit behind them, or none.
@@ -194,8 +194,7 @@ func (g *Guess) cells(i int, comma bool) (all []cell, unit string) {
 	return all, unit
 }
 
-// look reads the cells of a column: it says what stands in them, and not yet what that
-// is to a campaign.
+// look reads the cells of a column: it describes them, without deciding their role.
 func (g *Guess) look(i int, sheet *exchange.Sheet, heading string) Column {
 	c := Column{Heading: heading, nameless: slices.Contains(sheet.Nameless, heading)}
 	var name string
@@ -267,9 +266,9 @@ func (g *Guess) look(i int, sheet *exchange.Sheet, heading string) Column {
 	return c
 }
 
-// numbers reports whether a column is one of numbers, so that what else stands in it is a
-// mistake, or a word for a value that there is not: most cells are numbers; or half of
-// them are, and the others few words; or the others are words that say it.
+// numbers reports whether a column is numeric, so that its other cells are mistakes, or words for a
+// missing value: most cells are numbers; or half of them are, and the others few words; or the
+// others are words for missing values.
 func numbers(cells []cell) bool {
 	read := 0
 	words := 0
@@ -315,12 +314,11 @@ func (c *Column) allowed(numeric bool) (may []Role) {
 	return append(may, Note, Leave)
 }
 
-// unseen reports whether a text holds something that no campaign file may.
+// unseen reports whether a text holds characters that no campaign file may.
 func unseen(text string) bool { return plaintext.Line(text) != text }
 
-// assign guesses the roles. What is not settled by the cells is settled by the heading,
-// and what is left by the place: people write what came of an experiment to the right of
-// what they did.
+// assign guesses the roles: by the cells, else by the heading, else by the place, since people
+// write results to the right of their settings.
 func (g *Guess) assign() {
 	var open []int // columns of numbers that may be varied or measured
 	for i := range g.Columns {
@@ -367,9 +365,9 @@ func (g *Guess) assign() {
 	}
 }
 
-// measured returns the columns of numbers that are what came of the experiments, and says
-// why. A heading that names a result is a better reason than gaps, and gaps are a better
-// one than the place. Gaps to the left of a named result are those of what was done.
+// measured returns the columns of numbers that hold results, and gives the reason. A heading that
+// names a result is a better reason than gaps, and gaps are a better one than the place. Gaps to
+// the left of a named result belong to settings.
 func (g *Guess) measured(open []int) (measured []int) {
 	first := slices.IndexFunc(open, func(i int) bool { return results.MatchString(words(g.Columns[i].Heading)) })
 	for at, i := range open {
@@ -403,8 +401,8 @@ func (g *Guess) measured(open []int) (measured []int) {
 	return []int{last}
 }
 
-// sought returns the column that the campaign seeks: of those with a heading that names a
-// result the first, and a cost only where there is nothing else; −1 for none.
+// sought returns the column of the objective: of those with a heading that names a result the
+// first, and a cost only if there is nothing else; −1 for none.
 func (g *Guess) sought(measured []int) int {
 	best, rank := -1, 0
 	for _, i := range measured {
@@ -473,10 +471,9 @@ func words(heading string) string {
 	return b.String()
 }
 
-// counts reports whether a column counts the rows: 1, 2, 3, or from 0. Without a heading
-// that says so it is the first one, of a table in which that is no chance. A first column
-// without a heading is the index of a program, also with gaps, as of a table of which
-// some rows were taken.
+// counts reports whether a column counts the rows: 1, 2, 3, or from 0. Without a heading that says
+// so it must be the first one, of a table in which that cannot be chance. A first column without a
+// heading is the index of a program, also with gaps, as in a table of selected rows.
 func (g *Guess) counts(c *Column, i int) bool {
 	if len(c.numbers) != g.Rows || g.Rows < 2 {
 		return false
@@ -536,8 +533,8 @@ func decimals(x float64) int {
 	return len(after)
 }
 
-// rangeOf is the range of a parameter: that of its numbers, rounded outwards to a tenth
-// of the span's order of magnitude, and not beyond what a part or a percentage can be.
+// rangeOf returns the range of a parameter: that of its numbers, rounded outwards to a tenth of the
+// span's order of magnitude, within the limits of a part or a percentage.
 func rangeOf(numbers []float64, unit string) (low, high string) {
 	least, most := slices.Min(numbers), slices.Max(numbers)
 	span := most - least
@@ -555,8 +552,8 @@ func rangeOf(numbers []float64, unit string) (low, high string) {
 	return ends[0], ends[1]
 }
 
-// outwards rounds x by floor or ceiling to a multiple of a power of ten. What is a
-// multiple but for the last binary digits stays one.
+// outwards rounds x by floor or ceiling to a multiple of a power of ten. A multiple up to the last
+// binary digits stays one.
 func outwards(x float64, exponent int, round func(float64) float64) string {
 	if exponent < -12 || exponent > 12 {
 		return format.Setting(x)
@@ -587,7 +584,7 @@ func exceeds(text string, most float64) bool {
 	return err == nil && x > most
 }
 
-// free makes a name one that no column before has.
+// free makes a name unique among the columns before.
 func (g *Guess) free(name string, i int) string {
 	if name == "" {
 		name = fmt.Sprintf("column_%d", i+1)
@@ -602,7 +599,7 @@ func (g *Guess) free(name string, i int) string {
 	return another
 }
 
-// notCampaign is what the name of a campaign cannot hold.
+// notCampaign matches the characters that the name of a campaign cannot hold.
 var notCampaign = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // nameOf is a name for the campaign of a table.

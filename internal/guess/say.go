@@ -8,15 +8,14 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Say changes roles to what a person says, each as "HEADING=ROLE"; a heading may be that
-// of the table, or the name that was made of it. Where they say what is sought, nothing
-// is that was only guessed to be.
+// Say changes roles as a person says, each as "HEADING=ROLE"; a heading may be that of the table,
+// or the name made of it. If they name an objective, guessed ones are dropped.
 func (g *Guess) Say(roles []string) error {
 	said := make([]bool, len(g.Columns))
 	for _, text := range roles {
 		at := strings.LastIndex(text, "=")
 		if at < 0 {
-			return problem.New(problem.Invalid, "%q does not say which column is what: write it as in yield=maximize", text)
+			return problem.New(problem.Invalid, "%q does not give a column a role: write it as in yield=maximize", text)
 		}
 		heading, role := strings.TrimSpace(text[:at]), Role(strings.TrimSpace(text[at+1:]))
 		i := slices.IndexFunc(g.Columns, func(c Column) bool { return c.Heading == heading })

@@ -22,14 +22,13 @@ const (
 
 func setting(x float64) string { return format.Setting(x) }
 
-// Fault is what keeps a guess from being a campaign; Column is the place of the column
-// that it is about, −1 for none.
+// Fault keeps a guess from being a campaign; Column is its place among the columns, −1 for none.
 type Fault struct {
 	Column int
 	Text   string
 }
 
-// Faults says what is wrong with the roles, names and ranges as they are now.
+// Faults returns the faults of the present roles, names and ranges.
 func (g *Guess) Faults() (faults []Fault) {
 	add := func(i int, format string, args ...any) {
 		faults = append(faults, Fault{i, fmt.Sprintf(format, args...)})
@@ -51,7 +50,7 @@ func (g *Guess) Faults() (faults []Fault) {
 			continue
 		}
 		if !isName.MatchString(c.Name) {
-			add(i, "%s: %q is no name; write letters, digits and underscores, a letter first", c.Heading, c.Name)
+			add(i, "%s: %q is not a valid name; write letters, digits and underscores, a letter first", c.Heading, c.Name)
 		}
 		for k := range g.Columns[:i] {
 			other := &g.Columns[k]
@@ -82,7 +81,7 @@ func (g *Guess) Faults() (faults []Fault) {
 			sought, mostSought)
 	}
 	if n, err := strconv.Atoi(g.Budget); err != nil || n < 1 {
-		add(-1, "%q is no number of experiments that may follow: write a whole number, 1 at least", g.Budget)
+		add(-1, "%q is not a number of further experiments: write a whole number, at least 1", g.Budget)
 	}
 	return faults
 }
@@ -172,8 +171,8 @@ func (g *Guess) SumHolds() bool {
 	return g.Sum != nil && !slices.ContainsFunc(g.Sum.Columns, func(i int) bool { return g.Columns[i].Role != Number })
 }
 
-// writeSought writes what is measured, and what is sought of it: one quantity in a line,
-// several with a declaration each.
+// writeSought writes the measured quantities, and the objectives among them: one quantity in a
+// line, several with a declaration each.
 func (g *Guess) writeSought(line func(string, ...any)) {
 	var measured, aims []string
 	var one *Column

@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// nearly is how far the sum of rounded parts may be from the total, as a part of it.
+// nearly is the tolerated deviation of the sum of rounded parts, as a share of it.
 const nearly = 0.005
 
 // sums finds the parameters that have the same sum in each row: the parts of a mixture.
@@ -35,7 +35,7 @@ func (g *Guess) sums() {
 	for _, unit := range order {
 		runs = append(runs, units[unit])
 	}
-	for _, rounded := range []bool{false, true} { // a sum that is kept comes before one that nearly is
+	for _, rounded := range []bool{false, true} { // an exact sum comes before an approximate one
 		for _, run := range runs {
 			for length := len(run); length >= 2; length-- {
 				for from := 0; from+length <= len(run); from++ {
@@ -50,7 +50,7 @@ func (g *Guess) sums() {
 	}
 }
 
-// enoughRows are those in which two columns have one sum by no chance.
+// enoughRows is the number of rows in which two columns cannot have one sum by chance.
 const enoughRows = 5
 
 // sumOf returns the sum of columns where each row has it; nil otherwise. Three rows are
@@ -87,7 +87,7 @@ func (g *Guess) sumOf(columns []int) *Sum {
 		}
 	}
 	if sum.Off > 0 && (sum.Total != 1 && sum.Total != 100 || !g.oneUnit(columns)) {
-		return nil // what is rounded are parts of a whole
+		return nil // the rounded numbers are parts of a whole
 	}
 	least, most := 0.0, 0.0
 	for _, i := range columns {
@@ -106,8 +106,8 @@ func (g *Guess) oneUnit(columns []int) bool {
 	return !slices.ContainsFunc(columns, func(i int) bool { return g.Columns[i].Unit != g.Columns[columns[0]].Unit })
 }
 
-// finest is how many decimals a column is dosed with: its own, or as a part of a sum the
-// most that one of the parts has, so that the others can make up for it.
+// finest returns the number of decimals that a column is dosed with: its own, or as a part of a sum
+// the greatest of the parts', so that the others can make up for it.
 func (g *Guess) finest(i int) int {
 	most := g.Columns[i].decimals
 	if g.SumHolds() && g.Sum.Keep && slices.Contains(g.Sum.Columns, i) {
@@ -118,7 +118,7 @@ func (g *Guess) finest(i int) int {
 	return most
 }
 
-// withinSum takes the ranges of parts back to what the sum allows.
+// withinSum narrows the ranges of parts to the values that the sum allows.
 func (g *Guess) withinSum() {
 	for _, i := range g.Sum.Columns {
 		c := &g.Columns[i]
@@ -129,7 +129,7 @@ func (g *Guess) withinSum() {
 	}
 }
 
-// round takes the noise of binary fractions off a sum of decimals.
+// round removes the noise of binary fractions from a sum of decimals.
 func round(x float64) float64 {
 	if x == 0 {
 		return 0

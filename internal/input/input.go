@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-// Error says why a file is not read.
+// Error is the reason why a file is not read.
 type Error struct {
 	Path, Problem string
 }
@@ -66,8 +66,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// file is an open file of which a limited number of bytes is read, even if it
-// grows.
+// file is an open file that is read up to a limit, even if it grows.
 type file struct {
 	f          *os.File
 	path       string

@@ -6,7 +6,7 @@ import (
 	"unicode/utf16"
 )
 
-// ReadText is [Read] of a file that people write, as [Text].
+// ReadText is [Read] for a file that people write, with [Text].
 func ReadText(path string, most int64) ([]byte, error) {
 	data, err := Read(path, most)
 	if err != nil {
@@ -22,9 +22,9 @@ var (
 	mark16B = []byte{0xfe, 0xff}
 )
 
-// Text returns what people have written as UTF-8 without a byte order mark. Editors and
-// shells of Windows write a mark, or UTF-16; the text is the same. What is no text comes
-// back as it is, and so do the ends of lines.
+// Text converts what people have written to UTF-8 without a byte order mark. Editors and shells of
+// Windows write a mark, or UTF-16; the text is the same. Data that are not text are returned
+// unchanged, and so are line ends.
 func Text(data []byte) []byte {
 	switch {
 	case bytes.HasPrefix(data, mark8):
@@ -33,7 +33,7 @@ func Text(data []byte) []byte {
 		return from16(data, data[len(mark16L):], binary.LittleEndian)
 	case bytes.HasPrefix(data, mark16B):
 		return from16(data, data[len(mark16B):], binary.BigEndian)
-	// Without a mark: what people write begins with a character of ASCII.
+	// Without a mark: human text begins with an ASCII character.
 	case len(data) >= 4 && data[0] != 0 && data[1] == 0 && data[2] != 0 && data[3] == 0:
 		return from16(data, data, binary.LittleEndian)
 	case len(data) >= 4 && data[0] == 0 && data[1] != 0 && data[2] == 0 && data[3] != 0:
@@ -42,7 +42,7 @@ func Text(data []byte) []byte {
 	return data
 }
 
-// from16 decodes UTF-16; half a character is none, and then data is no text.
+// from16 decodes UTF-16; if half a character is left over, data is not text.
 func from16(data, text []byte, order binary.ByteOrder) []byte {
 	if len(text)%2 != 0 {
 		return data

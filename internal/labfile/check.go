@@ -15,13 +15,13 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// checker collects what is wrong with a lab file.
+// checker collects the faults of a lab file.
 type checker struct {
 	reg    registry.Registry
 	faults []yamltree.Fault
 }
 
-// fault adds what is wrong at a node, and what to write instead.
+// fault adds a fault of a node, with its remedy.
 func (c *checker) fault(n *yamltree.Node, message, remedy string) {
 	c.faults = append(c.faults, n.Fault(message, remedy))
 }
@@ -36,9 +36,9 @@ func (c *checker) name(n *yamltree.Node, name string) {
 	}
 }
 
-// check checks what the types do not say. Decoding has reported what it could
-// not read; such parts are passed over here, so that one mistake has one
-// message. People who could not be read still count as names.
+// check checks the rules that the types do not express. It skips the parts that decoding could not
+// read and has reported, so that one mistake has one message. People who could not be read still
+// count as names.
 func (c *checker) check(root *yamltree.Node, lab *Lab) {
 	c.site(root.Field("url"), lab.URL)
 	people := slices.Sorted(slices.Values(root.Field("people").Keys()))
@@ -66,7 +66,7 @@ func (c *checker) check(root *yamltree.Node, lab *Lab) {
 	}
 }
 
-// somebody reports a name that no one has.
+// somebody reports a name without a person.
 func (c *checker) somebody(n *yamltree.Node, name string, people []string) {
 	remedy := yamltree.Suggest(name, people)
 	if len(people) == 0 {
@@ -77,9 +77,8 @@ func (c *checker) somebody(n *yamltree.Node, name string, people []string) {
 	}
 }
 
-// person checks one of people: addresses, who stands in for whom and when, and
-// quiet hours. A stand-in without a time, and a time without a stand-in, would
-// both silently do nothing.
+// person checks one of people: addresses, who stands in for whom and when, and quiet hours. A
+// stand-in without a time, and a time without a stand-in, would both silently do nothing.
 func (c *checker) person(n *yamltree.Node, name string, p Person, people []string) {
 	for i, secret := range p.Notify {
 		item := n.Field("notify").Items[i]
@@ -116,7 +115,7 @@ func (c *checker) person(n *yamltree.Node, name string, p Person, people []strin
 	}
 	if node := n.Field("quiet"); node.IsMapping() {
 		var quiet Quiet
-		node.Decode(&quiet) // what is in order of it; its faults are reported
+		node.Decode(&quiet) // the valid part; its faults are reported
 		c.quiet(node, &quiet)
 	}
 }
@@ -164,8 +163,7 @@ func (c *checker) site(n *yamltree.Node, address string) {
 	}
 }
 
-// oidc checks the service at which people log in. Its secret is never in the
-// file itself.
+// oidc checks the login service. Its secret is never in the file itself.
 func (c *checker) oidc(n *yamltree.Node, o *OIDC) {
 	c.web(n.Field("issuer"), o.Issuer)
 	switch {
@@ -188,8 +186,7 @@ func (c *checker) oidc(n *yamltree.Node, o *OIDC) {
 	}
 }
 
-// passkeys checks for which site passkeys are made; browsers accept a bare
-// domain only.
+// passkeys checks the site of the passkeys; browsers accept a bare domain only.
 func (c *checker) passkeys(n *yamltree.Node, lab *Lab) {
 	p := lab.Passkeys
 	if p.Domain == "" && lab.URL == "" {
@@ -203,7 +200,7 @@ func (c *checker) passkeys(n *yamltree.Node, lab *Lab) {
 	}
 }
 
-// hostOf is the host name of an address, "" where there is none.
+// hostOf returns the host name of an address, "" without one.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -212,10 +209,9 @@ func hostOf(address string) string {
 	return u.Hostname()
 }
 
-// CheckSecrets says which addresses cannot be used now, since a variable or a
-// file that they need is not there: whose, and why. These are no faults of the
-// file: the same file is read where the variables are not set, for example by
-// check.
+// CheckSecrets lists the addresses that cannot be used now because a variable or a file is missing:
+// whose, and why. These are not faults of the file: the same file is also read where the variables
+// are not set, for example by check.
 func (l *Lab) CheckSecrets() []error {
 	var problems []error
 	for _, name := range sortedKeys(l.People) {
@@ -237,8 +233,8 @@ func (l *Lab) CheckSecrets() []error {
 	return problems
 }
 
-// fieldNames are the keys of a struct. They are read from the tags, so that a
-// new field is known as a key at once.
+// fieldNames returns the keys of a struct. They are read from the tags, so that a new field is
+// known as a key at once.
 func fieldNames[T any]() []string {
 	var names []string
 	t := reflect.TypeFor[T]()

@@ -51,7 +51,7 @@ func matches(patterns []string, name string) bool {
 	return len(patterns) == 0 || slices.ContainsFunc(patterns, fits)
 }
 
-// Token is a secret that is no address. Like [Secret] it is never printed.
+// Token is a secret other than an address. Like [Secret] it is never printed.
 type Token struct{ s *secret }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -63,7 +63,7 @@ func (t *Token) UnmarshalText(text []byte) error {
 // MarshalText implements encoding.TextMarshaler: it shows nothing.
 func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// String is "" for none, and says otherwise that there is one.
+// String is "" for no token, and otherwise only says that there is one.
 func (t Token) String() string {
 	if t.IsZero() {
 		return ""
@@ -74,12 +74,11 @@ func (t Token) String() string {
 // GoString implements fmt.GoStringer: it is [Token.String].
 func (t Token) GoString() string { return t.String() }
 
-// IsZero reports whether there is no token.
+// IsZero reports whether the token is missing.
 func (t Token) IsZero() bool { return t.s == nil }
 
-// Reveal returns the token itself, with what the environment and files hold
-// now. The error does not hold any part of it. It is sent as the value of a
-// header, which has no line breaks.
+// Reveal returns the token itself, with the present values of the environment and files. The error
+// does not hold any part of it. It is sent as the value of a header, which has no line breaks.
 func (t Token) Reveal() (string, error) {
 	if t.IsZero() {
 		return "", nil
@@ -96,10 +95,10 @@ var forwardSchemes = []string{
 	"http", "https", "kafka", "kafka+tls", "nats", "tls", "amqp", "amqps",
 }
 
-// overHTTP reports whether an address is one of the web.
+// overHTTP reports whether a scheme is one of the web.
 func overHTTP(scheme string) bool { return scheme == "http" || scheme == "https" }
 
-// forward checks what the types of an entry do not say.
+// forward checks the rules that the types of an entry do not express.
 func (c *checker) forward(n *yamltree.Node, f Forward) {
 	scheme := c.forwardAddress(n.Field("to"), f.To)
 	if node := n.Field("topic"); node != nil && overHTTP(scheme) {
@@ -122,7 +121,7 @@ func (c *checker) forward(n *yamltree.Node, f Forward) {
 	c.patterns(n.Field("kinds"), f.Kinds, kinds)
 }
 
-// Scrub takes the token out of a text by others.
+// Scrub removes the token from a text by others.
 func (t Token) Scrub(text string) string {
 	token, err := t.Reveal()
 	if err != nil || token == "" {
@@ -131,11 +130,10 @@ func (t Token) Scrub(text string) string {
 	return strings.ReplaceAll(text, token, withheld)
 }
 
-// tokenForm is how a token is written.
+// tokenForm is the form of a token.
 var tokenForm = regexp.MustCompile(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+)$`)
 
-// patterns checks names that may hold *; each must fit one of known, where
-// there are some.
+// patterns checks names that may hold *; each must match one of known, if any are given.
 func (c *checker) patterns(n *yamltree.Node, patterns, known []string) {
 	for i, pattern := range patterns {
 		if n == nil || i >= len(n.Items) || n.Items[i].Faulty {
@@ -154,8 +152,8 @@ func (c *checker) patterns(n *yamltree.Node, patterns, known []string) {
 	}
 }
 
-// forwardAddress checks an address, and returns its scheme where that is known
-// without the environment.
+// forwardAddress checks an address, and returns its scheme if that is known without the
+// environment.
 func (c *checker) forwardAddress(n *yamltree.Node, s Secret) (scheme string) {
 	if n == nil || n.Faulty {
 		return ""

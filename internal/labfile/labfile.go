@@ -1,11 +1,10 @@
-// Package labfile reads lab.yaml, the one file for a lab: who is there and how
-// they are reached, the instruments and experts that campaign files name, and
-// the settings of the server. It is read as strictly as a campaign file, and
-// all its faults are reported at once.
+// Package labfile reads lab.yaml, the one file for a lab: its people and how they are reached, the
+// instruments and experts that campaign files name, and the settings of the server. It is read as
+// strictly as a campaign file, and all its faults are reported at once.
 //
-// Decoding is that of package yamltree, with the settings of an instrument or a
-// channel decoded into their owner's struct. What only makes sense within a
-// campaign is checked where a campaign refers to it.
+// Decoding is that of package yamltree, with the settings of an instrument or a channel decoded
+// into their owner's struct. Settings that only make sense within a campaign are checked where a
+// campaign refers to them.
 package labfile
 
 import (
@@ -22,11 +21,10 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Name is what the file is called, next to the stores that are served and the
-// campaign files that refer to it.
+// Name is the file's name, next to the served stores and the campaign files that refer to it.
 const Name = "lab.yaml"
 
-// Lab is what the file says.
+// Lab is the content of the file.
 type Lab struct {
 	// Title of the lab, as pages show it.
 	Title string `json:"title,omitempty" jsonschema:"maxLength=200"`
@@ -103,7 +101,7 @@ type Accounts struct {
 type OIDC struct {
 	// Issuer is the address of the service.
 	Issuer string `json:"issuer" jsonschema:"required"`
-	// ClientID is what the service calls this server.
+	// ClientID is this server's identifier at the service.
 	ClientID string `json:"client_id" jsonschema:"required,minLength=1"`
 	// ClientSecretFile names the file that holds the client's secret; relative
 	// paths start from the folder of lab.yaml.
@@ -124,7 +122,7 @@ type OIDC struct {
 type Passkeys struct {
 	// Domain is the domain that passkeys are bound to. Default: that of url.
 	Domain string `json:"domain,omitempty"`
-	// Name is what devices show. Default: the title.
+	// Name is the name that devices show. Default: the title.
 	Name string `json:"name,omitempty" jsonschema:"maxLength=200"`
 	// Origins are the addresses from which passkeys are used. Default: url.
 	Origins []string `json:"origins,omitempty" jsonschema:"uniqueItems=true"`
@@ -133,13 +131,12 @@ type Passkeys struct {
 // Roles of accounts.
 var Roles = []string{"viewer", "expert", "scientist", "integrator", "auditor", "admin"}
 
-// File is a lab file that was read without a fault. The zero File, and nil, say
-// nothing.
+// File is a lab file that was read without a fault. The zero File, and nil, are empty.
 type File struct {
 	Lab
-	// Path is where it was read from.
+	// Path is the path it was read from.
 	Path string
-	// Named is what campaign files can refer to.
+	// Named is the part that campaign files can refer to.
 	Named Named
 }
 
@@ -152,9 +149,9 @@ var format = yamltree.Format{
 // consequence ends the message of a file with faults.
 const consequence = "nothing was changed"
 
-// Read reads a lab file. A file that cannot be read gives the error of the
-// operating system; one with faults gives an *[yamltree.Error]. What URLs take
-// from the environment and from files is not looked at; see [Lab.CheckSecrets].
+// Read reads a lab file. A file that cannot be read gives the error of the operating system; one
+// with faults gives an *[yamltree.Error]. The parts of URLs from the environment and from files are
+// not checked; see [Lab.CheckSecrets].
 func Read(reg registry.Registry, path string) (*File, error) {
 	data, err := input.ReadText(path, yamltree.MaxSize)
 	if err != nil {
@@ -163,7 +160,7 @@ func Read(reg registry.Registry, path string) (*File, error) {
 	return Parse(reg, path, data)
 }
 
-// ReadFolder reads the lab file of a folder, nil where there is none.
+// ReadFolder reads the lab file of a folder, nil if it is missing.
 func ReadFolder(reg registry.Registry, folder string) (*File, error) {
 	f, err := Read(reg, filepath.Join(folder, Name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,8 +169,8 @@ func ReadFolder(reg registry.Registry, folder string) (*File, error) {
 	return f, err
 }
 
-// Parse reads a lab file from memory. path is what messages call it; relative
-// paths in it start from that path's folder.
+// Parse reads a lab file from memory. path is its name in messages; relative paths in it start from
+// that path's folder.
 func Parse(reg registry.Registry, path string, data []byte) (*File, error) {
 	data = input.Text(data)
 	root, faults := yamltree.Read(data, format)
@@ -184,7 +181,7 @@ func Parse(reg registry.Registry, path string, data []byte) (*File, error) {
 	c := checker{reg: reg, faults: faults}
 	rest := root
 	for _, key := range []string{"people", "instruments", "experts", "forward", "oidc", "passkeys"} {
-		rest = rest.Without(key) // read apart, so that one fault hides no other
+		rest = rest.Without(key) // read separately, so that one fault hides no other
 	}
 	c.faults = append(c.faults, rest.Decode(&f.Lab)...)
 	f.People = named[Person](&c, root.Field("people"))
@@ -213,8 +210,8 @@ func Parse(reg registry.Registry, path string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// Relays reports whether people are sent messages, or events go to a broker: what campaignd-forward
-// does (package relay).
+// Relays reports whether people are sent messages, or events go to a broker: the work of
+// campaignd-forward (package relay).
 func (f *File) Relays() bool {
 	for _, p := range f.People {
 		if len(p.Notify) > 0 {
@@ -264,8 +261,8 @@ func (f *File) complete() {
 	}
 }
 
-// Using returns the instrument of the lab that a completed campaign uses, by
-// what its definition records of the driver.
+// Using returns the instrument of the lab that a completed campaign uses, judged by the driver in
+// its definition.
 func (f *File) Using(reg registry.Registry, def *definition.Campaign) (name string, in Instrument, ok bool) {
 	if f == nil || def.Driver().IsZero() {
 		return "", Instrument{}, false
@@ -280,11 +277,10 @@ func (f *File) Using(reg registry.Registry, def *definition.Campaign) (name stri
 	return "", Instrument{}, false
 }
 
-// Offers reports whether what a completed campaign reaches is exactly what the
-// lab says of an instrument, or of an expert. Who wrote the lab file has
-// decided that campaigns may reach it.
+// Offers reports whether a completed campaign reaches exactly an instrument, or an expert, of the
+// lab file. The author of the lab file has decided that campaigns may reach it.
 func (f *File) Offers(reg registry.Registry, def *definition.Campaign, reach registry.Reach) bool {
-	if f == nil || reach.Method { // it offers no methods
+	if f == nil || reach.Method { // the file offers no methods
 		return false
 	}
 	if !reach.Expert {
@@ -300,9 +296,9 @@ func (f *File) Offers(reg registry.Registry, def *definition.Campaign, reach reg
 	return false
 }
 
-// same reports whether a choice of the lab, completed for a campaign, is what
-// its definition records. settings are empty ones of the choice. Complete works
-// on a copy, since it may fill in the definition.
+// same reports whether a choice of the lab, completed for a campaign, equals that in its
+// definition. settings are empty ones of the choice. Complete works on a copy, since it may fill in
+// the definition.
 func same(lab definition.Choice, settings definition.Settings, def *definition.Campaign,
 	recorded definition.Choice) bool {
 	if lab.Name != recorded.Name || lab.Decode(settings) != nil {
@@ -313,15 +309,14 @@ func same(lab definition.Choice, settings definition.Settings, def *definition.C
 	return definition.NewChoice(lab.Name, settings).Equal(recorded)
 }
 
-// address is an address in a line of a file, up to where it ends.
+// address matches an address in a line of a file, up to its end.
 var address = regexp.MustCompile(`://(\$\{[^}]*\}|[^\s"',\]}])+`)
 
-// open are the lines whose addresses are no secret.
+// open matches the lines whose addresses are not secret.
 var open = regexp.MustCompile(`^\s*(url|issuer|origins)\s*:`)
 
-// masked is a file as its faults show it: addresses hold tokens, and are
-// covered character by character, so that columns stay. root is its tree, nil
-// where there is none.
+// masked returns a file as its faults show it: addresses hold tokens, and are covered character by
+// character, so that columns stay. root is its tree, or nil.
 func masked(data []byte, root *yamltree.Node) []byte {
 	lines := strings.SplitAfter(string(data), "\n")
 	var secrets []*yamltree.Node
@@ -351,7 +346,7 @@ func masked(data []byte, root *yamltree.Node) []byte {
 	return []byte(strings.Join(lines, ""))
 }
 
-// covered is an address of which the service shows.
+// covered covers an address except its service.
 func covered(text string) string {
 	service, rest, found := strings.Cut(text, "://")
 	if !found {

@@ -12,16 +12,16 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Named is what campaign files can refer to: trees without a place, by name.
-// Those of Instruments are as under instrument: in a campaign file, those of
-// Experts as an entry of experts: without its name.
+// Named holds the parts that campaign files can refer to: trees without a place, by name. Those of
+// Instruments have the form of instrument: in a campaign file, those of Experts of an entry of
+// experts: without its name.
 type Named struct {
 	Instruments, Experts map[string]*yamltree.Node
 }
 
-// ReadNamed reads instruments and experts from a tree with those two keys. It
-// checks as [Parse] does and keeps the trees: what they mean in a campaign is
-// found out by the campaign file that refers to them.
+// ReadNamed reads instruments and experts from a tree with those two keys. It checks as [Parse]
+// does and keeps the trees: the campaign file that refers to them determines their meaning in its
+// campaign.
 func ReadNamed(reg registry.Registry, root *yamltree.Node) (Named, []yamltree.Fault) {
 	c := checker{reg: reg}
 	var both struct {
@@ -37,9 +37,8 @@ func ReadNamed(reg registry.Registry, root *yamltree.Node) (Named, []yamltree.Fa
 	return namedIn(root), nil
 }
 
-// namedIn takes what can be referred to from a tree that is in order. Capacity
-// is left out, which a campaign file does not know, and a bare word becomes a
-// choice without settings.
+// namedIn extracts the named parts from a valid tree. Capacity is left out, which a campaign file
+// does not know, and a bare word becomes a choice without settings.
 func namedIn(root *yamltree.Node) Named {
 	take := func(of *yamltree.Node) map[string]*yamltree.Node {
 		found := make(map[string]*yamltree.Node)
@@ -49,7 +48,7 @@ func namedIn(root *yamltree.Node) Named {
 			if choice, bare := plain.(string); bare {
 				plain = map[string]any{choice: map[string]any{}}
 			}
-			// What was read can be written, so that there is no error.
+			// A value that was read can be written, so no error occurs.
 			if node, err := yamltree.FromValue(plain); err == nil {
 				found[name] = node
 			}
@@ -59,8 +58,7 @@ func namedIn(root *yamltree.Node) Named {
 	return Named{take(root.Field("instruments")), take(root.Field("experts"))}
 }
 
-// Only returns the entries of some names. Names that are not there are passed
-// over.
+// Only returns the entries of some names. Missing names are skipped.
 func (n Named) Only(instruments, experts []string) Named {
 	keep := func(all map[string]*yamltree.Node, names []string) map[string]*yamltree.Node {
 		kept := make(map[string]*yamltree.Node)
@@ -91,9 +89,8 @@ func (n Named) Plain() map[string]any {
 	return plain
 }
 
-// YAML writes the two as YAML that [ReadNamed] reads, each line indented by so
-// much. Keys are in alphabetical order. Each entry is a line of JSON, which is
-// YAML as well.
+// YAML writes the two as YAML that [ReadNamed] reads, each line with the given indentation. Keys
+// are in alphabetical order. Each entry is a line of JSON, which is YAML as well.
 func (n Named) YAML(indent string) (string, error) {
 	var b strings.Builder
 	for _, part := range []struct {
@@ -121,7 +118,7 @@ const (
 	nameLength  = 64
 )
 
-// kindOf is what a registry knows of one kind of choice.
+// kindOf describes one kind of choice, from a registry.
 type kindOf struct {
 	names    []string
 	settings func(name string) definition.Settings
@@ -164,9 +161,8 @@ func experts(c *checker, node *yamltree.Node) map[string]Expert {
 	})
 }
 
-// entries reads a mapping of names to choices with fields of their own. An entry
-// whose choice is faulty is not in the result, but its other fields have been
-// checked.
+// entries reads a mapping of names to choices with fields of their own. An entry whose choice is
+// faulty is not in the result, but its other fields have been checked.
 func entries[T any](
 	c *checker, node *yamltree.Node, kind kindOf, fields func(*yamltree.Node, definition.Choice) T,
 ) map[string]T {
@@ -211,9 +207,8 @@ func named[T any](c *checker, node *yamltree.Node) map[string]T {
 	return read
 }
 
-// section reads a part of the file, with what is in order of it where there are
-// faults; nil where there is nothing to read. So later checks can go on with the
-// parts that were read.
+// section reads a part of the file; despite faults it returns the valid fields, and nil if nothing
+// is readable, so that later checks can go on with the valid parts.
 func section[T any](c *checker, node *yamltree.Node) *T {
 	if node == nil || node.Faulty {
 		return nil
@@ -226,13 +221,12 @@ func section[T any](c *checker, node *yamltree.Node) *T {
 	return &read
 }
 
-// choice reads the choice among the keys of an entry, and returns the entry
-// without what has been looked at.
+// choice reads the choice among the keys of an entry, and returns the entry without the keys it has
+// read.
 //
-// An entry may be a bare word (the choice without settings), a mapping with the
-// choice as one key, and the settings may be a single value for choices that
-// have a short form. ok is false where there is no usable choice; the fault is
-// reported then.
+// An entry may be a bare word (the choice without settings), a mapping with the choice as one key,
+// and the settings may be a single value for choices that have a short form. ok is false without a
+// usable choice, which is reported.
 func (c *checker) choice(
 	entry *yamltree.Node, kind kindOf, fields []string,
 ) (choice definition.Choice, rest *yamltree.Node, ok bool) {
@@ -263,7 +257,7 @@ func (c *checker) choice(
 			message, remedy := yamltree.UnknownKey(key, append(slices.Clone(kind.names), fields...))
 			c.faults = append(c.faults, entry.Field(key).KeyFault(message, remedy))
 			rest = rest.Without(key)
-			ok = true // what was meant by it may be the choice
+			ok = true // it may have been meant as the choice
 		}
 	}
 	if len(named) != 1 {

@@ -29,13 +29,12 @@ type Person struct {
 	// RemindEvery is how often they are reminded of a question that is open.
 	// Absent: never.
 	RemindEvery definition.Duration `json:"remind_every,omitempty"`
-	// PerHour is how many messages they are sent in an hour at most; what is
-	// left over comes in one message afterwards. Default 12.
+	// PerHour is the maximum number of messages per hour; the rest comes in one
+	// message afterwards. Default 12.
 	PerHour int `json:"per_hour,omitempty" jsonschema:"minimum=1,maximum=1000"`
 }
 
-// DefaultPerHour is how many messages a person is sent in an hour, who says
-// nothing of it.
+// DefaultPerHour is the maximum number of messages per hour of a person without a setting.
 const DefaultPerHour = 12
 
 // Quiet are the hours in which a person is not to be disturbed, by the clock on
@@ -50,7 +49,7 @@ type Quiet struct {
 	Weekends bool `json:"weekends,omitempty"`
 }
 
-// Location is the zone; UTC where there is no such zone, or no quiet hours.
+// Location returns the zone; UTC for an unknown zone, or without quiet hours.
 func (q *Quiet) Location() *time.Location {
 	if q == nil {
 		return time.UTC
@@ -66,25 +65,23 @@ func (q *Quiet) Location() *time.Location {
 	return zone
 }
 
-// zones are those that were asked for: to load one takes longer than to use it.
+// zones caches zones: loading one takes longer than using it.
 var zones sync.Map
 
-// Covers says whether a time is within the quiet hours: its hour and minute on
-// the person's wall decide, also where a clock change has them come twice or
-// not at all.
+// Covers reports whether a time is within the quiet hours: the hour and minute on the person's wall
+// clock decide, also if a clock change repeats or skips them.
 func (q *Quiet) Covers(t time.Time) bool {
 	return q != nil && q.wall().covers(t.In(q.Location()))
 }
 
-// Until is the end of the quiet hours that cover t, t itself where none do. It
-// goes minute by minute instead of computing the end, so that clock changes need
-// no cases of their own.
+// Until returns the end of the quiet hours that cover t, or t itself. It goes minute by minute
+// instead of computing the end, so that clock changes need no cases of their own.
 func (q *Quiet) Until(t time.Time) time.Time {
 	if !q.Covers(t) {
 		return t
 	}
-	// Zones change at whole minutes, and quiet hours end at them. All that can
-	// be said ends within a week.
+	// Zones change at whole minutes, and quiet hours end at them. All possible quiet hours end
+	// within a week.
 	wall, local := q.wall(), t.In(q.Location()).Truncate(time.Minute)
 	for range 8 * 24 * 60 {
 		if local = local.Add(time.Minute); !wall.covers(local) {
@@ -94,7 +91,7 @@ func (q *Quiet) Until(t time.Time) time.Time {
 	return local.In(t.Location())
 }
 
-// wall are quiet hours in minutes of the day.
+// wall holds quiet hours in minutes of the day.
 type wall struct {
 	from, to int
 	weekends bool
@@ -103,8 +100,7 @@ type wall struct {
 // wall reads the times of the day once.
 func (q *Quiet) wall() wall { return wall{minutes(q.From), minutes(q.To), q.Weekends} }
 
-// covers takes a time in the person's zone. Hours without times, 0 to 0, cover
-// nothing.
+// covers takes a time in the person's zone. Hours without times, 0 to 0, cover nothing.
 func (w wall) covers(local time.Time) bool {
 	if day := local.Weekday(); w.weekends && (day == time.Saturday || day == time.Sunday) {
 		return true
@@ -116,7 +112,7 @@ func (w wall) covers(local time.Time) bool {
 	return now >= w.from || now < w.to
 }
 
-// minutes is a time of the day in minutes; 0 for none.
+// minutes returns a time of the day in minutes; 0 for an empty one.
 func minutes(clock string) int {
 	t, err := time.Parse("15:04", clock)
 	if err != nil {

@@ -13,22 +13,21 @@ import (
 	"github.com/campaignd/campaignd/internal/input"
 )
 
-// Secret is an address that holds tokens or passwords. It is never printed: as
-// text, in JSON and by package fmt it shows where it leads to and nothing else.
+// Secret is an address that holds tokens or passwords. It is never printed: as text, in JSON and in
+// package fmt it shows only its destination.
 type Secret struct {
-	// behind a pointer, so that fmt does not find it in a field that is not
-	// exported
+	// behind a pointer, so that fmt does not find it in an unexported field
 	s *secret
 }
 
-// secret is the text of the file. What it stands for is not kept: it is looked
-// up each time, so that a changed variable or file counts.
+// secret is the text of the file. Its value is not stored: it is looked up each time, so that a
+// changed variable or file takes effect.
 type secret struct {
 	written string // as in the file
 	folder  string // relative paths start from it
 }
 
-// NewSecret returns the secret that is written so in a lab file in a folder.
+// NewSecret returns the secret with this text in the lab file of a folder.
 func NewSecret(written, folder string) Secret { return Secret{&secret{written, folder}} }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -50,17 +49,17 @@ func (s Secret) startFrom(folder string) {
 // maxSecret is the greatest size of a file that holds a secret.
 const maxSecret = 64 << 10
 
-// variable is a part that comes from the environment.
+// variable matches a part from the environment.
 var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// name is how a variable is called.
+// name matches the name of a variable.
 var name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Reveal returns the address itself, with what the environment and files hold
-// now. The error does not hold any part of it.
+// Reveal returns the address itself, with the present values of the environment and files. The
+// error does not hold any part of it.
 func (s Secret) Reveal() (string, error) {
 	if s.s == nil {
-		return "", errors.New("there is no address")
+		return "", errors.New("the address is missing")
 	}
 	text, err := s.s.reveal("address")
 	if err != nil {
@@ -72,8 +71,8 @@ func (s Secret) Reveal() (string, error) {
 	return text, nil
 }
 
-// reveal returns what is written, with what the environment and files hold now;
-// what is its name in errors, which hold no part of it.
+// reveal returns the text with the present values of the environment and files. Errors name it by
+// what, and hold no part of it.
 func (s *secret) reveal(what string) (string, error) {
 	text := s.written
 	if path, ok := strings.CutPrefix(text, "file:"); ok {
@@ -105,8 +104,7 @@ func (s *secret) reveal(what string) (string, error) {
 	return text, nil
 }
 
-// fault says what is wrong with how the address is written; "" where nothing
-// is.
+// fault returns the fault of the address's form, "" if it has none.
 func (s Secret) fault() (message, remedy string) {
 	const begin = "write SERVICE://…, ${VARIABLE} or file:PATH"
 	if s.s == nil || s.s.written == "" {
@@ -142,9 +140,9 @@ func (s Secret) fault() (message, remedy string) {
 	return "", ""
 }
 
-// String says where the address leads to: the service, and the host where that
-// is a server's name and not itself a token. It reveals the address to find the
-// host, and shows less where it cannot.
+// String returns the destination of the address: the service, and the host if that is a server's
+// name and not itself a token. It reveals the address to find the host, and shows less if it
+// cannot.
 func (s Secret) String() string {
 	text, err := s.Reveal()
 	if err != nil {
@@ -166,15 +164,15 @@ func (s Secret) String() string {
 // GoString implements fmt.GoStringer: it is [Secret.String].
 func (s Secret) GoString() string { return s.String() }
 
-// hosted are the services whose address has the name of a server where a URL
-// has it. In others a token or a user's key stands there.
+// hosted are the services whose addresses have the name of a server in the usual place. In others a
+// token or a user's key stands there.
 var hosted = []string{
 	"http", "https", "smtp", "ntfy", "gotify", "generic", "matrix", "mattermost", "rocketchat",
 	"signal", "zulip", "opsgenie",
 	"kafka", "nats", "tls", "amqp", "amqps",
 }
 
-// shown is an address without its secrets. In doubt it leaves the host out.
+// shown returns an address without its secrets. In doubt it leaves the host out.
 func shown(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme == "" {
@@ -193,12 +191,11 @@ var anyAddress = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>\\]+`)
 // withheld stands for a part of a text that could be a secret.
 const withheld = "•••"
 
-// Scrub takes whatever belongs to the address out of a text by others, such as
-// the error of a service: each part of it, however it is escaped, and every
-// address but its scheme and host.
+// Scrub removes all parts of the address from a text by others, such as the error of a service:
+// each part of it, however it is escaped, and every address but its scheme and host.
 //
-// A part of less than three characters would cover half the text, and leaving it
-// would show a password: then nothing is shown.
+// A part of less than three characters would cover half the text, and leaving it would show a
+// password: then nothing is shown.
 func (s Secret) Scrub(text string) string {
 	address, err := s.Reveal()
 	if err != nil {
@@ -215,8 +212,8 @@ func (s Secret) Scrub(text string) string {
 	return anyAddress.ReplaceAllStringFunc(text, shown)
 }
 
-// parts are the parts of an address that can be secret, the longest first, each
-// as it is and as URLs may have it.
+// parts returns the possibly secret parts of an address, the longest first, each as it is and as
+// URLs may have it.
 func parts(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -236,8 +233,7 @@ func parts(address string) []string {
 	if password, ok := u.User.Password(); ok {
 		add(password, 1)
 	}
-	// Shorter words are ports, flags and the like, and to cover them would
-	// leave nothing to read.
+	// Shorter words are ports, flags and the like, and covering them would leave nothing to read.
 	const word = 4
 	add(u.User.Username(), word)
 	add(u.User.String(), word)

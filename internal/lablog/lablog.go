@@ -1,15 +1,12 @@
-// Package lablog opens the log of a lab: what a lab must remember of itself, as
-// events.
+// Package lablog opens the log of a lab: the lab's own memory, as events.
 //
-// It is a store like those of campaigns, whose streams belong to the parts of
-// the lab that keep them. A process opens it once: its parts share what
-// [Log.Store] gives them.
+// It is a store like those of campaigns, whose streams belong to the parts of the lab that keep
+// them. A process opens it once: its parts share the result of [Log.Store].
 //
-// Of a lab in a folder it is FOLDER/.campaignd/lab, and one process holds it at
-// a time. Of a lab in a database it is the store .campaignd there, and any
-// number of processes append to it ([Log.Shared]): each is
-// refused what it decided without another's events
-// ([events.ConflictError]), reads those, and decides anew.
+// For a lab in a folder it is FOLDER/.campaignd/lab, and one process holds it at a time. For a lab
+// in a database it is the store .campaignd there, and any number of processes append to it
+// ([Log.Shared]): an append decided without another's events is refused ([events.ConflictError]);
+// the process reads those, and decides anew.
 package lablog
 
 import (
@@ -27,14 +24,13 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Dir is the folder of the log of a lab whose stores are in a folder.
+// Dir returns the folder of the log of a lab whose stores are in a folder.
 func Dir(folder string) string { return filepath.Join(folder, ".campaignd", "lab") }
 
 // Name is the name of the log of a lab among the stores of a database.
 const Name = ".campaignd"
 
-// Address is the address of the log of the lab at a place: a folder, or a
-// database.
+// Address returns the address of the log of the lab at a place: a folder, or a database.
 func Address(place string) string {
 	if store.InDatabase(place) {
 		return store.In(place, Name)
@@ -42,8 +38,7 @@ func Address(place string) string {
 	return Dir(place)
 }
 
-// Is reports whether an address is that of a lab's log: in a folder, that of one
-// that is there.
+// Is reports whether an address is that of a lab's log; in a folder, of an existing one.
 func Is(address string) bool {
 	if store.InDatabase(address) {
 		return store.Name(address) == Name
@@ -51,23 +46,23 @@ func Is(address string) bool {
 	return IsDir(address)
 }
 
-// IsDir reports whether a folder is such as [Dir] gives, and holds a log.
+// IsDir reports whether a folder has the form of [Dir], and holds a log.
 func IsDir(dir string) bool {
 	abs, err := filepath.Abs(dir)
 	return err == nil && Dir(filepath.Dir(filepath.Dir(abs))) == abs && Exists(dir)
 }
 
-// Exists reports whether there is a log in a folder such as [Dir] gives.
+// Exists reports whether there is a log in a folder of the form of [Dir].
 func Exists(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "FORMAT"))
 	return err == nil
 }
 
-// Options say how the log is opened. The zero value of each means its default.
+// Options are the options of opening the log. The zero value of each means its default.
 type Options struct {
 	// Now is the clock; clock.Now by default.
 	Now func() time.Time
-	// Open opens the store; tests have their disks fail.
+	// Open opens the store; tests make their disks fail.
 	Open func(address string) (events.Store, error)
 }
 
@@ -78,14 +73,13 @@ type Log struct {
 	o       Options
 
 	mu     sync.Mutex
-	store  events.Store // nil where it was to be opened again and could not be
+	store  events.Store // nil if reopening failed
 	closed bool
 }
 
-// Open opens the log at an address such as [Address] gives, and begins it where
-// there is none. The error is [ErrInUse] where another process holds it, and has
-// the code [problem.Damaged] where something is missing that was acknowledged, and
-// [problem.Unsupported] next to files that are not read any more: see [Unread].
+// Open opens the log at an address, as returned by [Address], and creates it if missing. The error
+// is [ErrInUse] if another process holds it, has the code [problem.Damaged] if acknowledged data
+// are missing, and [problem.Unsupported] next to files that cannot be read any more: see [Unread].
 func Open(address string, o Options) (*Log, error) {
 	if o.Now == nil {
 		o.Now = clock.Now
@@ -126,12 +120,11 @@ func (l *Log) open() error {
 // Shared reports whether other processes may append to the log as well.
 func (l *Log) Shared() bool { return store.InDatabase(l.address) }
 
-// beginTime is how long a database may take for the first event.
+// beginTime is the database's time limit for the first event.
 const beginTime = 10 * time.Second
 
-// begin gives an empty log its first event, which tells it from every other
-// lab's. Of two processes that begin it at once one is refused, and finds the
-// other's.
+// begin gives an empty log its first event, which distinguishes it from every other lab's. Of two
+// processes that begin it at once one is refused, and finds the other's.
 func (l *Log) begin(log events.Store) error {
 	if log.Last() > 0 {
 		return nil
@@ -152,12 +145,10 @@ func (l *Log) begin(log events.Store) error {
 	return err
 }
 
-// Store returns the log as this process holds it now. Where its disk had failed
-// and takes writes again, that is another store than before, which was compared
-// with its head as after a crash; the one from before answers
-// [events.ErrClosed]. So a part of the lab asks each time, and reads again what
-// it made from the log where the answer has changed: something whose fate was
-// uncertain may be in it.
+// Store returns the log as this process holds it now. If its disk had failed and accepts writes
+// again, it is another store than before, which was compared with its head as after a crash; the
+// old one answers [events.ErrClosed]. So a part of the lab asks each time, and refolds its state if
+// the answer has changed: an event of uncertain fate may be in it.
 func (l *Log) Store() (events.Store, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,7 +159,7 @@ func (l *Log) Store() (events.Store, error) {
 		if l.store.Err() == nil || l.store.Probe() != nil {
 			return l.store, nil
 		}
-		_ = l.store.Close() // it says again what failed
+		_ = l.store.Close() // it repeats the failure
 		l.store = nil
 	}
 	if err := l.open(); err != nil {
@@ -177,7 +168,7 @@ func (l *Log) Store() (events.Store, error) {
 	return l.store, nil
 }
 
-// Close lets go of the log.
+// Close releases the log.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -191,18 +182,18 @@ func (l *Log) Close() error {
 	return l.store.Close()
 }
 
-// ErrInUse says that another process holds the log of a lab.
+// ErrInUse means that another process holds the log of a lab.
 var ErrInUse = problem.New(problem.Unavailable,
 	"another process holds the lab's log of this folder")
 
-// restart is the remedy for a write that failed, on a disk or in a database: which
-// one, the error says that goes with it.
+// restart is the remedy for a failed write, on a disk or in a database: the accompanying error says
+// which.
 var restart = problem.Remedy{
 	Text:   "mend what failed, a full disk by making room, and look whether it was recorded",
 	Action: problem.Trail,
 }
 
-// Fault is the answer to an error of a lab's log; nil to none.
+// Fault returns the answer to an error of a lab's log, nil for nil.
 func Fault(err error) error {
 	var unknown *events.UnknownKindError
 	var known *problem.Error

@@ -5,12 +5,10 @@ import (
 	"time"
 )
 
-// Look is a look at the lab's database that many callers want at the same time: one
-// of them looks, and all have what it found. Its methods may be called by several
-// goroutines.
+// Look is a look at the lab's database that many callers want at the same time: one of them looks,
+// and all share the result. Its methods may be called by several goroutines.
 type Look[T any] struct {
-	// Rest is how long a look that has failed is not repeated: each caller would wait
-	// as long for the same.
+	// Rest is the pause after a failed look: each caller would wait as long for the same failure.
 	Rest time.Duration
 
 	mu           sync.Mutex
@@ -19,8 +17,8 @@ type Look[T any] struct {
 	err          error
 }
 
-// Since looks, unless another caller has begun to since a time, and returns what was
-// found. f gets the time at which its look began.
+// Since looks, unless another caller has begun to since a time, and returns the result. f gets the
+// time at which its look began.
 func (l *Look[T]) Since(at time.Time, f func(began time.Time) (T, error)) (T, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

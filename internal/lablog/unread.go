@@ -9,9 +9,9 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// unread are the files next to the log in which commits after 0.1.0 kept what has
-// been in it since. No release has written or read them. The last commit that
-// takes them over puts notes in their place, which say takenOver.
+// unread are the files next to the log that commits after 0.1.0 used before the log took over. No
+// release has written or read them. The last commit that takes them over leaves notes in their
+// place, which say takenOver.
 var unread = []struct{ path, held, without string }{
 	{"accounts", "accounts and their audit trail", "no one has an account then"},
 	{"started.json", "which campaigns go on", "none does then until it is started again"},
@@ -23,9 +23,9 @@ const (
 	lastReader = "a5fb94c7"
 )
 
-// Unread is why the log at an address is not opened: next to it is something that
-// only a campaignd of before would take over, and that is not passed over, since
-// without the accounts everyone would be let in. It is nil as a rule.
+// Unread says why the log at an address is not opened: next to it is a file that only an earlier
+// campaignd would take over, and that must not be ignored, since without the accounts everyone
+// would be admitted. It is usually nil.
 func Unread(address string) error {
 	if store.InDatabase(address) {
 		return nil // a lab in a database never kept them

@@ -1,21 +1,18 @@
-// Package lock lets a device of this machine be driven by one campaign at a
-// time, or by as many as all of them allow, each in its turn.
+// Package lock lets a device of this machine be driven by one campaign at a time, or by as many as
+// all of them allow, each in its turn.
 //
-// Each process that wants a device has a file in a folder that all users of the
-// machine share: a seat in the device's queue, locked by the operating system
-// for as long as its owner lives. The lock ends with the process that holds it,
-// however that ends, so nothing has to be cleaned up. The text of the file says
-// who it is, how many campaigns they let use the device at a time, and whether
-// they still wait. Seats are looked at and written behind a gate, another file,
-// which is held for a moment: so they are served in the order in which they
-// came, not in that in which they look.
+// Each process that wants a device has a file in a folder that all users of the machine share: a
+// seat in the device's queue, locked by the operating system for as long as its owner lives. The
+// lock ends with the process that holds it, however that ends, so nothing has to be cleaned up. The
+// text of the file names the owner, the number of campaigns it lets use the device at a time, and
+// whether it still waits. Seats are read and written behind a gate, another file, which is held for
+// a moment: so they are served in the order of arrival, not of looking.
 //
-// A seat with a command in it counts also when its owner has ended: the device
-// may be at work on that command, and the process that takes the seat up again
-// knows what became of it.
+// A seat with a command in it counts also when its owner has ended: the device may be at work on
+// that command, and the process that takes the seat over will learn its fate.
 //
-// Files are never removed here: that could remove the lock of another process.
-// Where something else removes them, [Lease.Check] says so.
+// Files are never removed here: that could remove the lock of another process. If something else
+// removes them, [Lease.Check] reports it.
 package lock
 
 import (
@@ -35,31 +32,30 @@ import (
 	"unicode"
 )
 
-// Variable is the environment variable that names another folder than the
-// system's, for programs that do not see that.
+// Variable is the environment variable that replaces the system's folder, for programs that cannot
+// see it.
 const Variable = "CAMPAIGND_LOCKS"
 
-// Holder says who drives a device, or wants to.
+// Holder is a process that drives a device, or wants to.
 type Holder struct {
 	Device string `json:"device"`
-	// Campaign is empty where a check drives it; Store is where to look.
+	// Campaign is empty for a check; Store is where to look.
 	Campaign string `json:"campaign,omitempty"`
 	Store    string `json:"store"`
 	PID      int    `json:"pid"`
 	User     string `json:"user"`
-	// Host is the name of its machine, where that may be another one.
+	// Host is the name of its machine, if that may be another one.
 	Host  string    `json:"host,omitempty"`
 	Since time.Time `json:"since"`
-	// Capacity is how many may have the device at a time, themselves among
-	// them; less than 1 stands for 1. Of all who have it the smallest holds.
+	// Capacity is the number of simultaneous users of the device that it allows, including itself;
+	// less than 1 stands for 1. The smallest of all holders' applies.
 	Capacity int `json:"capacity,omitempty"`
-	// Command is what the device was sent in its turn; empty where it is about
-	// no command.
+	// Command is the command sent to the device in its turn; empty if it is not about a command.
 	Command string `json:"command,omitempty"`
 }
 
-// who says it in words. The names come from a file that every user can write:
-// read has made them printable.
+// who describes it in words. The names come from a file that every user can write: read has made
+// them printable.
 func (h Holder) who() string {
 	if h.PID == 0 {
 		return "another process, which has only just begun"
@@ -76,19 +72,18 @@ func (h Holder) who() string {
 		what, h.PID, of, h.Since.Local().Format(time.DateTime), h.Store)
 }
 
-// HeldError says that others have the device, or come first.
+// HeldError means that others have the device, or come first.
 type HeldError struct {
 	Device string
 	Holder Holder // zero where the other has only just begun
-	// More is how many others have it, or come first, besides.
+	// More is the number of further holders, or of those who come first.
 	More int
-	// Next is true where the device is free and Holder was there before.
+	// Next is true if the device is free and Holder comes first.
 	Next bool
-	// Turn is true where commands wait for each other, and not campaigns.
+	// Turn is true if commands wait for each other, and not campaigns.
 	Turn bool
-	// Left is the file in which a process that has ended left word of its
-	// command: the device may be at work on it. Empty where the others are
-	// alive.
+	// Left is the file in which an ended process left its command: the device may be at work on it.
+	// Empty if the others are alive.
 	Left string
 }
 
@@ -114,11 +109,11 @@ func (e *HeldError) Error() string {
 		"if yours is another device, let its program describe an `identity` of its own", e.Device, who)
 }
 
-// LostError says that a seat is no longer what keeps others off the device.
+// LostError means that a seat has ceased to keep others off the device.
 type LostError struct {
 	Device string
 	Path   string // of the seat
-	Err    error  // why; nil where another file stands in its place
+	Err    error  // the reason; nil if another file stands in its place
 }
 
 func (e *LostError) Error() string {
@@ -135,27 +130,24 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() error { return e.Err }
 
-// errHeld is returned by tryLock for a lock that another process holds. It
-// never leaves the package: what a caller gets is a [HeldError], which says by
-// whom.
+// errHeld is returned by tryLock for a lock that another process holds. It never leaves the
+// package: callers get a [HeldError], which names the holder.
 var errHeld = errors.New("locked")
 
-// Enter takes a place among those who wait for h.Device: see [Lease.Try]. The
-// errors are those of the system, with a remedy.
+// Enter takes a place among the waiters for h.Device: see [Lease.Try]. The errors are those of the
+// system, with a remedy.
 func Enter(dir string, h Holder) (*Lease, error) { return enter(dir, h.Device, h) }
 
-// EnterTurn takes a place among those who have the device together and wait for
-// it to take their command. h.Capacity is how many commands the device works on
-// at a time.
+// EnterTurn takes a place among those who share the device and wait for it to accept their command.
+// h.Capacity is the number of commands that the device works on at a time.
 func EnterTurn(dir string, h Holder) (*Lease, error) { return enter(dir, turnOf(h.Device), h) }
 
 // turnOf is the key of the queue of a device's commands.
 func turnOf(device string) string { return "the turns of " + device }
 
-// Lease is a seat in the queue of a device. Its methods may be called by
-// several goroutines. It has to be kept until [Lease.Release]: of one that is
-// dropped the file is closed with the next garbage collection, and the device is
-// free.
+// Lease is a seat in the queue of a device. Its methods may be called by several goroutines. It
+// must be kept until [Lease.Release]: garbage collection closes the file of a dropped one, and the
+// device is free.
 type Lease struct {
 	q    queue
 	path string
@@ -166,11 +158,11 @@ type Lease struct {
 	written time.Time
 }
 
-// seat is what stands in a seat's file. Every user can write it: what cannot be
-// read counts as a holder who has the device alone.
+// seat is the contents of a seat's file. Every user can write it: unreadable contents count as a
+// sole holder of the device.
 type seat struct {
 	Holder
-	// Ticket says who came first.
+	// Ticket is the order of arrival.
 	Ticket  uint64 `json:"ticket"`
 	Waiting bool   `json:"waiting,omitempty"`
 
@@ -178,25 +170,23 @@ type seat struct {
 	alive bool
 }
 
-// queue is the queue of one device, or of its commands. The queue of the
-// commands is another one than that of the campaigns: a campaign that shares a
-// device keeps its seat in the one while it waits in the other, with other
-// capacities.
+// queue is the queue of one device, or of its commands. The two are separate: a campaign that
+// shares a device keeps its seat in the one while it waits in the other, with other capacities.
 type queue struct {
 	dir    string
 	device string
-	base   string // of its files' names
+	base   string // prefix of its files' names
 	turn   bool
 }
 
-// queueOf is the queue of a key: a device, or its turns. Files are named by a
-// hash, since a device's name may hold anything.
+// queueOf returns the queue of a key: a device, or its turns. Files are named by a hash, since a
+// device's name may hold anything.
 func queueOf(dir, key string, h Holder) queue {
 	return queue{dir: dir, device: h.Device, base: fmt.Sprintf("%x", sha256.Sum256([]byte(key))),
 		turn: key != h.Device}
 }
 
-// seat is the path of a seat.
+// seat returns the path of a seat.
 func (q queue) seat(i int) string {
 	name := q.base + ".lock"
 	if i > 0 {
@@ -205,23 +195,22 @@ func (q queue) seat(i int) string {
 	return filepath.Join(q.dir, name)
 }
 
-// remedy says what to do about an error of the system.
+// remedy adds a remedy to an error of the system.
 func (q queue) remedy(err error) error {
 	return fmt.Errorf("the lock of %s cannot be taken: %w; "+
 		"set %s to a folder in which everybody who drives the device may write", q.device, err, Variable)
 }
 
-// gateWithin is how long the gate is waited for. Its holder only looks at
-// files. The bound is for one that was stopped in between, by a debugger or the
-// machine's sleep: it says so, where a wait without end would look like a busy
-// device.
+// gateWithin is how long the gate is waited for. Its holder only reads files. The bound is for a
+// holder that was stopped in between, by a debugger or the machine's sleep: the error says so,
+// where an endless wait would look like a busy device.
 const gateWithin = 10 * time.Second
 
 // gate keeps other processes from the queue until it is opened again.
 //
-// The operating system's lock cannot be waited for with a bound, hence the
-// looking again, at first after a millisecond and later after 20. Where several
-// wait, which one gets the gate is chance; the tickets make the order.
+// The operating system's lock cannot be waited for with a bound, hence the polling, at first after
+// a millisecond and later after 20. Which of several waiters gets the gate is chance; the tickets
+// make the order.
 func (q queue) gate() (open func(), err error) {
 	path := filepath.Join(q.dir, q.base+".gate")
 	for began, pause := time.Now(), time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
@@ -239,11 +228,9 @@ func (q queue) gate() (open func(), err error) {
 	}
 }
 
-// seats reads who is in the queue, in the order in which they came; behind the
-// gate. own is left out. Whether a seat's process lives is found out by taking
-// its lock: a lock that can be had is one whose process has ended. A seat of the
-// dead counts only where a command stands in it, on which the device may still
-// be at work.
+// seats reads the queue, in the order of arrival, behind the gate. own is left out. Taking the lock
+// of a seat shows whether its process lives: a lock that can be had belongs to an ended process. A
+// dead process's seat counts only with a command in it, on which the device may still be at work.
 func (q queue) seats(own string) (seats []seat, err error) {
 	entries, err := os.ReadDir(q.dir)
 	if err != nil {
@@ -281,9 +268,9 @@ func (q queue) seats(own string) (seats []seat, err error) {
 
 // sit takes a free seat; behind the gate.
 //
-// Behind the gate no seat changes hands, except that its owner may end: then it
-// is taken already for this look, or free. So the first that is not taken can
-// be locked, and the loop ends at the latest behind the last one taken.
+// Behind the gate no seat changes hands, except that its owner may end: then it still counts as
+// taken for this look, or is free. So the first seat not taken can be locked, and the loop ends at
+// the latest behind the last one taken.
 func (q queue) sit(taken []seat, text seat) (*Lease, error) {
 	for i := 0; ; i++ {
 		path := q.seat(i)
@@ -298,7 +285,7 @@ func (q queue) sit(taken []seat, text seat) (*Lease, error) {
 	}
 }
 
-// seated writes who has a seat.
+// seated writes the owner of a seat.
 func seated(q queue, path string, f *os.File, text seat) (*Lease, error) {
 	l := &Lease{q: q, path: path, file: f, text: text}
 	if err := l.write(); err != nil {
@@ -308,9 +295,9 @@ func seated(q queue, path string, f *os.File, text seat) (*Lease, error) {
 	return l, nil
 }
 
-// enter sits down behind all that are there. It never waits for the device,
-// only for the gate. The remedy comes with every error, since most of them mean
-// that the folder is not one that all users of the machine share.
+// enter sits down behind all present. It never waits for the device, only for the gate. The remedy
+// comes with every error, since most of them mean that the users of the machine do not share the
+// folder.
 func enter(dir, key string, h Holder) (*Lease, error) {
 	q := queueOf(dir, key, h)
 	if err := shared(dir); err != nil {
@@ -332,9 +319,8 @@ func enter(dir, key string, h Holder) (*Lease, error) {
 	return l, nil
 }
 
-// next is the ticket of the next one to come. Numbers may come again once all
-// who had greater ones are gone; what matters is the order among those who are
-// there.
+// next returns the ticket of the next arrival. Numbers may recur once all holders of greater ones
+// are gone; only the order among those present matters.
 func next(taken []seat) uint64 {
 	if len(taken) == 0 {
 		return 1
@@ -342,13 +328,12 @@ func next(taken []seat) uint64 {
 	return taken[len(taken)-1].Ticket + 1
 }
 
-// Try returns nil once the device is the lease's: no one who came before still
-// waits, and there are fewer who have it than each of them, and this one,
-// allows. Otherwise it returns a [HeldError], and where the seat is gone a
-// [LostError].
+// Try returns nil once the device belongs to the lease: no earlier arrival still waits, and the
+// number of holders is below the capacities of all of them and of this one. Otherwise it returns a
+// [HeldError], and a [LostError] if the seat is gone.
 //
-// Capacity is the least that any of them allows, since each was promised that no
-// more would use the device with it.
+// The least of all capacities applies, since each holder was promised that no more would use the
+// device with it.
 func (l *Lease) Try() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -378,7 +363,7 @@ func (l *Lease) Try() error {
 	if len(have) < most && len(before) == 0 {
 		l.text.Waiting = false
 		err := l.write()
-		l.text.Waiting = err != nil // others see what is written
+		l.text.Waiting = err != nil // others read the written text
 		return err
 	}
 	held := &HeldError{Device: l.q.device, Turn: l.q.turn, Next: len(have) < most}
@@ -396,8 +381,8 @@ func (l *Lease) Try() error {
 // touchAfter is how soon a seat is written again, for programs that remove files by age.
 const touchAfter = time.Hour
 
-// Check returns nil while the seat keeps its place, and otherwise a
-// [LostError]: its file was removed or replaced, so that no other process sees it.
+// Check returns nil while the seat keeps its place, and otherwise a [LostError]: its file was
+// removed or replaced, so that no other process sees it.
 func (l *Lease) Check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -410,12 +395,11 @@ func (l *Lease) Check() error {
 	return nil
 }
 
-// check compares the open file with the one of that name: a folder of temporary
-// files may be emptied. The caller holds mu.
+// check compares the open file with the one of that name: a folder of temporary files may be
+// emptied. The caller holds mu.
 //
-// The lock is on the file and not on its name: of a file that was removed the
-// lock still holds, and another process that makes a file of that name has a
-// lock as well.
+// The lock is on the file and not on its name: the lock of a removed file persists, and another
+// process that makes a file of that name has a lock as well.
 func (l *Lease) check() error {
 	if l.file == nil {
 		return fmt.Errorf("the lock of %s was given back", l.q.device)
@@ -431,13 +415,12 @@ func (l *Lease) check() error {
 	return nil
 }
 
-// Begin notes the command that the device is sent in this turn. From now on the
-// seat keeps its place until [Lease.Release], also when its process has ended.
+// Begin notes the command that the device is sent in this turn. From now on the seat keeps its
+// place until [Lease.Release], also when its process has ended.
 //
-// It must be called before the command is sent, and is on the disk when it
-// returns: a machine that loses power in between leaves a turn that asks about
-// a command which the device never got, and not a device at work that looks
-// free.
+// It must be called before the command is sent, and is on the disk when it returns: a machine that
+// loses power in between leaves a turn that asks about a command which the device never got, and
+// not a device at work that looks free.
 func (l *Lease) Begin(command string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -453,13 +436,12 @@ func (l *Lease) Begin(command string) error {
 	return l.file.Sync()
 }
 
-// write writes who has the seat.
+// write writes the owner of the seat.
 //
-// The text is written over the earlier one and then cut, never the other way
-// round: a crash in between would leave an empty file, which is a free seat,
-// though a command was in it. What is left of a longer text is behind the
-// value, where read does not look. The caller holds mu, or is the only one to
-// have the lease.
+// The text is written over the earlier one and then truncated, never the other way round: a crash
+// in between would leave an empty file, which is a free seat, though it held a command. The rest of
+// a longer text is behind the value, where read does not look. The caller holds mu, or is the only
+// one to have the lease.
 func (l *Lease) write() error {
 	text, err := json.Marshal(l.text)
 	if err != nil {
@@ -472,16 +454,15 @@ func (l *Lease) write() error {
 	return l.file.Truncate(int64(len(text)) + 1)
 }
 
-// Release gives the seat back. Calling it twice does nothing more.
+// Release gives the seat back. Further calls do nothing.
 func (l *Lease) Release() { l.end(true) }
 
-// Leave ends the lease as the end of the process would: a seat with a command
-// in it keeps its place.
+// Leave ends the lease as the end of the process would: a seat with a command in it keeps its
+// place.
 func (l *Lease) Leave() { l.end(false) }
 
-// end closes the file, which gives up its lock. An empty file is a free seat.
-// It is emptied while the lock still holds, so that the text of the next owner
-// is not.
+// end closes the file, which releases its lock. An empty file is a free seat. It is emptied while
+// the lock is held, so that the next owner's text is not.
 func (l *Lease) end(empty bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -495,15 +476,14 @@ func (l *Lease) end(empty bool) {
 	l.file = nil
 }
 
-// Adopt takes up the turns of commands that are under way, from processes of
-// the campaign that have ended; what else they left is forgotten. A command
-// that is under way and has no turn gets one at once, for the device is at work
+// Adopt takes over the turns of running commands from ended processes of the campaign; their other
+// turns are dropped. A running command without a turn gets one at once, for the device is at work
 // on it.
 //
-// What was left keeps its ticket, so that a restart is no way to the front or
-// the back. New turns do not wait and do not count the capacity: that the
-// device has taken the commands cannot be undone by waiting. Where one fails
-// none is kept, and all stay as they were found, for the next attempt.
+// An adopted turn keeps its ticket, so that a restart moves it neither to the front nor to the
+// back. New turns do not wait and do not count the capacity: waiting cannot undo that the device
+// has accepted the commands. If one fails none is kept, and all stay as they were, for the next
+// attempt.
 func Adopt(dir string, h Holder, commands []string) (turns map[string]*Lease, err error) {
 	q := queueOf(dir, turnOf(h.Device), h)
 	if err := shared(dir); err != nil {
@@ -566,13 +546,12 @@ func Adopt(dir string, h Holder, commands []string) (turns map[string]*Lease, er
 	return turns, nil
 }
 
-// Forget ends the turns that processes of a campaign left behind when they
-// ended, at any device, for all commands but those that keep is true for. What
-// cannot be looked at stays.
+// Forget ends the turns that ended processes of a campaign left behind, at any device, for all
+// commands that keep is false for. Unreadable ones stay.
 //
-// The devices are not known by then, so that all queues of the folder are
-// looked at. It has no error: a turn that stays is named with its file by the
-// [HeldError] of the next campaign, which a person can follow.
+// The devices are unknown by then, so it searches all queues of the folder. It returns no error:
+// the [HeldError] of the next campaign names a remaining turn with its file, and a person can act
+// on it.
 func Forget(dir, campaign, store string, keep func(command string) bool) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -588,9 +567,9 @@ func Forget(dir, campaign, store string, keep func(command string) bool) {
 	}
 }
 
-// forget empties a seat whose owner has ended. It is read twice: at first
-// without the gate, which would hold up queues of other devices, and then
-// behind it, when no one can take it over in between.
+// forget empties a seat whose owner has ended. It is read twice: at first without the gate, which
+// would hold up queues of other devices, and then behind it, when no one can take it over in
+// between.
 func (q queue) forget(path string, mine func(Holder) bool) {
 	if !mine(read(path, nil).Holder) {
 		return
@@ -610,13 +589,12 @@ func (q queue) forget(path string, mine func(Holder) bool) {
 	}
 }
 
-// mostText is more than any holder writes about itself. The file is anyone's to
-// write, and is read with each look at the queue.
+// mostText is longer than the text of any holder. Anyone can write the file, and it is read with
+// each look at the queue.
 const mostText = 16 << 10
 
-// read reads who has a seat, from its open file if there is one. No one is
-// known where that is not written yet. What it says of people is shown as
-// words.
+// read reads the owner of a seat, from its open file if there is one. An unwritten file gives an
+// empty owner. Text about people is made printable.
 func read(path string, f *os.File) (s seat) {
 	defer func() { s.path = path }()
 	if f == nil {
@@ -629,7 +607,7 @@ func read(path string, f *os.File) (s seat) {
 		}
 		defer f.Close()
 	}
-	// What follows the first value is left of an earlier, longer text.
+	// Anything after the first value is left over from an earlier, longer text.
 	if json.NewDecoder(io.NewSectionReader(f, 0, mostText)).Decode(&s) != nil {
 		return seat{}
 	}
@@ -644,10 +622,9 @@ func read(path string, f *os.File) (s seat) {
 	return s
 }
 
-// shared creates the folder, in which every user may create files and no one
-// may remove those of others. A folder that is there is taken as it is: who set
-// up the machine may have given it to a group. That the name is a link to a
-// folder is refused, since /tmp is open to all.
+// shared creates the folder, in which every user may create files and no one may remove those of
+// others. An existing folder is used as it is: the administrator may have given it to a group. A
+// link to a folder is refused, since /tmp is open to all.
 func shared(dir string) error {
 	err := os.Mkdir(dir, 0o777)
 	if err == nil {

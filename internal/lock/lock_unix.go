@@ -9,15 +9,13 @@ import (
 	"syscall"
 )
 
-// tryLock opens the file, which another user may have created, and locks it. It
-// creates the file only if it does not exist: in such folders, systems refuse
-// O_CREATE for the files of other users.
+// tryLock opens the file, which another user may have created, and locks it. It creates the file
+// only if it does not exist: in such folders, systems refuse O_CREATE for the files of other users.
 //
-// A link in place of the file is not followed: another user could have it point
-// at a file of this one. The lock is flock's and not fcntl's, which would end
-// when any file of that name is closed in this process. After locking, the name
-// is looked at again, since the file may have been removed between opening and
-// locking.
+// A link in place of the file is not followed: another user could make it point at a file of this
+// one. The lock is flock's and not fcntl's, which would end when any file of that name is closed in
+// this process. After locking, the name is looked at again, since the file may have been removed
+// between opening and locking.
 func tryLock(path string) (*os.File, error) {
 	const how = os.O_RDWR | syscall.O_NOFOLLOW
 	f, err := os.OpenFile(path, how, 0)
@@ -58,5 +56,5 @@ func tryLock(path string) (*os.File, error) {
 	}
 }
 
-// Supported returns nil where the system has such locks.
+// Supported returns nil if the system has such locks.
 func Supported() error { return nil }

@@ -20,8 +20,8 @@ const errSharing = syscall.Errno(32)
 
 // tryLock opens the file such that no one else can open it to write.
 //
-// Others may read it meanwhile, to see who has the seat. While it is open here
-// the system lets no one remove it.
+// Others may read it meanwhile, to see the owner of the seat. While it is open here the system lets
+// no one remove it.
 func tryLock(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
@@ -39,5 +39,5 @@ func tryLock(path string) (*os.File, error) {
 	return os.NewFile(uintptr(handle), path), nil
 }
 
-// Supported returns nil where the system has such locks.
+// Supported returns nil if the system has such locks.
 func Supported() error { return nil }

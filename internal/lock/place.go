@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Dirs are the folders in which a device of this machine is locked, each in its own right: a
-// device is had once it is had in all of them. That is the first of the system's folders
-// that can be made, and each other one that is there: a program that could not make the first,
-// or is of an earlier version, has its locks there.
+// Dirs are the folders in which a device of this machine is locked, each in its own right: a device
+// must be had in all of them. They are the first of the system's folders that can be made, and
+// every other existing one: a program that could not make the first, or is of an earlier version,
+// has its locks there.
 func Dirs() []string {
 	if dir := os.Getenv(Variable); dir != "" {
 		return []string{dir}
@@ -22,7 +22,7 @@ func Dirs() []string {
 	return systemDirs()[:1] // the error of its use says why
 }
 
-// there are the system's folders of locks that there are.
+// there returns the existing folders of locks of the system.
 func there() (found []string) {
 	for _, dir := range systemDirs() {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
@@ -32,9 +32,9 @@ func there() (found []string) {
 	return found
 }
 
-// Look returns the folder in which devices of this machine are locked, without making it, and
-// why other programs of the machine may not see it; that is empty where they do, as far as this
-// process can know.
+// Look returns the folder in which devices of this machine are locked, without making it, and the
+// reason why other programs of the machine may not see it; empty if they do, as far as this process
+// can know.
 func Look() (dir, hidden string) {
 	dir = os.Getenv(Variable)
 	named := dir != ""
@@ -49,13 +49,13 @@ func Look() (dir, hidden string) {
 	return dir, look().hidden(dir, named)
 }
 
-// sight is the view that a process has of the machine. Its zero value is that of a system on
-// which all processes see the same.
+// sight is a process's view of the machine. Its zero value is that of a system on which all
+// processes see the same.
 type sight struct {
-	// pid and mount are the namespaces of the process, init is the first process's mount
-	// namespace; empty where they are not known.
+	// pid and mount are the namespaces of the process, init is the first process's mount namespace;
+	// empty if unknown.
 	pid, mount, init string
-	// same says whether the first process sees the same folder, nil where that is not known.
+	// same reports whether the first process sees the same folder, nil if unknown.
 	same func(dir string) *bool
 	// mounts are those of the process, in their order.
 	mounts []mounted
@@ -73,8 +73,8 @@ const (
 	firstMount = "mnt:[4026531832]"
 )
 
-// hidden says why other programs of the machine may not see a folder, empty where they do. named
-// is set where a person has named the folder: a container has it mounted then.
+// hidden says why other programs of the machine may not see a folder, empty if they do. named is
+// set if a person has named the folder: a container then has it mounted.
 func (s sight) hidden(dir string, named bool) string {
 	machine := s.pid == firstPID
 	if s.mount == firstMount || machine && s.mount != "" && s.mount == s.init {
@@ -101,7 +101,7 @@ func (s sight) hidden(dir string, named bool) string {
 	return "this program runs in a container, which has a folder of locks of its own"
 }
 
-// covering is the mount in which a folder is: the last of the deepest.
+// covering returns the mount of a folder: the last of the deepest.
 func (s sight) covering(dir string) (deepest mounted) {
 	for _, m := range s.mounts {
 		rel, err := filepath.Rel(m.point, dir)
@@ -112,7 +112,7 @@ func (s sight) covering(dir string) (deepest mounted) {
 	return deepest
 }
 
-// Remedy says how a hidden folder is put right.
+// Remedy says how to make a hidden folder visible.
 func Remedy() string {
 	dir := systemDirs()[0]
 	return "let it see the machine's folder, " + dir + ": mount it into the container at the same place, or name it in " +

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// systemDirs are the folders of locks, those first that more programs see. /run/lock is no
-// temporary folder that systemd may give a service of its own; where a user may not make a
-// folder in it, and none was made by the system, programs meet in /tmp, as they did before.
+// systemDirs are the folders of locks, the most visible first. systemd may give a service its own
+// /tmp, but not its own /run/lock; where a user may not make a folder in that, and the system has
+// made none, programs meet in /tmp, as in earlier versions.
 var systemDirs = func() []string { return []string{"/run/lock/campaignd", "/tmp/campaignd-locks"} }
 
-// look finds out how this process sees the machine. What it may not read stays unknown: only
-// the superuser may ask what the first process sees.
+// look determines this process's view of the machine. Unreadable parts stay unknown: only the
+// superuser may ask for the first process's view.
 func look() (s sight) {
 	s.pid, _ = os.Readlink("/proc/self/ns/pid")
 	s.mount, _ = os.Readlink("/proc/self/ns/mnt")
@@ -35,7 +35,7 @@ func look() (s sight) {
 	return s
 }
 
-// seenByFirst compares a folder with what the machine's first process sees under its name.
+// seenByFirst compares a folder with the one that the machine's first process sees under its name.
 func seenByFirst(dir string) *bool {
 	if _, err := os.Stat("/proc/1/root/"); err != nil {
 		return nil
@@ -61,7 +61,7 @@ func mountsOf(text string) (all []mounted) {
 	return all
 }
 
-// unescaped replaces what stands for a space, a tab, a line end or a backslash.
+// unescaped replaces the escapes of a space, a tab, a line end and a backslash.
 func unescaped(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

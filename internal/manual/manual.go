@@ -29,7 +29,7 @@ const Root = "/docs"
 
 // Page is a page of the documentation.
 type Page struct {
-	// Name is that of its file without the ending, in the address.
+	// Name is its file's name without the ending, in the address.
 	Name string
 	// Title is its first heading, Lead its first paragraph, as text.
 	Title, Lead string
@@ -42,7 +42,7 @@ type Page struct {
 	forPeople bool
 }
 
-// Section is what stands under a heading, up to the next one.
+// Section is the part under a heading, up to the next one.
 type Section struct {
 	Page, Anchor, Heading string
 	Paragraphs            []string
@@ -90,14 +90,14 @@ var Pages = sync.OnceValue(func() []Page {
 	return pages
 })
 
-// ForPeople reports whether the page is for those who use the program; the others are for
-// those who change it.
+// ForPeople reports whether the page is for users of the program; the others are for its
+// developers.
 func (p *Page) ForPeople() bool { return p.forPeople }
 
-// Inner reports whether the page is found by way of another, and not in the list of pages.
+// Inner reports whether the page is reached from another page, and not from the list of pages.
 func (p *Page) Inner() bool { return strings.Contains(p.Name, "/") }
 
-// Find returns the page of a name; nil where there is none.
+// Find returns the page of a name, or nil.
 func Find(name string) *Page {
 	for i, p := range Pages() {
 		if p.Name == name {
@@ -176,8 +176,8 @@ var scrolling = strings.NewReplacer(
 	"<th></th>", "<td></td>",
 )
 
-// leads says where a link of a page in a folder leads in the program: to a page of the documentation,
-// within the page, or to an address elsewhere; false for a file that is not shown.
+// leads returns where a link of a page in a folder leads in the program: to a page of the
+// documentation, within the page, or to an address elsewhere; false for a file that is not shown.
 func leads(to, folder string, pages map[string][]byte) (string, bool) {
 	if strings.HasPrefix(to, "#") || strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
 		return to, true

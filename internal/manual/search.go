@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Hit is a section in which every word that was looked for stands.
+// Hit is a section that contains every word of the query.
 type Hit struct {
 	Section
 	Title string // of its page
@@ -69,11 +69,11 @@ func (s *Section) score(words []string) int {
 	return score
 }
 
-// apart says which characters stand between words.
+// apart reports which characters separate words.
 func apart(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' }
 
-// place is where the longest of the words, which says most, stands in the section's text,
-// in the paragraph that has most of them; the text's beginning where none does.
+// place returns the place of the longest of the words, the most specific, in the section's text, in
+// the paragraph that has most of them; the text's beginning without any.
 func (s *Section) place(words []string) (before, word, after string) {
 	words = slices.SortedStableFunc(slices.Values(words), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	having := func(paragraph string) (n int) {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// terms says where each word that stands on the pages of a lab is explained: a page, or a
-// section of one.
+// terms maps each explained word of a lab's pages to its explanation: a page, or a section of one.
 var terms = map[string]string{
 	"states":      "words#states",
 	"best":        "words#best-measured-and-best-by-the-model",
@@ -22,8 +21,8 @@ var terms = map[string]string{
 	"rows":        "your-own-data",
 }
 
-// keys says where the docs treat what a campaign file says under a key. Of the others the
-// form has all that there is to say.
+// keys maps keys of a campaign file to their documentation. The form explains the other keys
+// completely.
 var keys = map[string]string{
 	"parameters":              "your-own-data",
 	"constraints":             "your-own-data",
@@ -63,9 +62,9 @@ func Term(word string) string {
 	return Root + "/" + at
 }
 
-// Policy is the address at which a policy is explained: a section of the page of methods
-// whose heading names it, or else whose text does. For a name that the documentation does
-// not know, as that of a plug-in, it is where one chooses among all.
+// Policy returns the address at which a policy is explained: a section of the page of methods whose
+// heading names it, or else whose text does. For a name unknown to the documentation, such as a
+// plug-in's, it is the place where one chooses among all.
 func Policy(name string) string {
 	p := Find("methods")
 	if p == nil {

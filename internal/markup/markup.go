@@ -1,6 +1,6 @@
-// Package markup is what compiled templates (internal/pages) write with. It escapes texts as
-// html/template does in the same place; which escaper a place needs html/template has decided
-// when the template was compiled.
+// Package markup is the writer of compiled templates (internal/pages). It escapes texts as
+// html/template does in the same place; html/template chose the escaper of a place when the
+// template was compiled.
 package markup
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// unsafe stands where an address was that a browser must not follow, as html/template writes it.
+// unsafe replaces an address that a browser must not follow, as html/template writes it.
 const unsafe = "#ZgotmplZ"
 
 // Page is a page that can be drawn.
@@ -20,8 +20,8 @@ type Page struct {
 	Draw func(*bytes.Buffer)
 }
 
-// Bytes draws the page, whole or not at all. What is wrong with its data, as a pointer to nothing
-// or an index that is out of range, is an error of the page.
+// Bytes draws the page, whole or not at all. A fault of its data, such as a nil pointer or an index
+// out of range, is an error of the page.
 func (p Page) Bytes() (text []byte, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -33,8 +33,8 @@ func (p Page) Bytes() (text []byte, err error) {
 	return w.Bytes(), nil
 }
 
-// place is the line of a compiled template that panics: who reads the log finds the template by
-// what is written there.
+// place returns the line of a compiled template that panics: the text there leads a reader of the
+// log to the template.
 func place() string {
 	stack := make([]uintptr, 64)
 	frames := runtime.CallersFrames(stack[:runtime.Callers(1, stack)])
@@ -49,7 +49,7 @@ func place() string {
 	}
 }
 
-// Must is the value of a function that can fail; if it has, the page has.
+// Must is the value of a function that can fail; its failure is the page's.
 func Must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -88,7 +88,7 @@ func Escape(w *bytes.Buffer, s string) {
 	w.WriteString(s[written:])
 }
 
-// URLFilter lets addresses pass that name no scheme or one that does nothing by itself.
+// URLFilter lets addresses pass that name no scheme or a harmless one.
 func URLFilter(s string) string {
 	scheme, _, ok := strings.Cut(s, ":")
 	if !ok || strings.Contains(scheme, "/") || strings.EqualFold(scheme, "http") ||
@@ -98,15 +98,15 @@ func URLFilter(s string) string {
 	return unsafe
 }
 
-// URLNormalize writes a text as a part of an address, in which its delimiters and what is escaped
-// already stay.
+// URLNormalize writes a text as a part of an address, and keeps its delimiters and existing
+// escapes.
 func URLNormalize(s string) string { return escapeURL(s, "!#$&*+,/:;=?@[]") }
 
 // URLEscape writes a text as a value in the query of an address.
 func URLEscape(s string) string { return escapeURL(s, "") }
 
-// escapeURL escapes all bytes but those that RFC 3986 reserves for nothing and some others. Where
-// others stay, escapes do.
+// escapeURL escapes all bytes except the unreserved ones of RFC 3986 and some others. If others
+// stay, escapes do.
 func escapeURL(s, others string) string {
 	hex := func(i int) bool { return i < len(s) && strings.IndexByte("0123456789abcdefABCDEF", s[i]) >= 0 }
 	var b strings.Builder

@@ -16,10 +16,9 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// takes reports whether an event can be about people. The others hold what is
-// computed: many, and long. They are most of a log, and a start reads all of it
-// where no snapshot is believed: so they are not even decoded. A kind that is
-// to begin or end a matter must not stand here.
+// takes reports whether an event can concern people. The excluded kinds hold computed data: they
+// are many, and long. They are most of a log, and a start without a valid snapshot reads all of it,
+// so they are not even decoded. A kind that begins or ends a matter must not be excluded.
 func takes(e *events.Event) bool {
 	switch e.Kind {
 	case events.KindDecisionMade, events.KindModelFitted, events.KindMeasurementsJudged,
@@ -29,17 +28,16 @@ func takes(e *events.Event) bool {
 	return true
 }
 
-// Apply takes an event of a campaign in. Those of a campaign come in their
-// order, those that [takes] refuses need not come; what was applied already is
-// passed over.
+// Apply folds an event of a campaign. The events of a campaign come in order; those that [takes]
+// refuses need not come; those applied already are skipped.
 //
-// It only begins and closes matters; who hears of them, and when, is decided by
-// [Planner.Due] from the lab file as it is then.
+// It only opens and closes matters; [Planner.Due] decides, by the present lab file, who hears of
+// them and when.
 func (p *Planner) Apply(e events.Event, payload events.Payload) {
 	s := p.state.Streams[e.Campaign]
 	if d, defined := payload.(*events.CampaignDefined); defined && (s == nil || s.Instance != d.Instance) {
-		// Another campaign of the same name: what is said of the old one would
-		// be taken to be about it.
+		// Another campaign of the same name: messages about the old one would be taken to be about
+		// it.
 		p.state.Matters = slices.DeleteFunc(p.state.Matters,
 			func(m *matter) bool { return m.Campaign == e.Campaign })
 		s = &stream{Instance: d.Instance, Definition: &d.Definition}
@@ -54,8 +52,8 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 	}
 	s.Sequence = e.Sequence
 	s.ready()
-	// A log whose definition this program cannot read still has questions and
-	// alarms; they are said without what only the definition knows.
+	// A log with a definition that this program cannot read still has questions and alarms; they
+	// are sent without the definition's details.
 	def := s.Definition
 	if def == nil {
 		def = &definition.Campaign{Name: e.Campaign}
@@ -85,8 +83,7 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 	case *events.QuestionWithdrawn:
 		p.close(e, question, payload.Question, orElse(payload.Reason, "withdrawn"))
 	case *events.CampaignPaused:
-		// Who pauses a campaign knows of it: only a pause that no one ordered
-		// is an alarm.
+		// A person who pauses a campaign knows of it: only a pause that no one ordered is an alarm.
 		if !strings.HasPrefix(e.Actor, "person:") {
 			p.begin(e, &matter{Kind: paused, Heading: e.Campaign + " is paused: " + payload.Reason})
 		}
@@ -100,10 +97,9 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 	default:
 		p.experiment(def, s, e, payload)
 	}
-	// The memory of an ended campaign shrinks to its sequence, by which events
-	// that are read again are passed over: a lab has many more of those than of
-	// running ones.
-	if ends(payload) { // nobody asks for more of it
+	// The memory of an ended campaign shrinks to its sequence, which identifies events that are
+	// read again: a lab has many more ended campaigns than running ones.
+	if ends(payload) { // its details are no longer needed
 		s.Definition = nil
 		s.Points = nil
 		s.Open = nil
@@ -114,8 +110,7 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 	p.doubts(s, e)
 }
 
-// ready has a stream take something in: what was read of an empty one is nil.
-// JSON leaves empty maps out.
+// ready prepares a stream for events: JSON omits empty maps, so they are nil after reading.
 func (s *stream) ready() {
 	if s.Points == nil {
 		s.Points = make(map[string]string)
@@ -140,7 +135,7 @@ func (s *stream) ready() {
 	}
 }
 
-// ends says whether an event ends its campaign.
+// ends reports whether an event ends its campaign.
 func ends(payload events.Payload) bool {
 	switch payload.(type) {
 	case *events.CampaignStopped, *events.CampaignCompleted:
@@ -149,8 +144,8 @@ func ends(payload events.Payload) bool {
 	return false
 }
 
-// experiment takes in what became of experiments. Any outcome, and a deferral
-// too, settles that the fate is unknown or that the instrument is silent.
+// experiment folds the outcomes of experiments. Any outcome, or a deferral, settles an unknown fate
+// or a silent instrument.
 func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event, payload events.Payload) {
 	measured := func(experiment string, m *events.Measurement) {
 		value, ok := computed.Value(def, m)
@@ -235,9 +230,8 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 	}
 }
 
-// doubts has the measurements in doubt wait for a person where no one is
-// measuring the same composition again. It is called after every event, since
-// any of them may end or begin the repetition.
+// doubts makes doubtful measurements wait for a person unless the same composition is being
+// measured again. It is called after every event, since any event may end or begin the repetition.
 func (p *Planner) doubts(s *stream, e events.Event) {
 	repeated := make(map[string]bool)
 	for experiment := range s.Open {
@@ -262,9 +256,8 @@ func (p *Planner) doubts(s *stream, e events.Event) {
 	}
 }
 
-// asked begins a question. The words are made now and kept with the matter: an
-// amendment may have changed the names and units by the time when a reminder is
-// sent, and the question was asked in these.
+// asked opens a question. Its words are made now and kept with the matter: an amendment may change
+// names and units before a reminder is sent, and the question was asked in these.
 func (p *Planner) asked(def *definition.Campaign, e events.Event, payload *events.QuestionAsked) {
 	words, lines := asks(def, e, payload)
 	m := &matter{
@@ -278,9 +271,9 @@ func (p *Planner) asked(def *definition.Campaign, e events.Event, payload *event
 	p.begin(e, m)
 }
 
-// contest tells the author of an answer what another person has done about it.
-// was is that author, who hears nothing of their own doings. A later one
-// replaces an earlier one, whose text would be out of date.
+// contest tells the author of an answer that another person has changed its standing. was is that
+// author, who hears nothing of their own acts. A later matter replaces an earlier one, whose text
+// would be out of date.
 func (p *Planner) contest(e events.Event, question, was, does, text string) {
 	who := events.ActorName(e.Actor)
 	if was == "" || was == who {
@@ -293,8 +286,8 @@ func (p *Planner) contest(e events.Event, question, was, does, text string) {
 	})
 }
 
-// asks is what a question asks, in words. A log from elsewhere may hold a
-// question that is none; what can be said of it is its number.
+// asks puts a question into words. A log from elsewhere may hold an invalid question; then only its
+// number can be given.
 func asks(
 	def *definition.Campaign, e events.Event, payload *events.QuestionAsked,
 ) (words string, lines []string) {
@@ -320,17 +313,16 @@ func asks(
 	return words, lines
 }
 
-// ended closes what a campaign waited for, and says that it has ended. A
-// campaign that ended before this memory began is no news: its log is only read
-// again.
+// ended closes everything a campaign waited for, and reports its end. A campaign that ended before
+// this memory began is not news: its log is only read again.
 func (p *Planner) ended(def *definition.Campaign, e events.Event, text, reason string) {
 	for _, m := range p.state.Matters {
 		if m.open() && m.Campaign == e.Campaign {
 			p.end(e, m, "the campaign has ended")
 		}
 	}
-	// By the event's time, not by the order in which stores are read: a store
-	// may be given to a server that has long been sending.
+	// Judged by the event's time, not by the order in which stores are read: a store may be added
+	// to a server that has long been sending.
 	if e.Time.Before(p.state.Began) {
 		return
 	}
@@ -344,9 +336,9 @@ func (p *Planner) ended(def *definition.Campaign, e events.Event, text, reason s
 	p.begin(e, m)
 }
 
-// best is the best measured composition in a line, of those that the campaign could
-// still ask for; "" where there are none. Of equal ones it is the first in the alphabetical order of the
-// experiments, so that the same events give the same words.
+// best describes the best measured composition that the campaign could still choose; "" without
+// one. Of equal ones it takes the first in the alphabetical order of the experiments, so that the
+// same events give the same words.
 func (s *stream) best(def *definition.Campaign) string {
 	sought, at := def.Sought(), ""
 	bounded := *def
@@ -374,17 +366,17 @@ func (s *stream) best(def *definition.Campaign) string {
 	return fmt.Sprintf("Best measured: %s (%s: %s)", format.ValueOf(sought, best.Value), at, best.Line)
 }
 
-// begin adds a matter that holds from an event on, unless it holds already. The
-// key has the event's sequence, so that a doubt that returns is another matter.
-// Texts are made harmless here, once, since they come from the log.
+// begin opens a matter from an event on, unless it is open already. The key contains the event's
+// sequence, so that a doubt that returns is another matter. Texts are made harmless here, once,
+// since they come from the log.
 func (p *Planner) begin(e events.Event, m *matter) {
 	if p.find(e.Campaign, m.Kind, m.Subject) != nil {
 		return
 	}
 	instance := p.state.Streams[e.Campaign].Instance
 	m.Key = matterKey(e.Campaign, instance, fmt.Sprintf("%d/%s/%s", e.Sequence, m.Kind, m.Subject))
-	// What the memory from before the stream had folded and did not list as a
-	// matter was over for it; what came later is as new as ever.
+	// A matter that the old memory had folded and did not list was over for it; later ones are as
+	// new as ever.
 	before := p.state.Before[e.Campaign]
 	m.Done = before.Instance == instance && e.Sequence <= before.Sequence && !p.state.Known[m.Key]
 	m.Campaign = e.Campaign
@@ -393,16 +385,15 @@ func (p *Planner) begin(e events.Event, m *matter) {
 	for i := range m.Lines {
 		m.Lines[i] = harmless(m.Lines[i])
 	}
-	at := len(p.state.Matters) // however the stores are read, the order is one
+	at := len(p.state.Matters) // in one order, however the stores are read
 	for at > 0 && p.state.Matters[at-1].Since.After(m.Since) {
 		at--
 	}
 	p.state.Matters = slices.Insert(p.state.Matters, at, m)
 }
 
-// matterKey is the key of a matter of a campaign. An instance tells the
-// campaign from others that had its name. Logs from before instances have none,
-// and keep the keys that they had.
+// matterKey returns the key of a matter of a campaign. An instance distinguishes the campaign from
+// others that had its name. Logs from before instances have none, and keep their old keys.
 func matterKey(campaign, instance, rest string) string {
 	if instance != "" {
 		campaign += "/" + instance
@@ -410,9 +401,8 @@ func matterKey(campaign, instance, rest string) string {
 	return campaign + "/" + rest
 }
 
-// find returns the matter that holds, nil where there is none. Open matters are
-// few, so that a search is enough: an index would have to be kept right through
-// forget and a snapshot.
+// find returns the open matter, or nil. Open matters are few, so a search is enough: an index would
+// have to be kept right through forget and a snapshot.
 func (p *Planner) find(campaign string, k kind, subject string) *matter {
 	for _, m := range p.state.Matters {
 		if m.open() && m.Campaign == campaign && m.Kind == k && m.Subject == subject {
@@ -422,22 +412,21 @@ func (p *Planner) find(campaign string, k kind, subject string) *matter {
 	return nil
 }
 
-// close ends the matter of that kind and subject, where one holds.
+// close ends the matter of that kind and subject, if it is open.
 func (p *Planner) close(e events.Event, k kind, subject, ending string) {
 	if m := p.find(e.Campaign, k, subject); m != nil {
 		p.end(e, m, ending)
 	}
 }
 
-// end has Seen begin anew: that a matter is over is itself news,
-// after the wait for more.
+// end restarts Seen: the end of a matter is itself news, after the wait for more.
 func (p *Planner) end(e events.Event, m *matter, ending string) {
 	m.Closed = e.Time
 	m.Ending = harmless(ending)
 	m.By = events.ActorName(e.Actor)
 }
 
-// pointKey is a composition as text that is equal for equal ones.
+// pointKey returns a text that is equal for equal compositions.
 func pointKey(point definition.Point) string {
 	text, err := json.Marshal(point) // keys in alphabetical order
 	if err != nil {
@@ -446,7 +435,7 @@ func pointKey(point definition.Point) string {
 	return string(text)
 }
 
-// orElse is the other text in place of an empty one.
+// orElse returns the other text in place of an empty one.
 func orElse(text, other string) string {
 	if text == "" {
 		return other

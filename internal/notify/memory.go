@@ -13,9 +13,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// snapshot is what a planner has folded, kept as a value of the lab's log. It is
-// a cache: without it, both the stream and the stores are folded from their
-// first events.
+// snapshot is a planner's folded state, kept as a value of the lab's log. It is a cache: without
+// it, both the stream and the stores are folded from their first events.
 type snapshot struct {
 	Build    events.Build    `json:"build"`
 	Sequence events.Sequence `json:"sequence"` // of the last event of [Stream]
@@ -25,15 +24,15 @@ type snapshot struct {
 // snapshotKey is the key of the snapshot.
 const snapshotKey = "notify/snapshot"
 
-// restore goes on from the snapshot, where there is one that this program
-// believes, and folds what the stream holds since.
+// restore continues from a snapshot that this build believes, if there is one, and folds the stream
+// since then.
 func (n *Notifier) restore(ctx context.Context) (err error) {
 	n.planner, n.sequence, err = n.folded(ctx)
 	return err
 }
 
-// folded returns a planner that has folded the snapshot and the stream, up to
-// the event that is returned.
+// folded returns a planner that has folded the snapshot and the stream, and the last sequence
+// folded.
 func (n *Notifier) folded(ctx context.Context) (p *Planner, sequence events.Sequence, err error) {
 	log, err := n.options.Own()
 	if err != nil {
@@ -48,10 +47,9 @@ func (n *Notifier) folded(ctx context.Context) (p *Planner, sequence events.Sequ
 		return nil, 0, err
 	}
 	p = NewPlanner(n.options.Lab)
-	// Into the planner's own state, so that maps which the JSON leaves out are
-	// there. Where that fails the state may be half filled, and a new planner
-	// is made. A snapshot that counts more events than the log has is of a log
-	// that was since replaced by an older copy.
+	// Into the planner's own state, so that maps omitted by the JSON exist. On failure the state
+	// may be half filled, and a new planner is made. A snapshot that counts more events than the
+	// log holds belongs to a log that was since replaced by an older copy.
 	kept := snapshot{State: p.state}
 	if unpack(data, &kept) == nil && kept.Build == n.options.Build && kept.Sequence <= last {
 		sequence = kept.Sequence
@@ -72,14 +70,13 @@ func (n *Notifier) folded(ctx context.Context) (p *Planner, sequence events.Sequ
 	return p, sequence, nil
 }
 
-// keep keeps a snapshot, unless it would hold what the log does not, or is too
-// long.
+// keep stores a snapshot, unless it would hold more than the log, or is too long.
 func (n *Notifier) keep() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	// What is pending is in the state already, but not counted by the sequence:
-	// after a restart it would be taken in twice. A build without a revision
-	// looks like any other one without.
+	// Pending events are in the state already, but not counted by the sequence: after a restart
+	// they would be folded twice. A build without a revision cannot be told from any other one
+	// without.
 	if !n.changed || len(n.pending) > 0 || n.options.Build.Revision == "" {
 		return
 	}
@@ -92,12 +89,12 @@ func (n *Notifier) keep() {
 		return
 	}
 	value := events.KeyValue{Key: snapshotKey, Value: data}
-	// Lazily: a snapshot that is lost costs time at the next start, and nothing
-	// else. Where it failed, the next round tries again.
+	// Lazily: a lost snapshot only costs time at the next start. On failure, the next round tries
+	// again.
 	n.changed = log.SetValuesLazily(context.Background(), value) != nil
 }
 
-// pack is a value as compressed JSON with a checksum.
+// pack returns a value as compressed JSON with a checksum.
 func pack(v any) ([]byte, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -105,8 +102,8 @@ func pack(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// unpack reads what pack wrote. An error means that there is no value to
-// believe, and never that the notifier cannot go on.
+// unpack is the inverse of pack. An error means that the value is not usable, never that the
+// notifier cannot continue.
 func unpack(data []byte, v any) error {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -119,7 +116,7 @@ func unpack(data []byte, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// begin records that the stream begins.
+// begin records the beginning of the stream.
 func (n *Notifier) begin() error {
 	e := newEvent(kindBegun, n.options.Now(), &begun{})
 	n.planner.Take(e, &begun{})
@@ -130,12 +127,11 @@ func (n *Notifier) begin() error {
 	return n.flush()
 }
 
-// flush appends what is to be appended. Nothing else appends to the stream, so
-// that what is there without having been acknowledged is the first of it.
+// flush appends the pending events. Nothing else appends to the stream, so that events found there
+// unacknowledged are the first of the pending ones.
 //
-// Only New and Step call it, one after the other: so nothing else takes from
-// the pending events while the lock is given up, and what is added meanwhile
-// stays for the next time.
+// Only New and Step call it, one after the other: so nothing else removes pending events while the
+// lock is released, and events added meanwhile stay for the next time.
 func (n *Notifier) flush() error {
 	n.mu.Lock()
 	pending := slices.Clone(n.pending)

@@ -14,51 +14,49 @@ import (
 
 // Options of a Notifier.
 type Options struct {
-	// Lab says who is sent what; without it no one is sent anything.
+	// Lab holds the people and their addresses; without it no messages are sent.
 	Lab *labfile.File
-	// Own returns the lab's log, as [lablog.Log.Store] does. Unless it is
-	// Shared, its stream [Stream] is written by one Notifier at a time.
+	// Own returns the lab's log, as [lablog.Log.Store] does. Unless it is Shared, its stream
+	// [Stream] is written by one Notifier at a time.
 	Own func() (events.Store, error)
-	// Shared is set where other processes have notifiers over the same log: one
-	// of them sends, and another one goes on where that ends.
+	// Shared is set if other processes have notifiers over the same log: one of them sends, and
+	// another takes over when that one ends.
 	Shared bool
-	// Build is the program: no other one believes the snapshots that it keeps.
+	// Build is the program: only the same build believes its snapshots.
 	Build events.Build
 	// Now is the clock. Default: [clock.Now].
 	Now func() time.Time
 	// Send sends messages. Default: through campaignd-forward (package relay).
 	Send Sender
-	// Log, if set, takes a line about what failed. It holds no secrets.
+	// Log, if set, receives a line about each failure. It holds no secrets.
 	Log func(line string)
-	// Every is how often it looks what is due. Default: 2 s.
+	// Every is the interval of looking for due messages. Default: 2 s.
 	Every time.Duration
 	// Within is how long a service may take. Default: 15 s.
 	Within time.Duration
 }
 
-// Notifier tells people what waits for them. Its methods may be called from
-// several goroutines.
+// Notifier tells people what waits for them. Its methods may be called from several goroutines.
 //
-// The lock is never held while a message is sent or a file is written:
-// [Notifier.Observe] is called from the loops of campaigns.
+// The lock is never held while a message is sent or a file is written: [Notifier.Observe] is called
+// from the loops of campaigns.
 type Notifier struct {
 	options Options
 	claim   *claim
 
 	mu       sync.Mutex
 	planner  *Planner
-	pending  []events.Event // taken in, to be appended
+	pending  []events.Event // folded, to be appended
 	changed  bool           // since the last snapshot
 	sequence events.Sequence
 	unsaid   bool // the last attempt to record failed
 
 	round   *round
-	serving int  // the stores that are served
-	stale   bool // what was folded is not what the log says: see foldAnew
+	serving int  // the number of served stores
+	stale   bool // the fold differs from the log: see foldAnew
 }
 
-// New returns a notifier that goes on with the lab's log. Nothing is sent before
-// [Notifier.Run].
+// New returns a notifier that continues from the lab's log. Nothing is sent before [Notifier.Run].
 func New(o Options) (*Notifier, error) {
 	if o.Now == nil {
 		o.Now = clock.Now
@@ -88,8 +86,8 @@ func New(o Options) (*Notifier, error) {
 		return nil, fmt.Errorf("what people were sent: %w", err)
 	}
 	if o.Lab != nil {
-		// Said, and no error: one address that cannot be read must not keep the
-		// server, and everyone else's messages, from starting.
+		// Logged, not returned: one unreadable address must not keep the server, and everyone
+		// else's messages, from starting.
 		for _, problem := range o.Lab.CheckSecrets() {
 			o.Log(problem.Error())
 		}
@@ -97,16 +95,15 @@ func New(o Options) (*Notifier, error) {
 	return n, nil
 }
 
-// Serve folds the events of a store, and of what is appended to it, until ctx is
-// done or its log is closed. b is the bus over the log, also where another
-// process holds the store. caught is called once what was there is folded, or
-// cannot be read: so long no message should be decided on.
+// Serve folds the events of a store, present and future, until ctx is done or its log is closed. b
+// is the bus over the log, also if another process holds the store. caught is called once the
+// present events are folded, or unreadable: no message should be decided on before that.
 func (n *Notifier) Serve(ctx context.Context, store string, b *bus.Bus, caught func()) {
 	n.mu.Lock()
 	n.serving++
 	n.round.behind++
 	n.mu.Unlock()
-	var folded *round // that counts this store no longer
+	var folded *round // the round that no longer counts this store
 	defer func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -165,17 +162,16 @@ func (n *Notifier) Serve(ctx context.Context, store string, b *bus.Bus, caught f
 	}
 }
 
-// found returns the position of a place in a log, or 0 where the log does not
-// hold it: it is another one of that name, or an older copy. Folding such a log
-// from its first event costs time and says nothing twice, since events that
-// were folded are passed over by their sequence.
+// found returns the position of a place in a log, or 0 if the log does not hold it: it is another
+// log of that name, or an older copy. Folding such a log from its first event costs time but
+// repeats no message, since events folded before are skipped by their sequence.
 func (n *Notifier) found(ctx context.Context, b *bus.Bus, at place) (p events.Position) {
 	if at.Position == 0 {
 		return 0
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	_ = b.Consume(ctx, bus.Consumer{ // what it cannot read is read again
+	_ = b.Consume(ctx, bus.Consumer{ // an unreadable log is read again
 		After:  at.Position - 1,
 		Caught: end,
 		Handle: func(_ context.Context, e events.Event) error {
@@ -188,11 +184,10 @@ func (n *Notifier) found(ctx context.Context, b *bus.Bus, at place) (p events.Po
 	return p
 }
 
-// take folds an event of a store. One of a kind that is not known concerns no
-// one.
+// take folds an event of a store. Unknown kinds concern no one.
 //
-// The place moves on with such an event as well: else each start would read the
-// log from there again.
+// The place advances over such an event as well: else each start would read the log from there
+// again.
 func (n *Notifier) take(of *round, store string, e events.Event) {
 	payload, err := events.Decode(e)
 	n.mu.Lock()
@@ -207,19 +202,18 @@ func (n *Notifier) take(of *round, store string, e events.Event) {
 	n.changed = true
 }
 
-// Status is how each person of the lab is reached now.
+// Status returns how each person of the lab is reached now.
 func (n *Notifier) Status() []Status {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.planner.Status(n.options.Now())
 }
 
-// keepEvery is how often a snapshot is kept, where something has changed. It
-// bounds what a killed process has to fold again.
+// keepEvery is the interval between snapshots, if something has changed. It bounds the work of a
+// killed process's successor.
 const keepEvery = 30 * time.Second
 
-// Run sends what is due until the context is done. Before it is called, what was
-// in the stores has been folded by [Notifier.Serve].
+// Run sends due messages until the context is done. By then [Notifier.Serve] has folded the stores.
 func (n *Notifier) Run(ctx context.Context) {
 	ticker := time.NewTicker(n.options.Every)
 	defer ticker.Stop()
@@ -252,10 +246,9 @@ func (n *Notifier) leave() {
 	}
 }
 
-// Step looks once what is due and sends it. Run does nothing else again and
-// again; Step is not called while it runs. The state is written before the messages
-// leave, so that a process that dies between the two sends the same messages
-// with the same identifiers.
+// Step looks once for due messages and sends them. Run only repeats it; Step is not called while it
+// runs. The state is written before the messages leave, so that a process that dies between the two
+// sends the same messages with the same identifiers.
 func (n *Notifier) Step(ctx context.Context) {
 	if n.options.Shared && !n.ready(ctx) {
 		return
@@ -264,11 +257,11 @@ func (n *Notifier) Step(ctx context.Context) {
 	due, attempted := n.planner.Due(n.options.Now())
 	n.pending = append(n.pending, attempted...)
 	n.mu.Unlock()
-	// That they are about to be sent is in the log before they are.
+	// The log records the attempts before they are made.
 	recorded := n.tryRecord()
 	if n.options.Shared {
 		if !recorded {
-			return // another one may send them
+			return // another notifier may send them
 		}
 		defer n.keepClaim(ctx)()
 	}
@@ -280,17 +273,17 @@ func (n *Notifier) Step(ctx context.Context) {
 	n.tryRecord()
 }
 
-// send sends a message and records what came of it. Where the context ends it
-// records nothing, as if the process had died.
+// send sends a message and records the result. If the context ends it records nothing, as if the
+// process had died.
 func (n *Notifier) send(ctx context.Context, m Message) {
 	to := n.options.Lab.People[m.Person].Notify[m.Target]
-	// The bound is for the one message: a service that hangs delays the next
-	// step by that much, and no campaign.
+	// The bound is per message: a service that hangs delays the next step by that much, and no
+	// campaign.
 	limited, cancel := context.WithTimeout(ctx, n.options.Within)
 	defer cancel()
 	err := n.options.Send.Send(limited, to, m)
 	if err != nil && ctx.Err() != nil {
-		return // it is ended: the next notifier sends the same again
+		return // ended: the next notifier sends the same again
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -304,9 +297,9 @@ func (n *Notifier) send(ctx context.Context, m Message) {
 	n.options.Log(fmt.Sprintf("%s cannot be reached at %s: %s", m.Person, to, why))
 }
 
-// tryRecord appends what is to be appended. A failure is said once, until it
-// succeeds again; messages are sent all the same, and perhaps again after a
-// restart. Only where another notifier may send them they are not.
+// tryRecord appends the pending events. A failure is logged once, until it succeeds again; messages
+// are sent nevertheless, and perhaps again after a restart. Only if another notifier may send them,
+// they are withheld.
 func (n *Notifier) tryRecord() (recorded bool) {
 	record := n.flush
 	if n.options.Shared {

@@ -17,14 +17,12 @@ import (
 )
 
 const (
-	// settle is how long something new waits for more of its kind, so that
-	// several questions at once become one message.
+	// settle is how long something new waits for more of its kind, so that several questions at
+	// once become one message.
 	settle = 5 * time.Second
-	// aware is how long a person must have known of a question for its end to
-	// be news.
+	// aware is how long a person must have known of a question for its end to be news.
 	aware = time.Minute
-	// old is how long news, as of a finished campaign, is kept for a person who
-	// cannot be reached.
+	// old is how long news, such as a finished campaign, is kept for an unreachable person.
 	old = 7 * 24 * time.Hour
 	// The wait after the first failure of a service, doubled with each, and the
 	// longest.
@@ -32,16 +30,15 @@ const (
 	longestWait = time.Hour
 )
 
-// Planner decides who is sent what, and when. Its state is folded from the
-// events of campaigns ([Planner.Apply]) and those of [Stream] ([Planner.Take]),
-// whichever of the two come first. It has no clock: time comes in with events
-// and with the calls. It is not safe for concurrent use.
+// Planner decides on messages and their times. Its state is folded from the events of campaigns
+// ([Planner.Apply]) and those of [Stream] ([Planner.Take]), in either order. It has no clock: time
+// comes in with events and with the calls. It is not safe for concurrent use.
 type Planner struct {
 	lab   *labfile.File
 	state *state
 }
 
-// NewPlanner returns a planner of which nothing was folded yet.
+// NewPlanner returns a planner that has folded nothing yet.
 func NewPlanner(lab *labfile.File) *Planner {
 	return &Planner{lab: orEmpty(lab), state: &state{
 		Places:   make(map[string]place),
@@ -53,8 +50,7 @@ func NewPlanner(lab *labfile.File) *Planner {
 	}}
 }
 
-// orEmpty is a lab without people in place of none, so that nothing else asks
-// whether there is one.
+// orEmpty replaces a missing lab file by a lab without people, so that nothing else checks for nil.
 func orEmpty(lab *labfile.File) *labfile.File {
 	if lab == nil {
 		return new(labfile.File)
@@ -62,18 +58,16 @@ func orEmpty(lab *labfile.File) *labfile.File {
 	return lab
 }
 
-// channelKey names a person's address. It is the place in the list, not the
-// address: an address that is put right keeps what was sent.
+// channelKey names a person's address by its place in the list, not by the address: a corrected
+// address keeps its history.
 func channelKey(person string, target int) string { return fmt.Sprintf("%s#%d", person, target) }
 
-// Due returns the messages to be sent now, in a fixed order, at most one for
-// each address, and the events that are to be recorded before. Each message is
-// answered by [Planner.Sent] or [Planner.Failed]; one that is not, since the
-// process died, is returned again as long as it is true.
+// Due returns the messages to be sent now, in a fixed order, at most one per address, and the
+// events to be recorded before. [Planner.Sent] or [Planner.Failed] reports the result of each
+// message; without a report, because the process died, it is returned again as long as it is true.
 //
-// What waits is asked anew each time from the matters and the lab file, and is
-// kept nowhere as a list: a list would have to be put right with each answer
-// and each change of the file.
+// Due messages are derived each time from the matters and the lab file, and never stored as a list:
+// a list would have to be corrected after each answer and each change of the file.
 func (p *Planner) Due(now time.Time) (due []Message, record []events.Event) {
 	p.cut(now)
 	p.forget(now)
@@ -91,9 +85,9 @@ func (p *Planner) Due(now time.Time) (due []Message, record []events.Event) {
 	return due, record
 }
 
-// cut has everything that is ahead of the clock be as of now, or as late as its
-// rule allows: it was recorded before the clock was set back. A year ahead, no one
-// would be sent anything of it for a year. What is folded anew is cut anew.
+// cut moves times that lie ahead of the clock to now, or to the latest that their rule allows: they
+// were recorded before the clock was set back. Otherwise a time one year ahead would silence its
+// messages for a year. A new fold is cut anew.
 func (p *Planner) cut(now time.Time) {
 	past := func(t *time.Time) { *t = clock.Within(*t, now, 0) }
 	past(&p.state.Began)
@@ -116,26 +110,24 @@ func (p *Planner) cut(now time.Time) {
 	}
 }
 
-// record makes an event of the stream, and takes it in. It is taken in through
-// the same code that reads it back, so that a planner after a restart stands
-// where this one does.
+// record makes an event of the stream, and folds it. It uses the same code that reads it back, so
+// that a planner after a restart has the same state.
 func (p *Planner) record(kind events.Kind, now time.Time, o outcome) events.Event {
 	e := newEvent(kind, now, &o)
 	p.Take(e, &o)
 	return e
 }
 
-// outcome is the payload of an event about the message. Its words are not
-// recorded: the notices say which ones they were.
+// outcome returns the payload of an event about the message. It omits the words: the notices
+// determine them.
 func (m Message) outcome(notices []notice) outcome {
 	return outcome{ID: m.ID, Person: m.Person, Target: m.Target, Notices: notices}
 }
 
-// due returns the message that is to be sent to one address now, if any.
+// due returns the message to be sent to one address now, if any.
 //
-// Quiet hours and the bound on messages an hour hold everything but what a
-// person wants to be woken for. A message waits until one of its parts has
-// settled, and then takes along what is younger.
+// Quiet hours and the hourly bound hold everything except the matters that may wake a person. A
+// message waits until one of its parts has settled, and then includes the younger ones.
 func (p *Planner) due(
 	now time.Time, name string, target int,
 ) (due Message, notices []notice, ok bool) {
@@ -157,8 +149,8 @@ func (p *Planner) due(
 		ready = ready || !now.Before(m.changed().Add(settle))
 	}
 	if c.Attempt != nil && len(all) > 0 {
-		// It may have been sent: the same again, with the same identifier,
-		// unless a part of it is held.
+		// It may have been sent: repeat it with the same identifier, unless a part of it is held
+		// back.
 		all = only(all, c.Attempt.Notices)
 		ready = len(all) == len(c.Attempt.Notices)
 	}
@@ -172,10 +164,9 @@ func (p *Planner) due(
 	return p.message(now, name, target, id, all), all, true
 }
 
-// settleAttempt gives up a message of which a part holds no longer: a part whose
-// matter has closed since counts as said, since it may have been, so that its
-// end can be news; the rest is said anew. It comes before due, which then words
-// another message.
+// settleAttempt gives up a message if a part of it has become untrue: a part whose matter has
+// closed since counts as sent, since it may have been, so that its end can be news; the rest is
+// sent anew. It comes before due, which then words another message.
 func (p *Planner) settleAttempt(
 	name string, target int, now time.Time,
 ) (dropped outcome, ok bool) {
@@ -201,15 +192,14 @@ func (p *Planner) settleAttempt(
 	return dropped, ok
 }
 
-// only returns those of some notices that are among others.
+// only returns the notices that are in both lists.
 func only(all, among []notice) []notice {
 	return slices.DeleteFunc(slices.Clone(all), func(n notice) bool { return !slices.Contains(among, n) })
 }
 
-// notice returns what a person is to be sent about a matter next on one of their
-// channels, and when that is due; false where there is nothing. That a question
-// is over is news only for those who knew of it, did not answer it themselves
-// and have had a minute to begin; reminders are of questions alone.
+// notice returns the next notice to a person about a matter on one of their channels, and its time;
+// false if none is due. The end of a question is news only for those who knew of it, did not answer
+// it themselves and have had a minute to begin; only questions have reminders.
 func (p *Planner) notice(m *matter, name, key string, now time.Time) (n notice, at time.Time, ok bool) {
 	n = notice{Matter: m.Key}
 	if m.Done {
@@ -234,9 +224,8 @@ func (p *Planner) notice(m *matter, name, key string, now time.Time) (n notice, 
 	return n, from, concerned
 }
 
-// concerns says whether and from when a person hears of a matter. A stand-in's
-// time begins when the expert could first know of it, at the end of their quiet
-// hours.
+// concerns reports whether and from when a person hears of a matter. A stand-in's time begins when
+// the expert could first know of it, at the end of their quiet hours.
 func (p *Planner) concerns(m *matter, name string) (from time.Time, ok bool) {
 	switch m.Kind {
 	case question:
@@ -256,21 +245,21 @@ func (p *Planner) concerns(m *matter, name string) (from time.Time, ok bool) {
 	return m.Since, slices.Contains(p.lab.Alarms, name)
 }
 
-// Sent returns the event that a message was taken by the service.
+// Sent returns the event that the service accepted a message.
 func (p *Planner) Sent(m Message, now time.Time) events.Event {
 	return p.record(kindDelivered, now, m.outcome(nil))
 }
 
-// Failed returns the event that a message was not taken. What still holds is
-// tried again: after half a minute, and twice as long after each further
-// failure, up to an hour. why holds no secrets.
+// Failed returns the event that a message was not accepted. Notices still true are tried again:
+// after half a minute, and twice as long after each further failure, up to an hour. why holds no
+// secrets.
 func (p *Planner) Failed(m Message, now time.Time, why string) events.Event {
 	failed := m.outcome(nil)
 	failed.Error = harmless(why)
 	return p.record(kindFailed, now, failed)
 }
 
-// Take takes an event of the stream in, of which payload is the payload.
+// Take folds an event of the stream, with its payload.
 func (p *Planner) Take(e events.Event, payload events.Payload) {
 	switch payload := payload.(type) {
 	case *begun:
@@ -301,9 +290,8 @@ func (p *Planner) Take(e events.Event, payload events.Payload) {
 	}
 }
 
-// takeOver takes a memory from before the stream in. Its keys had no instance
-// in them; that of its campaign is put in, so that what was sent is found under
-// the key that the same event has now.
+// takeOver folds a memory from before the stream. Its keys lack the instance; that of its campaign
+// is inserted, so that a notice is found under the key that the same event has now.
 func (p *Planner) takeOver(e *earlier) {
 	if e == nil {
 		return
@@ -332,14 +320,13 @@ func (p *Planner) takeOver(e *earlier) {
 	}
 }
 
-// fail notes that a message was not taken. The attempt is over: what it said is
-// due again when the wait is, with what has come since, under another
-// identifier unless it is the same.
+// fail notes that a message was not accepted. The attempt is over: its notices are due again when
+// the wait ends, together with newer ones, under another identifier unless they are the same.
 func (c *channel) fail(at time.Time, why string) {
 	c.Attempt = nil
 	c.Failures++
-	// From the eighth failure on the wait is the longest anyhow, and a shift by
-	// ever more would overflow.
+	// From the eighth failure on the wait is the longest in any case, and a larger shift would
+	// overflow.
 	wait := longestWait
 	if c.Failures < 8 {
 		wait = min(firstWait<<(c.Failures-1), longestWait)
@@ -349,7 +336,7 @@ func (c *channel) fail(at time.Time, why string) {
 	c.Failed = at
 }
 
-// channel returns how a person is reached in one place.
+// channel returns the state of a person's address.
 func (p *Planner) channel(key string) *channel {
 	c := p.state.Channels[key]
 	if c == nil {
@@ -359,8 +346,8 @@ func (p *Planner) channel(key string) *channel {
 	return c
 }
 
-// tell notes what was said on a channel. The time is that of the event, not of
-// now: reminders count from it, also after a restart.
+// tell notes the notices sent on a channel. The time is that of the event, not of now: reminders
+// count from it, also after a restart.
 func (p *Planner) tell(key string, notices []notice, at time.Time) {
 	for _, n := range notices {
 		said := p.state.Said[n.Matter][key]
@@ -390,14 +377,12 @@ func (p *Planner) matter(key string) *matter {
 	return nil
 }
 
-// forget drops the matters of which no one will hear anything more, and what was
-// said of such long ago.
+// forget drops the matters that no one will hear of again, and old records of messages about them.
 //
-// A matter is kept as long as it holds, as a message about it is under way, and
-// as anyone of the lab file as it is now is still to hear of it; news no longer
-// than old. What was said outlives its matter by as much: where a store is read
-// anew from its first event, that is what keeps everything in it from being
-// sent again.
+// A matter is kept while it is open, while a message about it is being sent, and while anyone in
+// the present lab file is still to hear of it; news no longer than old. The record of messages
+// outlives its matter by the same time: when a store is read anew from its first event, that record
+// keeps everything in it from being sent again.
 func (p *Planner) forget(now time.Time) {
 	trying := make(map[string]bool)
 	for _, c := range p.state.Channels {
@@ -436,9 +421,9 @@ func (p *Planner) forget(now time.Time) {
 	})
 }
 
-// identify names a message by what it tells whom. It is derived and not drawn,
-// since the planner has no randomness. 48 bits tell a person's messages apart,
-// and fit a line that people read.
+// identify derives a message's identifier from its recipient and notices. It is derived and not
+// drawn, since the planner has no randomness. 48 bits distinguish a person's messages, and fit a
+// line that people read.
 func identify(key string, notices []notice) string {
 	data, err := json.Marshal(struct {
 		Key     string
@@ -451,8 +436,7 @@ func identify(key string, notices []notice) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Status is how each person of the lab is reached at a time, in alphabetical
-// order.
+// Status returns how each person of the lab is reached at a time, in alphabetical order.
 func (p *Planner) Status(now time.Time) []Status {
 	list := []Status{}
 	for _, name := range sortedKeys(p.lab.People) {

@@ -12,42 +12,40 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// A lab in a database has a notifier in each process that serves it. All of them
-// fold everything, and one sends: the one that has the claim, a value of the
-// lab's log, which it changes again and again. Where another one has seen it
-// stand still for some time, by its own clock, it takes the claim over. No two
-// clocks are compared.
+// A lab in a database has a notifier in each process that serves it. All of them fold everything,
+// and one sends: the holder of the claim, a value of the lab's log that the holder keeps changing.
+// Another notifier that sees it unchanged for some time, by its own clock, takes the claim over. No
+// two clocks are compared.
 //
-// The claim is so that one sends as a rule. That a message is sent once rests on
-// the stream: who is about to send appends that with the sequence that it has
-// folded up to. Where that is refused, or not known to have succeeded, it sends
-// nothing, and folds all anew from what the log says.
+// The claim usually limits sending to one process, but it is the stream that makes each message
+// unique: before sending, a notifier appends the attempt on condition of the last sequence it has
+// folded. If that is refused, or its success unknown, it sends nothing, and refolds everything from
+// the log.
 
 // claimKey is the key of the claim.
 const claimKey = "notify/sender"
 
-// writeTime is how long the database may take for a change.
+// writeTime is the database's deadline for a change.
 const writeTime = 10 * time.Second
 
-// claim is what a notifier knows of who sends. It is used by one goroutine at a
-// time.
+// claim is a notifier's knowledge of the sender. It is used by one goroutine at a time.
 type claim struct {
 	self  string
 	count int
-	seen  []byte    // the value as it was last
-	since time.Time // when it was first seen so
+	seen  []byte    // the last value seen
+	since time.Time // when it was first seen
 }
 
 func newClaim() *claim { return &claim{self: rand.Text()[:12]} }
 
-// held is the claim of a notifier at one change of it.
+// held is the claim's value after one of this notifier's changes.
 func (c *claim) held() []byte { return []byte(c.self + " " + strconv.Itoa(c.count)) }
 
 // own reports whether a value is this notifier's.
 func (c *claim) own(value []byte) bool { return bytes.HasPrefix(value, []byte(c.self+" ")) }
 
-// renew has or takes the claim, and reports whether this notifier has it now. A
-// claim of another one that has stood still for so long is taken over.
+// renew renews or takes the claim, and reports whether this notifier has it now. Another notifier's
+// claim that has not changed for the given time is taken over.
 func (c *claim) renew(ctx context.Context, log events.Store, still time.Duration) (bool, error) {
 	now, err := log.Value(ctx, claimKey)
 	if err != nil {
@@ -77,11 +75,11 @@ func (c *claim) release(ctx context.Context, log events.Store) {
 	}
 }
 
-// stillFor is how long a claim must have stood still that is taken over. A
-// notifier renews its own with each step, and while it sends.
+// stillFor is how long a claim must be unchanged before it is taken over. A notifier renews its own
+// with each step, and while it sends.
 func (n *Notifier) stillFor() time.Duration { return n.options.Every * 7 / 2 }
 
-// claims reports whether this notifier is the one that sends.
+// claims reports whether this notifier is the sender.
 func (n *Notifier) claims(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
@@ -93,8 +91,7 @@ func (n *Notifier) claims(ctx context.Context) bool {
 	return mine && err == nil
 }
 
-// keepClaim renews the claim until stop is called: a service may take longer
-// than others wait.
+// keepClaim renews the claim until stop is called: a service may take longer than others wait.
 func (n *Notifier) keepClaim(ctx context.Context) (stop func()) {
 	ended := make(chan struct{})
 	var renewing sync.WaitGroup
@@ -113,8 +110,8 @@ func (n *Notifier) keepClaim(ctx context.Context) (stop func()) {
 	return func() { close(ended); renewing.Wait() }
 }
 
-// ready reports whether this notifier is to send what is due: it has the claim,
-// and has folded all that others have recorded.
+// ready reports whether this notifier should send now: it has the claim, and has folded all events
+// of the others.
 func (n *Notifier) ready(ctx context.Context) bool {
 	mine := n.claims(ctx)
 	n.mu.Lock()
@@ -133,7 +130,7 @@ func (n *Notifier) ready(ctx context.Context) bool {
 	return mine && n.round.behind == 0
 }
 
-// readOn folds what others have recorded since.
+// readOn folds the others' new events.
 func (n *Notifier) readOn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
@@ -160,9 +157,8 @@ func (n *Notifier) readOn(ctx context.Context) error {
 	return nil
 }
 
-// record appends what is to be appended, behind what this notifier has folded.
-// Where it fails, all has to be folded anew: the planner has taken in what may
-// not be in the log.
+// record appends the pending events on condition of the last folded one. On failure everything has
+// to be folded anew: the planner has folded events that may not be in the log.
 func (n *Notifier) record() error {
 	n.mu.Lock()
 	pending, behind := n.pending, n.sequence
@@ -188,11 +184,11 @@ func (n *Notifier) record() error {
 	return nil
 }
 
-// round is a fold of all stores from the snapshot on. Another one begins where
-// what this notifier has folded is not what the log says.
+// round is a fold of all stores from the snapshot on. A new round begins when this notifier's fold
+// differs from the log.
 type round struct {
 	over   chan struct{} // closed when another one begins
-	behind int           // how many stores are not folded up to their ends yet
+	behind int           // stores not yet folded to their ends
 }
 
 // foldAnew begins another round. Those that serve stores read them again.
@@ -212,7 +208,7 @@ func (n *Notifier) foldAnew(ctx context.Context) error {
 	return nil
 }
 
-// beginShared is [Notifier.begin] where another notifier may begin the stream as well.
+// beginShared is [Notifier.begin] if another notifier may begin the stream as well.
 func (n *Notifier) beginShared(ctx context.Context) error {
 	err := n.begin()
 	if late := new(events.ConflictError); !errors.As(err, &late) {

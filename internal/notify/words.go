@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
-// most is how many things a message lists. It is a bound for each group, so
-// that a flood of alarms does not push the questions out.
+// most is the number of items that a message lists. It bounds each group, so that a flood of alarms
+// does not push the questions out.
 const most = 20
 
 // message puts notices into words. The identifier is the last line, for a person
@@ -30,7 +30,7 @@ func (p *Planner) message(now time.Time, name string, target int, id string, not
 	return m
 }
 
-// single is a message about one thing.
+// single words a message about one thing.
 func (p *Planner) single(now time.Time, name string, n notice) (title string, lines []string) {
 	about := p.matter(n.Matter)
 	if n.Time == over {
@@ -52,11 +52,10 @@ func (p *Planner) single(now time.Time, name string, n notice) (title string, li
 	return title, lines
 }
 
-// digest is a message about several things, the questions first, and last what
-// is over.
+// digest words a message about several things, the questions first, and last the ended ones.
 func (p *Planner) digest(now time.Time, name string, notices []notice) (title string, lines []string) {
-	// By what a person can do about it: questions first, then alarms, contested
-	// answers, finished campaigns, and what is over.
+	// Ordered by a person's possible actions: questions first, then alarms, contested answers,
+	// finished campaigns, and ended matters.
 	var groups [5][]*matter
 	for _, n := range notices {
 		m, group := p.matter(n.Matter), 1
@@ -104,8 +103,8 @@ func (p *Planner) digest(now time.Time, name string, notices []notice) (title st
 	return title, lines
 }
 
-// few are the lines of a matter that a list has room for. A question's lines
-// are its compositions, which are many; the link leads to them.
+// few returns the lines of a matter that a list has room for. A question's lines are its
+// compositions, which are many; the link leads to them.
 func (m *matter) few() []string {
 	if m.Kind == question {
 		return nil
@@ -119,7 +118,7 @@ func (m *matter) over() string {
 	return fmt.Sprintf("No longer needed: %s (%s)", heading, m.Ending)
 }
 
-// beside is what is said besides a question: in whose place, and until when.
+// beside returns the additions to a question: in whose place, and until when.
 func (p *Planner) beside(now time.Time, name string, m *matter) (lines []string) {
 	if m.Kind != question {
 		return nil
@@ -143,8 +142,8 @@ func (p *Planner) beside(now time.Time, name string, m *matter) (lines []string)
 	return lines
 }
 
-// link leads to where a matter is seen to, "" where the server's address is not
-// known. Names come from logs, hence the escaping.
+// link returns the address of a matter's page, "" if the server's address is unknown. Names come
+// from logs, hence the escaping.
 func (p *Planner) link(m *matter) string {
 	if p.lab.URL == "" {
 		return ""
@@ -155,15 +154,14 @@ func (p *Planner) link(m *matter) string {
 	return p.lab.URL + "/campaigns/" + url.PathEscape(m.Campaign)
 }
 
-// inert has characters with which services let a text notify a whole group, or link
-// elsewhere, replaced by others that look alike.
+// inert replaces characters with which services let a text notify a whole group, or link elsewhere,
+// by others that look alike.
 var inert = strings.NewReplacer("<", "‹", ">", "›", "@", "＠")
 
-// longest is how much of a text by others is passed on, in characters.
+// longest is the maximum length of a text by others, in characters.
 const longest = 600
 
-// harmless makes a line of a text by others: it stays within its line and notifies
-// no group.
+// harmless sanitizes a line of a text by others: it stays within its line and notifies no group.
 func harmless(text string) string {
 	return format.Shorten(inert.Replace(plaintext.Line(text)), longest)
 }

@@ -14,9 +14,8 @@ import (
 	"time"
 )
 
-// Cluster is a primary and its standbys, of which one must confirm each commit.
-// A line that can be held and cut is between every two of them, and between
-// clients and each of them.
+// Cluster is a primary and its standbys; one of the standbys must confirm each commit. A line that
+// can be held and cut is between every two of them, and between clients and each of them.
 type Cluster struct {
 	Servers []*Server // the first one begins as the primary
 	Primary *Server
@@ -28,14 +27,13 @@ type Cluster struct {
 	lines  map[[2]string]*Line
 }
 
-// Options says what a cluster is.
+// Options are the options of a cluster.
 type Options struct {
 	Standbys int
-	// Asynchronous has the primary acknowledge without a standby, as PostgreSQL
-	// comes.
+	// Asynchronous makes the primary acknowledge without a standby, PostgreSQL's default.
 	Asynchronous bool
-	// Direct has no lines between the servers, which nothing is to hold or cut: what
-	// passes them on takes this process's time.
+	// Direct omits the lines between the servers, for tests that hold or cut none: forwarding takes
+	// this process's time.
 	Direct bool
 }
 
@@ -68,7 +66,7 @@ func NewCluster(t testing.TB, o Options) *Cluster {
 		if !o.Asynchronous {
 			names = c.quorum(s)
 		}
-		// A server that was stopped is not given up: the test decides what follows.
+		// A stopped server is not given up: the test decides what follows.
 		must(t, s.create("synchronous_standby_names = '"+names+"'", "wal_level = replica", "max_wal_senders = 10",
 			"wal_sender_timeout = 0", "wal_receiver_timeout = 0", "wal_receiver_status_interval = 1",
 			"wal_retrieve_retry_interval = 200", "log_line_prefix = '%m [%p] %a '"))
@@ -100,7 +98,7 @@ func (c *Cluster) standby(t testing.TB, s *Server) {
 	s.Start(t)
 }
 
-// source is where a standby has the primary's log from.
+// source is the address from which a standby gets the primary's log.
 func (c *Cluster) source(t testing.TB, s *Server) string {
 	t.Helper()
 	port := c.Primary.Port
@@ -169,12 +167,11 @@ func (c *Cluster) AddressFrom(t testing.TB, client, parameters string) string {
 	return address(ports, "target_session_attrs=read-write connect_timeout=2 "+parameters)
 }
 
-// Failover makes a standby the primary, as a careful program does: no standby
-// hears the old primary any more, so that it can acknowledge nothing; then all
-// are asked, and the one with most of the log is promoted, since one alone may
-// not have what the other has confirmed; the others follow it. The new primary
-// waits for a standby from its first commit on. It takes no interest in the old
-// one, which may be alive.
+// Failover makes a standby the primary, as a careful program does: no standby hears the old primary
+// any more, so that it can acknowledge nothing; then all are asked, and the one with most of the
+// log is promoted, since one alone may lack commits that the other has confirmed; the others follow
+// it. The new primary waits for a standby from its first commit on. It ignores the old one, which
+// may be alive.
 func (c *Cluster) Failover(t testing.TB) {
 	t.Helper()
 	standbys := c.Standbys()
@@ -188,7 +185,7 @@ func (c *Cluster) Failover(t testing.TB) {
 	most := -1
 	for _, s := range standbys {
 		s.Eventually(t, "the standby hears the old primary no more", `select count(*) from pg_stat_wal_receiver`, "0")
-		// One that was restarted says what it has only once it has applied it.
+		// A restarted one reports its log only once it has applied it.
 		s.Eventually(t, "the standby has applied what it has", `select count(*) from pg_stat_activity
 			where backend_type = 'startup' and wait_event in ('RecoveryRetrieveRetryInterval', 'RecoveryWalStream')`, "1")
 		has := s.Count(t, `select greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0'`)
@@ -205,7 +202,7 @@ func (c *Cluster) Failover(t testing.TB) {
 	}
 }
 
-// Rejoin starts a server that was stopped in order as a standby of the primary.
+// Rejoin starts a cleanly stopped server as a standby of the primary.
 func (c *Cluster) Rejoin(t testing.TB, s *Server) {
 	t.Helper()
 	c.standby(t, s)

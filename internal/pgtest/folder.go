@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// binaries is the folder of PostgreSQL's programs of the newest version there is.
+// binaries returns the folder of PostgreSQL's programs, of the newest version.
 func binaries(t testing.TB) string {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -90,8 +90,8 @@ func (f *folder) server(name string) *Server {
 	return &Server{Name: name, dir: f, data: filepath.Join(f.path, name)}
 }
 
-// unprivileged is the user to run PostgreSQL as, which refuses to run as root;
-// nil for the user that there is.
+// unprivileged returns the user to run PostgreSQL as, which refuses to run as root; nil for the
+// present user.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -105,7 +105,7 @@ func unprivileged() (*syscall.Credential, error) {
 		gid, _ := strconv.Atoi(u.Gid)
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 	}
-	return nil, errors.New("there is no user postgres or daemon to run a server as")
+	return nil, errors.New("neither user postgres nor user daemon exists to run a server as")
 }
 
 // run runs one of PostgreSQL's programs.

@@ -26,9 +26,8 @@ type Line struct {
 	late    float64
 }
 
-// Watch is called for each connection of a line. What it returns sees what is
-// sent to the server and what the server sends, may change it in place, and cuts
-// the connection by returning false.
+// Watch is called for each connection of a line. Its functions see the data sent to the server and
+// by the server, may change them in place, and cut the connection by returning false.
 type Watch func() (toServer, toClient func([]byte) bool)
 
 type state int
@@ -69,21 +68,20 @@ func NewLine(t testing.TB, s *Server, watch Watch) *Line {
 // Port is where the line begins.
 func (l *Line) Port() int { return l.listener.Addr().(*net.TCPAddr).Port }
 
-// Pass has the line work, from the start and after Hold or Cut. What was held is
-// delivered.
+// Pass makes the line work, from the start and after Hold or Cut. Held data are delivered.
 func (l *Line) Pass() { l.become(passing) }
 
-// Hold has the line keep what is sent: nothing is closed, new connections are
-// accepted, and nothing arrives.
+// Hold makes the line keep the data: nothing is closed, new connections are accepted, and nothing
+// arrives.
 func (l *Line) Hold() { l.become(held) }
 
-// Cut breaks the connections, and those to come.
+// Cut breaks the present connections, and later ones.
 func (l *Line) Cut() {
 	l.become(cut)
 	l.Break()
 }
 
-// Break breaks the connections that there are. What they held is lost.
+// Break breaks the present connections. The data they held are lost.
 func (l *Line) Break() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,7 +122,7 @@ func (l *Line) passes() bool {
 	}
 }
 
-// track has the line know a connection, to break it.
+// track registers a connection with the line, to break it.
 func (l *Line) track(c net.Conn) (forget func()) {
 	l.mu.Lock()
 	l.conns[c] = true
@@ -181,7 +179,7 @@ func (l *Line) copy(to, from net.Conn, look func([]byte) bool) {
 	}
 }
 
-// lateness is how long a packet is delayed.
+// lateness is the delay of a packet.
 func (l *Line) lateness() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

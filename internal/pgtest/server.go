@@ -107,8 +107,8 @@ func SQL(t testing.TB, address string, statements ...string) []string {
 	return rows
 }
 
-// Hold executes a statement in a transaction that stays open until release is
-// called: what it locks, others wait for.
+// Hold executes a statement in a transaction that stays open until release is called: others wait
+// for its locks.
 func Hold(t testing.TB, address, statement string) (release func()) {
 	t.Helper()
 	config, err := configure(address)
@@ -222,7 +222,7 @@ func (s *Server) Eventually(t testing.TB, what, query, want string) {
 	t.Fatalf("%s: waited in vain; it is %q, want %s", what, got, want)
 }
 
-// create makes the server's files, of no other one's, and does not start it.
+// create makes the server's files, independent of other servers, and does not start it.
 func (s *Server) create(settings ...string) error {
 	if err := s.dir.copyTemplate(s.data); err != nil {
 		return err

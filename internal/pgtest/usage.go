@@ -13,18 +13,17 @@ import (
 	"time"
 )
 
-// Usage is what processes have used so far, as Linux counts it.
+// Usage is the resource usage of processes so far, as Linux counts it.
 type Usage struct {
 	// Processor is the time on processors, of user and system, in steps of 10 ms a
 	// process (/proc/PID/stat).
 	Processor time.Duration
-	// Memory is the memory in bytes, of which each process that shares a page has its
-	// part (Pss of /proc/PID/smaps_rollup).
+	// Memory is the memory in bytes, where processes that share a page have a part each (Pss of
+	// /proc/PID/smaps_rollup).
 	Memory int64
 }
 
-// Usage returns what the server's processes have used, those that have ended
-// included.
+// Usage returns the usage of the server's processes, including ended ones.
 func (s *Server) Usage(t testing.TB) Usage {
 	t.Helper()
 	pids, err := s.processes()
@@ -42,8 +41,7 @@ func (s *Server) Usage(t testing.TB) Usage {
 	return u
 }
 
-// UsageOf returns what a process has used, without its children; nothing of one
-// that has ended.
+// UsageOf returns the usage of a process, without its children; zero for an ended one.
 func UsageOf(t testing.TB, pid int) (u Usage) {
 	t.Helper()
 	u.Processor = ticks(pid, userTime) + ticks(pid, systemTime)

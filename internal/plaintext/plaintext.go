@@ -18,17 +18,15 @@ import (
 	"unicode/utf8"
 )
 
-// Unsafe reports whether a character could rewrite a terminal or change the
-// order in which text is read: control characters (C0, DEL, C1) other than the
-// newline, line and paragraph separators, and what controls the direction of
-// text.
+// Unsafe reports whether a character could rewrite a terminal or change the reading order of text:
+// control characters (C0, DEL, C1) other than the newline, line and paragraph separators, and
+// controls of the direction of text.
 func Unsafe(r rune) bool {
 	return r != '\n' &&
 		(unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029')
 }
 
-// Find returns the first unsafe character of a text and its offset in bytes; −1
-// where there is none.
+// Find returns the first unsafe character of a text and its offset in bytes; −1 for none.
 func Find(text string) (r rune, offset int) {
 	for i, r := range text {
 		if Unsafe(r) {
@@ -49,7 +47,7 @@ func Escape(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// Name says what kind of unsafe character one is.
+// Name returns the kind of an unsafe character.
 func Name(r rune) string {
 	switch {
 	case r == '\x1b':
@@ -89,9 +87,9 @@ func safe(s string) bool {
 	return offset < 0 && utf8.ValidString(s)
 }
 
-// Writer makes everything that is written to it safe to print. Newlines pass.
-// It is safe for concurrent use: what happens and what is asked come to one
-// terminal. A character that ends in the next call is held back until then.
+// Writer makes everything that is written to it safe to print. Newlines pass. It is safe for
+// concurrent use: events and questions come to one terminal. A character that ends in the next call
+// is held back until then.
 type Writer struct {
 	mu   sync.Mutex
 	w    io.Writer

@@ -2,8 +2,8 @@ package plot
 
 import "math"
 
-// Axis is a direction of a plot: what numbers it spans, and what is written along
-// it. It has no line of its own; the grid shows where it is.
+// Axis is a direction of a plot: its range of numbers, and the text along it. It has no line of its
+// own; the grid shows its place.
 type Axis struct {
 	Min, Max float64
 	Scale    Scale
@@ -21,7 +21,7 @@ type Axis struct {
 	}
 }
 
-// Tick is a number on an axis, with what is written there.
+// Tick is a number on an axis, with its label.
 type Tick struct {
 	Value float64
 	Label string
@@ -65,7 +65,7 @@ func (LogScale) Share(low, high, x float64) float64 {
 // Share is the share of the axis that lies below a number.
 func (a *Axis) Share(x float64) float64 { return a.Scale.Share(a.Min, a.Max, x) }
 
-// extend makes the axis span what is drawn.
+// extend extends the axis to the drawn data.
 func (a *Axis) extend(low, high float64) { a.Min, a.Max = math.Min(a.Min, low), math.Max(a.Max, high) }
 
 // settle gives an axis a range that can be drawn.

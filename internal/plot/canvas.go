@@ -5,8 +5,8 @@ import (
 	"image/color"
 )
 
-// Surface is what is drawn on. Colors are given as they are: a surface that
-// knows names for its colors finds them behind the interface.
+// Surface is drawn on. Colors are passed unchanged: a surface that knows names for its colors finds
+// them behind the interface.
 type Surface interface {
 	Size() (width, height Length)
 	Stroke(path Path, style LineStyle)
@@ -36,8 +36,8 @@ func NewCanvas(s Surface) Canvas {
 	return Canvas{s, Rectangle{Max: Point{w, h}}}
 }
 
-// Crop returns a part of it: what is given is added to its edges, so that right
-// and top are negative where they make it smaller.
+// Crop returns a part of it: the arguments are added to its edges, so that right and top are
+// negative for a smaller part.
 func (c Canvas) Crop(left, right, bottom, top Length) Canvas {
 	c.Min, c.Max = c.Min.Add(Point{left, bottom}), c.Max.Add(Point{right, top})
 	return c

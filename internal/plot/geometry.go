@@ -21,18 +21,18 @@ func (r Rectangle) Size() Point { return Point{r.Max.X - r.Min.X, r.Max.Y - r.Mi
 // Add returns the rectangle moved by p.
 func (r Rectangle) Add(p Point) Rectangle { return Rectangle{r.Min.Add(p), r.Max.Add(p)} }
 
-// slop is how far beyond an edge a point still counts as on it: rounding puts
-// what lies on an edge a last digit beyond.
+// slop is how far beyond an edge a point still counts as on it: rounding puts points on an edge a
+// last digit beyond.
 const slop = 3e-8
 
 func (r Rectangle) containsX(x Length) bool { return x <= r.Max.X+slop && x >= r.Min.X-slop }
 func (r Rectangle) containsY(y Length) bool { return y <= r.Max.Y+slop && y >= r.Min.Y-slop }
 
-// at returns the place of shares of width and height.
+// x and y return the places of shares of width and height.
 func (r Rectangle) x(share float64) Length { return Length(share)*(r.Max.X-r.Min.X) + r.Min.X }
 func (r Rectangle) y(share float64) Length { return Length(share)*(r.Max.Y-r.Min.Y) + r.Min.Y }
 
-// Path is what a pen does, step by step.
+// Path is the movement of a pen, step by step.
 type Path []Step
 
 // Step is one movement of the pen.
@@ -91,7 +91,7 @@ func (h half) crossing(a, b Point) Point {
 	return Point{a.X + t*(b.X-a.X), a.Y + t*(b.Y-a.Y)}
 }
 
-// halves are the four of which a rectangle is the intersection.
+// halves are the four half planes whose intersection is a rectangle.
 func (r Rectangle) halves() [4]half {
 	x, y := func(p Point) Length { return p.X }, func(p Point) Length { return p.Y }
 	return [4]half{{x, r.Min.X, false}, {x, r.Max.X, true}, {y, r.Min.Y, false}, {y, r.Max.Y, true}}

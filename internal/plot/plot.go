@@ -1,10 +1,9 @@
-// Package plot lays out a plot: axes with their labels, a grid, and lines, areas,
-// marks and pictures over it, on any [Surface]. It knows no colors, no fonts but
-// the measures of one, and no file formats.
+// Package plot lays out a plot: axes with their labels, a grid, and lines, areas, marks and
+// pictures over it, on any [Surface]. It knows no colors, no fonts but the measures of one, and no
+// file formats.
 //
-// The layout, and what is drawn in which order, are those of gonum/plot, of which
-// this is the part that campaignd's figures use, written anew: it needs neither
-// the fonts, nor the formats that come with it.
+// The layout, and the order of drawing, are those of gonum/plot; this is the part that campaignd's
+// figures use, written anew: it needs neither the fonts, nor the formats that come with it.
 package plot
 
 import "math"
@@ -30,7 +29,7 @@ type Box struct {
 	Rectangle
 }
 
-// Plot is axes with what is drawn over them.
+// Plot is a pair of axes with the plotters over them.
 type Plot struct {
 	X, Y     Axis
 	plotters []Plotter
@@ -47,7 +46,7 @@ func New() *Plot {
 	return &Plot{X: axis(XCenter, YTop), Y: axis(XRight, YCenter)}
 }
 
-// Add adds what is drawn, on top of what was added before.
+// Add adds plotters, drawn on top of earlier ones.
 func (p *Plot) Add(plotters ...Plotter) {
 	for _, what := range plotters {
 		if r, ok := what.(Ranger); ok {
@@ -98,8 +97,7 @@ func (p *Plot) boxes() (boxes []Box) {
 	return boxes
 }
 
-// padX moves the sides in until all that is drawn around points, and the labels,
-// fits between them.
+// padX moves the sides in until all drawings around points, and the labels, fit between them.
 func (p *Plot) padX(c Canvas) Canvas {
 	lying := func(b Box) extent { return extent{b.X, b.Min.X, b.Max.X, b.Size().X} }
 	c.Min.X, c.Max.X = padded(c.Min.X, c.Max.X, p.boxes(), p.X.boxesLying(), c.x, lying)

@@ -1,13 +1,12 @@
-// Package problem is what goes wrong, and what can be done about it, as data.
+// Package problem represents failures and their remedies as data.
 //
-// An [Error] has a code for programs, a subject, a message that says what
-// happened, and remedies. A message never says what to type or click: the
-// program that shows it turns each [Remedy] into a command, a button or a link.
-// The codes are mapped in two places: cmd/campaignd/app maps them to exit
-// codes, internal/control to HTTP statuses.
+// An [Error] has a code for programs, a subject, a message that describes the failure, and
+// remedies. A message never tells what to type or click: the program that shows it turns each
+// [Remedy] into a command, a button or a link. The codes are mapped in two places:
+// cmd/campaignd/app maps them to exit codes, internal/control to HTTP statuses.
 //
-// The JSON of an Error is that of a problem of RFC 9457, whose optional members
-// type, title and status are derived from the code.
+// The JSON of an Error is that of a problem of RFC 9457, whose optional members type, title and
+// status are derived from the code.
 package problem
 
 import (
@@ -33,8 +32,7 @@ const (
 	// NotFound is something that the campaign does not have, such as an
 	// experiment.
 	NotFound Code = "not_found"
-	// Conflict is a request that contradicts what is recorded, or says nothing
-	// new.
+	// Conflict is a request that contradicts the recorded events, or adds nothing new.
 	Conflict Code = "conflict"
 	// NotNow is a request that the campaign's present state does not allow.
 	NotNow Code = "not_now"
@@ -49,7 +47,7 @@ const (
 	Uncertain Code = "uncertain"
 	// Damaged is a store whose bytes differ from those that were written.
 	Damaged Code = "damaged"
-	// Unsupported is what only another version of the program understands.
+	// Unsupported is input that only another version of the program understands.
 	Unsupported Code = "unsupported"
 	// Interrupted is work that was stopped on request before it was done.
 	Interrupted Code = "interrupted"
@@ -64,9 +62,8 @@ const (
 	Internal Code = "internal"
 )
 
-// kinds is the table of codes: their titles, and the errors of other packages
-// that have them. The first of these errors is the one that a received error
-// stands for.
+// kinds is the table of codes: their titles, and the errors of other packages that have them. A
+// received error stands for the first of these errors.
 var kinds = []struct {
 	code  Code
 	title string
@@ -91,8 +88,8 @@ var kinds = []struct {
 	{Internal, "something went wrong", nil},
 }
 
-// errors.Is finds ErrInvalidRequest in every error that is due to the request,
-// and not to the store or the program: nothing was changed.
+// errors.Is finds ErrInvalidRequest in every error that is due to the request, and not to the store
+// or the program: nothing was changed.
 var ErrInvalidRequest = errors.New("the request cannot be fulfilled")
 
 // Codes returns every code there is.
@@ -117,19 +114,17 @@ func (c Code) Error() string {
 // Error is a problem.
 type Error struct {
 	Code Code `json:"code"`
-	// Subject is what the error is about, such as the experiment "e7"; empty
-	// where there is nothing in particular.
+	// Subject is the subject of the error, such as the experiment "e7"; may be empty.
 	Subject string `json:"subject,omitempty"`
-	// Message says what happened, but not how to put it right.
+	// Message describes the failure, but not the remedy.
 	Message string `json:"detail"`
-	// Remedies are what can be done, the likeliest first.
+	// Remedies are the possible remedies, the likeliest first.
 	Remedies []Remedy `json:"remedies,omitempty"`
 
-	cause error // what Message was made of, where it wraps an error
+	cause error // the wrapped error of Message, if any
 }
 
-// New returns an error. The format is that of [fmt.Errorf]: what %w wraps is
-// found by errors.Is.
+// New returns an error. The format is that of [fmt.Errorf]: errors.Is finds errors wrapped with %w.
 func New(code Code, format string, args ...any) *Error {
 	cause := fmt.Errorf(format, args...)
 	return &Error{Code: code, Message: cause.Error(), cause: cause}
@@ -153,9 +148,8 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the wrapped errors; nil for an error that was received.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is reports whether the error has the code target, or is the error that its
-// code stands for. An error that was received wraps nothing: only its code says
-// what it is.
+// Is reports whether the error has the code target, or is the error that its code stands for. A
+// received error wraps nothing: only its code identifies it.
 func (e *Error) Is(target error) bool {
 	if target == error(e.Code) {
 		return true
@@ -183,11 +177,10 @@ type Coded interface {
 	ProblemCode() Code
 }
 
-// CodeOf returns the code of an error that is not nil: one of [Codes],
-// [Internal] where nothing else is known.
+// CodeOf returns the code of a non-nil error: one of [Codes], [Internal] for any other error.
 func CodeOf(err error) Code {
 	if errors.Is(err, context.Canceled) {
-		return Interrupted // whatever it was that did not get done
+		return Interrupted // whatever was interrupted
 	}
 	var coded Coded
 	if errors.As(err, &coded) && slices.Contains(Codes(), coded.ProblemCode()) {
@@ -221,8 +214,7 @@ func FromError(err error) *Error {
 	return &whole
 }
 
-// RemediesOf returns what can be done about an error, nil where nothing is
-// known.
+// RemediesOf returns the remedies of an error, or nil.
 func RemediesOf(err error) []Remedy {
 	var known *Error
 	if errors.As(err, &known) {

@@ -6,8 +6,8 @@ type Remedy struct {
 	// value was wrong, leave it out". It begins in lower case, except for a
 	// name, and has no full stop.
 	Text string `json:"text"`
-	// Action is what to do; Subject is what to do it to: an experiment, a
-	// question, an exclusion. If Subject is empty, the person chooses.
+	// Action is the act; Subject is its object: an experiment, a question, an exclusion. If Subject
+	// is empty, the person chooses.
 	Action  Action `json:"action"`
 	Subject string `json:"subject,omitempty"`
 	// Ways are the values or parts to choose from, where only some of the
@@ -24,8 +24,7 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
-// Action is what a person can do. Those with a request of the same name are
-// fulfilled by it.
+// Action is an act of a person. Those with a request of the same name are fulfilled by it.
 type Action string
 
 const (
@@ -63,22 +62,21 @@ const (
 	// into another campaign.
 	Export   Action = "export"
 	TakeOver Action = "take_over"
-	// Review shows what is recorded, Explain what led to a decision, Diagnose
-	// how far the model can be trusted.
+	// Review shows the records, Explain the reasons of a decision, Diagnose how far the model can
+	// be trusted.
 	Review   Action = "review"
 	Explain  Action = "explain"
 	Diagnose Action = "diagnose"
 	// Trail shows the audit log of accounts.
 	Trail Action = "trail"
-	// LogIn authenticates; Confirm does so again, for what is not left to a
-	// session that another person may have found open.
+	// LogIn authenticates; Confirm does so again, for acts that must not be possible from a session
+	// left open.
 	LogIn   Action = "log_in"
 	Confirm Action = "confirm"
-	// AddAccount makes an account; ChangeAccount says something else of it,
-	// such as who they answer as; Grant gives it a role, one of the ways;
-	// SetPassword gives it a new password; Unlock forgets the failed attempts
-	// to log in; Enable lets it log in again; Disable ends that. These are done
-	// by who administers accounts.
+	// AddAccount makes an account; ChangeAccount changes its details, such as who they answer as;
+	// Grant gives it a role, one of the ways; SetPassword gives it a new password; Unlock forgets
+	// the failed attempts to log in; Enable lets it log in again; Disable ends that. These are acts
+	// of an administrator of accounts.
 	AddAccount    Action = "add_account"
 	ChangeAccount Action = "change_account"
 	Grant         Action = "grant"

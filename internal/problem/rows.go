@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// RowFault is what is wrong with one of many things that were sent together.
+// RowFault is the fault of one of many rows that were sent together.
 type RowFault struct {
 	// Row counts them from 1, as people do.
 	Row int
 	Err error
 }
 
-// RowFaults are what is wrong with the rows of a request, in their order, one at
-// least. All of them are said at once, so that they are mended at once.
+// RowFaults are the faults of the rows of a request, in their order, at least one. All of them are
+// reported at once, so that they are mended at once.
 type RowFaults []RowFault
 
 // Add notes what is wrong with the row at an index; nothing where err is nil.
@@ -46,8 +46,8 @@ func (f RowFaults) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Unwrap returns what is wrong with each, the first first: its code and its
-// remedies are those of the whole.
+// Unwrap returns the faults of the rows, the first first: its code and its remedies are those of
+// the whole.
 func (f RowFaults) Unwrap() []error {
 	all := make([]error, len(f))
 	for i, fault := range f {

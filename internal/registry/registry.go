@@ -1,6 +1,6 @@
-// Package registry is the table of what a program can name in a campaign file:
-// the drivers of instruments, the channels to experts, and the methods that
-// decide. A row is all that a new one needs besides its own package.
+// Package registry is the table of the names that a campaign file can use: the drivers of
+// instruments, the channels to experts, and the methods. A new one needs a row here and its own
+// package, nothing else.
 package registry
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// Registry is the table. The order of rows is that of lists and messages.
+// Registry is the table. Lists and messages follow the order of its rows.
 type Registry struct {
 	Instruments []instruments.Driver
 	Experts     []humans.Channel
 	Methods     policies.Registry
-	// Programs open what is asked from outside where a method is a program.
+	// Programs open the outside program of a method that is a program.
 	Programs []methods.Driver
 }
 
-// Driver returns the driver of a name.
+// Driver returns the driver with a name.
 func (r Registry) Driver(name string) (instruments.Driver, bool) {
 	i := slices.IndexFunc(r.Instruments, func(d instruments.Driver) bool { return d.Name == name })
 	if i < 0 {
@@ -34,13 +34,13 @@ func (r Registry) Driver(name string) (instruments.Driver, bool) {
 	return r.Instruments[i], true
 }
 
-// DriverOf returns the driver of what measures in a campaign.
+// DriverOf returns the driver of a campaign's instrument.
 func (r Registry) DriverOf(def *definition.Campaign) (instruments.Driver, bool) {
 	return r.Driver(def.Driver().Name)
 }
 
-// Simulates reports whether a definition says that what measures is simulated.
-// Of a program only itself can say it.
+// Simulates reports whether a definition declares its measurements as simulated. Only a program
+// itself can say so for a program.
 func (r Registry) Simulates(def *definition.Campaign) bool {
 	driver, _ := r.DriverOf(def)
 	if driver.Identify == nil {
@@ -50,10 +50,9 @@ func (r Registry) Simulates(def *definition.Campaign) bool {
 	return simulated
 }
 
-// Foregone returns the best answer of an instrument whose answers are known
-// beforehand, as its file has them now; nil for any other instrument, and where
-// the file cannot be read. Relative paths of the definition start from the
-// folder.
+// Foregone returns the best answer of an instrument whose answers are known beforehand, as its file
+// has them now; nil for any other instrument, and for an unreadable file. Relative paths of the
+// definition start from the folder.
 func (r Registry) Foregone(def *definition.Campaign, folder string) *instruments.Foregone {
 	driver, _ := r.DriverOf(def)
 	if driver.Foregone == nil {
@@ -66,7 +65,7 @@ func (r Registry) Foregone(def *definition.Campaign, folder string) *instruments
 	return &best
 }
 
-// Channel returns the channel of a name.
+// Channel returns the channel with a name.
 func (r Registry) Channel(name string) (humans.Channel, bool) {
 	i := slices.IndexFunc(r.Experts, func(c humans.Channel) bool { return c.Name == name })
 	if i < 0 {
@@ -75,8 +74,8 @@ func (r Registry) Channel(name string) (humans.Channel, bool) {
 	return r.Experts[i], true
 }
 
-// Program returns what opens the program that is a campaign's method; ok is
-// false where its method is none.
+// Program returns the driver of the program that is a campaign's method; ok is false for a built-in
+// method.
 func (r Registry) Program(def *definition.Campaign) (methods.Driver, bool) {
 	i := slices.IndexFunc(r.Programs, func(d methods.Driver) bool { return d.Rule == def.Policy.Next.Name })
 	if i < 0 {
@@ -103,8 +102,8 @@ func (r Registry) ChannelNames() []string {
 	return names
 }
 
-// Identity names all rows and the types of their settings: registries with
-// equal ones admit the same campaign files.
+// Identity names all rows and the types of their settings: registries with equal identities admit
+// the same campaign files.
 func (r Registry) Identity() string {
 	var b strings.Builder
 	row := func(kind, name string, settings definition.Settings) {
@@ -146,19 +145,19 @@ func (r Registry) ExpertSettings(e definition.Expert) (definition.Settings, erro
 	return decoded(e.Channel, channel.Settings())
 }
 
-// Reach is what in a definition reaches beyond the campaign: an instrument or a
-// channel that names a program, a file or an address.
+// Reach is a part of a definition that reaches beyond the campaign: an instrument or a channel that
+// names a program, a file or an address.
 type Reach struct {
 	// Where it stands: "instrument.process".
 	Where string
-	// Choice is the driver, the channel of an expert where Expert is set, or the
-	// rule of the policy where Method is.
+	// Choice is the driver, an expert's channel if Expert is set, or the policy's rule if Method is
+	// set.
 	Choice definition.Choice
 	Expert bool
 	Method bool
 }
 
-// Reaches lists what in a definition reaches beyond the campaign.
+// Reaches lists the parts of a definition that reach beyond the campaign.
 func (r Registry) Reaches(def *definition.Campaign) (found []Reach) {
 	settings, err := r.InstrumentSettings(def)
 	if driver := def.Driver(); driver.Name != "" && (err != nil || !confined(settings)) {

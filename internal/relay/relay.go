@@ -1,10 +1,10 @@
-// Package relay has what leaves a lab through clients of others sent by a program of its own,
+// Package relay hands outgoing data that need third-party clients to a program of its own,
 // campaignd-forward: events to brokers, messages to people. So campaignd itself carries none of
 // these clients, and one that hangs or panics is a process that can be killed.
 //
 // The two speak JSON, a line each way, over the standard input and output of campaignd-forward: a
-// [Request], and its [Answer] once the other side has taken what was sent for good. Addresses hold
-// passwords, and so are in no argument and no variable of the environment.
+// [Request], and its [Answer] once the other side has durably accepted it. Addresses hold
+// passwords, and so never appear in arguments or environment variables.
 package relay
 
 import (
@@ -20,25 +20,25 @@ import (
 	"time"
 )
 
-// Program is the name of the program, and Variable names it where it is neither in the folder of
-// campaignd nor in PATH.
+// Program is the name of the program, and Variable the environment variable with its path, for a
+// program that is neither in the folder of campaignd nor in PATH.
 const (
 	Program  = "campaignd-forward"
 	Variable = "CAMPAIGND_FORWARD"
 )
 
-// ContentType is that of an event: a CloudEvent in structured mode, one document with its
+// ContentType is the type of an event: a CloudEvent in structured mode, one document with its
 // attributes and its data.
 const ContentType = "application/cloudevents+json"
 
-// Request is a line to the program: one of its parts is there.
+// Request is a line to the program; exactly one field is set.
 type Request struct {
 	Open    *Target  `json:"open,omitempty"`    // the first line of a process that sends events
 	Event   *Event   `json:"event,omitempty"`   // to the target that is open
 	Message *Message `json:"message,omitempty"` // to a person
 }
 
-// Target is where events are sent: a broker, and a topic, subject or exchange of it.
+// Target is a destination of events: a broker, and a topic, subject or exchange of it.
 type Target struct {
 	Address string `json:"address"`
 	Topic   string `json:"topic"`
@@ -58,7 +58,7 @@ type Message struct {
 	Text    string `json:"text"`
 }
 
-// Answer is a line of the program about a request.
+// Answer is the program's line about a request.
 type Answer struct {
 	Error string `json:"error,omitempty"` // why it was not taken, empty where it was
 }
@@ -92,7 +92,7 @@ func Start() (*Process, error) {
 	return p, nil
 }
 
-// Missing is why the program cannot be run where something is to be sent.
+// Missing says why the program cannot be run, if it is needed.
 func Missing(needed bool) error {
 	if !needed {
 		return nil
@@ -127,8 +127,8 @@ func Find() (string, error) {
 	return path, nil
 }
 
-// Ask sends a request and returns once it is taken. After an error, that of a context that is done
-// among them, the process is killed: what it was asked may have been done or not.
+// Ask sends a request and returns once it is accepted. After an error, including that of a context
+// that is done, the process is killed: the request may have been carried out or not.
 func (p *Process) Ask(ctx context.Context, r Request) error {
 	done := make(chan error, 1)
 	go func() { done <- p.ask(r) }()
@@ -164,7 +164,7 @@ func (p *Process) kill() {
 	_ = p.cmd.Wait()
 }
 
-// Close has the program end its connections, and kills it where it does not within a time.
+// Close lets the program end its connections, and kills it after the time limit.
 func (p *Process) Close(within time.Duration) {
 	_ = p.in.Close()
 	late := time.AfterFunc(within, func() { _ = p.cmd.Process.Kill() })
@@ -185,7 +185,7 @@ func Send(ctx context.Context, m Message) error {
 	return nil
 }
 
-// Serve is the other end: it answers each line of in, in order, until there are no more.
+// Serve is the other end: it answers each line of in, in order, until the end.
 func Serve(in io.Reader, out io.Writer, do func(Request) error) error {
 	requests, answers := json.NewDecoder(in), json.NewEncoder(out)
 	for {
@@ -206,7 +206,7 @@ func Serve(in io.Reader, out io.Writer, do func(Request) error) error {
 	}
 }
 
-// guarded does what is asked. A client's panic is a failure of what it was asked.
+// guarded carries out a request. A client's panic is a failure of that request.
 func guarded(do func(Request) error, r Request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -18,8 +18,8 @@ import (
 // openNotice is shown where there are no accounts.
 const openNotice = "There are no accounts: everybody who reaches this page may do everything here."
 
-// visitor says who asks for a page. What they may do is passed as functions, so
-// that a page asks for each act that it offers.
+// visitor describes the caller to a page. Permissions are passed as functions, so that a page
+// checks each act that it offers.
 func (s *Server) visitor(ctx context.Context) console.Visitor {
 	who := gate.IdentityOf(ctx)
 	v := console.Visitor{
@@ -54,8 +54,8 @@ func (s *Server) visitor(ctx context.Context) console.Visitor {
 	return v
 }
 
-// visitorNow is who asks for a page, as they are now. A page that stays open
-// asks for it again, since rights can be withdrawn while it does.
+// visitorNow returns the caller of a page with present rights. A page that stays open calls it
+// again, since rights can be withdrawn meanwhile.
 func (s *Server) visitorNow(ctx context.Context) (console.Visitor, error) {
 	who, err := gate.Listener(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Server) visitorNow(ctx context.Context) (console.Visitor, error) {
 	return s.visitor(gate.WithIdentity(ctx, who)), nil
 }
 
-// unsent says which systems do not take the lab's events now, and why.
+// unsent lists the systems that do not accept the lab's events now, and why.
 func (s *Server) unsent() (lines []string) {
 	if s.options.Forwards == nil {
 		return nil
@@ -87,15 +87,15 @@ func (s *Server) newConsole() *console.Console {
 	})
 }
 
-// visited tells a page who asks for it.
+// visited passes the caller to a page.
 func (s *Server) visited(page http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		page(w, r.WithContext(console.WithVisitor(r.Context(), s.visitor(r.Context()))))
 	}
 }
 
-// unread answers a form that did not come whole. The gate finds out before any
-// page is called, and answers as a page would.
+// unread answers an incomplete form. The gate notices before any page is called, and answers as a
+// page would.
 func (s *Server) unread(w http.ResponseWriter, r *http.Request, p *problems.Problem) {
 	s.visited(func(w http.ResponseWriter, r *http.Request) {
 		s.console.Refuse(w, r, p.Status, problem.New(p.Code, "%s", p.Detail))

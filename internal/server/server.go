@@ -1,7 +1,6 @@
-// Package server serves a lab over HTTP. It puts the rooms together: the gate
-// (internal/server/gate), behind it the pages (internal/console), the API under
-// /api/v1 (internal/server/api), and how the server is under /livez, /readyz and
-// /healthz.
+// Package server serves a lab over HTTP. It assembles the gate (internal/server/gate), behind it
+// the pages (internal/console), the API under /api/v1 (internal/server/api), and the server's
+// health under /livez, /readyz and /healthz.
 package server
 
 import (
@@ -28,33 +27,30 @@ import (
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
-// Options say what is served, and to whom.
+// Options are the lab to serve and the rules of admission.
 type Options struct {
 	Lab *lab.Lab
-	// Gate says who is let in.
+	// Gate holds the rules of admission.
 	Gate gate.Options
-	// Drain is how long, once it is to end, the server says under /readyz that it
-	// is, and goes on serving, so that those who send it people can stop.
+	// Drain is how long a stopping server reports that under /readyz and goes on serving, so that
+	// load balancers can stop sending people to it.
 	Drain time.Duration
-	// Version is the program's.
+	// Version is the version of the program.
 	Version string
-	// Log, if set, takes what the operator should know.
+	// Log, if set, receives messages for the operator.
 	Log func(format string, args ...any)
 	// Signer, if set, returns the key that signs checkpoints; nil for none.
 	Signer func() (note.Signer, error)
-	// Reached, if set, says how each person of the lab is reached, and what
-	// messages they are due to get.
+	// Reached, if set, returns how each person of the lab is reached, and their pending messages.
 	Reached func() []notify.Status
-	// Forwards, if set, says how each system to which events are sent takes
-	// them.
+	// Forwards, if set, returns the state of each system that events are forwarded to.
 	Forwards func() []forward.Status
 	// Confined refuses campaign files that name a program, a file or an
 	// address.
 	Confined bool
-	// URL is the address at which people reach the server; empty where the lab's
-	// file does not say it.
+	// URL is the address at which people reach the server; empty if the lab's file does not say.
 	URL string
-	// Undo is how long an answer can be taken back on the pages; 0 is their default.
+	// Undo is how long an answer can be taken back on the pages; 0 means their default.
 	Undo time.Duration
 }
 
@@ -92,8 +88,8 @@ func New(o Options) *Server {
 	return s
 }
 
-// routes are what is served, with the API and the pages somewhere in it. The routes
-// of accounts check for themselves who asks, since people log in by some of them.
+// routes lists everything served, including the API and the pages. The routes of accounts identify
+// the caller themselves, since people log in by some of them.
 func (s *Server) routes(operations, pages http.HandlerFunc) []console.Route {
 	pages = s.visited(pages)
 	routes := []console.Route{
@@ -112,25 +108,24 @@ func (s *Server) routes(operations, pages http.HandlerFunc) []console.Route {
 
 // Handler returns everything that is served.
 //
-// The order matters. Panics anywhere are caught; the headers are set on every
-// answer, refusals included; spare connections have room for questions about the server's
-// health alone; the body is bounded before anything reads it; who
-// asks is known before the requests under way are counted, by account or, of
-// strangers, by address; and only a request that has its place waits for its
-// body and has its form read.
+// The order matters. Panics anywhere are caught; the headers are set on every answer, refusals
+// included; spare connections answer only health checks; the body is bounded before anything reads
+// it; the caller is identified before concurrent requests are counted, by account or, for
+// strangers, by address; and only a request that has its place waits for its body and has its form
+// read.
 func (s *Server) Handler() http.Handler {
 	g := s.gate
 	formed := g.Formed(s.current(), api.Base, s.unread)
 	return s.recovered(g.Secured(g.Spared(g.Limited(g.Identified(g.Room(g.Arrived(formed)))), asksHealth)))
 }
 
-// asksHealth reports whether a program asks how the server is.
+// asksHealth reports whether a request is a health check.
 func asksHealth(r *http.Request) bool {
 	return r.URL.Path == "/livez" || r.URL.Path == "/readyz" || r.URL.Path == "/healthz"
 }
 
-// current answers those who are known by what was recorded before, at whichever
-// server of the lab.
+// current gives known callers the events recorded before their request, at whichever server of the
+// lab.
 func (s *Server) current() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if gate.IdentityOf(r.Context()).Known() && !strings.HasPrefix(r.URL.Path, "/static/") {
@@ -140,7 +135,7 @@ func (s *Server) current() http.Handler {
 	})
 }
 
-// campaignOf returns the name of the campaign that a path is about, empty for none.
+// campaignOf returns the name of the campaign in a path, or "".
 func campaignOf(path string) string {
 	for _, base := range []string{"/campaigns/", "/questions/", api.Base + "/campaigns/"} {
 		if rest, ok := strings.CutPrefix(path, base); ok {
@@ -151,12 +146,10 @@ func campaignOf(path string) string {
 	return ""
 }
 
-// Serve serves on a listener until the context is done. Requests under way
-// finish.
+// Serve serves on a listener until the context is done. Requests in progress finish.
 //
-// ctx only ends serving. Requests run under a context that outlives it, so that
-// one under way is not cut off between its decision and its answer; those that
-// still run after five seconds are.
+// ctx only ends serving. Requests run under a context that outlives it, so that none is cut off
+// between its decision and its answer; those that still run after five seconds are.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	defer s.whatIf.Close()
 	defer s.console.Close()
@@ -195,9 +188,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// health says that the server can take requests, and how many of its stores
-// cannot be used, or take no events now: by their number alone, since strangers
-// read it.
+// health reports that the server accepts requests, and how many of its stores are unusable, or
+// accept no events now: only the number, since strangers read it.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if err := s.lab.Ready(); err != nil {
@@ -207,7 +199,7 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	}
 	stores, troubled := s.lab.Health()
 	if s.gate.Accounts() != nil && s.gate.Accounts().Err() != nil {
-		stores, troubled = stores+1, troubled+1 // those of the accounts
+		stores, troubled = stores+1, troubled+1 // the accounts' store
 	}
 	if troubled > 0 {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -217,13 +209,13 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("ok\n"))
 }
 
-// live says that the process lives, and no more: a program that ends those that do
-// not say so must not end all of them because the database is away.
+// live reports that the process lives, and no more: a supervisor that ends silent processes must
+// not end all of them because the database is away.
 func live(w http.ResponseWriter, _ *http.Request) {
 	answer(w, nil)
 }
 
-// ready says whether people can be sent here.
+// ready reports whether people can be sent here.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	switch err := s.lab.Ready(); {
 	case s.ending.Load():
@@ -235,7 +227,7 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// answer answers a program that asks how this one is.
+// answer answers a health check.
 func answer(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if err != nil {
@@ -254,8 +246,7 @@ func Health(l *lab.Lab) http.Handler {
 	return mux
 }
 
-// recovered answers a programmer's mistake as a problem, and logs for those who
-// look after the server where it was.
+// recovered answers a programmer's mistake as a problem, and logs its place for the operator.
 func (s *Server) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

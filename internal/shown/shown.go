@@ -1,8 +1,7 @@
-// Package shown is what programs are shown of a campaign: methods and experts
-// that are programs of the user's. It is a function of the folded events, so
-// that an audit can make it again and see that a program was shown what the log
-// said. Its JSON is described by the schema "view" (package schemas) and in
-// docs/process-method.md.
+// Package shown is a campaign as its programs see it: methods and experts that are programs of the
+// user's. It is a function of the folded events, so that an audit can make it again and check that
+// a program saw the state of the log. Its JSON is described by the schema "view" (package schemas)
+// and in docs/process-method.md.
 package shown
 
 import (
@@ -15,8 +14,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Format is the version of the form of a [View]. It goes up with every change
-// of what is shown: an audit makes only views of its own format again.
+// Format is the version of the form of a [View]. It increases with every change of the form: an
+// audit remakes only views of its own format.
 const Format = 1
 
 // View is a campaign as a program sees it. Lists of what happened are in the
@@ -36,8 +35,8 @@ type View struct {
 	Candidates []definition.Point `json:"candidates,omitempty"`
 	// Excluded are regions in which nothing may be proposed.
 	Excluded []definition.Region `json:"excluded,omitempty"`
-	// Objective is what is sought, Quantities what an experiment gives, where the
-	// campaign declares it, and ConstraintsOnOutcomes what it is to keep.
+	// Objective is the objective, Quantities the declared results of an experiment, if the campaign
+	// declares them, and ConstraintsOnOutcomes the bounds they must keep.
 	Objective             definition.Objective           `json:"objective"`
 	Quantities            []definition.QuantityDef       `json:"quantities,omitempty"`
 	ConstraintsOnOutcomes []definition.OutcomeConstraint `json:"constraints_on_outcomes,omitempty"`
@@ -65,8 +64,8 @@ type Experiment struct {
 	// made, where it was measured.
 	Parameters definition.Point `json:"parameters"`
 	Made       definition.Point `json:"made,omitempty"`
-	// Value is that of what is sought, in the objective's unit, where the result
-	// counts: absent where there is none, and where a person has left it out.
+	// Value is the value of the objective, in its unit, if the result counts: absent without a
+	// value, and if a person has left it out.
 	Value *float64 `json:"value,omitempty"`
 	// Quantities are all that was measured, Without those of them that a person has
 	// left out; Excluded is set where they have left out the whole experiment.
@@ -78,11 +77,11 @@ type Experiment struct {
 	InDoubt bool `json:"in_doubt,omitempty"`
 	// Replicate counts runs of the same composition, from 1.
 	Replicate int `json:"replicate"`
-	// Cause says why there is no result.
+	// Cause is the reason for a missing result.
 	Cause string `json:"cause,omitempty"`
 }
 
-// Answer is what an expert said.
+// Answer is an expert's answer.
 type Answer struct {
 	Question string      `json:"question"`
 	Expert   string      `json:"expert"`
@@ -98,7 +97,7 @@ type Answer struct {
 	Comment string        `json:"comment,omitempty"`
 }
 
-// Budget is what a campaign has left.
+// Budget is the rest of a campaign's budget.
 type Budget struct {
 	// Experiments may be run in all; Left are those that may still be asked for.
 	Experiments int `json:"experiments,omitempty"`
@@ -109,7 +108,7 @@ type Budget struct {
 	CostUnit  string  `json:"cost_unit,omitempty"`
 }
 
-// Of returns what programs are shown of a campaign.
+// Of returns the view of a campaign for programs.
 func Of(s *campaign.State) View {
 	def := s.Bounded()
 	v := View{
@@ -145,7 +144,7 @@ func Of(s *campaign.State) View {
 	return v
 }
 
-// experiment is one as programs are shown it.
+// experiment returns an experiment as programs see it.
 func experiment(s *campaign.State, x *campaign.Experiment) Experiment {
 	shown := Experiment{
 		ID: x.ID, Status: x.Status, Origin: x.Origin, Parameters: x.Parameters, Replicate: x.Replicate,
@@ -161,8 +160,7 @@ func experiment(s *campaign.State, x *campaign.Experiment) Experiment {
 	return shown
 }
 
-// Encode returns a view as programs get it, and the SHA-256 of that in
-// hexadecimal.
+// Encode returns a view in its form for programs, and the SHA-256 of that in hexadecimal.
 func (v View) Encode() (text []byte, digest string, err error) {
 	if text, err = json.Marshal(v); err != nil {
 		return nil, "", err

@@ -1,5 +1,5 @@
-// Package study is what whole simulated campaigns in memory share, those of
-// tests (studytest) and of scientific comparisons (simulate).
+// Package study is shared by whole simulated campaigns in memory, those of tests (studytest) and of
+// scientific comparisons (simulate).
 package study
 
 import (

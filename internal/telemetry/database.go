@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Database is what a process has seen of its lab's database: see [WatchDatabase].
+// Database holds a process's observations of its lab's database: see [WatchDatabase].
 type Database struct {
 	Held                        int
 	TakenOver, Lost, Missed     int64
@@ -89,5 +89,5 @@ func WatchDatabase(seen func() Database) (stop func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: watch the database: %w", err)
 	}
-	return func() { _ = registration.Unregister() }, nil // fails only where it is done already
+	return func() { _ = registration.Unregister() }, nil // fails only if it is done already
 }

@@ -17,8 +17,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-// traceClient sends what OpenTelemetry's exporter of traces makes. Data and the
-// request of an export are the same on the wire.
+// traceClient sends the output of OpenTelemetry's exporter of traces. Data and the request of an
+// export are the same on the wire.
 type traceClient struct{ *sender }
 
 // Start implements otlptrace.Client.
@@ -39,8 +39,8 @@ type metricExporter struct {
 	aggregation sdkmetric.AggregationSelector
 }
 
-// newMetricExporter reads how metrics are summed up; a preference that is none is
-// ignored, as OpenTelemetry's exporters do.
+// newMetricExporter reads the aggregation of metrics; an invalid preference is ignored, as
+// OpenTelemetry's exporters do.
 func newMetricExporter() (*metricExporter, error) {
 	s, err := newSender("METRICS")
 	e := &metricExporter{s, sdkmetric.DefaultTemporalitySelector, sdkmetric.DefaultAggregationSelector}
@@ -78,8 +78,8 @@ func (*metricExporter) ForceFlush(ctx context.Context) error { return ctx.Err() 
 // Shutdown implements sdkmetric.Exporter; the reader exports nothing after it.
 func (*metricExporter) Shutdown(ctx context.Context) error { return ctx.Err() }
 
-// Export implements sdkmetric.Exporter. What has no form in OTLP is left out and
-// reported; the rest is sent.
+// Export implements sdkmetric.Exporter. Metrics without a form in OTLP are left out and reported;
+// the rest is sent.
 func (e *metricExporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	out := &metricspb.ResourceMetrics{
 		Resource:  &resourcepb.Resource{Attributes: pairs(rm.Resource.Attributes())},
@@ -104,7 +104,7 @@ func (e *metricExporter) Export(ctx context.Context, rm *metricdata.ResourceMetr
 	return errors.Join(append(unknown, e.send(ctx, &metricspb.MetricsData{ResourceMetrics: []*metricspb.ResourceMetrics{out}}))...)
 }
 
-// converted is a metric of the SDK as one of OTLP; nil where there is none like it.
+// converted returns a metric of the SDK as one of OTLP, or nil.
 func converted(m metricdata.Metrics) *metricspb.Metric {
 	out := &metricspb.Metric{Name: m.Name, Description: m.Description, Unit: m.Unit}
 	switch data := m.Data.(type) {
@@ -189,7 +189,7 @@ func exponential[N int64 | float64](h metricdata.ExponentialHistogram[N]) *metri
 	return &metricspb.Metric_ExponentialHistogram{ExponentialHistogram: out}
 }
 
-// extremum is a least or greatest value; nil where none is known.
+// extremum returns a minimum or maximum, nil if unknown.
 func extremum[N int64 | float64](e metricdata.Extrema[N]) *float64 {
 	v, known := e.Value()
 	if !known {
@@ -243,7 +243,7 @@ func value(v attribute.Value) *commonpb.AnyValue {
 		return list(v.AsStringSlice(), attribute.StringValue)
 	case attribute.STRING:
 		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: v.AsString()}}
-	default: // bytes, and lists of different things, of which campaignd has none
+	default: // bytes and heterogeneous lists, which campaignd never uses
 		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: v.String()}}
 	}
 }

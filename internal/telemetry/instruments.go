@@ -57,8 +57,7 @@ var (
 		24 * 3600, 72 * 3600}
 )
 
-// NewInstruments creates the metrics with what [Setup] has set up; call it
-// afterwards.
+// NewInstruments creates the metrics with the providers of [Setup]; call it afterwards.
 func NewInstruments() (*Instruments, error) {
 	m := &Instruments{meter: otel.GetMeterProvider().Meter(scopeName)}
 	var failed error
@@ -146,8 +145,7 @@ func (m *Instruments) Experimented(ctx context.Context, outcome string, simulate
 		metric.WithAttributes(attribute.String("outcome", outcome), attribute.Bool("simulated", simulated)))
 }
 
-// Stalled counts that an instrument, by its name in the campaign file, was
-// silent for too long.
+// Stalled counts that an instrument, by its name in the campaign file, was silent for too long.
 func (m *Instruments) Stalled(ctx context.Context, instrument string) {
 	if m == nil {
 		return
@@ -155,11 +153,10 @@ func (m *Instruments) Stalled(ctx context.Context, instrument string) {
 	m.stalls.Add(ctx, 1, metric.WithAttributes(attribute.String("instrument", instrument)))
 }
 
-// WatchQueue reports the age of the oldest element that waits in a queue
-// ("experiments", "questions") at each export, so that it grows while nothing
-// happens. oldest returns when that element was added, ok is false for an empty
-// queue, whose age is 0. It is called from another goroutine until stop
-// returns, so it must not wait for what the caller of stop holds.
+// WatchQueue reports the age of the oldest element of a queue ("experiments", "questions") at each
+// export, so that it grows while nothing happens. oldest returns when that element was added, ok is
+// false for an empty queue, whose age is 0. It is called from another goroutine until stop returns,
+// so it must not wait for anything that the caller of stop holds.
 func (m *Instruments) WatchQueue(
 	queue string, oldest func() (since time.Time, ok bool),
 ) (stop func(), err error) {
@@ -178,12 +175,11 @@ func (m *Instruments) WatchQueue(
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: watch queue %q: %w", queue, err)
 	}
-	return func() { _ = registration.Unregister() }, nil // fails only where it is done already
+	return func() { _ = registration.Unregister() }, nil // fails only if it is done already
 }
 
-// WatchForwards reports at each export how many events have not been sent on
-// yet, by target. behind is called from another goroutine until stop returns.
-// Call it after [Setup].
+// WatchForwards reports at each export the number of unsent events, by target. behind is called
+// from another goroutine until stop returns. Call it after [Setup].
 func WatchForwards(behind func() map[string]uint64) (stop func(), err error) {
 	meter := otel.GetMeterProvider().Meter(scopeName)
 	gauge, err := meter.Int64ObservableGauge("campaignd.forward.behind", metric.WithUnit("{event}"),
@@ -200,5 +196,5 @@ func WatchForwards(behind func() map[string]uint64) (stop func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: watch forwards: %w", err)
 	}
-	return func() { _ = registration.Unregister() }, nil // fails only where it is done already
+	return func() { _ = registration.Unregister() }, nil // fails only if it is done already
 }

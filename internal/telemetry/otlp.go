@@ -22,8 +22,8 @@ import (
 )
 
 // sender sends one signal to a collector: OTLP over HTTP, in protobuf
-// (opentelemetry.io/docs/specs/otlp, 1.9). OpenTelemetry's own exporters do the
-// same, and bring gRPC along, which is larger than all of campaignd's telemetry.
+// (opentelemetry.io/docs/specs/otlp, 1.9). OpenTelemetry's own exporters do the same, but need
+// gRPC, which is larger than all of campaignd's telemetry.
 type sender struct {
 	url     string
 	header  http.Header
@@ -43,8 +43,8 @@ const (
 	maxAnswer       = 4 << 20
 )
 
-// newSender reads where and how a signal ("TRACES" or "METRICS") is sent from the
-// standard variables; those of the signal come before those of all.
+// newSender reads the destination and options of a signal ("TRACES" or "METRICS") from the standard
+// variables; those of the signal take precedence over the general ones.
 func newSender(signal string) (*sender, error) {
 	e := environment{signal: signal}
 	s := &sender{header: make(http.Header), limit: maxElapsed, backoff: firstBackoff}
@@ -68,8 +68,7 @@ func newSender(signal string) (*sender, error) {
 	return s, errors.Join(e.faults...)
 }
 
-// environment reads the variables of a signal, and collects what is wrong with
-// them.
+// environment reads the variables of a signal, and collects their faults.
 type environment struct {
 	signal string
 	faults []error
@@ -79,7 +78,7 @@ func (e *environment) fault(name string, err error) {
 	e.faults = append(e.faults, fmt.Errorf("%s: %w", name, err))
 }
 
-// value is a variable of the signal, or else that of all, with its name.
+// value returns the variable of the signal, or else the general one, with its name.
 func (e *environment) value(key string) (name, value string) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + e.signal + "_" + key, "OTEL_EXPORTER_OTLP_" + key} {
 		if v := strings.TrimSpace(os.Getenv(name)); v != "" {
@@ -89,8 +88,8 @@ func (e *environment) value(key string) (name, value string) {
 	return "", ""
 }
 
-// endpoint is the address that the signal is sent to: one of the signal as it is,
-// one of all with the signal's path.
+// endpoint returns the address for the signal: a signal's address as it is, a general one with the
+// signal's path.
 func (e *environment) endpoint() *url.URL {
 	name, value := e.value("ENDPOINT")
 	if value == "" {
@@ -104,7 +103,7 @@ func (e *environment) endpoint() *url.URL {
 	switch strings.ToLower(u.Scheme) {
 	case "http", "https":
 	default:
-		e.fault(name, fmt.Errorf("%q is no address of the form http://… or https://…", value))
+		e.fault(name, fmt.Errorf("%q is not an address of the form http://… or https://…", value))
 	}
 	if name != "OTEL_EXPORTER_OTLP_"+e.signal+"_ENDPOINT" {
 		u.Path = path.Join("/", u.Path, "v1", strings.ToLower(e.signal))
@@ -144,12 +143,12 @@ func (e *environment) timeout() time.Duration {
 	}
 	ms, err := strconv.Atoi(value)
 	if err != nil {
-		e.fault(name, fmt.Errorf("%q is no number of milliseconds", value))
+		e.fault(name, fmt.Errorf("%q is not a number of milliseconds", value))
 	}
 	return time.Duration(ms) * time.Millisecond
 }
 
-// tls is what is trusted and shown; nil where the variables say nothing about it.
+// tls returns the trusted and own certificates; nil if the variables give none.
 func (e *environment) tls() *tls.Config {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	set := false
@@ -177,8 +176,8 @@ func (e *environment) tls() *tls.Config {
 	return config
 }
 
-// send sends a request, again and ever later while the collector is overloaded or
-// on its way back, for a minute at most.
+// send sends a request, and repeats it at growing intervals while the collector is overloaded or
+// restarting, for a minute at most.
 func (s *sender) send(ctx context.Context, message proto.Message) error {
 	body, err := proto.Marshal(message)
 	if err != nil {
@@ -214,8 +213,8 @@ func (s *sender) send(ctx context.Context, message proto.Message) error {
 	}
 }
 
-// once sends it once. again says whether the specification allows another attempt,
-// and after how long the collector wants it.
+// once sends it once. again reports whether the specification allows another attempt, and after how
+// long the collector wants it.
 func (s *sender) once(ctx context.Context, body []byte) (again bool, after time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
 	if err != nil {
@@ -260,9 +259,9 @@ func retryAfter(value string) time.Duration {
 	return 0
 }
 
-// rejected reads the answer to an export, in which a collector says that it left
-// something out: both signals have there partial_success = 1, in which the number
-// of what was rejected is 1 and a message 2.
+// rejected reads the answer to an export, in which a collector reports omissions: both signals have
+// the field partial_success = 1 there, with the number of rejected items as field 1 and a message
+// as field 2.
 func rejected(answer []byte) error {
 	var count uint64
 	var message string

@@ -35,8 +35,8 @@ import (
 // scopeName is the instrumentation scope of all spans and metrics.
 const scopeName = "github.com/campaignd/campaignd"
 
-// shutdownLimit bounds the last export: a program must not hang at its end
-// because there is no collector.
+// shutdownLimit bounds the last export: a program must not hang at its end because the collector is
+// missing.
 const shutdownLimit = 5 * time.Second
 
 // Setup starts the export of traces and metrics by OTLP over HTTP where the
@@ -56,7 +56,7 @@ const shutdownLimit = 5 * time.Second
 // the caller may go on without telemetry. shutdown is never nil.
 //
 // While the program runs nothing is written to the terminal, not even when the
-// collector is gone: failing, if not nil, hears of the first failure, once. shutdown exports what is left, within 5 seconds, stops the
+// collector is gone: failing, if not nil, hears of the first failure, once. shutdown exports the rest, within 5 seconds, stops the
 // export, and returns the first failure and the number of those that followed.
 func Setup(ctx context.Context, version string, failing func(error)) (shutdown func(context.Context) error, err error) {
 	shutdown = func(context.Context) error { return nil }
@@ -112,7 +112,7 @@ func Setup(ctx context.Context, version string, failing func(error)) (shutdown f
 			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
 		stops = append(stops, metering.Shutdown)
 	}
-	// A variable that OpenTelemetry's SDK could not read it reports, and goes on.
+	// OpenTelemetry's SDK reports a variable that it cannot read, and continues.
 	if err := failures.err(); err != nil {
 		_ = stopAll(ctx) // nothing was recorded yet
 		return shutdown, fmt.Errorf("telemetry: an OTEL_ variable: %w", err)
@@ -138,7 +138,7 @@ func Setup(ctx context.Context, version string, failing func(error)) (shutdown f
 	}), nil
 }
 
-// once makes stop run once; later calls return what the first one did.
+// once makes stop run once; later calls return the first result.
 func once(stop func(context.Context) error) func(context.Context) error {
 	var first sync.Once
 	var err error
@@ -148,7 +148,7 @@ func once(stop func(context.Context) error) func(context.Context) error {
 	}
 }
 
-// wanted reads from the environment what is to be exported.
+// wanted reads from the environment which signals are to be exported.
 func wanted() (traces, metrics bool, err error) {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return false, false, nil
@@ -198,8 +198,8 @@ type failures struct {
 	failing  func(error) // gets the first
 }
 
-// add counts a failure. An export of metrics that the end cuts off is none: the last
-// one, which follows it, has what it had.
+// add counts a failure. An export of metrics that the end cuts off does not count: the last one,
+// which follows it, includes its data.
 func (f *failures) add(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -214,14 +214,14 @@ func (f *failures) add(err error) {
 	}
 }
 
-// heard has a function hear of the first failure from now on.
+// heard registers a function for the first failure from now on.
 func (f *failures) heard(failing func(error)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.failing = failing
 }
 
-// stop says that the export is being stopped.
+// stop marks the beginning of the end of the export.
 func (f *failures) stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -242,8 +242,8 @@ func (f *failures) err() error {
 	}
 }
 
-// logger returns OpenTelemetry's internal logger: errors count as failures, its
-// warnings (verbosity 1 and more) are not wanted.
+// logger returns OpenTelemetry's internal logger: errors count as failures, its warnings (verbosity
+// 1 and more) are dropped.
 func (f *failures) logger() logr.Logger {
 	return funcr.New(func(_, text string) { f.add(errors.New(text)) }, funcr.Options{})
 }

@@ -12,9 +12,9 @@ import (
 
 const traceparent = "traceparent"
 
-// Start begins a span below the one in ctx. The caller ends it, with [End] or
-// its own End. Without telemetry the span records nothing. Campaign and
-// experiment identifiers are welcome as attributes of a span.
+// Start begins a span below the one in ctx. The caller ends it, with [End] or its own End. Without
+// telemetry the span records nothing. Campaign and experiment identifiers are welcome as attributes
+// of a span.
 func Start(ctx context.Context, name string, attrs ...attribute.KeyValue) (context.Context, trace.Span) {
 	tracer := otel.GetTracerProvider().Tracer(scopeName)
 	if len(attrs) == 0 {
@@ -23,7 +23,7 @@ func Start(ctx context.Context, name string, attrs ...attribute.KeyValue) (conte
 	return tracer.Start(ctx, name, trace.WithAttributes(attrs...))
 }
 
-// End ends a span; where err is not nil the span is marked as failed with it.
+// End ends a span, marked as failed if err is not nil.
 func End(span trace.Span, err error) {
 	if err != nil {
 		span.RecordError(err)
@@ -32,8 +32,8 @@ func End(span trace.Span, err error) {
 	span.End()
 }
 
-// Inject returns the W3C traceparent of the span in ctx, for an event's Trace;
-// empty where there is none.
+// Inject returns the W3C traceparent of the span in ctx, for an event's Trace; empty without a
+// span.
 func Inject(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ""
@@ -43,9 +43,8 @@ func Inject(ctx context.Context) string {
 	return carrier[traceparent]
 }
 
-// Extract returns ctx with the span that parent, a W3C traceparent from an
-// event, names as the parent of spans to come. A parent that is empty or not a
-// traceparent leaves ctx as it is.
+// Extract returns ctx with the span named by parent, a W3C traceparent from an event, as the parent
+// of new spans. An empty or invalid parent leaves ctx as it is.
 func Extract(ctx context.Context, parent string) context.Context {
 	if parent == "" {
 		return ctx

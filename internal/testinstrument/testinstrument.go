@@ -44,19 +44,19 @@ type Options struct {
 	Dir string `json:"dir"`
 	// Latency of each measurement.
 	Latency definition.Duration `json:"latency,omitempty"`
-	// Capacity is how many commands it works on at once; 0 stands for 1.
+	// Capacity is the number of simultaneous commands; 0 stands for 1.
 	Capacity int `json:"capacity,omitempty"`
 	// Real makes the instrument say that it is not simulated.
 	Real bool `json:"real,omitempty"`
-	// Memory is how long its ledger lasts. An instrument whose memory is not
-	// kept says all the same that it can recover.
+	// Memory is the lifetime of its ledger. An instrument with a lost memory still claims that it
+	// can recover.
 	Memory Memory `json:"memory,omitempty"`
-	// Room, if set, is a file that stands for the device where several programs
-	// drive one: each measurement has it alone, and one that meets another one
-	// there is an act of the command "!". Not on all systems.
+	// Room, if set, is a file that stands for the device if several programs drive one: each
+	// measurement has it alone, and a collision is recorded as an act of the command "!". Not on
+	// all systems.
 	Room string `json:"room,omitempty"`
-	// Resume makes a new life of the program finish what a killed one had
-	// begun, without acting again, so that killing it leaves nothing unknown.
+	// Resume makes a restarted program finish the work of a killed one, without acting again, so
+	// that a kill leaves no unknown fate.
 	Resume bool `json:"resume,omitempty"`
 	// Durable makes it declare its ledger to be durable and complete, as it is where
 	// Memory is Kept.
@@ -72,11 +72,11 @@ const (
 	None Memory = "none" // each process begins with an empty one
 )
 
-// lateBy is how old a late ledger may be.
+// lateBy is the lag of a late ledger.
 const lateBy = 60 * time.Millisecond
 
-// ledger prepares the ledger of this process and returns its folder, and what
-// is to be done with it at the end.
+// ledger prepares the ledger of this process and returns its folder, and a function to call at the
+// end.
 func (o Options) ledger() (dir string, end func(), err error) {
 	kept := LedgerDir(o.Dir)
 	if o.Memory == Kept {
@@ -131,8 +131,7 @@ func Config(o Options) (process.Settings, error) {
 	}, nil
 }
 
-// RunIfAsked runs the instrument and exits where [Variable] is set, and does
-// nothing where it is not.
+// RunIfAsked runs the instrument and exits if [Variable] is set, and does nothing otherwise.
 func RunIfAsked() {
 	value := os.Getenv(Variable)
 	if value == "" {
@@ -258,8 +257,8 @@ func (i *instrument) measurement(cmd instruments.Command) events.Measurement {
 		Value: Value(cmd.Parameters), Unit: i.objective.Unit}}
 }
 
-// Value is what the instrument measures at a point: a smooth function with its
-// maximum 10 where each numeric parameter is 0.3; categories do not matter.
+// Value is the measured value at a point: a smooth function with its maximum 10 where each numeric
+// parameter is 0.3; categories do not matter.
 func Value(p definition.Point) float64 {
 	names := make([]string, 0, len(p))
 	for name := range p {
@@ -278,8 +277,8 @@ func Value(p definition.Point) float64 {
 // resuming is an instrument whose device goes on by itself and remembers.
 type resuming struct{ *instrument }
 
-// Resume implements [sdk.Resumer]. Where the killed process had not acted yet,
-// no one can tell, but by a record that is as durable as the ledger.
+// Resume implements [sdk.Resumer]. Only a record as durable as the ledger can tell whether the
+// killed process had acted.
 func (r resuming) Resume(_ context.Context, cmd instruments.Command) (events.Measurement, error) {
 	acts, err := Acts(r.Dir)
 	if err != nil {

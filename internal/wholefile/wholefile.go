@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Write writes a file with a mode. One that is there stays as it is until the
-// new one is whole and on the disk.
+// Write writes a file with a mode. An existing file stays as it is until the new one is complete
+// and on the disk.
 func Write(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -31,7 +31,7 @@ func Write(path string, mode fs.FileMode, write func(io.Writer) error) (err erro
 	return os.Rename(f.Name(), path)
 }
 
-// Replace is Write of what is at hand.
+// Replace is Write of content in memory.
 func Replace(path string, content []byte, mode fs.FileMode) error {
 	return Write(path, mode, func(w io.Writer) error {
 		_, err := w.Write(content)

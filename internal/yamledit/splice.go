@@ -7,7 +7,7 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// text is a file by its characters, with the number of the first one of each line.
+// text is a file as characters, with the index of the first one of each line.
 type text struct {
 	runes []rune
 	lines []int
@@ -24,7 +24,7 @@ func newText(source string) *text {
 	return t
 }
 
-// at is the number of the character at a place; -1 where there is none.
+// at returns the index of the character at a place, or -1.
 func (t *text) at(p yamltree.Place) int {
 	if p.Line < 1 || p.Line > len(t.lines) {
 		return -1
@@ -71,8 +71,8 @@ func (t *text) isFlow(i int) bool {
 	return i >= 0 && i < len(t.runes) && (t.runes[i] == '{' || t.runes[i] == '[')
 }
 
-// end is behind the last character of a value: within says whether it stands in a list or
-// mapping in one line. What it finds is a guess, which is checked by reading again.
+// end returns the index behind the last character of a value; within is set if it stands in a list
+// or mapping in one line. The result is a guess, which is checked by reading again.
 func (t *text) end(n *yamltree.Node, within bool) int {
 	start := t.at(n.Place)
 	switch {
@@ -177,11 +177,11 @@ func (t *text) trimmed(start, i int) int {
 	return i
 }
 
-// splice makes a change in the text. It returns false where it does not know how.
+// splice makes a change in the text. It returns false if it does not know how.
 func splice(source string, root *yamltree.Node, c Change) (string, bool) {
 	t := newText(source)
 	parent, rest := root.Find(c.Path[:len(c.Path)-1])
-	if len(rest) > 0 { // what is on the way is made, too
+	if len(rest) > 0 { // missing parents are made, too
 		value := c.Value
 		if value == nil {
 			return source, true
@@ -241,7 +241,7 @@ func (t *text) replace(parent, old *yamltree.Node, step any, value *yamltree.Nod
 	return t.with(start, to, entry(key, value, indent)), true
 }
 
-// add writes a key or an item that is not there yet.
+// add writes a missing key or item.
 func (t *text) add(root, parent *yamltree.Node, step any, c Change) (string, bool) {
 	key, isKey := step.(string)
 	write := func(indent int) string {
@@ -292,8 +292,8 @@ func (t *text) newline() string {
 	return ""
 }
 
-// before is the value behind which a new entry goes: the last one, or at the first level
-// of the file that of the last key that usually stands before it.
+// before returns the value behind which a new entry goes: the last one, or at the first level of
+// the file that of the last key that usually stands before it.
 func (t *text) before(root, parent *yamltree.Node, step any, order []string) *yamltree.Node {
 	if parent.IsList() {
 		return parent.Items[len(parent.Items)-1]

@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// widest is how long a mapping or list in one line may be, in characters.
+// widest is the maximum length of a mapping or list in one line, in characters.
 const widest = 88
 
 // flow writes a value in one line.
@@ -65,11 +65,11 @@ func long(n *yamltree.Node) bool { return len(n.Keys()) > 0 || len(n.Items) > 0 
 // fits reports whether a text fits in a line, behind so many characters.
 func fits(text string, before int) bool { return before+utf8.RuneCountInString(text) <= widest }
 
-// plain matches text that means the same without quotes: everywhere, also in a list or
-// mapping in one line. What else could be one is quoted.
+// plain matches text that means the same without quotes: everywhere, also in a list or mapping in
+// one line. All other text is quoted.
 var plain = regexp.MustCompile(`^[\pL_][\pL\pN_./·²³°()+*^<>=-]*( [\pL\pN_./·²³°()+*^<>=-]+)*$`)
 
-// words are texts that would be read as something else.
+// words are texts that would be read as other types.
 var words = regexp.MustCompile(`(?i)^(true|false|null|yes|no|on|off|y|n|nan|inf)$`)
 
 // scalar writes a scalar. Quotes are those of JSON, which YAML reads too.

@@ -1,11 +1,10 @@
-// Package yamledit changes single values of a YAML file, and leaves the rest of the text
-// as its author wrote it: comments, order, spelling, blank lines.
+// Package yamledit changes single values of a YAML file, and leaves the rest of the text as its
+// author wrote it: comments, order, spelling, blank lines.
 //
-// A change is made in the text, at the smallest place that holds it. It is then read
-// again: where the file does not say exactly what it should, the value around the change
-// is written anew, then the one around that. So the meaning is always that of the change,
-// and what is lost at worst is the layout, and comments within the value that is written
-// anew.
+// A change is made in the text, at the smallest place that holds it. It is then read again: if the
+// result differs from the intended tree, the value around the change is written anew, then the one
+// around that. So the meaning is always that of the change; at worst the layout is lost, and
+// comments within the rewritten value.
 package yamledit
 
 import (
@@ -18,23 +17,23 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Change is what becomes of one value of a file.
+// Change is a change of one value of a file.
 type Change struct {
 	// Path leads to the value. A last step that is the length of a list appends to it.
 	// Mappings and lists on the way that do not exist are made.
 	Path yamltree.Path
-	// Value is what is written there; nil removes the key or the item.
+	// Value is the new value; nil removes the key or the item.
 	Value *yamltree.Node
-	// Order lists keys of the file's first level in the order in which they usually
-	// stand. A key that is added goes behind those before it.
+	// Order lists keys of the file's first level in their usual order. An added key goes behind
+	// those before it.
 	Order []string
 }
 
-// ErrUnreadable is returned for a file that is not YAML, or has faults of form: what a
-// person wrote there is not guessed at.
+// ErrUnreadable is returned for a file that is not YAML, or has faults of form: the author's
+// intention is not guessed.
 var ErrUnreadable = errors.New("the text has faults: mend them first")
 
-// format is how messages of reading would call the file; they are not shown.
+// format is the file's name in messages of reading; they are not shown.
 var format = yamltree.Format{Name: "a file", Subject: "value"}
 
 // Apply returns the file with the change made. It fails with [ErrUnreadable], or where the
@@ -76,14 +75,14 @@ func read(source string) (*yamltree.Node, error) {
 	return root, nil
 }
 
-// says reports whether a file says exactly what a tree says.
+// says reports whether a file has exactly the content of a tree.
 func says(source string, want *yamltree.Node) bool {
 	got, err := read(source)
 	return err == nil && same(got, want)
 }
 
-// same compares two trees. The order of keys does not matter, as nothing in a campaign
-// file depends on it: what has an order is a list.
+// same compares two trees. The order of keys does not matter, as nothing in a campaign file depends
+// on it: ordered data are lists.
 func same(a, b *yamltree.Node) bool {
 	if a.IsMapping() != b.IsMapping() || a.IsList() != b.IsList() {
 		return false
@@ -148,7 +147,7 @@ func changed(n *yamltree.Node, path yamltree.Path, value *yamltree.Node) (*yamlt
 		items[step] = below
 		return yamltree.List(items), nil
 	}
-	return nil, fmt.Errorf("%v is no step of a path", path[0])
+	return nil, fmt.Errorf("%v is not a step of a path", path[0])
 }
 
 // itemsOf returns a copy of the items of a list, or of nothing, in which a place exists

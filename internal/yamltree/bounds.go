@@ -7,30 +7,27 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// A file beyond these bounds is refused before it is read further. They are far
-// above what a campaign can use, and keep a hostile or broken file from taking
-// minutes and gigabytes: the YAML parser's time and memory grow with the square
-// of the depth and of the keys of one mapping.
+// A file beyond these bounds is refused before it is read further. They are far above the needs of
+// a campaign, and keep a hostile or broken file from taking minutes and gigabytes: the YAML
+// parser's time and memory grow with the square of the depth and of the keys of one mapping.
 const (
-	// MaxSize is how large a file may be, in bytes.
+	// MaxSize is the maximum size of a file, in bytes.
 	MaxSize = 4 << 20
-	// maxDepth is how deep lists and mappings may lie in each other.
+	// maxDepth is the maximum depth of nested lists and mappings.
 	maxDepth = 100
-	// maxNodes is how many values a file may hold once its aliases are written
-	// out.
+	// maxNodes is the maximum number of values of a file with its aliases expanded.
 	maxNodes = 200_000
-	// maxKeys is how many keys a mapping may have, and maxTokens how many
-	// words, numbers and signs a file may have.
+	// maxKeys is the maximum number of keys of a mapping, and maxTokens that of words, numbers and
+	// signs of a file.
 	maxKeys = 2_000
-	// maxKey is how long a key may be, in bytes.
+	// maxKey is the maximum length of a key, in bytes.
 	maxKey    = 200
 	maxTokens = 400_000
 )
 
-// outOfBounds says what makes a YAML file too large or too deep to be read; nil
-// where nothing does. It takes time and memory in proportion to the file. It
-// reads tokens, not a tree: building the tree is what would take too long. The
-// first fault ends it: a file that is too large is not worth reading on.
+// outOfBounds returns why a YAML file is too large or too deep to be read, or nil. It takes time
+// and memory in proportion to the file. It reads tokens, not a tree: building the tree could take
+// too long. It ends at the first fault: a file that is too large is not worth reading on.
 func outOfBounds(data []byte) *Fault {
 	if len(data) > MaxSize {
 		return &Fault{
@@ -49,7 +46,7 @@ func outOfBounds(data []byte) *Fault {
 		}
 		if key := at.last; t.Type == token.MappingValueType && key != nil && len(key.Value) > maxKey {
 			return faultAt(key, fmt.Sprintf("this key has %d bytes, more than %d", len(key.Value), maxKey),
-				"a key is a name; what is long is its value, after a colon and a space")
+				"a key is a name; a long text is its value, after a colon and a space")
 		}
 		at.take(t)
 		if innermost := at.innermost(); innermost != nil && innermost.keys > maxKeys {
@@ -74,17 +71,17 @@ func faultAt(t *token.Token, message, remedy string) *Fault {
 	return f
 }
 
-// nesting follows which lists and mappings are open, token by token. The parser
-// is not asked: it is what a deep file would overwhelm. It need not be exact for
-// files that are not YAML: those the parser refuses. marks counts what nests
-// without a bracket or an indentation, so that it has to be bounded by itself.
+// nesting tracks the open lists and mappings, token by token. It does without the parser, which a
+// deep file would overwhelm. It need not be exact for files that are not YAML: those the parser
+// refuses. marks counts nesting without a bracket or an indentation, which needs a bound of its
+// own.
 type nesting struct {
 	open  []nest
 	last  *token.Token
-	marks int // tags and anchors in a row, each of which the parser descends into
+	marks int // consecutive tags and anchors: the parser descends into each
 }
 
-// innermost is what was opened last, nil where nothing is open.
+// innermost returns the innermost open nest, or nil.
 func (n *nesting) innermost() *nest {
 	if len(n.open) == 0 {
 		return nil
@@ -92,14 +89,14 @@ func (n *nesting) innermost() *nest {
 	return &n.open[len(n.open)-1]
 }
 
-// isBlockAt reports whether the innermost is a list or mapping, without
-// brackets, whose entries begin at a column.
+// isBlockAt reports whether the innermost is a list or mapping, without brackets, whose entries
+// begin at a column.
 func (n *nesting) isBlockAt(column int) bool {
 	in := n.innermost()
 	return in != nil && !in.flow && in.column == column
 }
 
-// take follows one token. A new document begins at the outermost level again.
+// take processes one token. A new document begins at the outermost level again.
 func (n *nesting) take(t *token.Token) {
 	if t.Type == token.TagType || t.Type == token.AnchorType {
 		n.marks++
@@ -125,9 +122,8 @@ func (n *nesting) take(t *token.Token) {
 	n.last = t
 }
 
-// closeFlow closes the innermost brackets, and what was opened within them. A
-// bracket closes whatever blocks were begun inside of it. Where nothing is
-// open, a bracket too many is for the parser to refuse.
+// closeFlow closes the innermost brackets, and everything opened within them. A bracket closes
+// whatever blocks were begun inside of it. A surplus bracket is left for the parser to refuse.
 func (n *nesting) closeFlow() {
 	for len(n.open) > 0 {
 		flow := n.innermost().flow
@@ -138,16 +134,16 @@ func (n *nesting) closeFlow() {
 	}
 }
 
-// leave closes what begins further right than a column. Brackets stop it:
-// inside of them columns mean nothing.
+// leave closes all nests that begin further right than a column. Brackets stop it: inside of them
+// columns mean nothing.
 func (n *nesting) leave(column int) {
 	for len(n.open) > 0 && !n.innermost().flow && n.innermost().column > column {
 		n.open = n.open[:len(n.open)-1]
 	}
 }
 
-// entry follows the dash of a list. A dash further left ends what was opened
-// further right of it.
+// entry processes the dash of a list. A dash further left ends everything opened further right of
+// it.
 func (n *nesting) entry(column int) {
 	n.leave(column)
 	if !n.isBlockAt(column) || !n.innermost().list {
@@ -155,8 +151,8 @@ func (n *nesting) entry(column int) {
 	}
 }
 
-// key follows a key of a mapping. A list may be indented as far as the key it
-// belongs to: the next key at that column ends it.
+// key processes a key of a mapping. A list may be indented as far as the key it belongs to: the
+// next key at that column ends it.
 func (n *nesting) key(column int) {
 	if in := n.innermost(); in == nil || !in.flow {
 		n.leave(column)
@@ -170,8 +166,8 @@ func (n *nesting) key(column int) {
 	n.innermost().keys++
 }
 
-// nest is a list or mapping that is open at some place of a file: one in
-// brackets, or one whose entries begin at a column.
+// nest is a list or mapping that is open at some place of a file: one in brackets, or one whose
+// entries begin at a column.
 type nest struct {
 	flow, list bool
 	column     int

@@ -14,22 +14,18 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// Decode decodes the node into the value that to points to, most often a struct
-// with json tags. It reports every fault; to then holds the values without a
-// fault. Values that the tree does not mention stay as they are, so that to may
-// hold defaults.
+// Decode decodes the node into the value that to points to, most often a struct with json tags. It
+// reports every fault; to then holds the values without a fault. Values that the tree does not
+// mention stay as they are, so that to may hold defaults.
 //
-// It is strict: an unknown key, a key without a value and a value of another
-// type are faults, and so is what breaks a constraint in a field's jsonschema
-// tag: required, enum, pattern, minLength, maxLength, minimum, maximum,
-// exclusiveMinimum, exclusiveMaximum, minItems, maxItems, uniqueItems.
-// Constraints on a list's items are in the tag of the list. A type with an
-// UnmarshalJSON or UnmarshalText of its own decodes itself, and its error is
-// the fault.
+// It is strict: an unknown key, a key without a value and a value of another type are faults, and
+// so is a breach of a constraint in a field's jsonschema tag: required, enum, pattern, minLength,
+// maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum, minItems, maxItems, uniqueItems.
+// Constraints on a list's items are in the tag of the list. A type with an UnmarshalJSON or
+// UnmarshalText of its own decodes itself, and its error is the fault.
 //
-// A type that cannot be decoded, or an unknown constraint, panics. A fault of a
-// file never panics; a type that cannot be decoded is a mistake of the program,
-// and is found by the first file.
+// A type that cannot be decoded, or an unknown constraint, panics. A fault of a file never panics;
+// a type that cannot be decoded is a mistake of the program, and is found by the first file.
 func (n *Node) Decode(to any) []Fault {
 	v := reflect.ValueOf(to)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -40,8 +36,7 @@ func (n *Node) Decode(to any) []Fault {
 	return d.faults
 }
 
-// decoder collects faults and goes on, so that all of a file are reported at
-// once.
+// decoder collects faults and goes on, so that all of a file are reported at once.
 type decoder struct{ faults []Fault }
 
 // fault notes a fault of a node's value and goes on.
@@ -49,9 +44,8 @@ func (d *decoder) fault(n *Node, message, remedy string) {
 	d.faults = append(d.faults, n.Fault(message, remedy))
 }
 
-// value decodes n into v; false where there was a fault. v must be settable.
-// byItself comes before the kinds: a struct that decodes itself may be written
-// as a text.
+// value decodes n into v; false after a fault. v must be settable. byItself comes before the kinds:
+// a struct that decodes itself may be written as a text.
 func (d *decoder) value(n *Node, v reflect.Value) bool {
 	if n.Faulty { // and reported
 		return false
@@ -83,9 +77,8 @@ func (d *decoder) value(n *Node, v reflect.Value) bool {
 	return len(d.faults) == before
 }
 
-// pointer decodes into a copy of what v points to, which others may share. On a
-// fault v stays as it was. Defaults that several definitions share must not
-// change with one file.
+// pointer decodes into a copy of the value v points to, which others may share. On a fault v stays
+// as it was. Defaults that several definitions share must not change with one file.
 func (d *decoder) pointer(n *Node, v reflect.Value) {
 	to := reflect.New(v.Type().Elem())
 	if !v.IsNil() {
@@ -96,9 +89,8 @@ func (d *decoder) pointer(n *Node, v reflect.Value) {
 	}
 }
 
-// byItself decodes a type that has a method for it; false where it has none. It
-// goes through JSON, so that a type needs one decoder for files, requests and
-// events.
+// byItself decodes a type that has a method for it; false if it has none. It goes through JSON, so
+// that a type needs one decoder for files, requests and events.
 func (d *decoder) byItself(n *Node, v reflect.Value) bool {
 	to := v.Addr().Interface()
 	switch to.(type) {
@@ -116,14 +108,14 @@ func (d *decoder) byItself(n *Node, v reflect.Value) bool {
 	return true
 }
 
-// wrongType reports that n is not what v wants. The words for it are the same
-// wherever a type is wrong.
+// wrongType reports that n does not have the type of v. The words are the same wherever a type is
+// wrong.
 func (d *decoder) wrongType(n *Node, v reflect.Value) {
 	message, remedy := WrongType(n.Plain(), wanted(v)...)
 	d.fault(n, message, remedy)
 }
 
-// wanted is the type of v in JSON Schema; none where it decodes itself.
+// wanted returns the type of v in JSON Schema; none if it decodes itself.
 func wanted(v reflect.Value) []string {
 	switch v.Addr().Interface().(type) {
 	case json.Unmarshaler, encoding.TextUnmarshaler:
@@ -146,9 +138,9 @@ func wanted(v reflect.Value) []string {
 	return []string{"integer"}
 }
 
-// scalar decodes a value without parts. Nothing is converted: a number is no
-// text, and "1" no number. Numbers keep the text they were written in until
-// here, so that an integer beyond 2⁵³ is not rounded on the way.
+// scalar decodes a value without parts. Nothing is converted: a number is not accepted as a text,
+// nor "1" as a number. Numbers keep their written text until here, so that an integer beyond 2⁵³ is
+// not rounded on the way.
 func (d *decoder) scalar(n *Node, v reflect.Value) {
 	number, isNumber := n.Value.(json.Number)
 	switch {
@@ -194,8 +186,8 @@ func (d *decoder) scalar(n *Node, v reflect.Value) {
 	}
 }
 
-// notInteger reports a number that v cannot hold: one with a fraction, or out
-// of range. Which of the two it is decides what a person has to change.
+// notInteger reports a number that v cannot hold: one with a fraction, or out of range. The two
+// need different remedies.
 func (d *decoder) notInteger(n *Node, v reflect.Value) {
 	text := string(n.Value.(json.Number))
 	switch {
@@ -208,8 +200,8 @@ func (d *decoder) notInteger(n *Node, v reflect.Value) {
 	}
 }
 
-// mapping decodes into a map with text for keys. Entries with a fault are left
-// out. In the order of the file, so that faults are.
+// mapping decodes into a map with text keys, in the order of the file, so that faults are in order.
+// Entries with a fault are left out.
 func (d *decoder) mapping(n *Node, v reflect.Value) {
 	if !n.IsMapping() {
 		d.wrongType(n, v)
@@ -228,9 +220,8 @@ func (d *decoder) mapping(n *Node, v reflect.Value) {
 	v.Set(out)
 }
 
-// list decodes into a slice. An item with a fault holds what could be read of
-// it. Its length is that of the file, so that indices in later faults are
-// right.
+// list decodes into a slice. An item with a fault holds its readable parts. Its length is that of
+// the file, so that indices in later faults are right.
 func (d *decoder) list(n *Node, v reflect.Value) {
 	if !n.IsList() {
 		d.wrongType(n, v)
@@ -243,9 +234,9 @@ func (d *decoder) list(n *Node, v reflect.Value) {
 	v.Set(out)
 }
 
-// structure decodes into the fields of a struct. A key that is missing and was
-// probably misspelled is reported once, as unknown. Constraints are checked
-// only of what was decoded without a fault: one mistake, one message.
+// structure decodes into the fields of a struct. A missing key that was probably misspelled is
+// reported once, as unknown. Constraints are checked only on parts decoded without a fault: one
+// mistake, one message.
 func (d *decoder) structure(n *Node, v reflect.Value) {
 	if !n.IsMapping() {
 		d.wrongType(n, v)
@@ -256,7 +247,7 @@ func (d *decoder) structure(n *Node, v reflect.Value) {
 	for i, f := range fields {
 		names[i] = f.name
 	}
-	meant := map[string]bool{} // keys that were misspelled, and are not missing
+	meant := map[string]bool{} // misspelled keys, which are not missing
 	for _, key := range n.keys {
 		i := slices.Index(names, key)
 		if i < 0 {
@@ -282,16 +273,16 @@ type field struct {
 	index       []int
 	required    bool
 	ofList      []constraint // of the list itself
-	enum        []string     // the values that are possible; none for all
+	enum        []string     // the possible values; none for all
 	constraints []constraint // further ones, of the value or of each item of a list
 }
 
 // constraint is one of a jsonschema tag: minimum=0.
 type constraint struct{ name, value string }
 
-// fieldsOf returns the fields of a struct, those of embedded structs among
-// them. Names are those of encoding/json; fields without a tag have their Go
-// names. An embedded struct with a name in its tag is a field like others.
+// fieldsOf returns the fields of a struct, including those of embedded structs. Names are those of
+// encoding/json; fields without a tag have their Go names. An embedded struct with a name in its
+// tag is a field like others.
 func fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for i := range t.NumField() {
@@ -342,9 +333,8 @@ func constraintsOf(tag string) []constraint {
 	return list
 }
 
-// check checks a value without a fault against the constraints of its field. A
-// list's own constraints are dropped before its items are looked at, so that
-// they are not asked of lists within.
+// check checks a value without a fault against the constraints of its field. A list's own
+// constraints are dropped before its items are checked, so that they do not apply to nested lists.
 func (d *decoder) check(n *Node, f field) {
 	for _, c := range f.ofList {
 		if message, remedy := broken(n, c); message != "" {
@@ -369,9 +359,9 @@ func (d *decoder) check(n *Node, f field) {
 	}
 }
 
-// broken says how a node breaks a constraint; no message where it does not. A
-// constraint on another type than the node's is not broken by it. The words are
-// those of package yamltree for all readers, see words.go.
+// broken returns how a node breaks a constraint, or no message. A constraint on another type than
+// the node's is not broken by it. The words are those of package yamltree for all readers, see
+// words.go.
 func broken(n *Node, c constraint) (message, remedy string) {
 	text, isText := n.Value.(string)
 	length := utf8.RuneCountInString(text)
@@ -417,16 +407,15 @@ func broken(n *Node, c constraint) (message, remedy string) {
 		}
 	case "uniqueItems":
 		return twice(n)
-	case "title", "description", "default", "example", "format": // these say something, and ask for nothing
+	case "title", "description", "default", "example", "format": // annotations without a requirement
 	default:
-		panic("yamltree: there is no constraint " + c.name)
+		panic("yamltree: unknown constraint " + c.name)
 	}
 	return "", ""
 }
 
-// twice says which item of a list occurs more than once. Items are equal if
-// their JSON is. The first repeat is named; maps are equal in any order of
-// keys, since JSON sorts them.
+// twice returns the item of a list that occurs more than once. Items are equal if their JSON is.
+// The first repeat is named; maps are equal in any order of keys, since JSON sorts them.
 func twice(n *Node) (message, remedy string) {
 	seen := make(map[string]bool, len(n.Items))
 	for _, item := range n.Items {
@@ -439,7 +428,7 @@ func twice(n *Node) (message, remedy string) {
 	return "", ""
 }
 
-// float is the value of a constraint on numbers.
+// float returns the value of a constraint on numbers.
 func (c constraint) float() float64 {
 	x, err := strconv.ParseFloat(c.value, 64)
 	if err != nil {
@@ -448,7 +437,7 @@ func (c constraint) float() float64 {
 	return x
 }
 
-// count is the value of a constraint on lengths.
+// count returns the value of a constraint on lengths.
 func (c constraint) count() int {
 	k, err := strconv.Atoi(c.value)
 	if err != nil {

@@ -10,18 +10,18 @@ import (
 	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
-// Fault is one thing that is wrong.
+// Fault is one fault of a file.
 //
-// Message and Remedy are for one line each; both may quote the file, so that
-// printing makes them safe ([Error.Error]).
+// Message and Remedy are for one line each; both may quote the file, so that printing makes them
+// safe ([Error.Error]).
 type Fault struct {
-	// Place is zero where the fault has none.
+	// Place is zero for a fault without one.
 	Place
 	// Path is the field: parameters[1].min. It is empty for the whole file.
 	Path Path
-	// Message says what is wrong.
+	// Message describes the fault.
 	Message string
-	// Remedy says what to do; it may be empty.
+	// Remedy is the remedy; it may be empty.
 	Remedy string
 }
 
@@ -30,13 +30,13 @@ func (n *Node) Fault(message, remedy string) Fault {
 	return Fault{Place: n.Place, Path: n.Path, Message: message, Remedy: remedy}
 }
 
-// KeyFault returns a fault of the node's key. It is for a key that should not
-// be there; where its value is wrong, see Fault.
+// KeyFault returns a fault of the node's key. It is for a key that should not be there; for a wrong
+// value, see Fault.
 func (n *Node) KeyFault(message, remedy string) Fault {
 	return Fault{Place: n.Key, Path: n.Path, Message: message, Remedy: remedy}
 }
 
-// String is the fault in one line, without the place in the file.
+// String returns the fault in one line, without the place in the file.
 func (f Fault) String() string {
 	text := f.Message
 	if len(f.Path) > 0 {
@@ -51,7 +51,7 @@ func (f Fault) String() string {
 // Error reports all faults of a file. lines is the text of the file, for
 // excerpts.
 type Error struct {
-	// Name is what the file is called.
+	// Name is the name of the file.
 	Name string
 	// Faults are in the order of the file, each once. There is at least one.
 	Faults []Fault
@@ -88,12 +88,11 @@ func NewError(name string, data []byte, consequence string, faults []Fault) *Err
 	return e
 }
 
-// maxShown is how many faults of a file are written out. Beyond that a person
-// mends the first ones and looks again.
+// maxShown is the number of faults of a file that are written out. Beyond that a person mends the
+// first ones and looks again.
 const maxShown = 50
 
-// Error lists every fault with its place and the line it is in. It is safe to
-// print.
+// Error lists every fault with its place and its line. It is safe to print.
 func (e *Error) Error() string {
 	var b strings.Builder
 	for i, f := range e.Faults {
@@ -127,7 +126,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// widest is how many characters of a line are shown.
+// widest is the maximum number of characters shown of a line.
 const widest = 160
 
 // excerpt returns the printable part of a line around a column, and a mark to
@@ -152,8 +151,8 @@ func excerpt(line string, column int) (text, mark string) {
 	return before + after, strings.Repeat(" ", utf8.RuneCountInString(before)) + "^"
 }
 
-// printable is what a terminal shows of a part of a line. Control characters of
-// a file must not reach the terminal.
+// printable returns the form in which a terminal shows a part of a line. Control characters of a
+// file must not reach the terminal.
 func printable(text []rune) string {
 	return plaintext.Line(strings.ReplaceAll(string(text), "\t", "    "))
 }

@@ -55,8 +55,8 @@ func (n *Node) writeJSON(b *bytes.Buffer) error {
 	return nil
 }
 
-// FromJSON reads a value as a tree without a file, with keys in the order in which they
-// stand. The text holds one value.
+// FromJSON reads a value as a tree without a file, with keys in their order. The text holds one
+// value.
 func FromJSON(text []byte) (*Node, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -70,7 +70,7 @@ func FromJSON(text []byte) (*Node, error) {
 	return n, nil
 }
 
-// nextJSON reads the next value. How deep values may lie is bounded by the decoder.
+// nextJSON reads the next value. The decoder bounds its depth.
 func nextJSON(decoder *json.Decoder) (*Node, error) {
 	token, err := decoder.Token()
 	if err != nil {

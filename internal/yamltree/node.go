@@ -14,23 +14,20 @@ import (
 // Path leads to a node: keys of mappings are strings, places in lists are ints.
 type Path = definition.Path
 
-// Place is a place in a file: line and column from 1, in characters. The zero
-// Place is nowhere.
+// Place is a place in a file: line and column from 1, in characters. The zero Place is nowhere.
 type Place struct{ Line, Column int }
 
-// Node is a value of a tree: a mapping, a list or a scalar. Nodes are not
-// changed once they are made; [Node.With], [Node.Without] and [Node.WithItems]
-// return copies.
+// Node is a value of a tree: a mapping, a list or a scalar. Nodes are immutable; [Node.With],
+// [Node.Without] and [Node.WithItems] return copies.
 //
-// A nil node stands for a value that is not there: IsMapping, IsList, IsNull,
-// Keys, Field, With and Without take it.
+// A nil node stands for a missing value: IsMapping, IsList, IsNull, Keys, Field, With and Without
+// accept it.
 type Node struct {
-	// Path is where the node was written, or where it was in the value that it
-	// was made from. It stays when the node becomes part of another tree.
+	// Path is the place of the node in its file, or in the value that it was made from. It stays
+	// when the node becomes part of another tree.
 	Path Path
-	// Place is that of the value, or of its key where the value is empty. Nodes
-	// from an alias or a merge have the place of the alias. It is zero for a
-	// node that a program made.
+	// Place is that of the value, or of its key if the value is empty. Nodes from an alias or a
+	// merge have the place of the alias. It is zero for a node that a program made.
 	Place Place
 	// Key is the place of the key; zero in a list and for the root.
 	Key Place
@@ -39,7 +36,7 @@ type Node struct {
 	Value any
 	// Items are those of a list.
 	Items []*Node
-	// Faulty says that the value could not be read; that fault was reported.
+	// Faulty marks an unreadable value, whose fault was reported.
 	Faulty bool
 
 	kind   kind
@@ -72,8 +69,7 @@ func (n *Node) Keys() []string {
 	return n.keys
 }
 
-// Field returns the value of a key; nil where there is none, or n is no
-// mapping.
+// Field returns the value of a key; nil for a missing key, or if n is not a mapping.
 func (n *Node) Field(key string) *Node {
 	if n == nil {
 		return nil
@@ -81,9 +77,8 @@ func (n *Node) Field(key string) *Node {
 	return n.fields[key]
 }
 
-// Find follows a path and returns the last node on it, and the steps for which
-// there is no node. What is left in rest is what a fault of a missing value is
-// about.
+// Find follows a path and returns the last existing node on it, and the remaining steps. rest is
+// the subject of a fault about a missing value.
 func (n *Node) Find(p Path) (last *Node, rest Path) {
 	for len(p) > 0 {
 		next := n.step(p[0])
@@ -95,9 +90,8 @@ func (n *Node) Find(p Path) (last *Node, rest Path) {
 	return n, p
 }
 
-// Written follows a path and returns the last node on it that is in a file, and
-// the steps after it; nil where none is. A fault of a value that a program
-// filled in is shown at what the person wrote around it.
+// Written follows a path and returns the last node on it that is in a file, and the steps after it;
+// nil without one. A fault of a value that a program filled in is shown at the text around it.
 func (n *Node) Written(p Path) (last *Node, rest Path) {
 	rest = p
 	for n != nil {
@@ -112,8 +106,7 @@ func (n *Node) Written(p Path) (last *Node, rest Path) {
 	return last, rest
 }
 
-// step returns the field of a name or the item at an index; nil where there is
-// none.
+// step returns the field of a name or the item at an index, or nil.
 func (n *Node) step(step any) *Node {
 	switch step := step.(type) {
 	case string:
@@ -126,9 +119,9 @@ func (n *Node) step(step any) *Node {
 	return nil
 }
 
-// FromValue returns a value as a tree without a file: what encoding/json makes
-// of it, with keys in alphabetical order. The error is that of encoding/json.
-// Numbers keep their text on the way, as those of a file do.
+// FromValue returns a value as a tree without a file: its encoding/json form, with keys in
+// alphabetical order. The error is that of encoding/json. Numbers keep their text on the way, as
+// those of a file do.
 func FromValue(value any) (*Node, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -202,7 +195,7 @@ func (n *Node) With(key string, value *Node) *Node {
 	return out
 }
 
-// set gives a key a value. A key that is there keeps its place.
+// set gives a key a value. An existing key keeps its place.
 func (n *Node) set(key string, value *Node) {
 	if _, there := n.fields[key]; !there {
 		n.keys = append(n.keys, key)
@@ -210,7 +203,7 @@ func (n *Node) set(key string, value *Node) {
 	n.fields[key] = value
 }
 
-// Without returns a copy of a mapping that does not have a key.
+// Without returns a copy of a mapping without a key.
 func (n *Node) Without(key string) *Node {
 	if n.Field(key) == nil {
 		return n
@@ -222,18 +215,17 @@ func (n *Node) Without(key string) *Node {
 	return &out
 }
 
-// WithItems returns a copy of a list that has other items. The items are the
-// caller's, and must not change afterwards.
+// WithItems returns a copy of a list with other items. The items are the caller's, and must not
+// change afterwards.
 func (n *Node) WithItems(items []*Node) *Node {
 	out := *n
 	out.Items = items
 	return &out
 }
 
-// Plain returns the value as encoding/json would read it, numbers as
-// json.Number. Of what is faulty a mapping lacks the key, and a list has nil.
-// The result is the caller's. Missing keys of faulty values keep a later check
-// from reporting the same thing again.
+// Plain returns the value as encoding/json would read it, numbers as json.Number. For faulty values
+// a mapping lacks the key, and a list has nil. The result is the caller's. Missing keys of faulty
+// values keep a later check from reporting the same fault again.
 func (n *Node) Plain() any {
 	switch n.kind {
 	case mappingKind:

@@ -12,22 +12,19 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// decimalForm matches the decimal numbers of YAML's core schema. The parser
-// takes some of them for text: 1e-3, which has no point, and what it cannot
-// hold. Hexadecimal and octal numbers, and numbers with underscores, are not
-// among them.
+// decimalForm matches the decimal numbers of YAML's core schema. The parser takes some of them for
+// text: 1e-3, which lacks a point, and numbers that it cannot hold. Hexadecimal and octal numbers,
+// and numbers with underscores, do not match.
 var decimalForm = regexp.MustCompile(`^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
 
 // paddedForm matches whole numbers that begin with a zero: 010 is 8 in YAML
 // 1.1, 10 in YAML 1.2, and often a name.
 var paddedForm = regexp.MustCompile(`^[-+]?0[0-9]+$`)
 
-// scalar returns what a scalar means: bool, string or json.Number. A message
-// says why it means nothing.
+// scalar returns the meaning of a scalar: bool, string or json.Number, or a message if it has none.
 //
-// What versions of YAML read differently, such as 010, is refused rather than
-// chosen for the person. Nodes that are no scalars, and tags, are refused here,
-// too.
+// Scalars that versions of YAML read differently, such as 010, are refused rather than chosen for
+// the person. Nodes other than scalars, and tags, are refused here, too.
 func scalar(n ast.Node) (value any, message, remedy string) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -61,8 +58,8 @@ func scalar(n ast.Node) (value any, message, remedy string) {
 	return nil, "this cannot stand here", ""
 }
 
-// decimal returns the number of a text. A whole number keeps its digits, since
-// a float64 would round those beyond 2⁵³.
+// decimal returns the number of a text. A whole number keeps its digits, since a float64 would
+// round those beyond 2⁵³.
 func decimal(text string) (value any, message, remedy string) {
 	if paddedForm.MatchString(text) {
 		return padded(text)
@@ -75,9 +72,9 @@ func decimal(text string) (value any, message, remedy string) {
 	return value, message, remedy
 }
 
-// float writes a number so that JSON reads the same one: whole numbers without
-// an exponent, as a decoder for integers wants them. Beyond 1e21 the digits of
-// a whole number are mostly zeros that no one wrote.
+// float writes a number so that JSON reads the same one: whole numbers without an exponent, as a
+// decoder for integers requires. Beyond 1e21 the digits of a whole number are mostly zeros that no
+// one wrote.
 func float(x float64, text string) (value any, message, remedy string) {
 	if math.IsInf(x, 0) || math.IsNaN(x) {
 		return nil, text + " is too large a number", ""

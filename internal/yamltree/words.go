@@ -10,12 +10,11 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// WrongType says that a plain value is of none of the wanted types, which are
-// those of JSON Schema ("object", "integer"), and what to write where that can
-// be guessed.
+// WrongType says that a plain value has none of the expected types, which are those of JSON Schema
+// ("object", "integer"), and guesses the remedy where it can.
 //
-// These words are shared by all readers of YAML here, and by campaignfile for
-// faults that its schema finds, so that a fault reads the same everywhere.
+// These words are shared by all readers of YAML here, and by campaignfile for faults that its
+// schema finds, so that a fault reads the same everywhere.
 func WrongType(value any, wanted ...string) (message, remedy string) {
 	var words []string
 	for _, w := range wanted {
@@ -49,7 +48,7 @@ func WrongType(value any, wanted ...string) (message, remedy string) {
 	return message, remedy
 }
 
-// typeWords are the types of JSON Schema as people call them.
+// typeWords are the types of JSON Schema in everyday words.
 var typeWords = map[string]string{
 	"object":  "a mapping (key: value)",
 	"array":   "a list",
@@ -59,9 +58,8 @@ var typeWords = map[string]string{
 	"boolean": "true or false",
 }
 
-// insteadOfText is what to write in place of a text that is of the wrong type.
-// It guesses only what is likely: a decimal comma, needless quotes, a list
-// without brackets, a number with its unit.
+// insteadOfText returns the remedy for a text in place of another type. It guesses only likely
+// causes: a decimal comma, needless quotes, a list without brackets, a number with its unit.
 func insteadOfText(text string, wanted []string) string {
 	pointed := strings.Replace(text, ",", ".", 1)
 	if _, err := format.ReadNumber(pointed); err == nil {
@@ -100,13 +98,12 @@ func TooLarge(got, greatest float64, exclusive bool) (message, remedy string) {
 	return message, "the greatest is " + format.Setting(greatest)
 }
 
-// NotAmong says that a plain value is none of those that are possible.
+// NotAmong says that a plain value is not one of the possible ones.
 func NotAmong(value any, names []string) (message, remedy string) {
 	return quote(value) + " is not possible here", Suggest(fmt.Sprint(value), names)
 }
 
-// UnknownKey says that a key is none of those that are known. Where no known
-// key is like it, all of them are listed.
+// UnknownKey says that a key is unknown. If no known key is similar, it lists all of them.
 func UnknownKey(name string, known []string) (message, remedy string) {
 	remedy = Suggest(name, known)
 	if strings.HasPrefix(remedy, "choose") {
@@ -146,11 +143,10 @@ func TooManyItems(got, most int) (message, remedy string) {
 	return fmt.Sprintf("the list has %d entries", got), fmt.Sprintf("it may have at most %d", most)
 }
 
-// WrongForm says that a text does not have the form it must have.
+// WrongForm says that a text lacks the required form.
 func WrongForm(text string) string { return fmt.Sprintf("%q does not have the right form", text) }
 
-// Suggest is the remedy for an unknown name: the name that was probably meant,
-// or all that there are.
+// Suggest returns the remedy for an unknown name: the probable name, or all names.
 func Suggest(name string, names []string) string {
 	// a name that was refused itself
 	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "" })

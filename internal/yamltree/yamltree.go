@@ -33,18 +33,16 @@ import (
 
 // Format is a kind of file, in the words of its faults.
 type Format struct {
-	// Name is what the file is: "a campaign file".
+	// Name is the kind of file: "a campaign file".
 	Name string
-	// Subject is what it describes: "campaign".
+	// Subject is the described thing: "campaign".
 	Subject string
-	// Begin is the remedy for a file that holds something else: with what to
-	// begin.
+	// Begin is the remedy for a file of another kind: how to begin.
 	Begin string
 }
 
-// Read returns the one document of a file, which is a mapping; nil where there
-// is none that could be looked at further. Faults are in no order, see
-// [NewError].
+// Read returns the one document of a file, which is a mapping; nil if it is missing or cannot be
+// processed further. Faults are in no order, see [NewError].
 func Read(data []byte, format Format) (*Node, []Fault) {
 	// The parser misreads some lines that end in a carriage return, and
 	// miscounts others.
@@ -73,7 +71,7 @@ func Read(data []byte, format Format) (*Node, []Fault) {
 		return nil, []Fault{{Message: "the file is empty", Remedy: format.Begin}}
 	}
 	root := r.node(nil, body, Place{})
-	if r.exceeded { // what was not read is not missing: nothing more can be said
+	if r.exceeded { // unread parts are not missing: nothing more can be checked
 		return nil, r.faults[len(r.faults)-1:]
 	}
 	if !root.IsMapping() {
@@ -86,8 +84,8 @@ func Read(data []byte, format Format) (*Node, []Fault) {
 	return root, r.faults
 }
 
-// notYAML is the fault that the parser reports. Only two of the parser's
-// messages are worth more words; the others are passed on.
+// notYAML returns the fault that the parser reports. Only two of the parser's messages need better
+// words; the others are passed on.
 func notYAML(err error) Fault {
 	f := Fault{Message: "this is not YAML: " + err.Error()}
 	var located yaml.Error
@@ -110,8 +108,7 @@ func notYAML(err error) Fault {
 	return f
 }
 
-// placeOf is where the text of a node begins: that of a mapping in lines is its
-// first key.
+// placeOf returns where the text of a node begins: a mapping in lines begins at its first key.
 func placeOf(n ast.Node) Place {
 	var t *token.Token
 	switch n := n.(type) {
@@ -146,8 +143,8 @@ func (r *reader) fault(p Path, where Place, message, remedy string) {
 	r.faults = append(r.faults, Fault{Place: where, Path: p, Message: message, Remedy: remedy})
 }
 
-// count counts a node at p; false where there are too many, or it lies too
-// deep, which only aliases can bring about.
+// count counts a node at p; false if there are too many, or it lies too deep, which only aliases
+// can bring about.
 func (r *reader) count(p Path, where Place) bool {
 	r.nodes++
 	switch {
@@ -170,11 +167,9 @@ func (r *reader) count(p Path, where Place) bool {
 	return !r.exceeded
 }
 
-// node reads a value. above is the place that an empty value has: that of its
-// key, or of the list it is in.
+// node reads a value. above is the place of an empty value: that of its key, or of its list.
 //
-// Anchors are remembered once their value has been read, so that an alias within
-// it is found out.
+// Anchors are remembered once their value has been read, so that an alias within it is found out.
 func (r *reader) node(p Path, n ast.Node, above Place) *Node {
 	out := &Node{Path: p, Place: placeOf(n)}
 	if !r.count(p, out.Place) {
@@ -217,8 +212,8 @@ func (r *reader) node(p Path, n ast.Node, above Place) *Node {
 	return out
 }
 
-// unprintable refuses a text that could rewrite a terminal or turn what is
-// next to it around. Tabs and newlines are white space.
+// unprintable refuses a text that could rewrite a terminal or reverse adjacent text. Tabs and
+// newlines are white space.
 func unprintable(what, text string) (message, remedy string) {
 	c, offset := plaintext.Find(strings.ReplaceAll(text, "\t", " "))
 	if offset < 0 {
@@ -229,7 +224,7 @@ func unprintable(what, text string) (message, remedy string) {
 	return message, "remove it"
 }
 
-// alias returns what an anchor stands for, at the place of the alias.
+// alias returns the value of an anchor, at the place of the alias.
 func (r *reader) alias(at *Node, name string) *Node {
 	at.Faulty = true
 	if slices.Contains(r.open, name) {
@@ -245,8 +240,8 @@ func (r *reader) alias(at *Node, name string) *Node {
 	return r.copy(target, at.Path, at.Place)
 }
 
-// copy writes a node out at another path. Everything in it has the same place.
-// It counts each node again: aliases of aliases grow exponentially.
+// copy writes a node out at another path. Everything in it has the same place. It counts each node
+// again: aliases of aliases grow exponentially.
 func (r *reader) copy(n *Node, p Path, where Place) *Node {
 	out := &Node{Path: p, Place: where, Value: n.Value, Faulty: n.Faulty, kind: n.kind, keys: n.keys}
 	if !r.count(p, where) {
@@ -309,8 +304,7 @@ func (r *reader) mapping(out *Node, entries []*ast.MappingValueNode) {
 	}
 }
 
-// keyName is a key as text; numbers and other scalars are keys by what is
-// written.
+// keyName returns a key as text; numbers and other scalars are keys by their written text.
 func keyName(n ast.MapKeyNode) string {
 	if s, ok := n.(*ast.StringNode); ok {
 		return s.Value

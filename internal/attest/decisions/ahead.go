@@ -11,17 +11,16 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// What takes long in an audit, fits, judgments and decisions, is made ahead of
-// it on all cores. Each of several workers folds all events into a core of its
-// own and makes, from the state before, what is recorded in the stretches that
-// no other worker has taken: each reaches from one measurement to the next, within
-// which models are shared. What is made depends on the events and the
-// step alone, so the audit finds what it would have made itself, in its own
-// order; what no worker has made, it does make itself.
+// The slow parts of an audit, fits, judgments and decisions, are made ahead of it on all cores.
+// Each of several workers folds all events into a core of its own and, from the state before each
+// record, makes the records of the parts of the log that no other worker has taken: each reaches
+// from one measurement to the next, and shares its models. The results depend on the events and the
+// step alone, so they equal those the audit would have made, in its own order; the audit makes the
+// missing ones itself.
 //
-// Only the map of stretches is shared and locked. Each worker has a core of its
-// own, and what it has made is read only after done is closed. With one
-// processor there are no workers: folding the log twice would only cost time.
+// Only the map of these parts is shared and locked. Each worker has a core of its own, and its
+// results are read only after done is closed. With one processor there are no workers: folding the
+// log twice would only cost time.
 type ahead struct {
 	ctx   context.Context
 	stop  context.CancelFunc
@@ -32,21 +31,21 @@ type ahead struct {
 	stretches map[int]*stretch
 }
 
-// stretch is what lies between two measurements.
+// stretch is the part of a log between two measurements.
 type stretch struct {
-	done chan struct{} // closed when all that will be made is made
+	done chan struct{} // closed at the end of the work on it
 	made map[events.Sequence]remade
 }
 
-// remade is what came of a step. step is kept, so that the audit takes it only
-// for the step that it would have made itself.
+// remade is the result of a step. step is kept, so that the audit uses it only for the step that it
+// would have made itself.
 type remade struct {
 	step     engine.Step
 	payloads []events.Payload
 	err      error
 }
 
-// lookAhead begins to make what a campaign's log records. It must be ended.
+// lookAhead starts the workers for a campaign's log. end must be called.
 func lookAhead(
 	ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build,
 ) *ahead {
@@ -81,13 +80,13 @@ func (h *ahead) take(number int) (s *stretch, own bool) {
 	return s, true
 }
 
-// walk is the work of one worker. It reads the log itself, since it makes a step
-// again in the state before its event. Whatever is wrong with the log ends it:
-// the audit says what, or panics where its caller sees it.
+// walk is the work of one worker. It reads the log itself, since it makes a step again in the state
+// before its event. Any fault of the log ends it: the audit reports the fault, or panics where its
+// caller sees it.
 //
-// Every worker folds the whole log, which is cheap compared with a fit, and
-// computes only between measurements that it has taken. What it leaves is closed,
-// also by a panic: the audit must not wait for ever.
+// Every worker folds the whole log, which is cheap compared with a fit, and computes only between
+// measurements that it has taken. It closes what it took, even after a panic: the audit must not
+// wait for ever.
 func (h *ahead) walk(core *engine.Core, log events.Log, name string) {
 	var own *stretch
 	leave := func() {
@@ -136,12 +135,11 @@ func (h *ahead) walk(core *engine.Core, log events.Log, name string) {
 	}
 }
 
-// recordedStep is the step that a payload records, where the core would take it
-// next; nil for what is not a fit, a judgment or a decision, and where the
-// audit will not make it again.
+// recordedStep returns the step that a payload records, if the core would take it next; nil for
+// other payloads than a fit, a judgment or a decision, and for steps that the audit will not make
+// again.
 //
-// It answers nil rather than guess: the audit then makes the step itself, and
-// finds what is wrong with it.
+// It returns nil rather than guess: the audit then makes the step itself, and finds the fault.
 func recordedStep(core *engine.Core, payload events.Payload, now time.Time) engine.Step {
 	var recorded engine.Step
 	switch p := payload.(type) {

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// Mismatch is a record that is not what follows from the records before it.
+// Mismatch is a record that does not follow from the records before it.
 type Mismatch struct {
 	// Position and Event are the place in the log and the kind of the record.
 	Position events.Position `json:"position"`
@@ -20,42 +20,38 @@ type Mismatch struct {
 	// Subject is the decision, the model, the experiment or the question;
 	// "history" for a contradiction that ended the audit.
 	Subject string `json:"subject"`
-	// Problem says what differs.
+	// Problem is the difference.
 	Problem string `json:"problem"`
 }
 
-// Counts count what came of making fits and decisions again, of one campaign or
-// of several.
+// Counts hold the results of making fits and decisions again, of one campaign or of several.
 type Counts struct {
-	// Decisions counts the recorded decisions, Reproduced those that came out
-	// the same. Fits and FitsReproduced count fits, failed ones included.
+	// Decisions counts the recorded decisions, Reproduced the reproduced ones. Fits and
+	// FitsReproduced count fits, including failed ones.
 	Decisions  int `json:"decisions"`
 	Reproduced int `json:"reproduced"`
-	// OtherVersion counts the decisions, fits and judgments of a version of
-	// policies or models that this program does not have, and does not make
-	// again: they are neither confirmed nor refuted, and the audit is
-	// incomplete.
+	// OtherVersion counts the decisions, fits and judgments of a version of policies or models that
+	// this program lacks, and does not make again: they are neither confirmed nor refuted, and the
+	// audit is incomplete.
 	OtherVersion int `json:"other_version,omitempty"`
-	// Unmade says of which methods and versions the decisions are that were not
-	// made again.
+	// Unmade lists the methods and versions of the decisions that were not made again.
 	Unmade []Unmade `json:"unmade,omitempty"`
-	// Proposals counts the answers of programs that are a campaign's method, and
-	// ProgramAnswers those of programs in an expert's place. That each was shown
-	// what the log said is checked of all; what they said is recorded, and made
-	// again only of ProposalsAgain, by programs that say that they are
-	// deterministic, where the audit is to start them.
+	// Proposals counts the answers of programs that are a campaign's method, and ProgramAnswers
+	// those of programs in an expert's place. For all of them the audit checks that they were shown
+	// the state of the log; their answers are recorded facts, and made again only for
+	// ProposalsAgain, by programs that declare themselves deterministic, if the audit may start
+	// them.
 	Proposals      int `json:"proposals,omitempty"`
 	ProposalsAgain int `json:"proposals_again,omitempty"`
 	ProgramAnswers int `json:"program_answers,omitempty"`
 	Fits           int `json:"fits"`
 	FitsReproduced int `json:"fits_reproduced"`
-	// Builds are the programs that made the decisions and fits, in the order in
-	// which they first did, with what they made.
+	// Builds are the programs that made the decisions and fits, in the order of their first record,
+	// with their shares.
 	Builds []BuildShare `json:"builds,omitempty"`
 }
 
-// Add adds what came of another campaign. Builds and methods that both have are
-// counted together.
+// Add adds the counts of another campaign. Common builds and methods are merged.
 func (c *Counts) Add(other Counts) {
 	c.Decisions += other.Decisions
 	c.Reproduced += other.Reproduced
@@ -77,7 +73,7 @@ func (c *Counts) Add(other Counts) {
 	}
 }
 
-// share returns the share of a program, counted from nothing where it has none.
+// share returns the share of a program, beginning at zero.
 func (c *Counts) share(build events.Build) *BuildShare {
 	for i := range c.Builds {
 		if c.Builds[i].Build == build {
@@ -88,8 +84,7 @@ func (c *Counts) share(build events.Build) *BuildShare {
 	return &c.Builds[len(c.Builds)-1]
 }
 
-// unmade returns the count of decisions like one, counted from nothing where
-// there is none.
+// unmade returns the count of decisions like one, beginning at zero.
 func (c *Counts) unmade(like Unmade) *Unmade {
 	like.Decisions = 0
 	for i := range c.Unmade {
@@ -102,19 +97,19 @@ func (c *Counts) unmade(like Unmade) *Unmade {
 	return &c.Unmade[len(c.Unmade)-1]
 }
 
-// Report is what came of making every fit and decision of a campaign again.
+// Report is the result of making every fit and decision of a campaign again.
 type Report struct {
 	// Events counts the events of the campaign.
 	Events int `json:"events"`
 	Counts
 	// OtherModels is how many of OtherVersion are fits and judgments.
 	OtherModels int `json:"other_models,omitempty"`
-	// Exact is true where everything was compared bit for bit; otherwise some
-	// records come from another build and were compared to a tolerance.
+	// Exact is true if everything was compared bit for bit; otherwise some records come from
+	// another build and were compared to a tolerance.
 	Exact      bool       `json:"exact"`
 	Mismatches []Mismatch `json:"mismatches"`
-	// Remarks are what an honest log can hold and an auditor should have seen:
-	// a clock that was set back, an instrument that changed its name.
+	// Remarks are facts that are possible in an honest log and that an auditor should see: a clock
+	// that was set back, an instrument that changed its name.
 	Remarks []Mismatch `json:"remarks,omitempty"`
 	// Last is when the last event was recorded.
 	Last time.Time `json:"last,omitzero"`
@@ -125,23 +120,20 @@ type Report struct {
 // search amplifies the difference.
 const Tolerance = 1e-4
 
-// Audit folds a campaign's events and, from the state before each, works out
-// again what the engine did on its own: every fit, every decision with all that
-// it led to, every request of the initial design, of replicates and of repeats,
-// and the end of the campaign. What people, instruments and experts said are
-// facts: of these it checks what follows from other events, that is who can
-// have said it, what led to it, that it is about what was asked, and that the
-// campaign's definition admits it. For the rest the log's own integrity
-// vouches. Contradictions in the history itself are mismatches too and end the
-// audit, since nothing after them means anything.
+// Audit folds a campaign's events and, from the state before each, repeats the engine's own work:
+// every fit, every decision with all its consequences, every request of the initial design, of
+// replicates and of repeats, and the end of the campaign. Statements of people, instruments and
+// experts are facts: of these it checks the parts that follow from other events, that is their
+// possible authors, their causes, that they refer to the request, and that the campaign's
+// definition admits them. For the rest the log's own integrity vouches. Contradictions in the
+// history itself are mismatches too and end the audit, since nothing after them means anything.
 //
-// Programs of the user's that say that they are deterministic answer again. A nil
-// programs starts none: the log may be anybody's, and names what is started.
+// Programs of the user's that declare themselves deterministic answer again. A nil programs starts
+// none: the log may be anybody's, and names the programs to start.
 //
-// It writes nothing, and reads the log twice: which versions of methods decided
-// has to be known before the first event that one of them led to (see
-// [deciders]). A mismatch is part of the report and no error; errors are those
-// of the log and of the context, a kind that this program does not know, and
+// It writes nothing, and reads the log twice: the deciding versions of methods must be known before
+// the first event that one of them led to (see [deciders]). A mismatch is part of the report, not
+// an error; errors are those of the log and of the context, an unknown kind of event, and
 // [engine.ErrNoCampaign].
 func Audit(
 	ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build,
@@ -170,12 +162,11 @@ func Audit(
 	return a.report, err
 }
 
-// walk checks and folds one event after the other. An audit believes nothing that
-// was folded before, so it reads the log itself and no snapshot.
+// walk checks and folds one event after the other. An audit trusts no earlier fold, so it reads the
+// log itself and no snapshot.
 //
-// The order for each event: decode, check against the state before, fold, and
-// only then note what it changes. A contradiction ends the walk without an
-// error.
+// The order for each event: decode, check against the state before, fold, and only then note its
+// effects. A contradiction ends the walk without an error.
 func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
 		if err != nil {
@@ -224,11 +215,10 @@ func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 	return nil
 }
 
-// auditor is an audit under way.
+// auditor is an audit in progress.
 //
-// Batches are not marked in a log. The audit finds them by what an event calls
-// for (due), by what may join the batch before it (members), and by cause, time
-// and actor.
+// Batches are not marked in a log. The audit finds them by the events that an event requires (due),
+// by those that may join a batch (members), and by cause, time and actor.
 type auditor struct {
 	core   *engine.Core
 	build  events.Build
@@ -236,38 +226,38 @@ type auditor struct {
 
 	begun int // the version of the event that began the campaign
 
-	event events.Event   // that is being checked
+	event events.Event   // being checked
 	last  events.Payload // of the event before
 	now   time.Time      // of the event before
 	times []time.Time    // of all events before
 
 	batch   events.Event   // the first event of the batch that the last event is in
 	opening events.Payload // of that event
-	// reported is the experiment of which the batch has reported a result last.
+	// reported is the experiment of the batch's last reported result.
 	reported string
-	resolved *events.ExperimentResolved // that the batch has settled last; nil for none
+	resolved *events.ExperimentResolved // the last one that the batch has settled, or nil
 	owed     []string                   // experiments whose commands the batch has yet to call off
 	clock    []dated                    // of all batches
 
-	// due is what the decision or event named by source led to and the log has
-	// yet to show, in the same batch.
+	// due are the consequences of the decision or event source that the log has yet to show, in the
+	// same batch.
 	due    []due
 	source string
 
-	bases engine.Bases // since when what fits read has been as it is
+	bases engine.Bases // since when the inputs of fits have been unchanged
 
 	unmade   string // the event of the last decision that is not made again
 	deciders deciders
 	amended  int // how often the definition was, before the event
 
-	running events.Build // the program that wrote a fit, a decision or that it took over last
+	running events.Build // the program that last wrote a fit or a decision, or took over
 
 	ahead        *ahead
-	own          *stretch // that the audit makes itself
+	own          *stretch // made by the audit itself
 	measurements int      // before the event
 
-	shown    map[events.Sequence]*shownThen // what programs were shown, by the event that it was made from
-	programs Programs                       // nil where none is to answer again
+	shown    map[events.Sequence]*shownThen // what programs were shown, by the event behind it
+	programs Programs                       // nil if none may answer again
 	opened   openedMethod
 
 	dispatched map[string]events.Sequence // by experiment: when it was handed out last
@@ -275,19 +265,18 @@ type auditor struct {
 	device     device
 }
 
-// due is an event that an earlier one of the batch calls for.
+// due is an event that an earlier one of the batch requires.
 type due struct {
 	what string // in words
-	// again is the payload that is called for; it is compared bit for bit where
-	// exact. It is nil where what the event says is a fact, and fits says of
-	// what.
+	// again is the required payload; it is compared bit for bit if exact. It is nil for a fact,
+	// which fits then checks.
 	again events.Payload
 	exact bool
 	fits  func(events.Payload) bool
 }
 
-// expect notes that payloads follow in the same batch. Those of another source
-// that were still due have been reported by check before.
+// expect notes that payloads follow in the same batch. check has already reported the outstanding
+// ones of another source.
 func (a *auditor) expect(source string, exact bool, payloads ...events.Payload) {
 	a.source = source
 	for _, p := range payloads {
@@ -303,7 +292,7 @@ func (a *auditor) expectFacts(source string, n int, what string, fits func(event
 	}
 }
 
-// meets reports whether a payload is of the kind that is called for.
+// meets reports whether a payload is of the required kind.
 func (d due) meets(payload events.Payload) bool {
 	if d.again != nil {
 		return events.KindOf(d.again) == events.KindOf(payload)
@@ -311,7 +300,7 @@ func (d due) meets(payload events.Payload) bool {
 	return d.fits(payload)
 }
 
-// found is a mismatch at the event that is being checked.
+// found is a mismatch at the event being checked.
 func (a *auditor) found(subject, format string, args ...any) Mismatch {
 	return Mismatch{
 		Position: a.event.Position, Event: a.event.Kind, Subject: subject,
@@ -319,23 +308,21 @@ func (a *auditor) found(subject, format string, args ...any) Mismatch {
 	}
 }
 
-// mismatch notes what an honest log cannot hold.
+// mismatch notes a fact that an honest log cannot hold.
 func (a *auditor) mismatch(subject, format string, args ...any) {
 	a.report.Mismatches = append(a.report.Mismatches, a.found(subject, format, args...))
 }
 
-// remark notes what an honest log can hold, and an auditor should know.
+// remark notes a fact that is possible in an honest log, and that an auditor should know.
 func (a *auditor) remark(subject, format string, args ...any) {
 	a.report.Remarks = append(a.report.Remarks, a.found(subject, format, args...))
 }
 
-// check compares an event with what the engine would have written, or could
-// have.
+// check compares an event with the engine's possible records.
 //
-// Its order: who wrote it and about what, whether it is what the batch still
-// calls for, whether it belongs to the batch at all, then envelope and facts,
-// which every event has, and last what the engine would have written in its
-// place. The error is that of the context.
+// It checks, in this order, the author and the subject, whether the batch still requires the event,
+// whether it belongs to the batch at all, then envelope and facts, which every event has, and last
+// the engine's own record in its place. The error is that of the context.
 func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 	if _, defines := payload.(*events.CampaignDefined); !defines && a.core.State().Definition == nil {
 		return nil // the projections refuse it
@@ -377,13 +364,12 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 	return a.checkDerived(ctx, in)
 }
 
-// next is the engine's next step at a time, everything open being attended to
-// and the instrument busy: where a request was recorded it had nothing to
-// dispatch.
+// next is the engine's next step at a time, with everything open attended to and the instrument
+// busy: at a recorded request it had nothing to dispatch.
 func (a *auditor) next(now time.Time) engine.Step { return nextAttended(a.core, now) }
 
-// nextAttended is what [auditor.next] returns. Where failures have cost the
-// last of the budget, a campaign in memory goes on to its end.
+// nextAttended is the result of [auditor.next]. If failures have used the last of the budget, a
+// campaign in memory goes on to its end.
 func nextAttended(core *engine.Core, now time.Time) engine.Step {
 	s := core.State()
 	eager := s.Definition != nil && s.Left() <= 0

@@ -8,9 +8,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// A call-off is legal where the log shows each step: a person's order, an answer
-// to it, and nothing sent to the device in between. Whether the instrument truly
-// answered, no log can show.
+// A call-off is valid if the log shows each step: a person's order, an answer to it, and nothing
+// sent to the device in between. No log can show whether the instrument truly answered.
 
 // joinsCancellation: a person calls several commands off, or all with the
 // campaign, or what they have just settled.
@@ -31,16 +30,15 @@ func (a *auditor) joinsCancellation(in *identified) bool {
 	return calledOff && before == reason
 }
 
-// joinsHeard: the instrument said how a command ended once it was called off. What
-// it says by itself in the same instant has a span of its own.
+// joinsHeard: the instrument reported how a command ended after it was called off. Its unsolicited
+// messages at the same instant have a span of their own.
 func (a *auditor) joinsHeard(in *identified, p *events.InstrumentAnswered) bool {
 	first, ok := a.opening.(*events.CancellationAnswered)
 	return ok && first.Experiment == p.Experiment && a.event.Actor == a.batch.Actor &&
 		a.event.Trace == a.batch.Trace
 }
 
-// settled is the experiment that the batch of the present event has settled last;
-// "" for none.
+// settled returns the last experiment that the present batch has settled; "" for none.
 func (a *auditor) settled() string {
 	if a.event.Cause != a.batch.ID {
 		return ""
@@ -51,8 +49,8 @@ func (a *auditor) settled() string {
 	return a.resolved.Experiment
 }
 
-// checkOwed holds a batch that ends to having called off the commands that a person has
-// settled in it: without that, what they say did not happen may still begin.
+// checkOwed checks that a finished batch has called off the commands that a person has settled in
+// it: otherwise an experiment reported as not performed could still begin.
 func (a *auditor) checkOwed() {
 	for _, experiment := range a.owed {
 		a.ruled(experiment, "a person settled it, and its command was not called off")
@@ -65,8 +63,8 @@ func (a *auditor) pays(experiment string) {
 	a.owed = slices.DeleteFunc(a.owed, func(owed string) bool { return owed == experiment })
 }
 
-// checkCalled holds the command and the instrument that an order or an answer
-// names to those of the experiment. A person names no instrument.
+// checkCalled checks that the command and the instrument in an order or an answer are those of the
+// experiment. A person names no instrument.
 func (a *auditor) checkCalled(in *identified) {
 	instrument := in.x.Instrument
 	if in.author == byPerson {
@@ -81,8 +79,7 @@ func (a *auditor) checkCalled(in *identified) {
 	}
 }
 
-// checkOrdered holds the order to call a command off to there being one that may
-// still begin.
+// checkOrdered checks that an order to call a command off refers to one that may still begin.
 func (a *auditor) checkOrdered(in *identified, p *events.CancellationOrdered) {
 	x := in.x
 	if x == nil {
@@ -108,8 +105,8 @@ func (a *auditor) checkOrdered(in *identified, p *events.CancellationOrdered) {
 	}
 }
 
-// checkVoid holds the word that a command cannot begin any more to who can say
-// it, and why.
+// checkVoid checks the author of the statement that a command cannot begin any more, and its
+// reason.
 func (a *auditor) checkVoid(in *identified, p *events.CancellationAnswered) {
 	x := in.x
 	if x == nil {
@@ -145,8 +142,7 @@ func (a *auditor) checkVoid(in *identified, p *events.CancellationAnswered) {
 	}
 }
 
-// checkHeard holds what an instrument said too late to there being no other way
-// to record it.
+// checkHeard checks that a late statement of an instrument could not be recorded in another way.
 func (a *auditor) checkHeard(in *identified, p *events.InstrumentAnswered) {
 	x := in.x
 	switch {
@@ -164,10 +160,9 @@ func (a *auditor) checkHeard(in *identified, p *events.InstrumentAnswered) {
 	}
 }
 
-// askedAbout are the commands under way that a recovery has to list, in their order,
-// where it lists some. What was called off can be under way again: since the others
-// were asked about, or by a word that the instrument had said before, when it alone
-// is asked about and the others are awaited.
+// askedAbout returns the running commands that a recovery has to list, in their order, if it lists
+// any. A called-off command can be running again: since the others were asked about, or by an
+// earlier statement of the instrument, when it alone is asked about and the others are awaited.
 func (a *auditor) askedAbout(listed map[string]bool) (all []string) {
 	s := a.core.State()
 	again := len(listed) > 0

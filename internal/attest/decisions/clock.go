@@ -8,23 +8,21 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
-// A clock can be set, and the computer that a person tells a result from may
-// have another one. So an event that is dated before the one that led to it
-// does not show by itself that a date was changed. A clock that was set stays
-// so: what is out of line alone, by more than clockStep, is no clock.
+// A clock can be set, and a person may report a result from a computer with another one. So an
+// event dated before its cause does not by itself prove a changed date. A clock that was set stays
+// set: a single time out of line by more than clockStep does not come from a clock.
 const clockStep = 24 * time.Hour
 
-// dated is when a batch was recorded.
+// dated is the time of a batch.
 type dated struct {
 	place Mismatch // without a problem
 	time  time.Time
 }
 
-// checkClock looks at the order of the times of all batches.
+// checkClock checks the order of the times of all batches.
 //
-// It runs at the end, since whether a time is out of line alone shows only in
-// those behind it. Batches are compared and not events: all events of a batch
-// have one time.
+// It runs at the end, since only later times show whether one is out of line alone. It compares
+// batches and not events: all events of a batch have one time.
 func (a *auditor) checkClock() {
 	say := func(list *[]Mismatch, b dated, problem string) {
 		b.place.Problem = problem
@@ -57,13 +55,12 @@ func (a *auditor) checkClock() {
 // clockTime writes a time as precisely as events have it.
 func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.999999") }
 
-// checkExpiry holds the time at which a question expires to when it was asked:
-// no earlier than the event that it was asked after, and no later than it was
-// recorded. Where people run the experiments it may be another one, and the
-// question says whether they do.
+// checkExpiry checks the expiry of a question against the time of the question: no earlier than
+// from the event that it was asked after, and no later than from its record. It differs if people
+// run the experiments, as the question says.
 //
-// The log does not hold the moment at which the engine asked, which lies between
-// the two; so the expiry is held to an interval.
+// The log does not hold the moment at which the engine asked, which lies between the two; so the
+// expiry is checked against an interval.
 func (a *auditor) checkExpiry(payload events.Payload) {
 	asked, ok := payload.(*events.QuestionAsked)
 	if !ok {
@@ -76,7 +73,7 @@ func (a *auditor) checkExpiry(payload events.Payload) {
 	}
 	since, byHand := a.now, false
 	d, decided := a.opening.(*events.DecisionMade)
-	if decided && d.At >= 1 && int(d.At) <= len(a.times) { // of another version's it may be anything
+	if decided && d.At >= 1 && int(d.At) <= len(a.times) { // another version's may be anything
 		since = a.times[d.At-1]
 	}
 	switch {
@@ -85,7 +82,7 @@ func (a *auditor) checkExpiry(payload events.Payload) {
 	case decided && d.Build == a.build:
 		a.mismatch(question, "it does not say whether people ran the experiments, as this program would have")
 		return
-	default: // an earlier program did not say it
+	default: // an earlier program did not record it
 		byHand = expires.IsZero()
 	}
 	if expiry(since, byHand).IsZero() != expires.IsZero() {

@@ -15,12 +15,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// checkDerived makes again what the engine writes on its own as the first event
-// of a batch, and notes what else of the batch it leads to.
+// checkDerived makes again the engine's own record at the beginning of a batch, and notes its
+// consequences in the batch.
 //
-// Only the first event of a batch comes here: what follows from it is expected,
-// and compared when it comes. Kinds without a case are facts (facts.go) or say
-// nothing that could be made again.
+// Only the first event of a batch comes here: the others are expected, and compared when they come.
+// Kinds without a case are facts (facts.go) or contain nothing that could be made again.
 func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 	switch p := in.payload.(type) {
 	case *events.CampaignDefined:
@@ -88,8 +87,8 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 	return nil
 }
 
-// checkOnce holds the word that a doubt cannot be settled by measuring again to
-// what the experiment was to repeat, and expects what becomes of the doubt.
+// checkOnce checks the statement that a doubt cannot be settled by measuring again against the
+// purpose of the experiment, and expects the fate of the doubt.
 func (a *auditor) checkOnce(in *identified, p *events.ExperimentCancelled) {
 	if in.author != byInstrument || !engine.RepeatsSuspect(a.core.At(engine.World{}), p.Experiment) {
 		a.mismatch(p.Experiment, "it was to settle no doubt, so that nothing was to be had by measuring again")
@@ -98,9 +97,9 @@ func (a *auditor) checkOnce(in *identified, p *events.ExperimentCancelled) {
 	a.expect(p.Experiment, true, engine.WithFollowUps(a.core.At(engine.World{}), p)[1:]...)
 }
 
-// checkRecord compares an event that the engine writes on its own, outside a
-// decision. now is the time of the event before, or its own where the step
-// depends on the clock, such as the end of a budget of time.
+// checkRecord compares an event that the engine writes on its own, outside a decision. now is the
+// time of the event before, or its own if the step depends on the clock, such as the end of a
+// budget of time.
 func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.Time) {
 	record, ok := a.next(now).(engine.Record)
 	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
@@ -112,8 +111,8 @@ func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.
 	}
 }
 
-// countingEach are the rules of versions that counted each experiment without a
-// result before a pause, also of those that ended together.
+// countingEach are the rules of versions that counted each experiment without a result before a
+// pause, also if several ended together.
 var countingEach = engine.RulesCounting(func(row []*campaign.Experiment) (each [][]*campaign.Experiment) {
 	for _, x := range row {
 		each = append(each, []*campaign.Experiment{x})
@@ -121,12 +120,11 @@ var countingEach = engine.RulesCounting(func(row []*campaign.Experiment) (each [
 	return each
 })
 
-// checkPause compares a pause by the engine: after failures, where all that is
-// asked for is put off, or where the clock was set ahead. One that does not say how many times counted each
-// experiment, as all did before.
+// checkPause compares a pause by the engine: after failures, when all requests are deferred, or
+// after the clock was set ahead. A pause without a count of occurrences, as in earlier versions,
+// counted each experiment.
 //
-// Which of the worlds it was in the log does not say, so that it is enough if
-// one of them leads to the pause.
+// The log does not show which of the worlds it was, so one that leads to the pause is enough.
 func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 	if recorded.Device != "" {
 		a.checkLost(recorded)
@@ -144,7 +142,7 @@ func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 				if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
 					continue
 				}
-				// Another program has words of its own.
+				// Another program words it differently.
 				if a.running != a.build || a.compare(record.Payloads[0], recorded, true) == "" {
 					return
 				}
@@ -154,10 +152,9 @@ func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 	a.uncalled("pause", "nothing before it calls for it")
 }
 
-// checkLost looks at a pause of a run that did not have its device any more.
-// Why, no log can show; it must have had one that is leased, and have been
-// going on. Another device may answer from then on. What is known of the device
-// is forgotten: the next process, or the next lease, says it anew.
+// checkLost checks a pause of a run that had lost its device. No log can show why; the run must
+// have had a leased device, and have been active. Another device may answer afterwards. The facts
+// about the device are forgotten: the next process, or the next lease, states them anew.
 func (a *auditor) checkLost(recorded *events.CampaignPaused) {
 	s := a.core.State()
 	switch {
@@ -174,9 +171,9 @@ func (a *auditor) checkLost(recorded *events.CampaignPaused) {
 	a.device = device{before: a.device.simulated}
 }
 
-// checkRecords compares the first of the events by which the engine calls off
-// what is no longer wanted, and expects the others. The reasons are words of
-// the program that wrote them, which another one may have in other words.
+// checkRecords compares the first of the events by which the engine calls off unwanted commands,
+// and expects the others. The reasons are words of the program that wrote them, and another program
+// may word them differently.
 func (a *auditor) checkRecords(subject string, recorded events.Payload) {
 	record, ok := a.next(a.now).(engine.Record)
 	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
@@ -191,9 +188,8 @@ func (a *auditor) checkRecords(subject string, recorded events.Payload) {
 	a.expect(subject, exact, record.Payloads[1:]...)
 }
 
-// checkExamples looks whether an expert is to give examples now, of which the
-// given one is the first, and expects the others. What the examples say is the
-// expert's; how many there are, and of what form, is the campaign's.
+// checkExamples checks that an expert must give examples now, the given one first, and expects the
+// others. The expert chooses their content; the campaign determines their number and form.
 func (a *auditor) checkExamples(p *events.QuestionAnswered) {
 	step, ok := a.next(a.now).(engine.Examples)
 	form, options := events.FormLabel, 1
@@ -212,9 +208,8 @@ func (a *auditor) checkExamples(p *events.QuestionAnswered) {
 		})
 }
 
-// checkJudgment judges measurements again. A judgment does not say from which
-// event it was made: it is made again from the state before it, as the engine
-// records one only while it is called for.
+// checkJudgment judges measurements again. A judgment does not name the event it was made from: it
+// is made again from the state before it, since the engine records one only while it is due.
 func (a *auditor) checkJudgment(ctx context.Context, p *events.MeasurementsJudged) error {
 	a.share(p.Build)
 	if a.otherModels(p.Version, p.Build) {
@@ -239,7 +234,7 @@ func (a *auditor) checkJudgment(ctx context.Context, p *events.MeasurementsJudge
 	return nil
 }
 
-// checkFlag makes a word on a measurement again, with what that leads to.
+// checkFlag makes a flag on a measurement again, with its consequences.
 func (a *auditor) checkFlag(p *events.MeasurementFlagged) {
 	record, ok := a.next(a.now).(engine.Record)
 	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(p) {
@@ -254,11 +249,10 @@ func (a *auditor) checkFlag(p *events.MeasurementFlagged) {
 	a.expect(p.Experiment, exact, record.Payloads[1:]...)
 }
 
-// checkDecision makes a decision again, and what it leads to.
+// checkDecision makes a decision again, with its consequences.
 //
-// Its place and seed are compared before it is made again, since they say at
-// once what is wrong. A decision of another build and an unnamed family that
-// comes out otherwise is left out: before versions belonged to families, methods
+// Its place and seed are compared first, since they show a fault at once. A differing decision of
+// another build and an unnamed family is left out: before versions belonged to families, methods
 // changed without a new one.
 func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) error {
 	a.report.Decisions++
@@ -306,7 +300,7 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 			return nil
 		}
 		a.mismatch(p.Decision, "%s", problem)
-		return nil // what it led to follows from what it was
+		return nil // its consequences follow from it
 	}
 	a.report.Reproduced++
 	share.Reproduced++
@@ -316,9 +310,9 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 
 // checkFit makes a fit, or a failed one, again.
 //
-// at may lie before the event where other events came in while the fit was made,
-// but not before what it is made from last changed. Only the At of the fit made
-// again is set to the recorded one; everything else is compared.
+// at may lie before the event if other events came in during the fit, but not before the last
+// change of its inputs. Only the At of the fit made again is set to the recorded one; everything
+// else is compared.
 func (a *auditor) checkFit(
 	ctx context.Context, of events.ModelName, at events.Sequence, seed uint64, build events.Build,
 	version int, recorded events.Payload,
@@ -339,7 +333,7 @@ func (a *auditor) checkFit(
 			a.core.State().Sequence,
 		)
 		return nil
-	case at < a.bases.Since(of): // other events may have come in while it was made
+	case at < a.bases.Since(of): // other events may have come in during the fit
 		a.mismatch(
 			model, "it says it was made from event %d, but event %d changed what it is made from",
 			at, a.bases.Since(of),
@@ -379,8 +373,8 @@ func (a *auditor) checkFit(
 	return nil
 }
 
-// otherModels reports whether a record is of a version of the models that this
-// program does not have, and counts it if so.
+// otherModels reports whether a record is of a version of the models that this program lacks, and
+// counts it if so.
 func (a *auditor) otherModels(version int, build events.Build) bool {
 	if ownModels(version) {
 		return false
@@ -389,17 +383,16 @@ func (a *auditor) otherModels(version int, build events.Build) bool {
 	return true
 }
 
-// ownModels reports whether a record is of the version of the models that this
-// program has. Records of version 1 do not say it.
+// ownModels reports whether a record is of this program's version of the models. Records of version
+// 1 do not state it.
 func ownModels(version int) bool { return max(version, 1) == projections.Version }
 
-// BuildShare is what one program made of a campaign. A campaign that was
-// continued after an update has one for each program.
+// BuildShare holds one program's records of a campaign. A campaign that was continued after an
+// update has one for each program.
 type BuildShare struct {
 	Build events.Build `json:"build"`
-	// Decisions and Fits count what it made, Reproduced the decisions that came
-	// out the same, OtherVersion the records of another version of policies or
-	// models than this program's.
+	// Decisions and Fits count its records, Reproduced the reproduced decisions, OtherVersion the
+	// records of another version of policies or models than this program's.
 	Decisions    int `json:"decisions"`
 	Reproduced   int `json:"reproduced"`
 	OtherVersion int `json:"other_version,omitempty"`
@@ -409,8 +402,8 @@ type BuildShare struct {
 // share is that of a program in the report.
 func (a *auditor) share(build events.Build) *BuildShare { return a.report.share(build) }
 
-// sameBuild reports whether a record is of this program, and so is to be
-// compared bit for bit; the report is no longer exact where one is not.
+// sameBuild reports whether a record is of this program, and must be equal bit for bit; otherwise
+// the report ceases to be exact.
 func (a *auditor) sameBuild(build events.Build) bool {
 	if build != a.build {
 		a.report.Exact = false
@@ -418,12 +411,12 @@ func (a *auditor) sameBuild(build events.Build) bool {
 	return build == a.build
 }
 
-// compare says how a record made again differs from the recorded one: bit for
-// bit, or to [Tolerance] in numbers. When a question expires, and what that
-// follows from besides the definition, is left out: see checkExpiry.
+// compare returns the difference between a record made again and the recorded one: bit for bit, or
+// to [Tolerance] in numbers. It omits the expiry of a question and its inputs besides the
+// definition: see checkExpiry.
 //
-// It compares the JSON forms, as these are what is stored: a field that a type
-// does not have would otherwise be missed.
+// It compares the JSON forms, as these are what the log stores: it would otherwise miss a field
+// that a type lacks.
 func (a *auditor) compare(again, recorded events.Payload, exact bool) string {
 	x, errAgain := fields(again)
 	y, errRecorded := fields(recorded)
@@ -438,7 +431,7 @@ func (a *auditor) compare(again, recorded events.Payload, exact bool) string {
 	return d.difference("", x, y)
 }
 
-// fields are those of a payload as JSON has them.
+// fields returns the JSON fields of a payload.
 func fields(payload events.Payload) (map[string]any, error) {
 	data, err := json.Marshal(payload)
 	if err != nil {
@@ -449,9 +442,8 @@ func fields(payload events.Payload) (map[string]any, error) {
 	return all, err
 }
 
-// checkWhole looks for something in an event that its type does not know. Such a
-// thing could be read by a later version, or by a person in the JSON, though no
-// check here has seen it.
+// checkWhole looks for parts of an event that its type does not know. A later version, or a person
+// looking at the JSON, could read them, though no check here has seen them.
 func (a *auditor) checkWhole(in *identified) {
 	again, err := json.Marshal(in.payload)
 	var known, stored any
@@ -464,8 +456,7 @@ func (a *auditor) checkWhole(in *identified) {
 	}
 }
 
-// unknownIn names the first place of a stored JSON value that is not in what is
-// known of it.
+// unknownIn returns the first place of a stored JSON value that the known form lacks.
 func unknownIn(path string, known, stored any) (string, bool) {
 	switch s := stored.(type) {
 	case map[string]any:
@@ -497,10 +488,9 @@ func unknownIn(path string, known, stored any) (string, bool) {
 	return path, known != stored
 }
 
-// spans returns the ranges of the parameters by name, and under "" the spread
-// of the objective: what a difference is measured against on another build. A
-// parameter with a list of values alone has no range here; its numbers count as
-// they are.
+// spans returns the ranges of the parameters by name, and under "" the spread of the objective: the
+// measure of differences on another build. A parameter with only a list of values has no range
+// here; its numbers count as they are.
 func (a *auditor) spans() map[string]float64 {
 	spans := map[string]float64{"": 1}
 	for _, p := range a.core.State().Definition.Parameters {

@@ -19,9 +19,8 @@ type differ struct {
 // inUnits are the fields that are in the objective's unit.
 var inUnits = []string{"mean", "sd", "optimistic", "pessimistic", "shift", "scale"}
 
-// span is the size of a number at a path below which differences of [Tolerance]
-// are nothing. Names of fields stand for their units: the payloads have no other
-// sign of them.
+// span returns the size of a number at a path, relative to which differences below [Tolerance] are
+// ignored. Names of fields stand for their units: payloads have no other sign of them.
 func (d differ) span(path string) float64 {
 	field := path[strings.LastIndexByte(path, '/')+1:]
 	if span, ok := d.spans[field]; ok && strings.Contains(path, "/parameters/") {
@@ -50,7 +49,7 @@ func (d differ) difference(path string, again, recorded any) string {
 		}
 		for _, key := range sortedKeys(r, x) {
 			if !d.exact && (key == "evaluations" || key == "jitter") {
-				continue // how the search went
+				continue // the course of the search
 			}
 			if problem := d.difference(path+"/"+key, x[key], r[key]); problem != "" {
 				return problem

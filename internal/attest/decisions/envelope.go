@@ -12,8 +12,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// author is who may write an event. It is a bit, so that a kind can have
-// several.
+// author is a possible author of an event. It is a bit, so that a kind can have several.
 type author uint8
 
 const (
@@ -30,9 +29,9 @@ var actors = []struct {
 	prefix string
 }{{byInstrument, "instrument:"}, {byExpert, "expert:"}, {byPerson, "person:"}, {byMethod, "method:"}}
 
-// writers says who may write each kind of event as the first of a batch. The
-// others of a batch have the author of the first. A kind without a row is
-// written by no one, so that a new kind is a mismatch until it gets one.
+// writers lists the possible authors of each kind of event at the beginning of a batch. The others
+// of a batch share the author of the first. A kind without a row has no author, so that a new kind
+// is a mismatch until it gets one.
 var writers = map[events.Kind]author{
 	events.KindCampaignDefined:   byPerson,
 	events.KindCampaignAmended:   byPerson,
@@ -89,14 +88,13 @@ var writers = map[events.Kind]author{
 // traceparent is the form of a W3C trace context.
 var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// identified is an event with who wrote it and what it is about. x and q are as
-// they were before the event; nil for those that there are not.
+// identified is an event with its author and subject. x and q are as they were before the event;
+// nil if they did not exist.
 type identified struct {
 	payload events.Payload
 	author  author // 0: none that writes events
 	name    string // of the author
-	// about are the fields in which payloads of all kinds name what they are
-	// about.
+	// about are the fields in which payloads of all kinds name their subject.
 	about struct {
 		Experiment, Question, Expert, Instrument, Command, About string
 		Volunteered                                              bool
@@ -105,7 +103,7 @@ type identified struct {
 	q *campaign.Question
 }
 
-// subject is what a mismatch is said to be about.
+// subject returns the subject of a mismatch.
 func (in *identified) subject() string {
 	for _, name := range []string{in.about.Experiment, in.about.Question, in.about.About, in.about.Expert} {
 		if name != "" {
@@ -115,10 +113,10 @@ func (in *identified) subject() string {
 	return string(events.KindOf(in.payload))
 }
 
-// identify says who wrote the present event and what it is about.
+// identify determines the author and the subject of the present event.
 //
-// It reads the payload's JSON into the fields that all kinds share, so that it
-// needs no case for each kind.
+// It reads the payload's JSON into the fields that all kinds share, so that it needs no case for
+// each kind.
 func (a *auditor) identify(payload events.Payload) (*identified, bool) {
 	s, in := a.core.State(), &identified{payload: payload}
 	if err := json.Unmarshal(a.event.Data, &in.about); err != nil {
@@ -140,8 +138,7 @@ func (a *auditor) identify(payload events.Payload) (*identified, bool) {
 	return in, true
 }
 
-// joins reports whether an event that nothing calls for goes on with the batch
-// of the event before it.
+// joins reports whether an unexpected event continues the batch of the event before it.
 func (a *auditor) joins(in *identified) bool {
 	if a.opening == nil || a.event.Cause != a.batch.ID {
 		return false
@@ -153,9 +150,8 @@ func (a *auditor) joins(in *identified) bool {
 	return join != nil && join(a, in)
 }
 
-// members are the kinds of events that can go on with a batch though nothing
-// calls for them, with when they do. They are what a person adds to something,
-// or says of several experiments at once.
+// members are the kinds of events that can join a batch unexpectedly, with their conditions. They
+// are a person's additions, or statements about several experiments at once.
 var members = map[events.Kind]func(*auditor, *identified) bool{
 	events.KindRegionExcluded:       member((*auditor).joinsExclusion),
 	events.KindMeasurementFlagged:   member((*auditor).joinsWord),
@@ -191,16 +187,14 @@ func (a *auditor) joinsExclusion(_ *identified, p *events.RegionExcluded) bool {
 	return false
 }
 
-// joinsWord: it is on a composition that was made elsewhere, or a value that
-// came again.
+// joinsWord: it flags a composition that was made elsewhere, or a value that came again.
 func (a *auditor) joinsWord(_ *identified, p *events.MeasurementFlagged) bool {
 	return p.Verdict == events.VerdictElsewhere || p.Verdict == events.VerdictSame
 }
 
-// joinsNote: it remarks on what an instrument said or on which one it is, or is
-// a person's remark on a result that they report or import with it, or reported
-// before: of a row that is known already, remarks may be all that is new. By another
-// author it is a batch of its own, recorded in the same microsecond.
+// joinsNote: it is a remark on an instrument's statement or identity, or a person's remark on a
+// result that they report or import with it, or reported before: for a known row, remarks may be
+// all that is new. By another author it is a batch of its own, recorded in the same microsecond.
 func (a *auditor) joinsNote(in *identified, p *events.NoteAdded) bool {
 	if a.event.Actor != a.batch.Actor {
 		return false
@@ -209,7 +203,7 @@ func (a *auditor) joinsNote(in *identified, p *events.NoteAdded) bool {
 		events.ExperimentNumber(p.About) > 0 && a.joinsResult(in)
 }
 
-// joinsFile: it came with what an instrument said.
+// joinsFile: it came with an instrument's statement.
 func (a *auditor) joinsFile(in *identified, _ *events.FileAttached) bool {
 	return a.event.Actor == a.batch.Actor && in.author == byInstrument
 }
@@ -225,7 +219,7 @@ func (a *auditor) joinsResult(in *identified) bool {
 	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred,
 		*events.QuantityArrived:
 		return true
-	case *events.NoteAdded: // of a row that is known already
+	case *events.NoteAdded: // of a known row
 		return events.ExperimentNumber(p.About) > 0
 	}
 	return false
@@ -247,25 +241,23 @@ func (a *auditor) joinsRequested(in *identified, p *events.ExperimentRequested) 
 	return (p.Origin == events.OriginImport || p.Origin == events.OriginPerson) && a.joinsResult(in)
 }
 
-// joinsResolved: a person says what became of several experiments.
+// joinsResolved: a person resolves several experiments.
 func (a *auditor) joinsResolved(_ *identified, _ *events.ExperimentResolved) bool {
 	_, ok := a.opening.(*events.ExperimentResolved)
 	return ok && a.event.Actor == a.batch.Actor
 }
 
-// joinsNotPerformed: a person says of several experiments that they did not
-// take place.
+// joinsNotPerformed: a person declares several experiments as not performed.
 func (a *auditor) joinsNotPerformed(in *identified) bool {
 	first, calledOff := notPerformed(a.opening)
 	reason, ok := notPerformed(in.payload)
 	return ok && calledOff && in.author == byPerson && first == reason
 }
 
-// tells reports whether the batch reports a result of an experiment, of several
-// the latest.
+// tells reports whether the batch's latest result belongs to an experiment.
 func (a *auditor) tells(experiment string) bool { return a.reported != "" && a.reported == experiment }
 
-// note keeps of which experiment the batch has reported a result last.
+// note remembers the experiment of the batch's latest result.
 func (a *auditor) note(payload events.Payload, member, called bool) {
 	if !member {
 		a.reported = ""
@@ -273,7 +265,7 @@ func (a *auditor) note(payload events.Payload, member, called bool) {
 	}
 	switch p := payload.(type) {
 	case *events.ExperimentRequested:
-		if !called { // what was put off is asked for once more, and is no result
+		if !called { // a deferred one is requested again, and has no result
 			a.reported = p.Experiment
 		}
 	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred,
@@ -284,9 +276,8 @@ func (a *auditor) note(payload events.Payload, member, called bool) {
 	}
 }
 
-// notPerformed reports whether a payload is a person's word that an experiment
-// did not take place, or is not to, with their reason: what they say of several
-// at once.
+// notPerformed reports whether a payload is a person's statement that an experiment did not, or
+// will not, take place, with their reason: a statement that can cover several at once.
 func notPerformed(payload events.Payload) (reason string, ok bool) {
 	switch p := payload.(type) {
 	case *events.ExperimentCorrected:
@@ -301,8 +292,7 @@ func notPerformed(payload events.Payload) (reason string, ok bool) {
 	return "", false
 }
 
-// checkEnvelope holds what surrounds a payload to what a runner writes. When it
-// happened is for checkClock.
+// checkEnvelope checks the envelope of a payload. Its time is checked by checkClock.
 func (a *auditor) checkEnvelope(in *identified, member bool) {
 	e := a.event
 	if want := strconv.FormatUint(uint64(e.Sequence), 10); e.ID != want {
@@ -332,9 +322,8 @@ func (a *auditor) checkEnvelope(in *identified, member bool) {
 	a.checkSimulated(in)
 }
 
-// checkAccount holds the account to there being a person who reported the event:
-// the engine, an instrument, a program and a simulated expert have none. Which
-// one it was, no other event says.
+// checkAccount checks that only an event reported by a person has an account: the engine, an
+// instrument, a program and a simulated expert have none. No other event tells which one it was.
 func (a *auditor) checkAccount(in *identified) {
 	if a.event.Account == "" || in.author == byPerson || in.author == byExpert && !a.event.Simulated {
 		return
@@ -342,21 +331,21 @@ func (a *auditor) checkAccount(in *identified) {
 	a.mismatch(in.subject(), "it was reported by the account %q, and %q has none", a.event.Account, a.event.Actor)
 }
 
-// checkVersion holds the version of the payload to what it says. Programs of
-// before wrote definitions and decisions of any content in version 1, and never
-// the account of who began a campaign.
+// checkVersion checks the version of the payload against its content. Earlier programs wrote
+// definitions and decisions of any content in version 1, and never the account of a campaign's
+// initiator.
 func (a *auditor) checkVersion(in *identified) {
 	e, want := a.event, events.VersionOf(in.payload)
 	if e.Version == want {
 		return
 	}
-	by, once := a.running, false // by whom, and whether all of the kind was of version 1 once
+	by, once := a.running, false // its program, and whether the kind was once always of version 1
 	switch p := in.payload.(type) {
 	case *events.CampaignDefined:
 		by, once = p.Build, e.Account == ""
 	case *events.DecisionMade:
 		by, once = p.Build, true
-	case *events.CampaignAmended: // which program a person used is not recorded
+	case *events.CampaignAmended: // a person's program is not recorded
 		by, once = events.Build{}, a.begun < rulesOfBatches
 	}
 	if e.Version > want || !once || by == a.build {
@@ -364,13 +353,12 @@ func (a *auditor) checkVersion(in *identified) {
 	}
 }
 
-// rulesOfBatches is the version of campaign.defined of which all events of a
-// campaign are by programs that record each request of a person at a time of its
-// own: those of before refuse it.
+// rulesOfBatches is the first version of campaign.defined whose programs record each request of a
+// person at a time of its own: earlier ones refuse it.
 const rulesOfBatches = 2
 
-// checkInstant holds what a person asks for to a time of its own: at that of the
-// event before it, by another actor, it would pass for a batch of its own.
+// checkInstant checks that a person's request has a time of its own: at the time of the event
+// before it, by another actor, it would pass for a separate batch.
 func (a *auditor) checkInstant(in *identified) {
 	if in.author != byPerson || !a.event.Time.Equal(a.now) {
 		return
@@ -378,9 +366,9 @@ func (a *auditor) checkInstant(in *identified) {
 	a.ruled(in.subject(), "it has the time of the event before it, and was not recorded with that")
 }
 
-// ruled reports what a rule forbids that all programs keep which read the version
-// of campaign.defined that the campaign began with: a mismatch there. In a
-// campaign that began before it, an earlier program may have written the event.
+// ruled reports a breach of a rule that all programs which read the campaign's version of
+// campaign.defined obey: a mismatch there. In an older campaign, an earlier program may have
+// written the event.
 func (a *auditor) ruled(subject, format string, args ...any) {
 	if a.begun >= rulesOfBatches {
 		a.mismatch(subject, format, args...)
@@ -389,7 +377,7 @@ func (a *auditor) ruled(subject, format string, args ...any) {
 	a.remark(subject, format+"; an earlier program may have written it", args...)
 }
 
-// checkMember holds an event to the first of its batch.
+// checkMember compares an event with the first of its batch.
 func (a *auditor) checkMember(in *identified) {
 	e, first := a.event, a.batch
 	switch {
@@ -410,10 +398,10 @@ func (a *auditor) checkMember(in *identified) {
 	}
 }
 
-// checkActor holds the actor to the kind of event and to what it says.
+// checkActor checks the actor against the kind and the content of the event.
 //
-// An instrument may answer under another name after a restart, when the campaign
-// file names another program: that is a remark.
+// An instrument may answer under another name after a restart, when the campaign file names another
+// program: that is a remark.
 func (a *auditor) checkActor(in *identified) {
 	e := a.event
 	if in.author&writers[e.Kind] == 0 {
@@ -434,9 +422,8 @@ func (a *auditor) checkActor(in *identified) {
 	}
 }
 
-// checkCause holds the cause of the first event of a batch to the one that a
-// runner writes: of a fact about an experiment or a question the latest event
-// about it, of everything else the latest event.
+// checkCause checks the cause of the first event of a batch: for a fact about an experiment or a
+// question the latest event about it, for everything else the latest event.
 func (a *auditor) checkCause(in *identified) {
 	s := a.core.State()
 	want := s.LastEvent
@@ -446,7 +433,7 @@ func (a *auditor) checkCause(in *identified) {
 	case in.author == byExpert && in.q != nil && !in.about.Volunteered:
 		want = in.q.LastEvent
 	case in.author == byEngine && in.q != nil && isWithdrawn(in.payload) && a.event.Cause == in.q.LastEvent:
-		want = in.q.LastEvent // it could not be asked, or its answer not be taken
+		want = in.q.LastEvent // it could not be asked, or its answer not be accepted
 	}
 	if a.event.Cause != want {
 		a.mismatch(in.subject(), "its cause is event %q; event %q led to it", a.event.Cause, want)
@@ -459,12 +446,10 @@ func isWithdrawn(payload events.Payload) bool {
 	return ok
 }
 
-// checkTrace holds the trace of the first event of a batch to that of what led
-// to it: the same, or where it was measured how long something took, another
-// span of it.
+// checkTrace checks that the first event of a batch has the trace of its cause: the same one, or
+// another span of it where a duration was measured.
 //
-// Without telemetry every trace is that of the campaign's definition, usually
-// empty.
+// Without telemetry every trace is that of the campaign's definition, usually empty.
 func (a *auditor) checkTrace(in *identified) {
 	if a.event.Kind == events.KindCampaignDefined {
 		return
@@ -496,8 +481,8 @@ func traceID(trace string) string {
 	return trace[3:35]
 }
 
-// device is what is known of the instrument of the present process. identity and
-// simulated are nil before the process has said them.
+// device holds the facts about the instrument of the present process. identity and simulated are
+// nil before the process has stated them.
 type device struct {
 	name      string
 	identity  *string
@@ -505,11 +490,10 @@ type device struct {
 	before    *bool // simulated, of the process before
 }
 
-// checkSimulated holds the mark of a simulated world to the definition, and
-// where the definition does not say (a program says it of itself) to the events
-// before.
+// checkSimulated checks the mark of a simulated world against the definition or, if that leaves it
+// open (a program states it itself), against the events before.
 //
-// It is what keeps results of a simulation from passing for results of a lab.
+// It keeps simulated results from passing for results of a lab.
 func (a *auditor) checkSimulated(in *identified) {
 	want := false
 	switch in.payload.(type) {
@@ -519,7 +503,7 @@ func (a *auditor) checkSimulated(in *identified) {
 		want = a.simulatedDevice(in)
 	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred,
 		*events.QuantityArrived:
-		// What is told under another name than the present one is not marked.
+		// Statements under another name than the present one are not marked.
 		want = in.author == byInstrument && in.name == in.about.Instrument && a.simulatedDevice(in)
 	case *events.QuestionAnswered:
 		simulated, known := a.simulatedExpert(in.about.Expert)
@@ -541,9 +525,8 @@ func world(simulated bool) string {
 	return "real"
 }
 
-// simulatedDevice reports whether the campaign's instrument is simulated. Where
-// the definition does not say it, the first event of a process does, and the
-// others of that process are held to it.
+// simulatedDevice reports whether the campaign's instrument is simulated. If the definition leaves
+// it open, the first event of a process states it, and the others of that process must agree.
 func (a *auditor) simulatedDevice(in *identified) bool {
 	if _, simulated, known := a.identity(); known {
 		return simulated
@@ -573,8 +556,8 @@ func (a *auditor) simulatedExpert(name string) (simulated, known bool) {
 	return false, false
 }
 
-// identity is what the campaign's instrument calls itself and whether it is
-// simulated, where the definition says so: a program says it itself.
+// identity returns the name of the campaign's instrument and whether it is simulated, if the
+// definition says so: a program states it itself.
 func (a *auditor) identity() (name string, simulated, known bool) {
 	def := a.core.State().Definition
 	driver, known := a.core.Registry().DriverOf(def)
@@ -585,10 +568,9 @@ func (a *auditor) identity() (name string, simulated, known bool) {
 	return name, simulated, true
 }
 
-// checkDispatch holds the instrument that an experiment is handed to to the
-// definition, and to those that the same process handed others to, and the
-// dispatch to there being no command that was called off and may still begin. It
-// also notes the dispatch, by which checkActor judges later answers.
+// checkDispatch checks the instrument of a dispatch against the definition, and against the same
+// process's other dispatches, and that no called-off command may still begin. It also notes the
+// dispatch, by which checkActor judges later answers.
 func (a *auditor) checkDispatch(_ *identified, p *events.ExperimentDispatched) {
 	for _, x := range a.core.State().BeingCalledOff() {
 		a.mismatch(p.Experiment, "it was sent while %s was being called off", x.ID)
@@ -610,7 +592,7 @@ func (a *auditor) checkDispatch(_ *identified, p *events.ExperimentDispatched) {
 	if a.device.identity == nil {
 		a.device.identity = &p.Identity
 	}
-	if p.Identity != *a.device.identity { // it is asked for once by each process
+	if p.Identity != *a.device.identity { // each process asks for it once
 		a.mismatch(p.Experiment, "it was handed to the device %q, and those before it to %q",
 			p.Identity, *a.device.identity)
 	}

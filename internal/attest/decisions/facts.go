@@ -15,9 +15,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// checkFact holds what a person, an instrument or an expert said to what they
-// were asked and to the definition. What a rule of this program alone forbids
-// is a remark where another one wrote it: rules may have been others then.
+// checkFact checks statements of a person, an instrument or an expert against the request and the
+// definition. A breach of a rule of this program alone is a remark if another program wrote the
+// event: it may have had other rules.
 func (a *auditor) checkFact(in *identified) {
 	a.checkWhole(in)
 	if _, defines := in.payload.(*events.CampaignDefined); !defines {
@@ -28,9 +28,8 @@ func (a *auditor) checkFact(in *identified) {
 	}
 }
 
-// facts are the kinds of events that say something which follows from others,
-// with how it is checked. The others are made again (see checkDerived), or can
-// say anything.
+// facts are the kinds of events with statements that follow from others, and their checks. The
+// others are made again (see checkDerived), or unrestricted.
 var facts = map[events.Kind]func(*auditor, *identified){
 	events.KindCampaignDefined: of((*auditor).checkDefined),
 	events.KindCampaignAmended: of((*auditor).checkAmended),
@@ -69,7 +68,7 @@ func of[P events.Payload](check func(*auditor, *identified, P)) func(*auditor, *
 	return func(a *auditor, in *identified) { check(a, in, in.payload.(P)) }
 }
 
-// checkDefined holds the definition to the stream that it stands in.
+// checkDefined checks the definition against its stream.
 func (a *auditor) checkDefined(_ *identified, p *events.CampaignDefined) {
 	if p.Definition.Name != a.event.Campaign {
 		a.mismatch(
@@ -79,15 +78,15 @@ func (a *auditor) checkDefined(_ *identified, p *events.CampaignDefined) {
 	}
 }
 
-// checkAmended holds an amendment to what a campaign must keep.
+// checkAmended checks that an amendment keeps the fixed parts of a campaign.
 func (a *auditor) checkAmended(_ *identified, p *events.CampaignAmended) {
-	a.device.identity = nil // a campaign that had ended asks anew what it measures with
+	a.device.identity = nil // a resumed campaign asks anew for its instrument's identity
 	if problem := engine.Unamendable(a.core.State(), p.Definition); problem != "" {
 		a.mismatch("definition", "%s", problem)
 	}
 }
 
-// checkNote holds a remark to there being what it is about.
+// checkNote checks that the subject of a remark exists.
 func (a *auditor) checkNote(in *identified, p *events.NoteAdded) {
 	s := a.core.State()
 	if p.About != "" && in.x == nil && s.Question(p.About) == nil && !s.HasDecision(p.About) {
@@ -95,8 +94,8 @@ func (a *auditor) checkNote(in *identified, p *events.NoteAdded) {
 	}
 }
 
-// checkAttached holds a file to what can be recorded of one. Whether its bytes
-// are there is not for the log to say.
+// checkAttached checks the recorded facts about a file. The log cannot show whether its bytes
+// exist.
 func (a *auditor) checkAttached(in *identified, p *events.FileAttached) {
 	if fault := p.Fault(); fault != "" {
 		a.mismatch(in.subject(), "%s: %s", p.File, fault)
@@ -106,7 +105,7 @@ func (a *auditor) checkAttached(in *identified, p *events.FileAttached) {
 	}
 }
 
-// checkAnchors holds anchors to the experts and parameters of the campaign.
+// checkAnchors checks anchors against the experts and parameters of the campaign.
 func (a *auditor) checkAnchors(_ *identified, p *events.AnchorsDeclared) {
 	if _, known := a.simulatedExpert(p.Expert); !known {
 		a.mismatch(p.Expert, "the campaign has no such expert")
@@ -117,42 +116,42 @@ func (a *auditor) checkAnchors(_ *identified, p *events.AnchorsDeclared) {
 	a.checkPoints(p.Expert, p.Points)
 }
 
-// checkPoints holds compositions to the campaign's parameters.
+// checkPoints checks compositions against the campaign's parameters.
 func (a *auditor) checkPoints(subject string, points []definition.Point) {
 	for _, point := range points {
 		a.checkPoint(subject, a.core.State().Definition, point)
 	}
 }
 
-// checkPaused holds a pause to there being a campaign that goes on.
+// checkPaused checks that a paused campaign was active.
 func (a *auditor) checkPaused(_ *identified, _ *events.CampaignPaused) {
 	if status := a.core.State().Status; status != campaign.Running {
 		a.ruled("pause", "the campaign was %s already", status)
 	}
 }
 
-// checkResumed holds a word to go on to there being a pause, or the rest of an instrument.
+// checkResumed checks that a resumed campaign was paused, or awaiting the rest of an instrument.
 func (a *auditor) checkResumed(_ *identified, _ *events.CampaignResumed) {
 	if !engine.Resumable(a.core.At(engine.World{})) {
 		a.ruled("resume", "the campaign was not paused")
 	}
 }
 
-// checkRequested holds an experiment of a person's own to the space; the
-// engine's are made again.
+// checkRequested checks an experiment of a person's own against the space; the engine's are made
+// again.
 func (a *auditor) checkRequested(in *identified, p *events.ExperimentRequested) {
 	if own(in, p) {
 		a.checkOwn(in, p)
 	}
 }
 
-// checkMeasured holds a measurement to the definition.
+// checkMeasured checks a measurement against the definition.
 func (a *auditor) checkMeasured(in *identified, p *events.ExperimentMeasured) {
 	a.checkMeasurement(in, p.Experiment, p.Measurement)
 }
 
-// checkArrived holds a quantity that came after the end of its experiment to the
-// definition, and the engine's word that it did not to what was awaited.
+// checkArrived checks a late quantity against the definition, and the engine's statement that it
+// did not arrive against the awaited ones.
 func (a *auditor) checkArrived(in *identified, p *events.QuantityArrived) {
 	if in.author == byEngine {
 		a.checkNotArrived(in, p)
@@ -170,7 +169,7 @@ func (a *auditor) checkArrived(in *identified, p *events.QuantityArrived) {
 	}
 }
 
-// checkValue holds a value of a declared quantity to what can be used of it.
+// checkValue checks that a value of a declared quantity is usable.
 func (a *auditor) checkValue(subject string, q *definition.QuantityDef, value definition.Quantity) {
 	usable, missing, unread := instruments.Arrived(q, value)
 	if missing != nil {
@@ -180,8 +179,8 @@ func (a *auditor) checkValue(subject string, q *definition.QuantityDef, value de
 	}
 }
 
-// checkNotArrived holds the word that a quantity did not come in time to what was
-// awaited, and to the clock.
+// checkNotArrived checks the statement that a quantity did not arrive in time against the awaited
+// ones, and the clock.
 func (a *auditor) checkNotArrived(in *identified, p *events.QuantityArrived) {
 	s := a.core.State()
 	if in.x == nil || s.Status.Ended() {
@@ -203,8 +202,8 @@ func (a *auditor) checkNotArrived(in *identified, p *events.QuantityArrived) {
 	}
 }
 
-// checkUnusable holds a value that could not be used to why it could not. One that
-// JSON cannot express is kept as Go prints it.
+// checkUnusable checks the reason for an unusable value. One that JSON cannot express is kept as Go
+// prints it.
 func (a *auditor) checkUnusable(in *identified, q *definition.QuantityDef, p *events.QuantityArrived) {
 	var value definition.Quantity
 	text := p.Unread[0].Text
@@ -220,8 +219,8 @@ func (a *auditor) checkUnusable(in *identified, q *definition.QuantityDef, p *ev
 	}
 }
 
-// checkUnresolved holds an experiment that is given up to the instrument's
-// silence. At a restart the instrument has said that it does not know.
+// checkUnresolved checks an abandoned experiment against the instrument's silence. At a restart the
+// instrument has declared its fate unknown.
 func (a *auditor) checkUnresolved(in *identified, _ *events.ExperimentUnresolved) {
 	_, recovery := a.opening.(*events.RecoveryDone)
 	if recovery || in.author != byEngine || in.x == nil {
@@ -231,8 +230,8 @@ func (a *auditor) checkUnresolved(in *identified, _ *events.ExperimentUnresolved
 	a.checkSilence(in, giveUp)
 }
 
-// checkStalled holds the word that an instrument is silent, and the seconds that
-// it names, to the definition.
+// checkStalled checks the statement that an instrument is silent, and its number of seconds,
+// against the definition.
 func (a *auditor) checkStalled(in *identified, p *events.InstrumentStalled) {
 	if in.x == nil {
 		return
@@ -244,8 +243,8 @@ func (a *auditor) checkStalled(in *identified, p *events.InstrumentStalled) {
 	}
 }
 
-// checkResolved holds a person's word on a fate to its own parts, and expects
-// the repetition that they asked for and the call-off of the command.
+// checkResolved checks the parts of a person's resolution, and expects the requested repetition and
+// the call-off of the command.
 func (a *auditor) checkResolved(in *identified, p *events.ExperimentResolved) {
 	if !a.core.State().GoesWith(p.Resolution, p.Measurement) {
 		a.mismatch(p.Experiment, "it is resolved as %s, and its measurement does not go with that", p.Resolution)
@@ -264,8 +263,7 @@ func (a *auditor) checkResolved(in *identified, p *events.ExperimentResolved) {
 	}
 }
 
-// checkWord holds the words on a measurement that are recorded with it; others
-// are made again.
+// checkWord checks the flags that are recorded with a measurement; others are made again.
 func (a *auditor) checkWord(_ *identified, p *events.MeasurementFlagged) {
 	switch p.Verdict {
 	case events.VerdictElsewhere:
@@ -275,8 +273,8 @@ func (a *auditor) checkWord(_ *identified, p *events.MeasurementFlagged) {
 	}
 }
 
-// checkAnswered holds an answer to its form, and a volunteered one, which no
-// question limits, to the parameters.
+// checkAnswered checks an answer against its form, and a volunteered one, which no question limits,
+// against the parameters.
 func (a *auditor) checkAnswered(in *identified, p *events.QuestionAnswered) {
 	a.checkAnswerer(in, p)
 	a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
@@ -286,14 +284,14 @@ func (a *auditor) checkAnswered(in *identified, p *events.QuestionAnswered) {
 	}
 }
 
-// checkSuperseded holds a changed answer to its form.
+// checkSuperseded checks a changed answer against its form.
 func (a *auditor) checkSuperseded(_ *identified, p *events.QuestionSuperseded) {
 	a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
 	a.checkShown(p.Question, p.Took, p.Shown)
 }
 
-// checkContested holds an answer that does not count to the same rules as one
-// that does: a person may make it count.
+// checkContested checks a contested answer by the rules for a valid one: a person may make it
+// count.
 func (a *auditor) checkContested(_ *identified, p *events.QuestionContested) {
 	a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
 	a.checkShown(p.Question, p.Took, p.Shown)
@@ -302,7 +300,7 @@ func (a *auditor) checkContested(_ *identified, p *events.QuestionContested) {
 	}
 }
 
-// checkExpired holds the word that no answer came in time to the clock.
+// checkExpired checks the statement that no answer came in time against the clock.
 func (a *auditor) checkExpired(in *identified, _ *events.QuestionExpired) {
 	q := in.q
 	if q == nil || a.event.Time.Before(a.now) || a.event.Time.Before(q.AskedAt) { // a clock was set back
@@ -316,8 +314,8 @@ func (a *auditor) checkExpired(in *identified, _ *events.QuestionExpired) {
 	}
 }
 
-// checkCommand holds the instrument and the command that an outcome names to
-// those that the experiment was handed out with. A person has no command.
+// checkCommand checks that an outcome names the instrument and the command of the experiment's
+// dispatch. A person has no command.
 func (a *auditor) checkCommand(in *identified) {
 	instrument, command := "person", ""
 	if in.x != nil && in.author != byPerson {
@@ -349,10 +347,10 @@ func (a *auditor) checkCommand(in *identified) {
 	}
 }
 
-// checkMeasurement holds a measurement to the definition in force.
+// checkMeasurement checks a measurement against the definition in force.
 //
-// Name, unit and range can be said precisely, and come first; what else the
-// contract of instruments forbids is asked only where these found nothing.
+// Name, unit and range give precise messages, and come first; the other rules of the contract of
+// instruments are checked only if these found nothing.
 func (a *auditor) checkMeasurement(in *identified, subject string, m events.Measurement) {
 	def := a.core.State().Definition
 	o, sought := m.Objective, def.Sought()
@@ -377,18 +375,17 @@ func (a *auditor) checkMeasurement(in *identified, subject string, m events.Meas
 	}
 }
 
-// forbidden reports what a rule of this program forbids: a mismatch where this
-// program wrote it. An earlier version may have allowed it, and its log is
-// honest.
+// forbidden reports a breach of a rule of this program: a mismatch if this program wrote it. An
+// earlier version may have allowed it, and its log is honest.
 func (a *auditor) forbidden(in *identified, subject, format string, args ...any) {
-	if a.running == a.build && in.author != byPerson { // which program a person used is not recorded
+	if a.running == a.build && in.author != byPerson { // a person's program is not recorded
 		a.mismatch(subject, format, args...)
 		return
 	}
 	a.remark(subject, "this program would not have taken it: "+format, args...)
 }
 
-// checkPoint holds a composition to the campaign's parameters.
+// checkPoint checks a composition against the campaign's parameters.
 func (a *auditor) checkPoint(subject string, def *definition.Campaign, point definition.Point) {
 	for _, p := range def.Parameters {
 		v, ok := point[p.Name]
@@ -407,17 +404,17 @@ func (a *auditor) checkPoint(subject string, def *definition.Campaign, point def
 	}
 }
 
-// own reports whether a person asks for an experiment that they ran. The engine
-// asks for one of theirs again where its result is in doubt.
+// own reports whether a person requests an experiment that they ran. The engine repeats one of
+// theirs if its result is in doubt.
 func own(in *identified, p *events.ExperimentRequested) bool {
 	return in.author != byEngine && (p.Origin == events.OriginPerson || p.Origin == events.OriginImport)
 }
 
-// checkOwn holds an experiment that a person ran, or that was imported, to the
-// space, and expects its result with it.
+// checkOwn checks an experiment that a person ran, or that was imported, against the space, and
+// expects its result with it.
 //
-// The result belongs to the same batch: an experiment of a person's own is told
-// with its result or not at all.
+// The result belongs to the same batch: an experiment of a person's own is reported with its result
+// or not at all.
 func (a *auditor) checkOwn(in *identified, p *events.ExperimentRequested) {
 	a.checkPoint(p.Experiment, a.core.State().Definition, p.Parameters)
 	if _, err := a.core.Space().Encode(p.Parameters); err != nil {
@@ -444,9 +441,9 @@ func (a *auditor) checkOwn(in *identified, p *events.ExperimentRequested) {
 	})
 }
 
-// checkFailed holds what a failed experiment gave all the same to the definition, and a
-// result that is said to have been refused to what would be refused. Rules may have
-// been stricter once, so that the latter is a remark.
+// checkFailed checks a failed experiment's partial results against the definition, and a result
+// recorded as refused against the rules of refusal. Rules may have been stricter once, so that the
+// latter is a remark.
 func (a *auditor) checkFailed(in *identified, p *events.ExperimentFailed) {
 	if p.Measurement != nil {
 		a.checkMeasurement(in, p.Experiment, *p.Measurement)
@@ -464,8 +461,8 @@ func (a *auditor) checkFailed(in *identified, p *events.ExperimentFailed) {
 	}
 }
 
-// checkSilence holds the word that an instrument is silent to the time since it
-// was given the experiment.
+// checkSilence checks the statement that an instrument is silent against the time since its
+// dispatch.
 func (a *auditor) checkSilence(in *identified, allowed time.Duration) {
 	x := in.x
 	if a.event.Time.Before(a.now) || a.now.Before(x.DispatchedAt) { // a clock was set back
@@ -480,12 +477,11 @@ func (a *auditor) checkSilence(in *identified, allowed time.Duration) {
 	}
 }
 
-// checkRecovery holds the list of commands that were under way at a restart to
-// those that were. A run with an epoch says so when it begins, before it asks
-// what became of them.
+// checkRecovery checks the list of running commands at a restart. A run with an epoch lists them
+// when it begins, before it asks for their fates.
 //
-// Each unknown fate is expected to follow as experiment.unresolved; what became
-// of the others shows in their outcomes.
+// Each unknown fate must be followed by experiment.unresolved; the other fates show in their
+// outcomes.
 func (a *auditor) checkRecovery(p *events.RecoveryDone) {
 	if p.Epoch != "" && p.Commands == nil {
 		return
@@ -520,8 +516,8 @@ func (a *auditor) checkRecovery(p *events.RecoveryDone) {
 	})
 }
 
-// checkCorrection holds a correction to what it corrects. The corrected
-// measurement is judged as a whole, as it counts from then on.
+// checkCorrection checks a correction against the corrected measurement, which is judged as a
+// whole, as it counts from then on.
 func (a *auditor) checkCorrection(in *identified, p *events.MeasurementCorrected) {
 	if in.x == nil || in.x.Measurement == nil {
 		return // the projections refuse it
@@ -535,7 +531,7 @@ func (a *auditor) checkCorrection(in *identified, p *events.MeasurementCorrected
 		m = a.checkValues(p, m)
 		if p.Actual == nil && !slices.ContainsFunc(p.Values,
 			func(v events.QuantityCorrected) bool { return v.New != nil }) {
-			return // what stands was checked when it came, by what was declared then
+			return // the standing value was checked when it came, by the declarations then in force
 		}
 	} else {
 		if !reflect.DeepEqual(p.Old, m.Objective) {
@@ -564,9 +560,9 @@ func written(q definition.Quantity) string {
 	return text
 }
 
-// checkValues holds the correction of declared quantities to what was measured,
-// and returns the measurement with what it says. A measurement from before they
-// were declared has them where they are declared now.
+// checkValues checks the correction of declared quantities against the measured ones, and returns
+// the corrected measurement. A measurement from before their declaration has them under the present
+// one.
 func (a *auditor) checkValues(p *events.MeasurementCorrected, m events.Measurement) events.Measurement {
 	def := a.core.State().Definition
 	if p.New != nil || p.Old != (definition.Quantity{}) {
@@ -584,7 +580,7 @@ func (a *auditor) checkValues(p *events.MeasurementCorrected, m events.Measureme
 			a.mismatch(p.Experiment, "it names %s, and changes nothing of it", v.Name)
 		}
 		if v.New != nil {
-			if q := def.Quantity(v.Name); q != nil { // what is unusable would pass for missing below
+			if q := def.Quantity(v.Name); q != nil { // an unusable value would pass for missing below
 				a.checkValue(p.Experiment, q, *v.New)
 			}
 			m = campaign.With(def, m, *v.New)
@@ -593,7 +589,7 @@ func (a *auditor) checkValues(p *events.MeasurementCorrected, m events.Measureme
 	return instruments.Arranged(def, m)
 }
 
-// checkOutcome holds the correction of an outcome to the outcome that stood.
+// checkOutcome checks the correction of an outcome against the standing one.
 func (a *auditor) checkOutcome(in *identified, p *events.ExperimentCorrected) {
 	if in.x == nil {
 		return // the projections refuse it
@@ -611,7 +607,7 @@ func (a *auditor) checkOutcome(in *identified, p *events.ExperimentCorrected) {
 	}
 }
 
-// checkExclusion holds an excluded region to the campaign's parameters.
+// checkExclusion checks an excluded region against the campaign's parameters.
 func (a *auditor) checkExclusion(_ *identified, p *events.RegionExcluded) {
 	s := a.core.State()
 	if p.About != "" && s.Experiment(p.About) == nil && s.Question(p.About) == nil {
@@ -625,7 +621,7 @@ func (a *auditor) checkExclusion(_ *identified, p *events.RegionExcluded) {
 	}
 }
 
-// checkAnswer holds an answer to the form that it says it is of.
+// checkAnswer checks an answer against its stated form.
 func (a *auditor) checkAnswer(
 	question string, form events.Form, options []definition.Point, scale *events.Scale, answer events.Answer,
 ) {
@@ -637,9 +633,8 @@ func (a *auditor) checkAnswer(
 	}
 }
 
-// checkShown holds what was shown with a question to what there was before
-// the answer, and the time that a person took to what a time can be. Answers
-// were never recorded otherwise.
+// checkShown checks that everything shown with a question existed before the answer, and that the
+// person's time is possible. Answers were never recorded otherwise.
 func (a *auditor) checkShown(question string, took float64, shown *events.Shown) {
 	if took < 0 {
 		a.mismatch(question, "nobody answers %v seconds after a question was shown", took)
@@ -659,8 +654,8 @@ func (a *auditor) checkShown(question string, took float64, shown *events.Shown)
 	}
 }
 
-// checkElsewhere compares the word that something else was made with what the
-// measurement before it says.
+// checkElsewhere compares the statement that something else was made with the measurement before
+// it.
 func (a *auditor) checkElsewhere(p *events.MeasurementFlagged) {
 	x := a.core.State().Experiment(p.Experiment)
 	if x == nil || x.Measurement == nil {
@@ -674,8 +669,7 @@ func (a *auditor) checkElsewhere(p *events.MeasurementFlagged) {
 	}
 }
 
-// checkSame compares the word that a measurement equals the one before with the
-// measurements.
+// checkSame compares the statement that a measurement equals the one before with the measurements.
 func (a *auditor) checkSame(p *events.MeasurementFlagged) {
 	x := a.core.State().Experiment(p.Experiment)
 	if x == nil || x.Measurement == nil {

@@ -14,18 +14,16 @@ import (
 // Programs opens the program that is the method of a definition.
 type Programs func(def definition.Campaign) (methods.Method, error)
 
-// shownThen is what a program was shown as of an event, made again when the
-// audit has folded that event.
+// shownThen is a program's view as of an event, made again when the audit has folded that event.
 type shownThen struct {
 	made   bool
-	view   []byte // where the program is to answer again
+	view   []byte // if the program may answer again
 	which  events.Program
-	called engine.Consult // what the method was to be asked then; zero for nothing
+	called engine.Consult // the method's question then; zero for none
 	asked  methods.Question
 }
 
-// noteShown makes again what programs were shown up to the event that was just
-// folded.
+// noteShown makes again the views that programs were shown up to the event just folded.
 func (a *auditor) noteShown() {
 	then := a.shown[a.core.State().Sequence]
 	if then == nil || a.core.State().Definition == nil {
@@ -42,8 +40,7 @@ func (a *auditor) noteShown() {
 	}
 }
 
-// checkProgram holds what a program says that it was shown to what the log said
-// then.
+// checkProgram compares a program's record of its view with the state of the log then.
 func (a *auditor) checkProgram(subject string, p *events.Program) {
 	then := a.shown[p.At]
 	switch {
@@ -62,9 +59,8 @@ func (a *auditor) checkProgram(subject string, p *events.Program) {
 	}
 }
 
-// checkMethod holds an answer of the program that is the campaign's method to
-// what it was asked and shown. What it said is a fact; the decision on it is made
-// again.
+// checkMethod checks an answer of the program that is the campaign's method against its question
+// and view. The answer is a fact; the decision on it is made again.
 func (a *auditor) checkMethod(in *identified, p *events.MethodAnswered) {
 	a.report.Proposals++
 	if in.name != p.Program.Name {
@@ -94,9 +90,8 @@ func (a *auditor) checkMethod(in *identified, p *events.MethodAnswered) {
 	a.answerAgain(p, then)
 }
 
-// answerAgain has a program that says that it is deterministic answer again, by
-// the same view and seed, where the audit is to start programs. One that is
-// another one by now cannot.
+// answerAgain asks a program that declares itself deterministic again, with the same view and seed,
+// if the audit may start programs. A program that has changed since cannot answer.
 func (a *auditor) answerAgain(p *events.MethodAnswered, then *shownThen) {
 	if a.programs == nil || !p.Program.Deterministic || p.Cause != "" || then == nil || !then.made ||
 		then.which.View != p.Program.View {
@@ -139,21 +134,20 @@ func (a *auditor) method() (methods.Method, error) {
 // closeMethod ends the program that answers again, if any.
 func (a *auditor) closeMethod() {
 	if a.opened.method != nil {
-		_ = a.opened.method.Close() // what it has said stands
+		_ = a.opened.method.Close() // its answers stand
 	}
 	a.opened = openedMethod{}
 }
 
-// openedMethod is the program that answers again, or why there is none, of the
-// definition in an event.
+// openedMethod is the program that answers again, or the reason for its absence, for the definition
+// in an event.
 type openedMethod struct {
 	by     string
 	method methods.Method
 	err    error
 }
 
-// checkAnswerer holds an answer to who gives it: a program names itself and what
-// it was shown, and no one else does.
+// checkAnswerer checks that a program, and only a program, identifies itself and its view.
 func (a *auditor) checkAnswerer(in *identified, p *events.QuestionAnswered) {
 	program := a.isProgram(p.Expert)
 	switch {

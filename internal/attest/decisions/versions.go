@@ -11,18 +11,16 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// Unmade are decisions that were not made again: another version of the method
-// decided, or another method of the name.
+// Unmade are decisions that were not made again: by another version of the method, or another
+// method of the name.
 type Unmade struct {
-	// Family and Module are those that were recorded; Family is empty in
-	// decisions of programs that did not record it, and Module stands for
-	// campaignd's own where it is.
+	// Family and Module are the recorded ones; Family is empty in decisions of programs that did
+	// not record it, and Module then stands for campaignd's own.
 	Family string `json:"family,omitempty"`
 	Module string `json:"module,omitempty"`
-	// Version is the one that decided, Here the one that this program has, of
-	// the family HereFamily in HereModule. Of decisions without a family the
-	// two may be equal: before versions belonged to families, methods changed
-	// without a new one.
+	// Version is the deciding version, Here this program's, of the family HereFamily in HereModule.
+	// For decisions without a family the two may be equal: before versions belonged to families,
+	// methods changed without a new one.
 	Version    int    `json:"version"`
 	Here       int    `json:"here"`
 	HereFamily string `json:"here_family,omitempty"`
@@ -31,18 +29,18 @@ type Unmade struct {
 	Decisions int `json:"decisions"`
 }
 
-// decides reports whether the present policy makes the decisions of the version of
-// the method that a decision names.
+// decides reports whether the present policy can make the decisions of a decision's version of the
+// method.
 //
-// The version of the module is not compared: a family has a version of its own,
-// which its author raises when decisions change.
+// The version of the module is not compared: a family has a version of its own, which its author
+// raises when decisions change.
 func decides(core *engine.Core, p events.PolicyRef) bool {
 	ref := core.Ref()
 	return core.Registry().Methods.Makes(core.State().Definition.Policy, p.Version) && (p.Family == "" || p.Family == ref.Family) &&
 		moduleOf(p) == moduleOf(ref)
 }
 
-// stepOf is the step that a decision records.
+// stepOf returns the step that a decision records.
 func stepOf(core *engine.Core, p *events.DecisionMade) engine.Decide {
 	step := engine.Decide{Decision: p.Decision, Seed: p.Seed}
 	if p.Policy.Version != core.Ref().Version {
@@ -51,13 +49,11 @@ func stepOf(core *engine.Core, p *events.DecisionMade) engine.Decide {
 	return step
 }
 
-// moduleOf is the module of a policy's family: campaignd's own where none is
-// recorded.
+// moduleOf returns the module of a policy's family: campaignd's own if none is recorded.
 func moduleOf(p events.PolicyRef) string { return cmp.Or(p.Module, policies.Module) }
 
-// located returns the name of a policy with what the recorded one, of another
-// build, says of where its family comes from: that was compared, and the
-// version of the module decides nothing.
+// located returns the name of a policy with the recorded origin of the family, of another build:
+// the family was compared, and the version of the module decides nothing.
 func located(made, recorded events.PolicyRef) events.PolicyRef {
 	made.Family = recorded.Family
 	made.Module = recorded.Module
@@ -65,8 +61,8 @@ func located(made, recorded events.PolicyRef) events.PolicyRef {
 	return made
 }
 
-// leaveOut counts the present event, a decision that cannot be made again, as
-// neither confirmed nor refuted, and what it led to as recorded.
+// leaveOut counts the present event, a decision that cannot be made again, as neither confirmed nor
+// refuted, and its consequences as recorded.
 func (a *auditor) leaveOut(share *BuildShare, p events.PolicyRef) {
 	a.report.OtherVersion++
 	share.OtherVersion++
@@ -85,10 +81,9 @@ func (a *auditor) leaveOutFit(build events.Build) {
 	a.share(build).OtherVersion++
 }
 
-// uncalled is a mismatch of something that the engine wrote on its own, unless
-// a version of the method decided that this program does not have: what that
-// one needed, which fits and which first questions, it may not need. The audit
-// is incomplete then in any case, and says so.
+// uncalled is a mismatch of an unneeded record of the engine, unless a version of the method
+// decided that this program lacks: that one may have needed other fits and first questions. The
+// audit is then incomplete in any case, and reports it.
 func (a *auditor) uncalled(subject, format string, args ...any) {
 	if !a.othersDecided() {
 		a.mismatch(subject, format, args...)
@@ -99,12 +94,11 @@ func (a *auditor) uncalled(subject, format string, args ...any) {
 // its definitions in their order.
 type deciders [][]events.PolicyRef
 
-// decidersOf reads them from a log, before the audit folds it. What does not read
-// is left to the audit. There is an entry for the first definition and one for
-// each amendment.
+// decidersOf reads them from a log, before the audit folds it. Unreadable events are left to the
+// audit. There is an entry for the first definition and one for each amendment.
 //
-// shown has an entry for each event up to which a program was shown the
-// campaign, to be filled in as the audit goes by.
+// shown has an entry for each event up to which a program was shown the campaign, to be filled in
+// as the audit goes by.
 func decidersOf(ctx context.Context, log events.Log, name string) (
 	all deciders, shown map[events.Sequence]*shownThen, err error,
 ) {
@@ -138,9 +132,8 @@ func decidersOf(ctx context.Context, log events.Log, name string) (
 	return all, shown, nil
 }
 
-// othersDecided reports whether decisions under the present definition are left
-// out, as they are of another version of the method than this program's. The
-// audit is incomplete then.
+// othersDecided reports whether decisions under the present definition are left out, being of
+// another version of the method than this program's. The audit is then incomplete.
 func (a *auditor) othersDecided() bool {
 	if a.amended >= len(a.deciders) {
 		return false

@@ -1,4 +1,4 @@
-// Package markuptest has a page with all that templates may hold here. Its test draws it as
+// Package markuptest has a page with all supported contents of templates. Its test draws it as
 // compiled, and as html/template executes the same file.
 package markuptest
 

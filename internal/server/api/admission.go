@@ -13,11 +13,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// mayNameProgram is nil where the caller may have this server run the program,
-// read the file or call the address that a campaign file names: such a file
-// does what its writer wants with the rights of the server. It is the
-// permission to equip the lab. The refusal of a confined server comes first and
-// names no permission, since none would help.
+// mayNameProgram returns nil if the caller may have this server run the program, read the file or
+// call the address that a campaign file names: the server does so with its own rights, on the
+// writer's behalf. It requires the permission to equip the lab. The refusal of a confined server
+// comes first and names no permission, since none would help.
 func (a *API) mayNameProgram(ctx context.Context) error {
 	if a.options.Confined {
 		return problem.New(problem.NotPossible,
@@ -28,15 +27,13 @@ func (a *API) mayNameProgram(ctx context.Context) error {
 	return a.Allowed(ctx, accounts.Equip, "")
 }
 
-// MayDefine checks a definition that a caller sends, in the place of that of a
-// campaign as it was, nil for a new one. What is reached with it must be what
-// the lab file says, what the campaign reached before, or allowed to the
-// sender.
+// MayDefine checks a submitted definition against the campaign's previous one, nil for a new
+// campaign. It may reach only what the lab file offers, what the campaign reached before, or what
+// the sender is allowed to reach.
 //
-// It is called before anything opens what the file names, for the pages too:
-// otherwise checking a file would already run the program that it must not run.
-// What the campaign reached before stays allowed, so that a person who may
-// amend it need not be allowed to equip the lab to change its budget.
+// It is called before anything opens what the file names, for the pages too: otherwise checking a
+// file would already run the forbidden program. Whatever the campaign reached before stays allowed,
+// so that a person who may amend it can change its budget without permission to equip the lab.
 func (a *API) MayDefine(ctx context.Context, def, was *definition.Campaign) error {
 	reach, ok, err := a.lab.Reaches(def, was)
 	if err != nil || !ok {
@@ -50,12 +47,11 @@ func (a *API) MayDefine(ctx context.Context, def, was *definition.Campaign) erro
 	return nil
 }
 
-// neededFor is what a request needs that came by the protocol of a store. The
-// operations of the API have a table (gate.NeedOf); the protocol has one
-// operation for all requests, so that the permission follows from what is in
-// them. Whatever is not listed needs the permission to run the campaign, as in
-// that table. Both tables ask for the same, request by request; where they did
-// not, one way would be open that the other closes.
+// neededFor returns the permission for a request that came by the protocol of a store. The
+// operations of the API have a table (gate.NeedOf); the protocol has one operation for all
+// requests, so the permission follows from their contents. Unlisted requests need the permission to
+// run the campaign, as in that table. Both tables must require the same for each request; otherwise
+// one entrance would be open that the other closes.
 func neededFor(r *engine.Request) (p accounts.Permission, act string) {
 	switch {
 	case r.Answer != nil:
@@ -74,14 +70,12 @@ func neededFor(r *engine.Request) (p accounts.Permission, act string) {
 	return accounts.Run, ""
 }
 
-// admit is the API's middleware: it refuses what the table does not allow. The
-// order is that of what a caller may learn: that there is such an operation,
-// that they must log in, that they lack a permission, and only then that the
-// act must be confirmed, which presumes that they may do it. Refusals are noted
-// in the gate's audit log by Allowed.
+// admit is the API's middleware: it refuses what the table does not allow. The order follows what a
+// caller may learn: that the operation exists, that they must log in, that they lack a permission,
+// and only then that the act must be confirmed, which presumes the permission. Allowed records
+// refusals in the gate's audit log.
 //
-// It writes the problem itself: at this place in the library an error cannot be
-// returned.
+// It writes the problem itself: the library cannot return an error at this point.
 func (a *API) admit(hc huma.Context, next func(huma.Context)) {
 	ctx := hc.Context()
 	refuse := func(err error) {

@@ -25,16 +25,15 @@ import (
 	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
-// Kept is a file that a person has kept. It travels as text in JSON, not as an
-// upload: checkpoints and proofs are short texts, made to be sent by mail and
-// pasted.
+// Kept is a file that a person has kept. It travels as text in JSON, not as an upload: checkpoints
+// and proofs are short texts, made to be sent by mail and pasted.
 type Kept struct {
 	File string `json:"file,omitempty" maxLength:"300" doc:"What to call it in the answer."`
 	Text string `json:"text" minLength:"1" doc:"Its content."`
 }
 
-// AuditWanted says how a store is audited. All of it may be absent: then the
-// store is held to itself alone.
+// AuditWanted holds the options of an audit. All may be absent: then the store is checked against
+// itself alone.
 type AuditWanted struct {
 	Since  []Kept   `json:"since,omitempty" maxItems:"100" doc:"Earlier checkpoints, which the log must extend."`
 	Keys   []string `json:"keys,omitempty" maxItems:"100" doc:"Verifier keys: then the checkpoints must be signed by one of them."`
@@ -42,8 +41,8 @@ type AuditWanted struct {
 	Except []string `json:"except,omitempty" maxItems:"100" doc:"Revisions or versions of campaignd whose decisions are left out, audited with that one."`
 }
 
-// AuditRun is an audit that was asked for. What is exported changes once, from
-// running to done or failed, in [audits]; readers get a copy.
+// AuditRun is a requested audit. Its exported fields change once, from running to done or failed,
+// in [audits]; readers get a copy.
 type AuditRun struct {
 	ID       string            `json:"id"`
 	Campaign string            `json:"campaign"`
@@ -74,30 +73,30 @@ type auditStateInput struct {
 
 type auditStateOutput struct{ Body AuditRun }
 
-// audits are those of the lab: one at a time at each server, since each takes all of
-// a processor. Of one server they are numbered from 1 in each process, so that an
-// id of an earlier process may name another audit, or none: which is why a missing
-// one is explained by a restart. A board shows those of several servers at all.
+// audits holds the lab's audits. Each server runs one at a time, since an audit takes a whole
+// processor. A single server numbers them from 1 in each process, so that an id of an earlier
+// process may name another audit, or none: hence the message for a missing one mentions a restart.
+// With several servers, a board shows the audits of all.
 type audits struct {
-	board *board.Board // nil where there is one server
+	board *board.Board // nil with a single server
 
 	mu      sync.Mutex
 	next    int
 	running bool
 	runs    []*AuditRun   // the newest last; none with a board
-	changed chan struct{} // closed and made anew at each end
+	changed chan struct{} // closed and replaced at each end
 }
 
-// keptAudits is how many audits are remembered. What they found may be large,
-// and can be found again.
+// keptAudits is the number of remembered audits. Their findings may be large, and can be computed
+// again.
 const keptAudits = 32
 
-// begin notes an audit, unless another one runs. request, if not empty, is as
-// what it is asked for: see [askedAs]. again is true where the same request has
-// begun this one before: the caller answers with it and starts nothing.
+// begin notes an audit, unless another one runs. request, if not empty, is the key of the request:
+// see [askedAs]. again is true if the same request has begun this audit before: the caller answers
+// with it and starts nothing.
 //
-// A second audit is refused and not queued: a queue would hide from people that
-// theirs has not begun, and an audit may take an hour.
+// A second audit is refused and not queued: people would not see that theirs has not begun, and an
+// audit may take an hour.
 func (l *audits) begin(ctx context.Context, campaign, request string) (run AuditRun, again bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +106,7 @@ func (l *audits) begin(ctx context.Context, campaign, request string) (run Audit
 	case known != nil:
 		return *known, true, nil
 	case l.running:
-		// Of what, is not for everybody to know.
+		// The message does not say which campaign: not everyone may know.
 		return run, false, problem.New(problem.NotNow, "another audit runs").
 			With(problem.Remedy{Text: "wait for its end, and ask again"})
 	case l.board != nil:
@@ -131,8 +130,7 @@ func (l *audits) begin(ctx context.Context, campaign, request string) (run Audit
 	return run, false, nil
 }
 
-// begun returns the audit that a request has begun before, nil for none. The
-// caller holds mu.
+// begun returns the audit that a request began earlier, or nil. The caller holds mu.
 func (l *audits) begun(ctx context.Context, request string) *AuditRun {
 	if request == "" {
 		return nil
@@ -147,7 +145,7 @@ func (l *audits) begun(ctx context.Context, request string) *AuditRun {
 	}
 	all, err := l.board.All(ctx)
 	if err != nil {
-		return nil // to begin fails, too
+		return nil // begin will fail, too
 	}
 	for _, n := range all {
 		if n.Request == request {
@@ -159,7 +157,7 @@ func (l *audits) begun(ctx context.Context, request string) *AuditRun {
 	return nil
 }
 
-// end notes what came of one, and wakes those who wait.
+// end notes the result of an audit, and wakes those who wait.
 func (l *audits) end(run AuditRun, audit *attest.Audit, err error) error {
 	run.State = "failed"
 	if err != nil {
@@ -194,7 +192,7 @@ func (l *audits) end(run AuditRun, audit *attest.Audit, err error) error {
 	return nil
 }
 
-// unpin reads an audit from a board. One whose process has ended has failed.
+// unpin reads an audit from a board. An audit whose process has ended has failed.
 func (l *audits) unpin(n *board.Note) (run AuditRun, err error) {
 	err = json.Unmarshal(n.Text, &run)
 	if l.board.Lost(n) {
@@ -205,11 +203,10 @@ func (l *audits) unpin(n *board.Note) (run AuditRun, err error) {
 	return run, err
 }
 
-// lookEvery is how often a board is looked at for the end of an audit.
+// lookEvery is the interval of polling a board for the end of an audit.
 const lookEvery = 250 * time.Millisecond
 
-// find returns an audit as it is, and a channel that yields when it is to be looked at
-// again.
+// find returns an audit's present state, and a channel that signals a change.
 func (l *audits) find(ctx context.Context, id string) (run AuditRun, again <-chan struct{}, ok bool, err error) {
 	if l.board != nil {
 		n, err := l.board.Get(ctx, id)
@@ -231,8 +228,8 @@ func (l *audits) find(ctx context.Context, id string) (run AuditRun, again <-cha
 	return AuditRun{}, nil, false, nil
 }
 
-// checkpointInput and those that follow are what the operations below take and
-// give, in the library's form.
+// checkpointInput and the following types are the inputs and outputs of the operations below, in
+// the library's form.
 type checkpointInput struct {
 	InCampaign
 }
@@ -265,10 +262,9 @@ type verifyOutput struct {
 	}
 }
 
-// attesting are the operations by which a store is proved. They read the store
-// as any reader may, next to the process that holds it; none waits for a
-// campaign. A checkpoint is of the whole log, that of other campaigns of the
-// store too, of which it says nothing but a hash.
+// attesting registers the operations that prove a store. They read the store as any reader may,
+// next to the process that holds it; none waits for a campaign. A checkpoint covers the whole log,
+// including the store's other campaigns, but reveals only their hash.
 func (a *API) attesting() {
 	begin := operation("begin-audit", http.MethodPost, "/campaigns/{campaign}/audits",
 		"Check that nothing was changed, and make every decision again",
@@ -329,8 +325,8 @@ func (a *API) attesting() {
 		})
 }
 
-// nameOf is what a kept file is called in messages: by its own name, else by
-// its place in the request, counted from 1 as people count.
+// nameOf returns a kept file's name in messages: its own, else its place in the request, counted
+// from 1 as people count.
 func nameOf(f Kept, i int) string {
 	if f.File != "" {
 		return f.File
@@ -338,9 +334,8 @@ func nameOf(f Kept, i int) string {
 	return fmt.Sprintf("file %d", i+1)
 }
 
-// verifiers reads the keys that the caller trusts. A key that cannot be read is
-// refused, and not skipped: with fewer keys than the caller named, "not signed
-// by one of them" would mean something else.
+// verifiers reads the keys that the caller trusts. An unreadable key is refused, not skipped: with
+// fewer keys than the caller named, "not signed by one of them" would mean something else.
 func verifiers(keys []string) (known []note.Verifier, err error) {
 	for i, text := range keys {
 		v, err := note.NewVerifier(text)
@@ -352,10 +347,9 @@ func verifiers(keys []string) (known []note.Verifier, err error) {
 	return known, nil
 }
 
-// checkpoint takes a checkpoint of a campaign's store, and makes more of it,
-// where more is set, while the store is still open. The checkpoint is taken
-// after every byte of the log was checked, which takes time with the size of
-// the log; the request's context ends it.
+// checkpoint takes a checkpoint of a campaign's store and passes it to more, if set, while the
+// store is still open. It first checks every byte of the log, which takes time with the size of the
+// log; the request's context ends it.
 func (a *API) checkpoint(
 	ctx context.Context, in InCampaign, more func(events.Store, *attest.Checkpoint) error,
 ) (*checkpointOutput, error) {
@@ -378,10 +372,9 @@ func (a *API) checkpoint(
 	return &checkpointOutput{p}, nil
 }
 
-// Signer returns the key of the system's user who runs the server, nil where
-// there is none to be used. A key that cannot be read does not fail the
-// request: an unsigned checkpoint still shows that the log has only grown, to
-// those who kept it. The operator's log says why it is unsigned.
+// Signer returns the key of the system user who runs the server, nil if it is missing or cannot
+// be read. An unreadable key does not fail the request: an unsigned checkpoint still proves, to
+// people who keep it, that the log has only grown. The operator's log says why it is unsigned.
 func (a *API) Signer() note.Signer {
 	if a.options.Signer == nil {
 		return nil
@@ -394,10 +387,9 @@ func (a *API) Signer() note.Signer {
 	return key
 }
 
-// beginAudit checks what was sent, notes the audit and starts it; the answer
-// comes at once. Everything that can be wrong with the request is found before
-// the audit takes its place: a refused one does not keep others out. What was
-// sent before is answered with what it began.
+// beginAudit checks the request, notes the audit and starts it; the answer comes at once. All
+// faults of a request are found before the audit takes its place: a refused one does not keep
+// others out. A repeated request is answered with the audit it began.
 func (a *API) beginAudit(
 	ctx context.Context, c *lab.Campaign, in *auditInput,
 ) (*auditBegun, error) {
@@ -429,8 +421,8 @@ func (a *API) beginAudit(
 		replayed(ctx)
 		return begun, nil
 	}
-	// The audit outlives its request, whose caller asks for the result later,
-	// but not the server: a shutdown must not wait an hour for it.
+	// The audit outlives its request, whose caller asks for the result later, but not the server: a
+	// shutdown must not wait an hour for it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		select {
@@ -449,14 +441,11 @@ func (a *API) beginAudit(
 	return begun, nil
 }
 
-// audit audits a campaign's store, with the attached files where that is asked
-// for. A store that passes is given a checkpoint,
-// to be kept elsewhere: it is what a later audit can be held against. An empty
-// log has none.
+// audit audits a campaign's store, with the attached files on request. A store that passes gets a
+// checkpoint, to be kept elsewhere and given to a later audit. An empty log has none.
 //
-// A store that is too damaged to be opened is no error but a finding, and the
-// audit did not pass: that is the answer the caller came for. A panic ends this
-// audit alone.
+// A store too damaged to be opened gives a finding, not an error, and the audit did not pass: that
+// is the answer the caller came for. A panic ends this audit alone.
 func (a *API) audit(
 	ctx context.Context, c *lab.Campaign, o attest.Options, files bool,
 ) (_ *attest.Audit, err error) {
@@ -489,27 +478,27 @@ func (a *API) audit(
 	return r, nil
 }
 
-// auditState shows an audit, and waits for its end where that is asked for. Its
-// path names no campaign, so that the table of permissions cannot protect it:
-// the operation asks here, by the campaign that the audit is of.
+// auditState shows an audit, and waits for its end on request. Its path names no campaign, so the
+// table of permissions cannot protect it: the operation checks the permission itself, for the
+// audited campaign.
 func (a *API) auditState(ctx context.Context, in *auditStateInput) (*auditStateOutput, error) {
 	run, again, ok, err := a.audits.find(ctx, in.Audit)
 	if err != nil {
 		return nil, problems.Of(err)
 	}
 	if !ok || !gate.Sees(ctx, run.Campaign) && gate.IdentityOf(ctx).May(accounts.Audit, run.Campaign) != nil {
-		// Whoever may audit no more than some campaigns is told of others'
-		// audits what they are told of those that there are not.
+		// A caller who may audit only some campaigns gets the same answer for others' audits as for
+		// missing ones.
 		if !gate.IdentityOf(ctx).MaySomewhere(accounts.Audit) {
 			return nil, problems.Of(a.Allowed(ctx, accounts.Audit, ""))
 		}
 		return nil, problems.Of(problem.New(problem.NotFound,
-			"there is no audit %q: the server may have been started anew", in.Audit).About(in.Audit))
+			"audit %q not found: the server may have been restarted", in.Audit).About(in.Audit))
 	}
 	if err := a.Allowed(ctx, accounts.Audit, run.Campaign); err != nil {
 		return nil, problems.Of(err)
 	}
-	// At most a minute, by the document: who wants to wait longer asks again.
+	// At most a minute, by the document: a caller who wants to wait longer asks again.
 	timeout := time.After(time.Duration(in.Wait) * time.Second)
 	for ok && run.State == "running" && in.Wait > 0 {
 		select {

@@ -14,21 +14,19 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// bodyOf is a body that is a request of the engine, as it is. A composition in
-// it that cannot be read is kept as err, a [problem.Invalid] that names its
-// place.
+// bodyOf is a body that is a request of the engine itself. An unreadable composition in it is kept
+// as err, a [problem.Invalid] that names its place.
 //
-// The library decodes a body before the operation is called, and would refuse a
-// composition that cannot be read in words of its own, without its place. Kept,
-// the error waits until the operation has looked for a repeat and for the
-// rights to answer: see [API.fulfill].
+// The library decodes a body before it calls the operation, and would refuse an unreadable
+// composition in its own words, without its place. Kept, the error waits until the operation has
+// looked for a repeat and checked the right to answer: see [API.fulfill].
 type bodyOf[B any] struct {
 	body B
 	err  error
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It returns no error where it has
-// found the composition at fault; any other error is the library's to report.
+// UnmarshalJSON implements json.Unmarshaler. It returns nil if the fault is in a composition; the
+// library reports any other error.
 func (s *bodyOf[B]) UnmarshalJSON(text []byte) error {
 	err := json.Unmarshal(text, &s.body)
 	if err == nil {
@@ -40,10 +38,9 @@ func (s *bodyOf[B]) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Schema implements huma.SchemaProvider. It uses a registry of its own, in
-// which types that are sent have names of their own, and copies into the
-// document what that does not have yet: the document shows B, and nothing of
-// the wrapper.
+// Schema implements huma.SchemaProvider. It uses a registry of its own, in which sent types have
+// their own names, and copies missing ones into the document: the document shows B, without the
+// wrapper.
 func (s bodyOf[B]) Schema(all huma.Registry) *huma.Schema {
 	bodies := newSchemas(bodyNames)
 	schema := bodies.Schema(reflect.TypeFor[B](), true, "")
@@ -55,9 +52,8 @@ func (s bodyOf[B]) Schema(all huma.Registry) *huma.Schema {
 	return schema
 }
 
-// bodyNames are the names in the document of what is sent. What is sent may be
-// null where it may be left out, so that it has another schema than the same
-// type in an answer.
+// bodyNames are the names of sent types in the document. Optional fields may be sent as null, so a
+// sent type has another schema than the same type in an answer.
 var bodyNames = map[reflect.Type]string{
 	reflect.TypeFor[engine.Tell]():           "Tell",
 	reflect.TypeFor[engine.Correct]():        "Correction",
@@ -70,10 +66,9 @@ var bodyNames = map[reflect.Type]string{
 	reflect.TypeFor[definition.RegionSide](): "Side",
 }
 
-// readable is what a parameter's value may be. The document admits anything, so
-// that what is anything else is refused with its place. It exists for
-// [unreadable] alone: it is the schema of a value by which a faulty one is
-// found.
+// readable is a parameter's value in a form that can be read. The document admits anything, so that
+// a bad value is refused with its place. This type exists for [unreadable] alone, whose schema
+// finds the bad value.
 type readable struct{}
 
 // Schema implements huma.SchemaProvider.
@@ -84,13 +79,11 @@ func (readable) Schema(huma.Registry) *huma.Schema {
 	}}
 }
 
-// unreadable says where a body holds a composition that cannot be read, nil
-// where it holds none.
+// unreadable returns the place of an unreadable composition in a body, or nil.
 //
-// It checks the body against a schema in which the values of compositions are
-// narrowed to what can be read. It names the first place in the order of their
-// texts: the values of a composition are checked in the order of a map, and the
-// message must be the same each time. Rows of an import are counted from 1, as
+// It checks the body against a schema that narrows composition values to the readable ones. It
+// names the first place in the order of their texts: the values of a composition are checked in map
+// order, and the message must be the same each time. Rows of an import are counted from 1, as
 // people count them.
 func unreadable[B any](text []byte) error {
 	var body any

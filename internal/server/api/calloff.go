@@ -22,7 +22,7 @@ type DeviceToAbort struct {
 	Reason string `json:"reason,omitempty" maxLength:"10000" doc:"Why, for the record."`
 }
 
-// DeviceAborted is what became of each campaign that uses the device.
+// DeviceAborted is the outcome for each campaign that uses the device.
 type DeviceAborted struct {
 	Device    string        `json:"device"`
 	Campaigns []lab.Aborted `json:"campaigns"`
@@ -39,20 +39,19 @@ type (
 // stopping is the body of the operation that stops a campaign for good.
 type stopping struct {
 	Because
-	Now bool `json:"now,omitempty" doc:"Call off what is under way, too."`
+	Now bool `json:"now,omitempty" doc:"Call off the experiments under way, too."`
 }
 
 type stopInput struct {
 	InCampaign
-	Body *stopping // it may be left out
+	Body *stopping // optional
 }
 
-// callingOff are the operations that stop what is under way.
+// callingOff registers the operations that stop work in progress.
 //
-// To abort needs no confirmation where a lab wants one for other acts: it makes
-// things stand still, and can be taken back by resuming. To say that a device
-// was without power is as much a person's word as what became of an experiment,
-// and is confirmed like that.
+// Aborting needs no confirmation even if a lab requires one for other acts: it makes things stand
+// still, and resuming undoes it. A report that a device was without power rests on a person's word,
+// like the outcome of an unresolved experiment, and is confirmed like one.
 func (a *API) callingOff() {
 	cancel := operation("cancel", http.MethodPost, "/campaigns/{campaign}/cancel", "Call experiments off",
 		"The instrument never begins them any more, and stops where it can. That is recorded before it gets the order; "+
@@ -92,8 +91,8 @@ func (a *API) callingOff() {
 		"All at once, and each is reported; one that the caller may see and not run is named as not aborted."), a.abortDevice)
 }
 
-// abortDevice aborts the campaigns of a device. One that the caller may see and
-// not run is named as not aborted.
+// abortDevice aborts the campaigns of a device. A campaign that the caller may see but not run is
+// listed as not aborted.
 func (a *API) abortDevice(ctx context.Context, in *abortInput) (*abortOutput, error) {
 	order := asked(ctx, engine.Request{Abort: &engine.Abort{Reason: in.Body.Reason}})
 	order.Actor, order.Account = a.ActingAs(ctx, in.As)

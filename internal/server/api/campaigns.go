@@ -19,15 +19,15 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Listed is a campaign in a list: what the lab knows of it without working
-// anything out, and the bests where models have said them by then. Every field
-// is there for programs that poll the list in place of each campaign.
+// Listed is a campaign in a list: everything the lab knows of it without computing, and the bests
+// if models have given them by then. It has all fields that programs need to poll the list instead
+// of each campaign.
 type Listed struct {
 	engine.Summary
 	Status   campaign.Status `json:"status"`
 	Backtest bool            `json:"backtest,omitempty" doc:"Results are looked up in a table of past ones, and nothing is measured."`
 	Budget   int             `json:"budget" doc:"Of experiments; of comparisons where nothing is measured."`
-	// Open and Questions count what waits.
+	// Open and Questions count pending items.
 	Open      int `json:"open" doc:"Experiments without an outcome."`
 	Questions int `json:"questions" doc:"Questions without an answer."`
 	// Unresolved are the experiments whose fate is unknown.
@@ -35,7 +35,7 @@ type Listed struct {
 	WaitingFor string   `json:"waiting_for,omitempty"`
 	Computing  string   `json:"computing,omitempty"`
 	Clock      string   `json:"clock,omitempty" doc:"How the clock of the machine that runs it was set meanwhile, such as: set back by 1h0m0s."`
-	// Trouble is why the campaign is not run.
+	// Trouble is the reason why the campaign is not run.
 	Trouble string `json:"trouble,omitempty" doc:"Why it is not run, though it was started."`
 	PID     int    `json:"pid,omitempty" doc:"The process that runs it; absent where none does."`
 	Host    string `json:"host,omitempty" doc:"Its machine, where that may be another one."`
@@ -43,19 +43,17 @@ type Listed struct {
 	Events  uint64 `json:"events"`
 }
 
-// suggestWithin bounds the wait for a suggestion: a fit of a large campaign
-// takes a while. A caller that is cut off loses nothing: the decision is
-// recorded when it is made, and the next request finds it.
+// suggestWithin bounds the wait for a suggestion: fitting a large campaign takes a while. A caller
+// that is cut off loses nothing: the decision is recorded when it is made, and the next request
+// finds it.
 const suggestWithin = 5 * time.Minute
 
-// listedWithin is how long a list waits for what models say. What takes longer
-// says so in no_model. A page waits for less, since a person looks at an empty
-// screen meanwhile.
+// listedWithin is how long a list waits for the models. Campaigns that take longer say so in
+// no_model. A page waits for less, since a person looks at an empty screen meanwhile.
 const listedWithin = 2 * time.Second
 
-// listed writes a campaign's row. It takes the numbers from one Standing, so
-// that they belong together as far as those do; store and name cannot change.
-// Lists are never null.
+// listed makes a campaign's row. It takes all numbers from one Standing, so that they are
+// consistent; store and name cannot change. Lists are never null.
 func listed(c *lab.Campaign) Listed {
 	s := c.Standing()
 	l := Listed{
@@ -80,9 +78,8 @@ func listed(c *lab.Campaign) Listed {
 	return l
 }
 
-// Status is where a campaign stands, as `campaignd status --json` prints it
-// too: the command line makes its document of the same type, so that both say
-// the same in the same fields.
+// Status is the status of a campaign, also printed by `campaignd status --json`: the command line
+// uses the same type, so that both have the same fields.
 type Status struct {
 	*view.StatusDocument
 	NeedsPerson []string     `json:"needs_person" doc:"What a person must do before the campaign goes on."`
@@ -90,9 +87,8 @@ type Status struct {
 	Store       string       `json:"store"`
 }
 
-// statusOf is the status of a campaign. A pause is added here and not in view,
-// which does not know how it is ended: the command line adds it in words of its
-// own.
+// statusOf returns the status of a campaign. A pause is added here and not in view, which does not
+// know how to end it: the command line adds it in its own words.
 func statusOf(ctx context.Context, c *lab.Campaign) (*Status, error) {
 	st, err := c.Status(ctx)
 	if err != nil {
@@ -111,18 +107,16 @@ func statusOf(ctx context.Context, c *lab.Campaign) (*Status, error) {
 	return s, nil
 }
 
-// inWords says what a remedy is, for those who have buttons and no commands:
-// the action, what it is about and its ways, which are stable words that
-// programs may compare, in place of a command line that their user cannot type.
+// inWords describes a remedy for programs and pages, which have no command line: the action, its
+// subject and its alternatives, in stable words that programs may compare.
 func inWords(r problem.Remedy) string {
 	words := []string{string(r.Action), r.Subject}
 	return strings.Join(slices.DeleteFunc(append(words, r.Ways...),
 		func(w string) bool { return w == "" }), " ")
 }
 
-// Page is how a part of a list is asked for. A cursor names the last item that
-// was seen, not a number of items: what was added or has ended meanwhile shifts
-// nothing, and nothing is seen twice or left out.
+// Page selects a part of a list. A cursor names the last item seen, not a number of items:
+// additions and removals shift nothing, so that no item is repeated or left out.
 type Page struct {
 	Cursor string `query:"cursor" maxLength:"300" doc:"Where the last page ended, from its next."`
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most."`
@@ -136,8 +130,8 @@ type campaignsOutput struct {
 	}
 }
 
-// Begun is the answer to a campaign file. The seed is in it, since the file
-// need not state one, and every seed of the campaign is derived from it.
+// Begun is the answer to a campaign file. It contains the seed, since the file need not state one,
+// and every seed of the campaign is derived from it.
 type Begun struct {
 	Campaign string `json:"campaign"`
 	Store    string `json:"store"`
@@ -158,15 +152,15 @@ type suggestOutput struct {
 	}
 }
 
-// fileInput is a campaign file as the body of a request. It is raw, so that the
-// faults of a file have its own lines and columns.
+// fileInput is a campaign file as the body of a request. It is raw, so that faults are reported
+// with the file's own lines and columns.
 type fileInput struct {
 	RawBody []byte `contentType:"application/yaml"`
 }
 
-// campaigns are the operations that begin and show campaigns. Beginning one is
-// [API.recording], though its log does not exist yet: the identifier is
-// recorded with campaign.defined.
+// campaigns registers the operations that begin and show campaigns. Beginning one is
+// [API.recording], though its log does not exist yet: the identifier is recorded with
+// campaign.defined.
 func (a *API) campaigns() {
 	huma.Register(a.huma, operation("list-campaigns", http.MethodGet, "/campaigns",
 		"The campaigns of the lab",
@@ -180,7 +174,7 @@ func (a *API) campaigns() {
 
 	huma.Register(a.huma, operation("validate-campaign", http.MethodPost, "/validate",
 		"Check a campaign file",
-		"Says what is wrong with a campaign file, or what it means. Nothing is written."), a.validate)
+		"Returns the faults of a campaign file, or its meaning. Nothing is written."), a.validate)
 
 	inCampaign(a, operation("get-campaign", http.MethodGet, "/campaigns/{campaign}",
 		"How a campaign stands",
@@ -209,11 +203,10 @@ func (a *API) campaigns() {
 		})
 }
 
-// list is one page of the campaigns that the caller may see. Those that they
-// may not see are left out before the cursor is looked up, so that neither
-// pages nor their lengths reveal them. The cursor is the name and the store of
-// the last one, with a zero byte between: the same name may be in several
-// stores, and the lab lists campaigns in that order.
+// list returns one page of the campaigns visible to the caller. Invisible ones are removed before
+// the cursor is looked up, so that neither pages nor their lengths reveal them. The cursor is the
+// name and the store of the last one, with a zero byte between: several stores may have the same
+// name, and the lab lists campaigns in that order.
 func (a *API) list(ctx context.Context, in *Page) (*campaignsOutput, error) {
 	all := slices.DeleteFunc(a.lab.Campaigns(), func(c *lab.Campaign) bool { return !gate.Sees(ctx, c.Name()) })
 	key := func(c *lab.Campaign) string { return c.Name() + "\x00" + c.Place() }
@@ -225,7 +218,7 @@ func (a *API) list(ctx context.Context, in *Page) (*campaignsOutput, error) {
 	})
 	out := new(campaignsOutput)
 	out.Body.Campaigns, out.Body.Troubles = []Listed{}, []string{}
-	// Only who sees every campaign hears of broken stores:
+	// Only callers who see every campaign learn of broken stores:
 	if gate.Sees(ctx, "") { // stores are named like campaigns
 		out.Body.Troubles = append(out.Body.Troubles, a.lab.Troubles()...)
 	}
@@ -242,8 +235,8 @@ func (a *API) list(ctx context.Context, in *Page) (*campaignsOutput, error) {
 	return out, nil
 }
 
-// beginInput is a campaign file, and what to do with it. The seed is bounded by
-// what a JSON number holds exactly, 2⁵³ − 1: a client would round a larger one.
+// beginInput is a campaign file and options. The seed is at most 2⁵³ − 1, the largest that a JSON
+// number holds exactly: a client would round a larger one.
 type beginInput struct {
 	Run     bool   `query:"run" default:"true" doc:"Run it at once; otherwise it waits for run, or for suggest."`
 	Seed    uint64 `query:"seed" minimum:"1" maximum:"9007199254740991" doc:"Its seed, instead of the file's."`
@@ -251,14 +244,14 @@ type beginInput struct {
 	RawBody []byte `contentType:"application/yaml"`
 }
 
-// begin begins a campaign. The order is: what the file says, whether the caller
-// may reach that, under whose name, whether it is a repeat, and then the lab,
-// which opens what the file names. So a refused caller has opened nothing.
+// begin begins a campaign. It checks, in this order, the file, the caller's right to reach what it
+// names, the caller's name, a repeat, and then calls the lab, which opens what the file names. So a
+// refused caller has opened nothing.
 //
-// The seed of the request replaces the file's before anything is decided or
-// recorded. A campaign of that name is no fault yet: it may be the one that
-// this request has begun before, of which the lab returns the same answer;
-// repeatedBy marks it as a repeat, or refuses another request under its key.
+// The seed of the request replaces the file's before anything is decided or recorded. An existing
+// campaign of that name is not a fault yet: this request may have begun it earlier, and then the
+// lab returns the same answer; repeatedBy marks it as a repeat, or refuses another request under
+// its key.
 func (a *API) begin(ctx context.Context, in *beginInput) (*begunOutput, error) {
 	file, err := a.lab.Parse(ctx, "the campaign file", in.RawBody)
 	if err == nil {
@@ -294,17 +287,16 @@ func (a *API) begin(ctx context.Context, in *beginInput) (*begunOutput, error) {
 	}, nil
 }
 
-// Validated says what a campaign file means. Remarks are no faults: the file
-// would be taken.
+// Validated describes the meaning of a campaign file. Remarks are not faults: the file would be
+// accepted.
 type Validated struct {
 	Campaign string   `json:"campaign"`
 	Meaning  string   `json:"meaning" doc:"What the file means, in words."`
 	Remarks  []string `json:"remarks" doc:"What it may contain, but probably does not mean."`
 }
 
-// validate says what is wrong with a file, as begin would, and what it means.
-// Nothing is opened for a caller who could not begin it: remarks are then
-// empty, which says nothing about the file.
+// validate returns the faults of a file, as begin would, and its meaning. Nothing is opened for a
+// caller who could not begin it: remarks are then empty, which says nothing about the file.
 func (a *API) validate(ctx context.Context, in *fileInput) (*struct{ Body Validated }, error) {
 	file, err := a.lab.Parse(ctx, "the campaign file", in.RawBody)
 	if err != nil {
@@ -312,7 +304,7 @@ func (a *API) validate(ctx context.Context, in *fileInput) (*struct{ Body Valida
 	}
 	reg := a.lab.Registry()
 	var remarks []string
-	if a.MayDefine(ctx, &file.Definition, nil) == nil { // they look at the files that it names
+	if a.MayDefine(ctx, &file.Definition, nil) == nil { // remarks look at the files it names
 		remarks = campaignfile.Remarks(ctx, reg, file.Definition, a.lab.Folder())
 	}
 	return &struct{ Body Validated }{Validated{

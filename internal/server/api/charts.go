@@ -19,8 +19,8 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// charts are the operations that charts are drawn from. What they answer follows from
-// the log alone, and is kept until the log grows.
+// charts registers the operations for charts. Their answers follow from the log alone, and are kept
+// until the log grows.
 func (a *API) charts() {
 	on := func(id, path, summary, description string) huma.Operation {
 		return operation(id, http.MethodGet, "/campaigns/{campaign}/"+path, summary, description)
@@ -53,13 +53,13 @@ type ThroughInput struct {
 	At string `query:"at" maxLength:"8000" doc:"A composition as JSON, by default the one to go by: {\"x\": 0.25, \"salt\": \"B\"}."`
 }
 
-// point reads it; nil for the default.
+// point reads it; nil means the default.
 func (in ThroughInput) point() (at definition.Point, err error) {
 	if in.At == "" {
 		return nil, nil
 	}
 	if err := json.Unmarshal([]byte(in.At), &at); err != nil {
-		return nil, problems.Of(problem.New(problem.Invalid, "at is no composition: %w", err))
+		return nil, problems.Of(problem.New(problem.Invalid, "at is not a composition: %w", err))
 	}
 	return at, engine.CheckComposition("at", at)
 }
@@ -89,22 +89,22 @@ type mapOutput struct {
 
 type importanceOutput struct{ Body *view.Importance }
 
-// surveys keeps what charts of the campaigns that were looked at last are drawn from.
+// surveys keeps the chart data of the campaigns viewed last.
 type surveys struct {
 	mu    sync.Mutex
 	known map[*lab.Campaign]*surveyed
 }
 
-// surveyed is what is known of a campaign as of an event. Its lock is held while
-// something is worked out: other requests about the campaign wait for it, and find it.
+// surveyed is the chart data of a campaign as of an event. Its lock is held during a computation:
+// other requests about the campaign wait for the result and reuse it.
 type surveyed struct {
 	mu      sync.Mutex
 	at      events.Sequence
 	survey  *view.Survey
-	answers map[string]any // by what was asked
+	answers map[string]any // by question
 }
 
-// Bounds of what is kept: campaigns, and answers of each.
+// Bounds of the cache: campaigns, and answers of each.
 const (
 	mostSurveyed = 24
 	mostAnswers  = 200
@@ -123,9 +123,9 @@ func (s *surveys) of(c *lab.Campaign) *surveyed {
 	return s.known[c]
 }
 
-// surveyedAs answers a question about the models of a campaign, from what is kept where
-// the log has not grown. The sequence is taken before the campaign is read: what is
-// recorded meanwhile has it worked out once more than needed, never too seldom.
+// surveyedAs answers a question about the models of a campaign, from the cache if the log has not
+// grown. The sequence is taken before the campaign is read: an event recorded meanwhile causes one
+// computation too many, never one too few.
 func surveyedAs[T any](
 	ctx context.Context, a *API, c *lab.Campaign, asked string, answer func(*view.Survey) (T, error),
 ) (out T, err error) {
@@ -162,7 +162,7 @@ func surveyedAs[T any](
 	return out, nil
 }
 
-// course answers with what happened: no model is asked.
+// course answers with the course of the campaign; it needs no model.
 func (a *API) course(ctx context.Context, c *lab.Campaign, _ *InCampaign) (*courseOutput, error) {
 	log, err := c.Timeline(ctx)
 	if err != nil {
@@ -227,13 +227,13 @@ func (a *API) mapOf(ctx context.Context, c *lab.Campaign, in *mapInput) (*mapOut
 	return out, err
 }
 
-// importance answers with how much comes with each parameter.
+// importance answers with the share of each parameter.
 func (a *API) importance(ctx context.Context, c *lab.Campaign, _ *InCampaign) (*importanceOutput, error) {
 	body, err := surveyedAs(ctx, a, c, "importance", func(s *view.Survey) (*view.Importance, error) { return s.Importance(ctx) })
 	return &importanceOutput{body}, err
 }
 
-// key writes what is asked for in one way.
+// key returns the canonical form of a question.
 func key(parts ...string) string {
 	text, err := json.Marshal(parts)
 	if err != nil {

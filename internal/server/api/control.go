@@ -18,24 +18,20 @@ import (
 	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
-// controlPath is where each campaign is offered to the command line, by the
-// protocol of a store's socket. Beyond it lies one campaign: others of the same
-// store are not seen.
+// controlPath offers each campaign to the command line, by the protocol of a store's socket. It
+// leads to one campaign: others of the same store are invisible.
 //
-// It is what `campaignd` speaks to a server elsewhere with: the same commands
-// work on a store of this machine and on a campaign of a lab. The rest of the
-// path is the protocol's own.
+// `campaignd` uses it for a remote server: the same commands work on a store of this machine and on
+// a campaign of a lab. The rest of the path belongs to the protocol.
 const controlPath = "/campaigns/{campaign}/control/{rest...}"
 
-// control serves the protocol for a campaign. It is outside the library, so
-// that it does itself what the API's middleware does: who may see the campaign
-// is asked before anything says whether it exists. What a request may do is
-// asked in [API.take], once it is known what it is.
+// control serves the protocol for a campaign. It is outside the library, so it repeats the work of
+// the API's middleware: visibility is checked before anything reveals whether the campaign exists.
+// [API.take] checks the permission once it knows the request.
 //
-// control.Handler trusts everyone who connects; everything that it is given
-// here is therefore bounded to one campaign and one caller: a log of which one
-// campaign is seen, a submission that checks rights, a status without the
-// others.
+// control.Handler trusts everyone who connects; everything passed to it here is therefore limited
+// to one campaign and one caller: a log that shows one campaign, a submission that checks rights, a
+// status without the others.
 func (a *API) control(w http.ResponseWriter, r *http.Request) {
 	err := a.Allowed(r.Context(), accounts.See, gate.CampaignIn(r.PathValue("campaign")))
 	if err != nil {
@@ -74,28 +70,25 @@ func (a *API) control(w http.ResponseWriter, r *http.Request) {
 	}).ServeHTTP(w, inner)
 }
 
-// take has a request recorded that came by the protocol. What holds for the
-// API's operations holds here, step by step: the permission, the confirmation,
-// the name under which it is recorded, the repeat, and then what depends on the
+// take records a request that came by the protocol. It follows the rules of the API's operations
+// step by step: the permission, the confirmation, the recorded name, the repeat, and then the
 // contents.
 //
-// The repeat comes before those: an answer that was recorded is acknowledged
-// again even where its expert has lost the right since. Confirmation comes
-// before the repeat, since it concerns the caller and not the request. The
-// actor that the request names counts only on an open server
+// The repeat comes before the contents: a recorded answer is acknowledged again even if its expert
+// has lost the right since. Confirmation comes before the repeat, since it concerns the caller and
+// not the request. An actor named in the request counts only on an open server
 // (gate.Gate.ActingAs).
 func (a *API) take(
 	ctx context.Context, c *lab.Campaign, name string, r engine.Request,
 ) ([]events.Event, error) {
-	// A digest alone would show the bytes of another campaign's file to who
-	// knows it.
+	// A digest alone would give anyone who knows it the bytes of another campaign's file.
 	if r.Attach != nil && r.Attach.Kept() {
 		return nil, problem.New(problem.Invalid, "the bytes of %s do not come with the request", r.Attach.Name)
 	}
 	return a.taken(ctx, c, name, r)
 }
 
-// takeFile is take of a request that attaches a file, with its bytes.
+// takeFile is take for a request that attaches a file, with its bytes.
 func (a *API) takeFile(
 	ctx context.Context, c *lab.Campaign, name string, r engine.Request, content io.Reader,
 ) ([]events.Event, error) {
@@ -110,7 +103,7 @@ func (a *API) takeFile(
 	return a.taken(ctx, c, name, r)
 }
 
-// taken is take of a request that is complete.
+// taken is take for a complete request.
 func (a *API) taken(
 	ctx context.Context, c *lab.Campaign, name string, r engine.Request,
 ) ([]events.Event, error) {
@@ -155,11 +148,10 @@ func (a *API) taken(
 	return c.Submit(ctx, r)
 }
 
-// saidBy checks that an amendment is what the campaign file that comes with it
-// says: people read the file, and the campaign does what the definition says.
-// The command line works out the definition itself, on another machine and
-// perhaps by another version; here it is worked out again with this lab's file.
-// The first difference is named, as the rest often follows from it.
+// saidBy checks that an amendment matches its campaign file: people read the file, and the campaign
+// follows the definition. The command line computes the definition itself, on another machine and
+// perhaps with another version; here it is computed again with this lab's file. The first
+// difference is named, since the rest often follows from it.
 func (a *API) saidBy(ctx context.Context, c *lab.Campaign, amended *events.CampaignAmended) error {
 	file, err := a.lab.Parse(ctx, "the campaign file", []byte(amended.Source))
 	if err != nil {
@@ -176,11 +168,10 @@ func (a *API) saidBy(ctx context.Context, c *lab.Campaign, amended *events.Campa
 	return nil
 }
 
-// controlStatus says what runs the campaign. Where another process does, it is
-// that one's; a campaign that does not run is answered for by this server, with
-// no campaign in the list. Last is the position of the whole log, which tells a
-// follower how far it could read; it counts events of other campaigns, and
-// holds nothing of them.
+// controlStatus describes what runs the campaign. If another process does, it passes on that one's
+// status; this server answers for a campaign that does not run, with no campaign in the list. Last
+// is the position of the whole log, which tells a follower how far it could read; it counts events
+// of other campaigns but contains none.
 func (a *API) controlStatus(c *lab.Campaign, log events.Log) control.Status {
 	status := control.Status{PID: os.Getpid(), Build: a.lab.Build(), Last: log.Last(),
 		Campaigns: []control.Running{}}
@@ -192,41 +183,39 @@ func (a *API) controlStatus(c *lab.Campaign, log events.Log) control.Status {
 	return status
 }
 
-// campaignLog is a log of which one campaign is seen. The positions of its
-// events are those of the whole log, so there are gaps: a reader must not
-// count. Read and Follow ask before each event whether the reader may still see
-// the campaign, since a stream outlives a session that was ended and a role
-// that was taken away; ReadCampaign comes to an end by itself.
+// campaignLog is a log that shows one campaign. Its positions are those of the whole log, so there
+// are gaps: a reader must not count. Read and Follow check before each event whether the reader may
+// still see the campaign, since a stream outlives an ended session or a revoked role; ReadCampaign
+// ends by itself.
 type campaignLog struct {
 	events.Log
 	name string
-	may  func() error // why whoever reads it may not any more
+	may  func() error // why the reader may not see it any longer
 }
 
 var _ events.CampaignReader = (*campaignLog)(nil)
 
-// Append implements events.Log; it always fails: what is recorded goes through
-// [API.take], and the campaign's loop is its only writer.
+// Append implements events.Log; it always fails: new events go through [API.take], and the
+// campaign's loop is its only writer.
 func (l *campaignLog) Append(
 	context.Context, string, events.Sequence, ...events.Event,
 ) ([]events.Event, error) {
 	return nil, control.ErrReadOnly
 }
 
-// Read implements events.Log. It reads by the campaign's own index, not the
-// whole log, and leaves out what the caller has had already.
+// Read implements events.Log. It reads by the campaign's own index, not the whole log, and skips
+// what the caller has had already.
 func (l *campaignLog) Read(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	return l.own(events.ReadCampaign(ctx, l.Log, l.name, 0), after)
 }
 
-// Follow implements events.Log. What is appended can be any campaign's, so that
-// it is left out event by event.
+// Follow implements events.Log. An appended event can belong to any campaign, so each is checked.
 func (l *campaignLog) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	return l.own(l.Log.Follow(ctx, after), after)
 }
 
-// own leaves out what is not the campaign's, or not after a position. It ends
-// with the error of the first event that its reader may not see.
+// own skips events of other campaigns, or up to a position. It ends with the error of the first
+// event that its reader may not see.
 func (l *campaignLog) own(
 	all iter.Seq2[events.Event, error], after events.Position,
 ) iter.Seq2[events.Event, error] {

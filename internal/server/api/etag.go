@@ -9,18 +9,16 @@ import (
 	"strings"
 )
 
-// tagged gives every answer of a GET an entity tag of its bytes, and answers
-// 304 where the client has them already. Streams pass through as they are.
+// tagged gives every answer of a GET an entity tag of its bytes, and answers 304 if the client has
+// them already. Streams pass through unchanged.
 //
-// Answers of other methods are held back too: the library takes a client that
-// goes, or does not read, while it writes for a fault, and gives the answer a
-// second status or panics.
+// Answers of other methods are held back too: the library takes a client that disconnects, or does
+// not read, during writing for a fault, and gives the answer a second status or panics.
 //
-// The tag is of the bytes, not of the sequence of the campaign: an answer
-// depends on more than the log (models, who runs it, the caller's rights), and
-// a tag that did not change with these would show a client what is no longer
-// so. It saves the way to the client, not the work. 18 bytes of the SHA-256 are
-// 24 characters without padding, and far more than chance can meet.
+// The tag covers the bytes, not the campaign's sequence: an answer depends on more than the log
+// (models, the running process, the caller's rights), and a tag that did not change with these
+// would keep a client on outdated data. It saves the transfer, not the work. 18 bytes of the
+// SHA-256 are 24 characters without padding, and far more than chance can meet.
 func tagged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := &holder{ResponseWriter: w}
@@ -47,9 +45,8 @@ func tagged(next http.Handler) http.Handler {
 	})
 }
 
-// has reports whether a header of entity tags names one. A weak tag counts: a
-// GET compares weakly (RFC 9110, 13.1.2), and proxies that compress weaken
-// tags.
+// has reports whether a header lists an entity tag. A weak tag counts: a GET compares weakly (RFC
+// 9110, 13.1.2), and proxies that compress weaken tags.
 func has(header, tag string) bool {
 	tags := strings.Split(header, ",")
 	return slices.ContainsFunc(tags, func(t string) bool {
@@ -58,9 +55,9 @@ func has(header, tag string) bool {
 	})
 }
 
-// holder holds an answer back until it is whole, unless it is a stream. What it
-// holds was made in memory anyway; the log of a campaign, which is not, calls
-// stream first. It belongs to one request and is used by one goroutine.
+// holder holds an answer back until it is complete, unless it is a stream. Such answers are made in
+// memory anyway; the log of a campaign, which is not, calls stream first. It belongs to one request
+// and is used by one goroutine.
 type holder struct {
 	http.ResponseWriter
 	status  int
@@ -68,8 +65,7 @@ type holder struct {
 	streams bool
 }
 
-// WriteHeader implements http.ResponseWriter: while the answer is held back,
-// the status is too.
+// WriteHeader implements http.ResponseWriter: the status is held back with the answer.
 func (h *holder) WriteHeader(status int) {
 	if h.streams {
 		h.ResponseWriter.WriteHeader(status)
@@ -78,8 +74,7 @@ func (h *holder) WriteHeader(status int) {
 	h.status = status
 }
 
-// Write implements http.ResponseWriter; it fails only where the answer is a
-// stream.
+// Write implements http.ResponseWriter; it can fail only in a stream.
 func (h *holder) Write(p []byte) (int, error) {
 	if h.streams {
 		return h.ResponseWriter.Write(p)
@@ -87,9 +82,8 @@ func (h *holder) Write(p []byte) (int, error) {
 	return h.body.Write(p)
 }
 
-// stream sends what is written from now on as it comes, beginning with what was
-// held back. It cannot be undone: the status has gone, and no entity tag is
-// given.
+// stream sends everything from now on as it comes, beginning with the held part. It cannot be
+// undone: the status has been sent, and there will be no entity tag.
 func (h *holder) stream() {
 	h.streams = true
 	if h.status != 0 {
@@ -100,10 +94,10 @@ func (h *holder) stream() {
 	}
 }
 
-// Unwrap lets [http.ResponseController] find what is below.
+// Unwrap gives [http.ResponseController] the underlying writer.
 func (h *holder) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
-// Flush implements http.Flusher: what flushes is a stream.
+// Flush implements http.Flusher: an answer that flushes is a stream.
 func (h *holder) Flush() {
 	if !h.streams {
 		h.stream()

@@ -21,8 +21,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// attachInput is what is said of a file, in the address; the body is the file.
-// The library does not read it: [attachInput.Resolve] keeps the stream.
+// attachInput holds a file's metadata, in the address; the body is the file. The library does not
+// read it: [attachInput.Resolve] keeps the stream.
 type attachInput struct {
 	InCampaign
 	Name       string `query:"name" required:"true" minLength:"1" maxLength:"255" doc:"What the file is called, without folders."`
@@ -34,13 +34,13 @@ type attachInput struct {
 	body io.Reader
 }
 
-// Resolve implements huma.Resolver: it takes the body as it comes.
+// Resolve implements huma.Resolver: it takes the body as a stream.
 func (in *attachInput) Resolve(hc huma.Context) []error {
 	in.body = hc.BodyReader()
 	return nil
 }
 
-// filesInput says of which files a list is.
+// filesInput selects the files of a list.
 type filesInput struct {
 	InCampaign
 	Page
@@ -60,7 +60,7 @@ type attachedInput struct {
 	File string `path:"file" maxLength:"40" doc:"Its identifier, such as f3."`
 }
 
-// elsewhere is a file that stays where it is.
+// elsewhere is a file that stays in its place.
 type elsewhere struct {
 	Experiment string `json:"experiment,omitempty"`
 	Name       string `json:"name" minLength:"1" maxLength:"255" doc:"What it is called, without folders."`
@@ -72,7 +72,7 @@ type elsewhere struct {
 	Comment    string `json:"comment,omitempty" maxLength:"10000"`
 }
 
-// attachment is the file as the log names it.
+// attachment returns the file as the log describes it.
 func (e *elsewhere) attachment() events.Attachment {
 	return events.Attachment{
 		Name: e.Name, MediaType: cmp.Or(e.MediaType, events.MediaTypeOf(e.Name)), Digest: e.Digest, Size: e.Size,
@@ -80,8 +80,8 @@ func (e *elsewhere) attachment() events.Attachment {
 	}
 }
 
-// files are the operations on files. Bytes are streams in both directions: no
-// file is in memory.
+// files registers the operations on files. Bytes are streamed in both directions: no file is held
+// in memory.
 func (a *API) files() {
 	attach := operation("attach-file", http.MethodPost, "/campaigns/{campaign}/files",
 		"Attach a file to an experiment, or to the campaign",
@@ -109,8 +109,8 @@ func (a *API) files() {
 		"application/octet-stream", "The file."), a.getFile)
 }
 
-// Uploads reports whether a request is the upload of a file, whose body is read
-// piece by piece by the operation alone.
+// Uploads reports whether a request uploads a file; only the operation reads such a body, piece by
+// piece.
 func Uploads(r *http.Request) bool {
 	path, ok := strings.CutPrefix(r.URL.Path, Base)
 	return ok && uploadsTo(r.Method, path)
@@ -123,7 +123,7 @@ func uploadsTo(method, path string) bool {
 	return ok && method == http.MethodPost && (what == "files" || what == "control/v1/files")
 }
 
-// attachFile keeps the body and records it.
+// attachFile stores the body and records it.
 func (a *API) attachFile(ctx context.Context, c *lab.Campaign, in *attachInput) (*recordedOutput, error) {
 	r := engine.Request{Attach: &engine.Attach{Experiment: in.Experiment, Attachment: events.Attachment{
 		Name: in.Name, MediaType: cmp.Or(in.MediaType, events.MediaTypeOf(in.Name)),
@@ -137,8 +137,8 @@ func (a *API) attachFile(ctx context.Context, c *lab.Campaign, in *attachInput) 
 	return a.fulfill(ctx, c, r, nil)
 }
 
-// keep keeps the bytes of a file, which are those of a request's body, and
-// completes the request. The permission is asked again at their end.
+// keep stores the bytes of a file, the body of a request, and completes the request. The permission
+// is checked again at their end.
 func (a *API) keep(
 	ctx context.Context, c *lab.Campaign, r engine.Request, body io.Reader,
 ) (engine.Request, error) {
@@ -146,15 +146,15 @@ func (a *API) keep(
 	r, err := c.Keep(ctx, r, arriving)
 	switch {
 	case arriving.err == nil || problem.CodeOf(arriving.err) != problem.Internal:
-		return r, err // nothing is wrong with the body but what was said of it
+		return r, err // the fault is in the metadata, not in the body
 	case err != nil:
 		return r, problems.UnreadBody(arriving.err)
 	}
 	return r, nil
 }
 
-// failingBody remembers why a body could not be read, which is another problem
-// than one of the disk that it is written to.
+// failingBody remembers a read error of a body, to tell it from an error of the disk that it is
+// written to.
 type failingBody struct {
 	io.Reader
 	err error
@@ -193,7 +193,7 @@ func (a *API) listFiles(_ context.Context, c *lab.Campaign, in *filesInput) (out
 	return out, err
 }
 
-// fileOf returns a file of a campaign that is kept, opened.
+// fileOf opens a stored file of a campaign.
 func fileOf(
 	ctx context.Context, c *lab.Campaign, id string,
 ) (f *campaign.File, content io.ReadCloser, err error) {
@@ -213,8 +213,8 @@ func fileOf(
 	return f, content, err
 }
 
-// getFile sends a file. One that is altered is cut off before its end, since the
-// status has gone by then.
+// getFile sends a file. An altered file is cut off before its end, since the status has been sent
+// by then.
 func (a *API) getFile(ctx context.Context, c *lab.Campaign, in *attachedInput) (*huma.StreamResponse, error) {
 	f, content, err := fileOf(ctx, c, in.File)
 	if err != nil {

@@ -21,13 +21,12 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// OpenQuestion is a question with its words: those that pages and the command
-// line show, so that a program that passes questions on to people need not know
-// the forms of questions.
+// OpenQuestion is a question with its words, the same as on pages and the command line, so that a
+// program that passes questions on to people need not know their forms.
 type OpenQuestion struct {
 	Campaign string `json:"campaign"`
 	campaign.Question
-	// Asks says in words what is asked, Answers what may be answered.
+	// Asks is the question in words, Answers the possible answers.
 	Asks    []string `json:"asks" doc:"What is asked, in lines."`
 	Answers string   `json:"answers" doc:"What may be answered, in words."`
 }
@@ -43,12 +42,12 @@ type questionsOutput struct {
 	}
 }
 
-// Answer is what is answered to a question: one of answer, order, point, estimates and
-// columns. It is no [engine.Answer]: only the question tells what words mean,
-// and which options letters and numbers stand for.
+// Answer is an answer to a question: one of answer, order, point, estimates and columns. It is not
+// an [engine.Answer]: only the question gives words their meaning, and letters and numbers their
+// options.
 type Answer struct {
 	Answer    string           `json:"answer,omitempty" doc:"In words, as after 'campaignd tell q7': accept, reject, unsure, exclude, B, ok."`
-	Order     []string         `json:"order,omitempty" doc:"The letters of what is compared, the best first."`
+	Order     []string         `json:"order,omitempty" doc:"The letters of the compared compositions, the best first."`
 	Point     definition.Point `json:"point,omitempty" doc:"A composition of one's own."`
 	Estimates []*float64       `json:"estimates,omitempty" doc:"A number for each composition, null for what one cannot tell."`
 	// Columns are for a table of several quantities.
@@ -56,15 +55,15 @@ type Answer struct {
 
 	Comment string `json:"comment,omitempty" maxLength:"10000" doc:"What else there is to say."`
 
-	// Saw says which answer they knew: see [engine.Answer].
+	// Saw is the answer that they knew: see [engine.Answer].
 	Saw *string `json:"saw,omitempty" maxLength:"40" doc:"The source of the answer that was seen with the question, empty for none. If another has been recorded since, this one is kept as contested. Absent: this one counts."`
 
 	Took  float64       `json:"took,omitempty" minimum:"0" doc:"How long they had the question before them, in seconds."`
 	Shown *events.Shown `json:"shown,omitempty" doc:"What they saw beside it."`
 }
 
-// Answered says what was recorded of an answer, and which one counts. Both can
-// be right at once: that an answer was recorded, and that it does not count.
+// Answered describes the recorded answer, and the one that counts. Both can be true at once: that
+// an answer was recorded, and that it does not count.
 type Answered struct {
 	Recorded
 	Counts     bool   `json:"counts" doc:"False if the answer that was sent was recorded as contested."`
@@ -81,7 +80,7 @@ type answerInput struct {
 	Body     bodyOf[Answer]
 }
 
-// questions are the operations of those who are asked.
+// questions registers the operations for experts.
 func (a *API) questions() {
 	huma.Register(a.huma, operation("list-questions", http.MethodGet, "/questions", "What people are asked",
 		"The open questions of all campaigns to people; with an expert, those to that one, also where it is a program."), a.openQuestions)
@@ -91,10 +90,9 @@ func (a *API) questions() {
 			"With saw, one that was given without knowing the answer that stands does not replace it.")), a.answer)
 }
 
-// openQuestions lists what waits for people in all campaigns that the caller
-// may see. It reads what the lab holds at hand (Record.Stands) and folds
-// nothing, since programs poll it. It has no pages: questions that are open at
-// a time are few.
+// openQuestions lists the questions pending for people in all campaigns visible to the caller. It
+// reads the lab's present state (Record.Stands) and folds nothing, since programs poll it. It has
+// no pages: few questions are open at a time.
 func (a *API) openQuestions(ctx context.Context, in *questionsInput) (*questionsOutput, error) {
 	out := new(questionsOutput)
 	out.Body.Questions = []OpenQuestion{}
@@ -114,8 +112,8 @@ func (a *API) openQuestions(ctx context.Context, in *questionsInput) (*questions
 	return out, nil
 }
 
-// openQuestion puts a question into words. The colon with which view begins a
-// question is for a line that names it first; here it stands alone.
+// openQuestion puts a question into words. view begins a question with a colon, for a line that
+// names it first; here it stands alone.
 func openQuestion(c *lab.Campaign, def *definition.Campaign, q campaign.Question) OpenQuestion {
 	what, lines := view.Asks(def, &q)
 	return OpenQuestion{
@@ -126,14 +124,13 @@ func openQuestion(c *lab.Campaign, def *definition.Campaign, q campaign.Question
 	}
 }
 
-// answer records an answer at once: the moment in which it can be taken back is
-// the pages' own, where a person has a button for it.
+// answer records an answer at once: the delay during which it can be taken back belongs to the
+// pages, which have a button for it.
 //
-// The order is: the question, the right to answer it, the form, the repeat, the
-// campaign. The right to answer for its expert comes before faults of the form.
-// The reply is read with the campaign locked and recorded after: what changes
-// in between is judged by the engine when it is recorded, by what was seen
-// (saw).
+// The order is: the question, the right to answer it, the form, the repeat, the campaign. The right
+// to answer for its expert comes before faults of the form. The reply is read with the campaign
+// locked and recorded after: the engine judges changes in between when it is recorded, by the
+// answer that was seen (saw).
 func (a *API) answer(
 	ctx context.Context, c *lab.Campaign, in *answerInput,
 ) (*answeredOutput, error) {
@@ -168,13 +165,12 @@ func (a *API) answer(
 	return answeredBy(c, in.Question, stored)
 }
 
-// answeredBy says what became of an answer when it was recorded. Others may
-// count by now: of those the question itself tells.
+// answeredBy describes the state of an answer when it was recorded. Another may count by now: the
+// question itself shows that.
 //
-// It reads the first event of the batch, which is the answer's own. A repeat
-// gets the same: whether it counts is taken from the event, and only the name
-// of the one who counted then is looked up, also where that one was replaced
-// since.
+// It reads the first event of the batch, which is the answer's own. A repeat gets the same: the
+// event says whether it counts, and only the name of the answer that counted then is looked up,
+// even if it has been replaced since.
 func answeredBy(c *lab.Campaign, question string, stored []events.Event) (*answeredOutput, error) {
 	recorded, err := recordedAs(stored)
 	if err != nil {
@@ -198,7 +194,7 @@ func answeredBy(c *lab.Campaign, question string, stored []events.Event) (*answe
 		q := core.State().Question(question)
 		actor := q.AnsweredBy
 		for _, aside := range q.Aside {
-			if aside.ID == contested.Counts { // it was replaced since
+			if aside.ID == contested.Counts { // it has been replaced since
 				actor = aside.Actor
 			}
 		}
@@ -207,10 +203,9 @@ func answeredBy(c *lab.Campaign, question string, stored []events.Event) (*answe
 	return out, nil
 }
 
-// reply reads an answer to a question. Exactly one of the ways is allowed: of
-// two that contradict each other, one would be ignored without a word. What the
-// form of the question calls for is checked last, by the same function as for
-// pages and terminals (view.CheckReply).
+// reply reads an answer to a question. Exactly one of the forms is allowed: of two that contradict
+// each other, one would be silently ignored. The question's own requirements are checked last, by
+// the same function as for pages and terminals (view.CheckReply).
 func (b Answer) reply(def *definition.Campaign, q *campaign.Question) (r humans.Reply, err error) {
 	given := 0
 	for _, is := range []bool{b.Answer != "", b.Order != nil, b.Point != nil, b.Estimates != nil, b.Columns != nil} {
@@ -244,8 +239,8 @@ func (b Answer) reply(def *definition.Campaign, q *campaign.Question) (r humans.
 	return r, view.CheckReply(def, q, r)
 }
 
-// estimatesOf are the numbers that were given, by their rows. A null is kept
-// out and not read as zero: an expert who cannot tell has said nothing.
+// estimatesOf returns the given numbers, by row. A null is omitted and not read as zero: an expert
+// who cannot tell has said nothing.
 func estimatesOf(numbers []*float64) (estimates []events.Estimate) {
 	for i, x := range numbers {
 		if x != nil {
@@ -255,8 +250,8 @@ func estimatesOf(numbers []*float64) (estimates []events.Estimate) {
 	return estimates
 }
 
-// columnsOf are the numbers that were given for each quantity, in the order of the
-// question's table. A column may be left out, or be shorter: the rest is not said.
+// columnsOf returns the given numbers for each quantity, in the order of the question's table. A
+// column may be missing or shorter: the rest counts as not given.
 func columnsOf(columns map[string][]*float64, q *campaign.Question) (estimates []events.Estimate, err error) {
 	if q.Scale == nil || len(q.Scale.Columns) == 0 {
 		return nil, fmt.Errorf("%s asks for no columns", q.ID)

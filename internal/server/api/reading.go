@@ -26,19 +26,19 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// alive is how often a stream that has nothing to say says that it is there.
-// Proxies close what is silent for a minute or so; and a client that hears
-// nothing for longer knows that the connection is dead.
+// alive is the interval of keep-alive messages on a stream. Proxies close connections that are
+// silent for a minute or so; and a client that hears nothing for longer knows that the connection
+// is dead.
 const alive = 15 * time.Second
 
-// definitionOutput and the other types with a ContentType answer with bytes of
-// that type; the others with JSON.
+// definitionOutput and the other types with a ContentType answer with bytes of that type; all
+// others with JSON.
 type definitionOutput struct {
 	ContentType string `header:"Content-Type"`
 	Body        []byte
 }
 
-// definedOutput is a definition as it is recorded: the JSON of definition.Campaign.
+// definedOutput is a definition as recorded: the JSON of definition.Campaign.
 type definedOutput struct{ Body json.RawMessage }
 
 type decisionInput struct {
@@ -54,10 +54,9 @@ type reportOutput struct {
 	Body        []byte
 }
 
-// reportPolicy lets a report, which needs nothing else and runs nothing, have
-// its styles within it: the policy that the gate sets on every answer allows
-// none in a page. The report is a file for people to keep, so that it cannot
-// have a stylesheet of this server's.
+// reportPolicy allows the inline styles of a report, which loads and runs nothing: the policy that
+// the gate sets on every answer allows none in a page. The report is a file for people to keep, so
+// it cannot use a stylesheet of this server.
 const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'"
 
@@ -66,7 +65,7 @@ type predictInput struct {
 	Body bodyOf[PredictInputBody]
 }
 
-// PredictInputBody are the compositions of which predictions are asked for.
+// PredictInputBody are the compositions to be predicted.
 type PredictInputBody struct {
 	Points []definition.Point `json:"points" minItems:"1" maxItems:"1000" doc:"Compositions."`
 }
@@ -77,9 +76,8 @@ type predictOutput struct {
 	}
 }
 
-// reading are the operations that show what is recorded. The campaign file is
-// the text that was sent last, with its comments, and not the definition
-// written out: it is what a person amends.
+// reading registers the operations that show recorded data. The campaign file is the text that was
+// sent last, with its comments, and not the definition written out: people amend that text.
 func (a *API) reading() {
 	on := func(id, path, summary, description string) huma.Operation {
 		return operation(id, http.MethodGet, "/campaigns/{campaign}/"+path, summary, description)
@@ -130,9 +128,9 @@ func (a *API) reading() {
 		"CloudEvents, one a line. As text/event-stream further events follow, each with its sequence as id."))
 }
 
-// decision shows a decision, also by the experiment or question that followed
-// from it. That there is none (an experiment that a person chose) and that
-// there is no such subject are two answers.
+// decision shows a decision, also by the experiment or question that followed from it. A subject
+// without a decision (an experiment that a person chose) and an unknown subject get different
+// answers.
 func (a *API) decision(
 	ctx context.Context, c *lab.Campaign, in *decisionInput,
 ) (*decisionOutput, error) {
@@ -161,13 +159,12 @@ func (a *API) decision(
 	return &decisionOutput{d}, nil
 }
 
-// predict says what the model expects of compositions, one by one: a
-// composition of which nothing can be predicted is a fault with its place in
-// the list, and then nothing is answered. Where there is no model yet, that is
-// problem.NotNow: the same request succeeds later.
+// predict returns the model's expectation for each composition: one that cannot be predicted is a
+// fault with its place in the list, and then the whole request fails. Without a model yet, the
+// error is problem.NotNow: the same request succeeds later.
 //
-// The rights of the caller and the model are looked at before the body's own
-// fault, which [bodyOf] has kept.
+// The rights of the caller and the model are checked before the body's own fault, which [bodyOf]
+// has kept.
 func (a *API) predict(
 	ctx context.Context, c *lab.Campaign, in *predictInput,
 ) (*predictOutput, error) {
@@ -200,9 +197,8 @@ func (a *API) predict(
 	return out, nil
 }
 
-// eventsInput says from where a stream begins. After and Last mean the same;
-// Last wins, since a browser that comes back sends the address it had at first,
-// with the old After in it.
+// eventsInput is the start of a stream. After and Last mean the same; Last wins, since a
+// reconnecting browser sends its first address, with the old After in it.
 type eventsInput struct {
 	InCampaign
 	After  uint64 `query:"after" maximum:"9007199254740991" doc:"Only events after this sequence of the campaign."`
@@ -210,10 +206,10 @@ type eventsInput struct {
 	Accept string `header:"Accept" doc:"text/event-stream to go on with further events."`
 }
 
-// streams registers the operation that sends the log. Without text/event-stream
-// it is a file: the events that there are, and an end. A file that breaks off
-// cannot say so with a status, which has gone; the connection is cut, which a
-// client notices, whereas a proper end would look like the whole log.
+// streams registers the operation that sends the log. Without text/event-stream it is a file: the
+// present events, and an end. A broken-off file cannot report that by its status, which has been
+// sent; the connection is cut, which a client notices, whereas a proper end would look like the
+// whole log.
 func (a *API) streams(op huma.Operation) {
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "The events.",
@@ -254,16 +250,15 @@ func (a *API) streams(op huma.Operation) {
 	})
 }
 
-// follow sends the events of a campaign as server-sent events, until the client
-// goes or the server ends. It sends what the lab has folded and no more, though
-// more may be in the log already: who hears of an event and asks for the
-// campaign must find the event in the answer. The channel of changes is taken
-// before the campaign is looked at, so that a change in between wakes it again.
-// Rights are asked for at each round; a client whose rights have ended is cut
-// off without a word, and its next request is refused with the reason.
+// follow sends the events of a campaign as server-sent events, until the client or the server ends.
+// It sends only events that the lab has folded, though the log may hold more: a client that hears
+// of an event and asks for the campaign must find the event in the answer. The channel of changes
+// is taken before the campaign is read, so that a change in between wakes it again. Rights are
+// checked in each round; a client whose rights have ended is cut off without a message, and its
+// next request is refused with the reason.
 //
-// An error ends the stream: the client comes back with the last id that it has
-// seen, and goes on there.
+// An error ends the stream: the client reconnects with the last id it has seen, and continues
+// there.
 func (a *API) follow(
 	ctx context.Context, w http.ResponseWriter, c *lab.Campaign, log events.Log, after events.Sequence,
 ) {
@@ -288,7 +283,7 @@ func (a *API) follow(
 					return
 				}
 				if e.Sequence > folded {
-					break // whoever hears of an event finds it in whatever they ask for next
+					break // a client that hears of an event must find it in its next request
 				}
 				text, err := events.MarshalCloudEvent(e)
 				if err == nil {

@@ -23,9 +23,9 @@ import (
 	"github.com/campaignd/campaignd/schemas"
 )
 
-// experimentsInput, as the other inputs of lists here, embeds the campaign of
-// the path and the page. A filter is applied after the cursor: a page is
-// shorter than its limit only at the end of the list.
+// experimentsInput, like the other inputs of lists here, embeds the campaign of the path and the
+// page. A filter is applied after the cursor: a page is shorter than its limit only at the end of
+// the list.
 type experimentsInput struct {
 	InCampaign
 	Page
@@ -78,8 +78,8 @@ type replayInput struct {
 	At uint64 `query:"at" minimum:"1" maximum:"9007199254740991" doc:"The position of the last event to read; the newest where it is absent."`
 }
 
-// Replayed is a campaign as it was. The state is that of one projection, for
-// people to read; the digest covers all of them, for programs to compare.
+// Replayed is a campaign at an earlier position. The state is that of one projection, for people to
+// read; the digest covers all of them, for programs to compare.
 type Replayed struct {
 	Campaign string          `json:"campaign"`
 	Position events.Position `json:"position" doc:"That of the last event that was folded."`
@@ -90,10 +90,9 @@ type Replayed struct {
 
 type replayOutput struct{ Body Replayed }
 
-// afterID is the place in a list of those whose identifier a cursor names: "e7"
-// begins at the eighth. Identifiers are given in order and without gaps, from
-// 1, so that the number is the place. One beyond the end is no fault: it gives
-// an empty page.
+// afterID returns the place in a list after the identifier in a cursor: "e7" begins at the eighth.
+// Identifiers are given in order and without gaps, from 1, so that the number is the place. One
+// beyond the end gives an empty page, not an error.
 func afterID(cursor string, number func(string) int, length int) (int, error) {
 	if cursor == "" {
 		return 0, nil
@@ -105,9 +104,8 @@ func afterID(cursor string, number func(string) int, length int) (int, error) {
 	return min(n, length), nil
 }
 
-// records are the operations that list what a campaign holds. They fold a core
-// of their own, since a page may be long and the campaign's events must not
-// wait for it to be written.
+// records registers the operations that list a campaign's contents. They fold a core of their own,
+// since a page may be long and the campaign's events must not wait for it to be written.
 func (a *API) records() {
 	on := func(id, path, summary, description string) huma.Operation {
 		return operation(id, http.MethodGet, "/campaigns/{campaign}/"+path, summary, description)
@@ -149,8 +147,8 @@ func (a *API) records() {
 	a.program()
 }
 
-// folded returns a campaign's core, which is the caller's: it may be kept, and
-// models may be worked out in it, without a lock.
+// folded returns a core of the campaign that belongs to the caller: it may be kept, and models may
+// be computed in it, without a lock.
 func (a *API) folded(ctx context.Context, in InCampaign) (*engine.Core, *lab.Campaign, error) {
 	c, err := a.find(ctx, in)
 	if err != nil {
@@ -163,9 +161,8 @@ func (a *API) folded(ctx context.Context, in InCampaign) (*engine.Core, *lab.Cam
 	return core, c, nil
 }
 
-// experiments is a page of a campaign's experiments. The cursor of the next
-// page is given only where another one matches: after a full page a client
-// never gets an empty one.
+// experiments returns a page of a campaign's experiments. It gives the next cursor only if another
+// one matches: a client never gets an empty page after a full one.
 func (a *API) experiments(ctx context.Context, in *experimentsInput) (*experimentsOutput, error) {
 	core, _, err := a.folded(ctx, in.InCampaign)
 	if err != nil {
@@ -191,8 +188,8 @@ func (a *API) experiments(ctx context.Context, in *experimentsInput) (*experimen
 	return out, nil
 }
 
-// asked is a page of a campaign's questions, of any status; what waits for
-// people in all campaigns is [API.openQuestions].
+// asked returns a page of a campaign's questions, of any status; [API.openQuestions] lists those
+// pending for people in all campaigns.
 func (a *API) asked(ctx context.Context, in *askedInput) (*askedOutput, error) {
 	core, c, err := a.folded(ctx, in.InCampaign)
 	if err != nil {
@@ -218,9 +215,9 @@ func (a *API) asked(ctx context.Context, in *askedInput) (*askedOutput, error) {
 	return out, nil
 }
 
-// tableRow is a row as an object, its fields in the order of the columns: that
-// of the campaign file, which data frames keep. A map would be written in the
-// order of its keys. columns is shared by all rows.
+// tableRow is a row as an object, its fields in the order of the columns, which is that of the
+// campaign file, since data frames keep it. A map would be written in key order. columns is shared
+// by all rows.
 type tableRow struct {
 	columns []string
 	cells   []exchange.Cell
@@ -246,15 +243,15 @@ func (r tableRow) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// Schema implements huma.SchemaProvider. Its columns are the campaign's, so
-// that the document can say nothing of them.
+// Schema implements huma.SchemaProvider. Its columns depend on the campaign, so the document cannot
+// describe them.
 func (tableRow) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: &huma.Schema{}}
 }
 
-// rows is a page of the campaign as a table. Each row is named by its first
-// cell, an identifier; the cursor is that of the last row. What the table is,
-// exchange says: an export holds the same.
+// rows returns a page of the campaign as a table. Each row is named by its first cell, an
+// identifier; the cursor is that of the last row. Package exchange defines the table: an export
+// holds the same.
 func (a *API) rows(ctx context.Context, in *rowsInput) (*rowsOutput, error) {
 	core, _, err := a.folded(ctx, in.InCampaign)
 	if err != nil {
@@ -281,8 +278,8 @@ func (a *API) rows(ctx context.Context, in *rowsInput) (*rowsOutput, error) {
 	return out, nil
 }
 
-// export writes the whole table into memory before the answer begins, so that a
-// failure is still answered with its status.
+// export writes the whole table into memory before the answer begins, so that a failure is still
+// answered with its status.
 func (a *API) export(ctx context.Context, in *InCampaign) (*exportOutput, error) {
 	core, _, err := a.folded(ctx, *in)
 	if err != nil {
@@ -295,11 +292,10 @@ func (a *API) export(ctx context.Context, in *InCampaign) (*exportOutput, error)
 	return &exportOutput{ContentType: "text/csv; charset=utf-8", Body: b.Bytes()}, nil
 }
 
-// replay shows the campaign as it was at a position of the log. Positions count
-// over all campaigns of the store: the campaign's last event up to there is
-// what is shown, and a position before its first one is no state of it. The
-// answer names the position of the event that was folded, which may be smaller
-// than what was asked for.
+// replay shows the campaign at a position of the log. Positions count over all campaigns of the
+// store: it shows the campaign's last event up to there, and a position before its first one is an
+// error. The answer names the position of the last folded event, which may be smaller than the
+// requested one.
 func (a *API) replay(
 	ctx context.Context, c *lab.Campaign, in *replayInput,
 ) (*replayOutput, error) {
@@ -337,7 +333,7 @@ func (a *API) replay(
 	return &replayOutput{out}, nil
 }
 
-// methodsOutput and those that follow are of operations without a campaign.
+// methodsOutput and the following types belong to operations without a campaign.
 type methodsOutput struct {
 	Body struct {
 		Methods []view.Method `json:"methods"`
@@ -372,9 +368,8 @@ type forwardsOutput struct {
 	}
 }
 
-// program are the operations that say what this program knows, whatever the
-// campaign. They need a caller who is known and no permission, but for the
-// forwards, whose troubles name campaigns.
+// program registers the operations about this program, whatever the campaign. They need a known
+// caller and no permission, except the forwards, whose troubles name campaigns.
 func (a *API) program() {
 	huma.Register(a.huma, operation("list-methods", http.MethodGet, "/methods",
 		"The policies that have a name",

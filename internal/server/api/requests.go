@@ -20,16 +20,15 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// Because is why something is wanted. The events of pausing and the like hold
-// more, which only the engine fills in: they are no bodies.
+// Because is the reason of a request. The events of pausing and the like hold more fields, which
+// only the engine fills in, so they are not used as bodies.
 type Because struct {
 	Reason string `json:"reason,omitempty" maxLength:"10000" doc:"Why, for the record."`
 }
 
-// record registers a request that is recorded as it is. Its body is the
-// engine's own type, so that what the API takes and what the engine judges
-// cannot part: a new field of a request is in the API at once, and a test of
-// the document notices.
+// record registers a request that is recorded as received. Its body is the engine's own type, so
+// that the API and the engine cannot diverge: a new field of a request is in the API at once, and a
+// test of the document notices.
 func record[B any](a *API, op huma.Operation, make func(*B) engine.Request) {
 	type input struct {
 		InCampaign
@@ -41,12 +40,12 @@ func record[B any](a *API, op huma.Operation, make func(*B) engine.Request) {
 		})
 }
 
-// steer registers a request that needs no more than a reason. The body may be
-// absent altogether, since the reason may.
+// steer registers a request that needs only a reason. The body may be absent altogether, since the
+// reason may.
 func (a *API) steer(verb, summary, description string, make func(reason string) engine.Request) {
 	type input struct {
 		InCampaign
-		Body *Because // it may be left out
+		Body *Because // optional
 	}
 	op := operation(verb+"-campaign", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
 	inCampaign(a, a.recording(op),
@@ -59,10 +58,9 @@ func (a *API) steer(verb, summary, description string, make func(reason string) 
 		})
 }
 
-// requests are the operations that people's requests are recorded by. Each has
-// the kind of request that the engine has; what is wrong with one is found by
-// engine.Core.Handle and by nothing here, so that pages, command line and API
-// refuse the same with the same words. The order is that of the document.
+// requests registers the operations that record people's requests. Each corresponds to a request of
+// the engine; only engine.Core.Handle judges it, so that pages, command line and API refuse the
+// same requests with the same words. The order is that of the document.
 func (a *API) requests() {
 	on := func(id, path, summary, description string) huma.Operation {
 		return operation(id, http.MethodPost, "/campaigns/{campaign}/"+path, summary, description)
@@ -115,8 +113,8 @@ func (a *API) requests() {
 		a.amend)
 }
 
-// steering are the requests that need no more than a reason. The event itself
-// is the request: the engine fills in what else it holds.
+// steering registers the requests that need only a reason. The event itself is the request: the
+// engine fills in its other fields.
 func (a *API) steering() {
 	a.steer("pause", "Pause a campaign", "Nothing new begins until it is resumed.",
 		func(reason string) engine.Request {
@@ -128,21 +126,20 @@ func (a *API) steering() {
 	a.callingOff()
 }
 
-// amendInput is a campaign file with its changes. It is raw, as in
-// [beginInput]; the reason is in the address, since the body is the file.
+// amendInput is a campaign file with its changes. It is raw, as in [beginInput]; the reason is in
+// the address, since the body is the file.
 type amendInput struct {
 	InCampaign
 	Reason  string `query:"reason" maxLength:"10000" doc:"Why, for the record."`
 	RawBody []byte `contentType:"application/yaml"`
 }
 
-// amend records what a changed file changes. Rights are asked before anything
-// opens what the file names.
+// amend records the changes of a changed file. Rights are checked before anything opens what the
+// file names.
 //
-// What the changes are depends on how the campaign stands: a repeat, which
-// finds its own changes made, would be answered with "nothing". So it is looked
-// for first and, where nothing is left to change, once more in the state that
-// was compared: the same request may have been recorded in between.
+// The changes depend on the campaign's state: a repeat, which finds its own changes made, would be
+// answered with "nothing". So a repeat is looked for first and, if nothing is left to change, once
+// more in the compared state: the same request may have been recorded in between.
 func (a *API) amend(
 	ctx context.Context, c *lab.Campaign, in *amendInput,
 ) (*amendedOutput, error) {
@@ -184,8 +181,8 @@ func (a *API) amend(
 
 type amendedOutput struct{ Body Amended }
 
-// amended answers an amendment with what it makes of what was found. That is recorded
-// already: where models cannot be worked out, the answer lacks it.
+// amended answers an amendment with its effect on the findings. The amendment is recorded already:
+// if models cannot be computed, the answer lacks the effect.
 func (a *API) amended(ctx context.Context, c *lab.Campaign, stored []events.Event, err error) (*amendedOutput, error) {
 	recorded, err := recordedOr(stored, err)
 	if err != nil {
@@ -198,8 +195,7 @@ func (a *API) amended(ctx context.Context, c *lab.Campaign, stored []events.Even
 	return out, nil
 }
 
-// RunState says whether the lab runs a campaign, after a request that wanted it
-// so.
+// RunState reports whether the lab runs a campaign, after a request to start or stop it.
 type RunState struct {
 	Campaign string `json:"campaign"`
 	Running  bool   `json:"running"`
@@ -207,16 +203,15 @@ type RunState struct {
 
 type runOutput struct{ Body RunState }
 
-// runs are the operations by which the lab begins and ends to run campaigns.
-// They are events of the lab and not of the campaign: what that is does not
-// depend on what runs it, and a copy of its log audits the same.
+// runs registers the operations by which the lab starts and stops running campaigns. They are
+// events of the lab and not of the campaign: the campaign does not depend on who runs it, and a
+// copy of its log audits the same.
 func (a *API) runs() {
 	register := func(verb, summary, description string, running bool,
 		do func(context.Context, *lab.Campaign, engine.Request) error,
 	) {
 		op := operation(verb+"-run", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
-		// Sent again it asks for what is the case already: a key is not looked
-		// at.
+		// A repeat asks for the present state: a key is not needed.
 		huma.Register(a.huma, op, func(ctx context.Context, in *InCampaign) (*runOutput, error) {
 			c, err := a.find(ctx, *in)
 			if err == nil {
@@ -236,13 +231,12 @@ func (a *API) runs() {
 		func(_ context.Context, c *lab.Campaign, by engine.Request) error { return c.Halt(by) })
 }
 
-// importInput is a table and how to read it; the options are those of
-// `campaignd import`, under the same names. They are in the address, since the
-// body is the table.
+// importInput is a table and the options for reading it, the same as those of `campaignd import`,
+// under the same names. They are in the address, since the body is the table.
 type importInput struct {
 	InCampaign
 	Again   bool     `query:"again" doc:"Take rows over though the campaign has the same."`
-	Once    bool     `query:"once" doc:"Leave out rows that the campaign has already, so that what is sent twice is recorded once."`
+	Once    bool     `query:"once" doc:"Leave out rows that the campaign has already, so that a table sent twice is recorded once."`
 	Anyway  bool     `query:"anyway" doc:"Take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated."`
 	Note    []string `query:"note" maxItems:"100" doc:"Columns whose cells are kept as notes."`
 	Ignore  []string `query:"ignore" maxItems:"100" doc:"Columns that are left out."`
@@ -251,8 +245,7 @@ type importInput struct {
 	RawBody []byte   `contentType:"text/csv"`
 }
 
-// importOutput has the events where the table was taken over, and the table
-// where it was only looked at; the rows that were read in both.
+// importOutput has the events of an import or, for a preview, the table; the rows read in both.
 type importOutput struct {
 	Body struct {
 		Recorded []json.RawMessage `json:"recorded" doc:"The events, as CloudEvents; none in a preview."`
@@ -262,16 +255,14 @@ type importOutput struct {
 	}
 }
 
-// importing registers the operation that takes a CSV file over. A table is
-// taken whole or not at all, in one batch of events: half a table would leave a
-// person to find out which half.
+// importing registers the operation that imports a CSV file. A table is imported whole or not at
+// all, in one batch of events: with half a table a person would have to find out which half.
 func (a *API) importing() {
 	op := operation("import-csv", http.MethodPost, "/campaigns/{campaign}/import/csv",
 		"Take over measurements from a CSV file",
 		"The header names the parameters and the objective; what the export writes is understood. A row that names a measured experiment (column experiment), without a composition or with that one's, adds quantities to it. All rows are taken or none; they do not count against the budget.")
 	huma.Register(a.huma, a.recording(op), a.importTable)
-	// A row that was read has its value; what the fields are, the body of a
-	// result says.
+	// A row that was read has its value; the body of a result describes the fields.
 	row := a.huma.OpenAPI().Components.Schemas.Map()["EngineTell"]
 	row.Required = []string{"value"}
 	for _, field := range row.Properties {
@@ -279,17 +270,15 @@ func (a *API) importing() {
 	}
 }
 
-// importTable takes a table over, or says what would become of it.
+// importTable imports a table, or previews it.
 //
-// A repeat is looked for in the very state by which the table is read, and
-// answered with what was read then. A table of which every row is known already
-// (once) is no fault and records nothing: it is the same file, sent under
-// another key or none.
+// A repeat is looked for in the very state against which the table is read, and gets the original
+// answer. A table whose rows are all known already (once) records nothing and succeeds: it is the
+// same file, sent under another key or none.
 //
-// Between reading and recording, events may have been recorded, some of them by
-// an import of the same rows; the engine leaves out what is there (ImportOnce).
-// What was really recorded then follows from the state just before it: the
-// answer is made from that, and not from what was read here.
+// Between reading and recording, other events may be recorded, among them an import of the same
+// rows; the engine leaves out existing rows (ImportOnce). The recorded rows then follow from the
+// state just before them: the answer is made from that, and not from the table as read here.
 func (a *API) importTable(ctx context.Context, in *importInput) (*importOutput, error) {
 	core, c, err := a.folded(ctx, in.InCampaign)
 	if err != nil {
@@ -310,7 +299,7 @@ func (a *API) importTable(ctx context.Context, in *importInput) (*importOutput, 
 	table, err := im.Preview("the table", bytes.NewReader(in.RawBody))
 	if im.Once && err == nil && table.Count(exchange.FateKnown) > 0 &&
 		table.Count(exchange.FateNew)+table.Count(exchange.FateWrong) == 0 {
-		// It was taken over before.
+		// It was imported before.
 		out.Body.Recorded, out.Body.Rows = []json.RawMessage{}, []engine.Tell{}
 		out.Body.LeftOut = table.LeftOut()
 		return out, nil
@@ -330,14 +319,13 @@ func (a *API) importTable(ctx context.Context, in *importInput) (*importOutput, 
 		return nil, err
 	}
 	if stored[0].Sequence != core.State().Sequence+1 {
-		return a.imported(ctx, c, in, stored) // what came between may have been of these rows
+		return a.imported(ctx, c, in, stored) // events in between may have included these rows
 	}
 	return im.answer(stored)
 }
 
-// imported is the answer to a table that was taken over by these events: what
-// is read of it in the campaign as it was before them. So a repeat is answered
-// as the first time, though the rows are known by now.
+// imported is the answer to a table imported by these events: the table as read in the campaign
+// before them. So a repeat gets the original answer, though the rows are known by now.
 func (a *API) imported(
 	ctx context.Context, c *lab.Campaign, in *importInput, stored []events.Event,
 ) (*importOutput, error) {
@@ -355,13 +343,12 @@ func (a *API) imported(
 	return im.answer(stored)
 }
 
-// tableReader reads a table of the API: it names the remedies as parameters,
-// where the command line names flags and a page what to tick.
+// tableReader reads a table of the API: it names the remedies as parameters, where the command line
+// names flags and a page checkboxes.
 type tableReader struct{ exchange.Import }
 
-// reader returns what reads the table into a campaign. core must not change
-// meanwhile: rows are compared with what it has measured. again wins over once,
-// as the two contradict each other.
+// reader returns the table's reader for a campaign. core must not change meanwhile: rows are
+// compared with its measurements. again wins over once, as the two contradict each other.
 func (in *importInput) reader(
 	ctx context.Context, a *API, core *engine.Core,
 ) (*tableReader, error) {
@@ -372,7 +359,7 @@ func (in *importInput) reader(
 		Notes: in.Note, Ignore: in.Ignore,
 		Columns: make(map[string]string),
 		Words: exchange.Words{
-			Again: "take it all the same (again)", Anyway: "take it all the same (anyway)",
+			Again: "import it again (again)", Anyway: "import it despite this (anyway)",
 			Note: "where note names it", Ignore: "where ignore names it",
 			Column: `where column says what it is, as in "salt (mol/kg)=salt"`, Clause: error.Error,
 		},
@@ -387,7 +374,7 @@ func (in *importInput) reader(
 	return im, nil
 }
 
-// answer is that to a table that was read and recorded.
+// answer is the answer to a table that was read and recorded.
 func (im *tableReader) answer(stored []events.Event) (*importOutput, error) {
 	recorded, err := recordedAs(stored)
 	if err != nil {

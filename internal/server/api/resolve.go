@@ -14,11 +14,11 @@ import (
 	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
-// resolveInput is a table of what became of experiments; the rest is as with
-// `campaignd resolve --from`. It is in the address, since the body is the table.
+// resolveInput is a table of experiments' outcomes; the options are those of `campaignd resolve
+// --from`. They are in the address, since the body is the table.
 type resolveInput struct {
 	InCampaign
-	Experiments string            `query:"experiments" doc:"Experiments of which resolution is said where the table leaves them alone: e1-e24."`
+	Experiments string            `query:"experiments" doc:"Experiments that get the resolution where the table says nothing: e1-e24."`
 	Resolution  events.Resolution `query:"resolution" enum:"measured,failed,infeasible,not-performed" doc:"What became of them."`
 	Repeat      bool              `query:"repeat" doc:"Ask for the same again, of all that failed or did not take place."`
 	Reason      string            `query:"reason" maxLength:"10000" doc:"How that is known, where a row has no reason of its own."`
@@ -27,7 +27,7 @@ type resolveInput struct {
 	RawBody     []byte            `contentType:"text/csv"`
 }
 
-// resolving registers the operation that settles what a table says.
+// resolving registers the operation that resolves experiments by a table.
 func (a *API) resolving() {
 	op := operation("resolve-csv", http.MethodPost, "/campaigns/{campaign}/resolutions/csv",
 		"Settle what became of experiments by a CSV file",
@@ -36,8 +36,8 @@ func (a *API) resolving() {
 	huma.Register(a.huma, a.recording(op), a.resolveTable)
 }
 
-// resolveTable settles what a table says. A repeat is answered as the first time,
-// though its experiments are settled by now.
+// resolveTable resolves experiments by a table. A repeat gets the original answer, though its
+// experiments are resolved by now.
 func (a *API) resolveTable(ctx context.Context, in *resolveInput) (*recordedOutput, error) {
 	core, c, err := a.folded(ctx, in.InCampaign)
 	if err != nil {

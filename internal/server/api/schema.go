@@ -12,14 +12,13 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// newSchemas returns the registry of the API's schemas. Types of other packages
-// carry the package's name, where they have no name of their own: several have
-// an Experiment, and the library refuses two types under one name. Types of the
-// server itself carry none, so that their names in the document survive a move
-// between its packages.
+// newSchemas returns the registry of the API's schemas. Types of other packages carry the package's
+// name, unless they have a name of their own: several packages have an Experiment, and the library
+// refuses two types under one name. Types of the server itself carry none, so that their names in
+// the document survive a move between its packages.
 //
-// A value of a composition is described as anything: what it may be depends on
-// the campaign, and is checked where that is known.
+// A value of a composition is described as anything: its form depends on the campaign, and is
+// checked where that is known.
 func newSchemas(names map[reflect.Type]string) huma.Registry {
 	namer := func(t reflect.Type, hint string) string {
 		for t.Kind() == reflect.Pointer {
@@ -48,13 +47,12 @@ func newSchemas(names map[reflect.Type]string) huma.Registry {
 	return schemas
 }
 
-// admitNull lets what is sent be null where Go sends null: a pointer or a map
-// that is nil and is not left out. The library does so for lists alone. Without
-// it the document would forbid answers that the server gives, and clients that
-// are generated from it would fail on them.
+// admitNull allows null in answers where Go writes null: for a nil pointer or map that is not
+// omitted. The library does so only for lists. Otherwise the document would forbid actual answers
+// of the server, and clients generated from it would fail on them.
 //
-// Numbers that are sent as texts are texts: a program in JavaScript would round
-// large ones.
+// Numbers sent as strings are strings in the document: a program in JavaScript would round large
+// ones.
 func admitNull(schemas huma.Registry) {
 	for name, schema := range schemas.Map() {
 		t := schemas.TypeFromRef("#/components/schemas/" + name)
@@ -95,14 +93,13 @@ func admitNull(schemas huma.Registry) {
 	}
 }
 
-// admitNullFrom says in the document that what is received may be null where it
-// may be left out: so it is read, by encoding/json. After checked, requests are
-// checked by the references again, to which the library adds null by itself; of
-// a reference or null, written as alternatives, it takes everything.
+// admitNullFrom documents that optional fields of requests may be null: encoding/json reads them
+// so. checked restores the references, which requests are checked against, and to which the library
+// adds null by itself; given "a reference or null" as alternatives, it would accept anything.
 //
-// So it must be called when all operations are registered, the document be
-// written, and then checked be called before the first request. It walks what
-// bodies of POST and PUT refer to; seen keeps it from going around in a circle.
+// So the order is: register all operations, call this, write the document, call checked, and only
+// then serve. It walks the types of the bodies of POST and PUT; seen keeps it from running in
+// circles.
 func admitNullFrom(api *huma.OpenAPI) (checked func()) {
 	var undo []func()
 	seen := make(map[*huma.Schema]bool)
@@ -159,11 +156,10 @@ func admitNullFrom(api *huma.OpenAPI) (checked func()) {
 	}
 }
 
-// onceEach refuses a parameter that is there twice where only one of them would
-// be read, and one that is empty where that is no value: it would be taken for
-// absent. Both are mistakes of a program that would otherwise get an answer to
-// a question that it did not ask. A list may be there any number of times, and
-// a free text may be empty.
+// onceEach refuses a repeated parameter if only one would be read, and an empty one if empty means
+// nothing: it would be taken for absent. Both are mistakes of a program that would otherwise get an
+// answer to another question. A list may be repeated any number of times, and a free text may be
+// empty.
 func onceEach(api huma.API) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		u := ctx.URL()

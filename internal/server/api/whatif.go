@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
-// WhatIfWanted is what is to be imagined. What is wrong with it says
-// whatif.Check, as far as the campaign as it is now tells.
+// WhatIfWanted is an alternative to be computed. whatif.Check finds its faults, as far as the
+// present campaign reveals them.
 type WhatIfWanted struct {
 	Method      string `json:"method,omitempty" maxLength:"100" doc:"The name of a policy (see the methods) from there on; absent: as it was."`
 	Without     string `json:"without,omitempty" maxLength:"300" doc:"An expert who is left out, with all they have said; absent: nobody."`
@@ -25,12 +25,12 @@ type WhatIfWanted struct {
 	Worst              map[string]float64 `json:"worst,omitempty" doc:"The worst values of interest of objectives of a trade-off, by their names and in their units."`
 	Weight             map[string]float64 `json:"weight,omitempty" doc:"The weights of quantities in a desirability, by their names."`
 	Maximize           string             `json:"maximize,omitempty" maxLength:"2000" doc:"A quantity or a formula that is sought in place of the objective."`
-	Minimize           string             `json:"minimize,omitempty" maxLength:"2000" doc:"The same, for what is to be as small as possible."`
-	Definition         string             `json:"definition,omitempty" doc:"The text of a campaign file that says what is to be otherwise: whatever an amendment could change. The other fields change that."`
+	Minimize           string             `json:"minimize,omitempty" maxLength:"2000" doc:"The same, for a quantity or a formula to be minimized."`
+	Definition         string             `json:"definition,omitempty" doc:"The text of an alternative campaign file, with any change that an amendment could make. The other fields change that."`
 }
 
-// question is what is asked, from a decision on. It fails where the campaign file
-// has faults; nothing that it names is opened.
+// question returns the question, from a decision on. It fails if the campaign file has faults;
+// nothing that it names is opened.
 func (w *WhatIfWanted) question(ctx context.Context, l *lab.Lab, decision string) (whatif.Question, error) {
 	q := whatif.Question{Decision: decision, Method: w.Method, Without: w.Without, Experiments: w.Experiments,
 		Sought: whatif.Sought{
@@ -45,9 +45,8 @@ func (w *WhatIfWanted) question(ctx context.Context, l *lab.Lab, decision string
 	return q, err
 }
 
-// WhatIf is a question of what if, and what came of it. Done and Of show how
-// far it has come. Caveats go along with every answer: a number without them
-// would be taken for a result.
+// WhatIf is a what-if question with its answer. Done and Of show its progress. Every answer
+// includes the caveats: a number without them would be taken for a result.
 type WhatIf struct {
 	ID       string `json:"id"`
 	Campaign string `json:"campaign"`
@@ -67,8 +66,8 @@ type WhatIf struct {
 	Problem     *problems.Problem `json:"problem,omitempty" doc:"Why it failed."`
 }
 
-// whatIfOf writes a run as the API shows it. The run is a copy, so that what is
-// shown is of one moment.
+// whatIfOf returns a run as the API shows it. The run is a copy, so that all fields are of one
+// moment.
 func whatIfOf(r whatif.Run) WhatIf {
 	w := WhatIf{
 		ID: r.ID, Campaign: r.Campaign, Decision: r.Decision, Method: r.Method, Without: r.Without,
@@ -87,7 +86,7 @@ func whatIfOf(r whatif.Run) WhatIf {
 	return w
 }
 
-// whatIfInput and those that follow are what the operations take and give.
+// whatIfInput and the following types are the operations' inputs and outputs.
 type whatIfInput struct {
 	InCampaign
 	Decision string `path:"decision" maxLength:"40" doc:"A decision, d7."`
@@ -120,16 +119,15 @@ type whatIfListOutput struct {
 	}
 }
 
-// imagining are the operations that ask what would have been otherwise.
+// imagining registers the what-if operations.
 //
-// They keep an order as audits do: to begin is answered at once, with where to
-// look; to look can wait. The question is checked while its caller waits, and
-// the input is made from the log when its turn comes. Runs are those of the
-// whole server, the pages' among them, and are found by campaign and store: a
-// run of another campaign is not found, whatever its id.
+// They work like audits: beginning one is answered at once, with its address; reading one can wait.
+// The question is checked while its caller waits, and the input is made from the log when its turn
+// comes. Runs belong to the whole server, including those of the pages, and are found by campaign
+// and store: a run of another campaign is not found, whatever its id.
 //
-// The wait of get-what-if ends with its time, with the request, or with the
-// server; none of these is a fault, and the run is shown as it is then.
+// The wait of get-what-if ends with its time, with the request, or with the server; none of these
+// is an error, and the run is shown in its present state.
 func (a *API) imagining() {
 	begin := operation("begin-what-if", http.MethodPost, "/campaigns/{campaign}/decisions/{decision}/what-if",
 		"Ask what would have been otherwise from a decision on",

@@ -14,33 +14,33 @@ import (
 	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
-// Connections are bounded by address ([Bounded]), but this machine and a
-// trusted proxy have none: what one account, or one of its tokens, has under
-// way at a time is bounded wherever it comes from, so that others find room.
+// Bounds limit an account's concurrent requests. Connections are bounded by address ([Bounded]),
+// but this machine and a trusted proxy have no such bound: so the requests of one account, or of
+// one of its tokens, are bounded wherever they come from, to leave room for others.
 type Bounds struct {
-	// UnderWay is how many requests of an account are under way at once, its
-	// streams among them: some wait for minutes, such as suggest.
+	// UnderWay is the maximum number of concurrent requests of an account, including its streams:
+	// some wait for minutes, such as suggest.
 	UnderWay int
-	// Streams is how many of them are streams, each an open page or a program
-	// that follows, and TokenStreams how many of those are of one token.
+	// Streams is the maximum number of its streams, each an open page or a program that follows,
+	// and TokenStreams that of a single token.
 	Streams, TokenStreams int
-	// AllStreams is how many streams there are of all accounts.
+	// AllStreams is the maximum number of streams of all accounts.
 	AllStreams int
 }
 
 // usualBounds leave room in [maxConnections].
 var usualBounds = Bounds{UnderWay: 300, Streams: 250, TokenStreams: 100, AllStreams: 600}
 
-// comeAgain is when a request that found no room may come again.
+// comeAgain is the delay suggested to a request that found no room.
 const comeAgain = 10 * time.Second
 
-// busy counts what is under way, by whose it is.
+// busy counts concurrent requests by owner.
 type busy struct {
 	mu   sync.Mutex
 	open map[string]int
 }
 
-// place is a count, with its bound and what is said where that is reached.
+// place is a count with its bound, and the message when the bound is reached.
 type place struct {
 	of   string
 	most int
@@ -76,8 +76,7 @@ func (b *busy) enter(places ...place) (leave func(), err error) {
 	}, nil
 }
 
-// ownerOf says whose a request is: an account's, or, of whom it is not known
-// who they are, an address's.
+// ownerOf returns the owner of a request: the account or, for unknown callers, the address.
 func ownerOf(who accounts.Identity) string {
 	if !who.Known() {
 		return "from " + who.From
@@ -85,8 +84,7 @@ func ownerOf(who accounts.Identity) string {
 	return "account " + who.Account + " " + who.Actor()
 }
 
-// Room lets a request through where there is room for it, and for as long as it
-// takes.
+// Room admits a request if there is room for it, and holds its place until it ends.
 func (g *Gate) Room(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := IdentityOf(r.Context())
@@ -117,15 +115,14 @@ func (g *Gate) Room(next http.Handler) http.Handler {
 	})
 }
 
-// streams reports whether a request is answered by a stream that goes on: of a
-// page, of the API's events, or of the protocol of a store.
+// streams reports whether the answer to a request is a continuing stream: of a page, of the API's
+// events, or of the protocol of a store.
 func streams(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/event-stream") || r.URL.Path == "/live" ||
 		r.URL.Query().Get("follow") != ""
 }
 
-// RetryAfter says when a caller may come again who was refused for coming too
-// soon or too often.
+// RetryAfter tells a caller that was refused for coming too soon or too often when to come again.
 func RetryAfter(w http.ResponseWriter, err error) {
 	if problem.CodeOf(err) != problem.TooMany {
 		return

@@ -16,31 +16,27 @@ import (
 )
 
 const (
-	// maxConnections is how many connections are open at once. Each is an open file, of
-	// which many systems allow a process 1,024: a client that opens connections must not
-	// take those that the campaigns' stores need.
+	// maxConnections is the number of open connections. Each is an open file, and many systems
+	// allow a process 1,024 of them: a client that opens connections must not take those that the
+	// campaigns' stores need.
 	maxConnections = 800
-	// maxFrom is how many of them are of one address, or of one /64 of IPv6:
-	// further ones are closed. This machine and the trusted proxy have no such
-	// bound.
+	// maxFrom is the number of connections of one address, or of one /64 of IPv6: further ones are
+	// closed. This machine and the trusted proxy have no such bound.
 	maxFrom = maxConnections / 4
-	// maxIdle is how many connections of one account are kept that ask for nothing. A
-	// browser keeps six.
+	// maxIdle is the number of idle connections kept for one account. A browser keeps six.
 	maxIdle = 64
-	// spare is how many further connections are open where each of the others is at work.
-	// They are answered about the health of the server alone: an orchestrator that is not
-	// would end a server that is busy.
+	// spare is the number of additional connections when all others are busy. They answer only
+	// health checks: an orchestrator without an answer would end a busy server.
 	spare = 16
 )
 
-// Bounded returns a listener that has so many connections open at once as a lab
-// needs and its stores can spare, and few enough of each address that others
-// find room. proxy is the trusted one's network, nil for none. TLS goes around
-// it.
+// Bounded returns a listener that limits open connections to what a lab needs and its stores can
+// spare, and those of each address so that others find room. proxy is the trusted proxy's network,
+// or nil. TLS goes around it.
 //
-// A connection that comes when all places are taken takes that of the one which has asked
-// for nothing for longest, of those that have not asked yet where none has been answered
-// before. The server reports by [Gate.State] which those are.
+// A connection that arrives when all places are taken displaces the one idle for longest or, if
+// none has been answered yet, the one silent for longest. The server reports these states by
+// [Gate.State].
 func Bounded(listener net.Listener, proxy *net.IPNet) net.Listener {
 	return &bounded{
 		Listener: listener, proxy: proxy,
@@ -54,13 +50,13 @@ type bounded struct {
 	proxy *net.IPNet
 
 	mu   sync.Mutex
-	open int                  // connections, spare ones left out
-	from map[netip.Prefix]int // those that are counted by where they come from
-	// Those that may be closed for another one, the longest first: idle ones have been
-	// answered, silent ones have not asked for anything yet.
+	open int                  // connections, without spare ones
+	from map[netip.Prefix]int // those that are counted by address
+	// Those that may be closed for another one, the longest first: idle ones have been answered,
+	// silent ones have not sent a request yet.
 	idle, silent list.List
 	idleOf       map[string]*list.List // idle ones, by their account
-	spare        list.List             // in the order in which they came
+	spare        list.List             // in the order of their arrival
 }
 
 // Accept implements net.Listener.
@@ -83,7 +79,7 @@ func (b *bounded) Accept() (net.Conn, error) {
 	}
 }
 
-// origin is what a connection is counted by, if it is.
+// origin returns the network that a connection is counted by, if any.
 func (b *bounded) origin(address net.Addr) (from netip.Prefix, counted bool) {
 	of, err := netip.ParseAddrPort(address.String())
 	if err != nil {
@@ -101,8 +97,8 @@ func (b *bounded) origin(address net.Addr) (from netip.Prefix, counted bool) {
 	return from, err == nil
 }
 
-// admit takes a place for a connection, false where its address has none left. instead is
-// the connection that is to be closed for it, nil for none.
+// admit takes a place for a connection; false if its address has none left. instead is the
+// connection to be closed for it, or nil.
 func (b *bounded) admit(c *boundedConn) (ok bool, instead *boundedConn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -137,8 +133,8 @@ func (b *bounded) admit(c *boundedConn) (ok bool, instead *boundedConn) {
 	return true, instead
 }
 
-// forget gives a connection's place back, once. Addresses and accounts without connections
-// are forgotten, so that the tables do not grow with those that have gone.
+// forget gives a connection's place back, once. Addresses and accounts without connections are
+// forgotten, so that the tables do not grow with past ones.
 func (b *bounded) forget(c *boundedConn) {
 	if c.gone {
 		return
@@ -155,8 +151,8 @@ func (b *bounded) forget(c *boundedConn) {
 	}
 }
 
-// state notes what a connection does from now on. It returns one that is to be closed for
-// it: its account has too many that are idle.
+// state notes the new state of a connection. It returns a connection to be closed because its
+// account has too many idle ones.
 func (b *bounded) state(c *boundedConn, now http.ConnState) (instead *boundedConn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -187,31 +183,30 @@ func (b *bounded) state(c *boundedConn, now http.ConnState) (instead *boundedCon
 	return instead
 }
 
-// boundedConn is a connection that counts against the bounds. Until its caller is
-// authenticated, the deadlines of anonymous callers apply.
+// boundedConn is a connection that counts against the bounds. Until its caller is authenticated,
+// the deadlines of anonymous callers apply.
 type boundedConn struct {
 	net.Conn
 	of      *bounded
 	from    netip.Prefix
 	counted bool // against the bound of from
 	spare   bool
-	// stranger is that time, zero for as long as others; set before it is
-	// served.
+	// stranger is that deadline, zero if it equals the others; set before it is served.
 	stranger time.Duration
 	owner    atomic.Value // a string: whose the last request was
 
 	// Guarded by of.mu.
 	gone   bool
-	in     *list.List // of those that may be closed; nil while it is at work
+	in     *list.List // the list of those that may be closed; nil while it is at work
 	at     *list.Element
-	idleOf string // the account that it is idle of
+	idleOf string // the account that it is idle for
 	atOf   *list.Element
 }
 
-// waits puts the connection behind the others of a list.
+// waits appends the connection to a list.
 func (c *boundedConn) waits(in *list.List) { c.in, c.at = in, in.PushBack(c) }
 
-// leave takes the connection out of the lists that it is in.
+// leave removes the connection from its lists.
 func (c *boundedConn) leave() {
 	if c.in != nil {
 		c.in.Remove(c.at)
@@ -244,7 +239,7 @@ func (c *boundedConn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// bound is the connection of [Bounded] below TLS; nil for one of another listener.
+// bound returns the connection of [Bounded] below TLS; nil for another listener's.
 func bound(c net.Conn) *boundedConn {
 	if secure, ok := c.(*tls.Conn); ok {
 		c = secure.NetConn()
@@ -255,8 +250,8 @@ func bound(c net.Conn) *boundedConn {
 
 type connKey struct{}
 
-// Connected notes a connection in the context of its requests, so that the gate
-// can tell it that a known caller uses it.
+// Connected stores a connection in the context of its requests, so that the gate can tell it that a
+// known caller uses it.
 func (g *Gate) Connected(ctx context.Context, c net.Conn) context.Context {
 	own := bound(c)
 	if own == nil {
@@ -268,7 +263,7 @@ func (g *Gate) Connected(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, own)
 }
 
-// State is what http.Server reports of its connections.
+// State receives http.Server's reports on its connections.
 func (g *Gate) State(c net.Conn, now http.ConnState) {
 	if own := bound(c); own != nil {
 		if instead := own.of.state(own, now); instead != nil {
@@ -277,16 +272,14 @@ func (g *Gate) State(c net.Conn, now http.ConnState) {
 	}
 }
 
-// acquainted tells the connection of a request whose it is, once its caller is
-// authenticated.
+// acquainted tells the connection of a request its owner, once the caller is authenticated.
 func acquainted(ctx context.Context, owner string) {
 	if c, ok := ctx.Value(connKey{}).(*boundedConn); ok {
 		c.owner.Store(owner)
 	}
 }
 
-// Spared refuses what comes on a spare connection, but for questions about the server's
-// health.
+// Spared refuses requests on a spare connection, except health checks.
 func (g *Gate) Spared(next http.Handler, isHealth func(*http.Request) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connKey{}).(*boundedConn)

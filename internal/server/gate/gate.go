@@ -1,11 +1,10 @@
-// Package gate stands before all that a server answers: it finds out who makes
-// a request, bounds what anyone can take of the server, and says what they may.
+// Package gate stands before everything a server answers: it identifies the caller of a request,
+// bounds the use of the server, and decides on permissions.
 //
-// It has three ways to know who asks: a session's cookie, an API token, and, in
-// a lab without accounts on this machine alone, that everyone here may do
-// everything. What a caller may not do is refused where it is known what they
-// want: by [NeedOf] for an operation of the API, by [Gate.Known],
-// [Gate.InPerson] and [Gate.Needs] for a page.
+// Callers are identified by a session's cookie, by an API token or, in a lab without accounts, by
+// their machine: everyone on the server's own machine may do everything. A forbidden act is refused
+// where the act is known: by [NeedOf] for an operation of the API, by [Gate.Known], [Gate.InPerson]
+// and [Gate.Needs] for a page.
 package gate
 
 import (
@@ -24,35 +23,30 @@ import (
 	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
-// Options say who is let in.
+// Options are the rules of admission.
 type Options struct {
-	// Accounts say who may do what. Nil, or without an account, the server is
-	// open to all callers of this machine, and to no others.
+	// Accounts hold the permissions. Nil, or without an account, the server is open to all callers
+	// of this machine, and to no others.
 	Accounts *accounts.Directory
-	// User is the name under which requests to an open server are recorded.
-	// Default: the system's user.
+	// User is the recorded name of requests to an open server. Default: the system's user.
 	User string
-	// Confirm holds the acts, of [ActStop], [ActResolve] and [ActOverride],
-	// that people must have confirmed lately with their password.
+	// Confirm lists the acts, of [ActStop], [ActResolve] and [ActOverride], that need a recent
+	// confirmation by password.
 	Confirm map[string]bool
-	// Secure is set where browsers reach the server over TLS, its own or a
-	// proxy's.
+	// Secure is set if browsers reach the server over TLS, its own or a proxy's.
 	Secure bool
-	// Proxy, if set, is where a proxy that says from which address a request
-	// comes may be.
+	// Proxy, if set, is the network of the proxies trusted to give a request's address.
 	Proxy *net.IPNet
 }
 
-// Gate finds out who makes requests. Its methods may be called by several
-// goroutines.
+// Gate identifies the callers of requests. Its methods may be called by several goroutines.
 type Gate struct {
-	// Patience is how long clients are waited for, Bounds how much is under
-	// way at once. Both are set before anything is served.
+	// Patience holds the timeouts of clients, Bounds the limits on concurrent requests. Both are
+	// set before anything is served.
 	Patience Patience
 	Bounds   Bounds
-	// Uploads reports whether a request is the upload of a file: its body is
-	// larger than others', and read piece by piece. It is set before anything is
-	// served.
+	// Uploads reports whether a request is the upload of a file: its body is larger than others',
+	// and read piece by piece. It is set before anything is served.
 	Uploads func(*http.Request) bool
 
 	options Options
@@ -68,13 +62,13 @@ func New(o Options) *Gate {
 	return &Gate{Patience: usualPatience, Bounds: usualBounds, Uploads: none, options: o}
 }
 
-// Accounts are those of the lab; nil where it has none.
+// Accounts returns the lab's accounts, or nil.
 func (g *Gate) Accounts() *accounts.Directory { return g.options.Accounts }
 
 // Secure reports whether browsers reach the server over TLS.
 func (g *Gate) Secure() bool { return g.options.Secure }
 
-// Secured sets the headers that every answer has.
+// Secured sets the headers of every answer.
 func (g *Gate) Secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -94,8 +88,8 @@ func (g *Gate) Secured(next http.Handler) http.Handler {
 	})
 }
 
-// sessionCookie holds the token of a session. With TLS its name binds it to
-// this host and to secure connections.
+// sessionCookie holds the token of a session. With TLS its name binds it to this host and to secure
+// connections.
 const (
 	sessionCookie       = "campaignd-session"
 	secureSessionCookie = "__Host-campaignd-session"
@@ -103,13 +97,13 @@ const (
 
 type identityKey struct{}
 
-// IdentityOf returns who makes a request.
+// IdentityOf returns the caller of a request.
 func IdentityOf(ctx context.Context) accounts.Identity {
 	who, _ := ctx.Value(identityKey{}).(accounts.Identity)
 	return who
 }
 
-// WithIdentity returns a context in which who makes the request is known.
+// WithIdentity returns a context that holds the caller of the request.
 func WithIdentity(ctx context.Context, who accounts.Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, who)
 }
@@ -117,12 +111,11 @@ func WithIdentity(ctx context.Context, who accounts.Identity) context.Context {
 // Open reports whether every caller who reaches the server may do everything.
 func (g *Gate) Open() bool { return g.options.Accounts == nil || g.options.Accounts.Empty() }
 
-// Identified finds out who makes a request. What they may not do is refused
-// where it is known what they want.
+// Identified identifies the caller of a request. Forbidden acts are refused later, where the act is
+// known.
 func (g *Gate) Identified(next http.Handler) http.Handler {
-	// A form or a script of another site must not act with the session of
-	// any visitor. What a program sends with a token is no browser's
-	// doing.
+	// A form or a script of another site must not act with the session of any visitor. This does
+	// not apply to a token, which browsers do not send.
 	guarded := http.NewCrossOriginProtection()
 	guarded.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		problems.Write(w, problems.New(http.StatusForbidden, problem.Forbidden,
@@ -161,8 +154,7 @@ func (g *Gate) Identified(next http.Handler) http.Handler {
 	})
 }
 
-// identify returns the caller of a request; the zero Identity if it does not
-// say.
+// identify returns the caller of a request; the zero Identity for an anonymous one.
 func (g *Gate) identify(r *http.Request) (who accounts.Identity, byToken bool, err error) {
 	if g.Open() {
 		return accounts.OpenIdentity(g.options.User), false, nil
@@ -184,7 +176,7 @@ func (g *Gate) identify(r *http.Request) (who accounts.Identity, byToken bool, e
 	return who, false, err
 }
 
-// Unknown answers a request of which it cannot be said who makes it.
+// Unknown answers a request whose caller cannot be determined.
 func (g *Gate) Unknown(w http.ResponseWriter, _ *http.Request, p *problems.Problem) {
 	if p.Status == http.StatusUnauthorized && w.Header().Get("WWW-Authenticate") == "" {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="campaignd"`)
@@ -192,26 +184,24 @@ func (g *Gate) Unknown(w http.ResponseWriter, _ *http.Request, p *problems.Probl
 	problems.Write(w, p)
 }
 
-// Address is where a request comes from: as the proxy says, where one is
-// trusted.
+// Address returns the address of a request: the one the proxy gives, if one is trusted.
 func (g *Gate) Address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr
 	}
 	if g.options.Proxy != nil && g.options.Proxy.Contains(net.ParseIP(host)) {
-		// A proxy may add its hop to the client's line, or in a line of its own
-		// after it.
+		// A proxy may add its hop to the client's line, or in a line of its own after it.
 		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 		if last := strings.TrimSpace(hops[len(hops)-1]); net.ParseIP(last) != nil {
-			return last // the one that the trusted proxy itself has seen
+			return last // the address that the trusted proxy itself has seen
 		}
 	}
 	return host
 }
 
-// forThisMachine reports whether a request comes from this machine and asks for
-// it by its own name: a page of the web that lets its name lead here does not.
+// forThisMachine reports whether a request comes from this machine and addresses it by its own
+// name: a web page whose name resolves to this machine fails the second test.
 func forThisMachine(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil || !net.ParseIP(host).IsLoopback() {
@@ -225,8 +215,8 @@ func forThisMachine(r *http.Request) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost") || net.ParseIP(name).IsLoopback()
 }
 
-// forwarded reports whether a request says of itself that it was passed on:
-// then it comes from this machine, and its sender need not be here.
+// forwarded reports whether a request carries signs of forwarding: then its address is this
+// machine's, but its sender may be elsewhere.
 func forwarded(r *http.Request) bool {
 	for name := range r.Header {
 		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains(forwarding, name) {
@@ -236,17 +226,16 @@ func forwarded(r *http.Request) bool {
 	return false
 }
 
-// forwarding are what proxies and tunnels add to requests besides X-Forwarded-…,
-// in the form of [http.CanonicalHeaderKey].
+// forwarding are the headers that proxies and tunnels add besides X-Forwarded-…, in the form of
+// [http.CanonicalHeaderKey].
 var forwarding = []string{
 	"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip",
 	"X-Original-Forwarded-For", "X-Original-Host",
 	"X-Envoy-External-Address", "True-Client-Ip", "Cf-Connecting-Ip", "Fastly-Client-Ip", "Fly-Client-Ip",
 }
 
-// cookieName is that of the session's cookie. A server with TLS does not read
-// the cookie of one without: a session that has crossed the network in the
-// clear does not count there.
+// cookieName returns the name of the session's cookie. A server with TLS does not read the cookie
+// of one without: a session that has crossed the network in the clear does not count there.
 func (g *Gate) cookieName() string {
 	if g.options.Secure {
 		return secureSessionCookie
@@ -254,7 +243,7 @@ func (g *Gate) cookieName() string {
 	return sessionCookie
 }
 
-// SetSession hands the browser a session; an empty token takes it away.
+// SetSession gives the browser a session; an empty token removes it.
 func (g *Gate) SetSession(w http.ResponseWriter, token string) {
 	cookie := &http.Cookie{
 		Name:     g.cookieName(),
@@ -270,15 +259,15 @@ func (g *Gate) SetSession(w http.ResponseWriter, token string) {
 	http.SetCookie(w, cookie)
 }
 
-// BeginSession hands the browser a new session, and ends the one it had before.
+// BeginSession gives the browser a new session, and ends its previous one.
 func (g *Gate) BeginSession(w http.ResponseWriter, r *http.Request, token string) {
 	if old := g.Session(r); old != "" && old != token {
-		_ = g.options.Accounts.Logout(r.Context(), old) // that it stays for its time is no harm
+		_ = g.options.Accounts.Logout(r.Context(), old) // a failure is harmless: the old session expires
 	}
 	g.SetSession(w, token)
 }
 
-// Session is the token of the browser's session, "" where it has none.
+// Session returns the token of the browser's session, "" without one.
 func (g *Gate) Session(r *http.Request) string {
 	cookie, err := r.Cookie(g.cookieName())
 	if err != nil {
@@ -287,7 +276,7 @@ func (g *Gate) Session(r *http.Request) string {
 	return cookie.Value
 }
 
-// Allowed refuses what the caller may not do, and notes that in the audit log.
+// Allowed refuses what the caller may not do, and records the refusal in the audit log.
 func (g *Gate) Allowed(ctx context.Context, p accounts.Permission, campaign string) error {
 	who := IdentityOf(ctx)
 	err := who.May(p, campaign)
@@ -297,9 +286,8 @@ func (g *Gate) Allowed(ctx context.Context, p accounts.Permission, campaign stri
 	return err
 }
 
-// Unidentified is why a request without an identity is refused: err, unless it is not
-// known who there is, or was not when the request came. Such a lab need not have
-// accounts.
+// Unidentified is the error for a request without an identity: err, unless the accounts are
+// unreadable, or were when the request came. Such a lab need not have accounts.
 func (g *Gate) Unidentified(err error) error {
 	if g.options.Accounts == nil {
 		return err
@@ -314,15 +302,14 @@ func (g *Gate) Unidentified(err error) error {
 	return err
 }
 
-// NoteRefused notes in the audit log what the caller may not do.
+// NoteRefused records in the audit log what the caller may not do.
 func (g *Gate) NoteRefused(who accounts.Identity, p accounts.Permission, campaign string) {
 	if g.options.Accounts != nil && who.Known() {
 		g.options.Accounts.Refused(who, p, campaign, who.From)
 	}
 }
 
-// AnswersAs refuses an answer in the place of an expert, and notes that in the
-// audit log.
+// AnswersAs refuses an answer in the place of an expert, and records the refusal in the audit log.
 func (g *Gate) AnswersAs(ctx context.Context, expert, campaign string) error {
 	who := IdentityOf(ctx)
 	err := who.AnswersAs(expert, campaign)
@@ -332,12 +319,11 @@ func (g *Gate) AnswersAs(ctx context.Context, expert, campaign string) error {
 	return err
 }
 
-// confirmedWithin is how long ago a person must have shown who they are, at
-// most, for what the lab does not leave to a session that was found open.
+// confirmedWithin is the maximum age of a person's authentication for acts that must not be
+// possible from a session left open.
 const confirmedWithin = 10 * time.Minute
 
-// Confirmed refuses an act that the lab wants people to confirm with their
-// password, where they have not lately.
+// Confirmed refuses an act that the lab wants confirmed by password, unless that was done recently.
 func (g *Gate) Confirmed(ctx context.Context, act string) error {
 	who := IdentityOf(ctx)
 	if g.Open() || !g.options.Confirm[act] {
@@ -346,7 +332,7 @@ func (g *Gate) Confirmed(ctx context.Context, act string) error {
 	return g.options.Accounts.Recent(who, confirmedWithin)
 }
 
-// CampaignIn is the campaign's name in a path that may say NAME@STORE.
+// CampaignIn returns the campaign's name in a path that may hold NAME@STORE.
 func CampaignIn(id string) string {
 	name, _, _ := strings.Cut(id, "@")
 	if unescaped, err := url.PathUnescape(name); err == nil {
@@ -360,16 +346,14 @@ func Sees(ctx context.Context, campaign string) bool {
 	return IdentityOf(ctx).May(accounts.See, campaign) == nil
 }
 
-// ActorOf returns under which name what a request asks for is recorded, and
-// whose account asks.
+// ActorOf returns the recorded actor of a request, and the account behind it.
 func ActorOf(ctx context.Context) (actor, account string) {
 	who := IdentityOf(ctx)
 	return who.Actor(), who.Account
 }
 
-// ActingAs is [ActorOf] for a caller who says as whom they act. Where everyone
-// may do everything that is believed; otherwise a request is recorded under the
-// name of its account.
+// ActingAs is [ActorOf] for a caller who names an actor. An open server believes it; otherwise a
+// request is recorded under the name of its account.
 func (g *Gate) ActingAs(ctx context.Context, wanted string) (actor, account string) {
 	actor, account = ActorOf(ctx)
 	if wanted != "" && g.Open() {
@@ -378,7 +362,7 @@ func (g *Gate) ActingAs(ctx context.Context, wanted string) (actor, account stri
 	return actor, account
 }
 
-// systemUser is the name of the system's user that runs the server.
+// systemUser returns the name of the system's user that runs the server.
 func systemUser() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username

@@ -13,29 +13,26 @@ import (
 
 // Limits of a request.
 const (
-	// MaxBody is the size of a body, in bytes.
+	// MaxBody is the maximum size of a body, in bytes.
 	MaxBody = 8 << 20
-	// MaxUpload is that of the upload of a file, with what surrounds it in a
-	// form. Files themselves are bounded where they are kept.
+	// MaxUpload is the maximum for the upload of a file, including the surrounding form. Files
+	// themselves are bounded where they are stored.
 	MaxUpload = 52 << 20
-	// slowest is how fast an upload comes at least, in bytes per second.
+	// slowest is the minimum speed of an upload, in bytes per second.
 	slowest = 64 << 10
-	// maxUnknown is that of a caller of whom it is not known who they are: they
-	// log in.
+	// maxUnknown is the maximum for an unknown caller, who can only log in.
 	maxUnknown = 64 << 10
 )
 
-// Patience is how long the server waits for a client. One that is slower is cut
-// off, so that it does not hold what others need.
+// Patience holds the timeouts of clients. A slower client is cut off, so that it does not hold what
+// others need.
 type Patience struct {
 	Headers, Body time.Duration
-	// Write is how long it takes to take the next piece of an answer, a
-	// stream's too.
+	// Write is the timeout for the next piece of an answer, a stream's too.
 	Write time.Duration
-	// Idle is how long a connection is kept that asks for nothing.
+	// Idle is how long an idle connection is kept.
 	Idle time.Duration
-	// Stranger is how long a connection is waited for, at most, on which no one
-	// is known.
+	// Stranger is the maximum timeout of a connection without a known caller.
 	Stranger time.Duration
 }
 
@@ -44,8 +41,8 @@ var usualPatience = Patience{
 	Idle: 2 * time.Minute, Stranger: 30 * time.Second,
 }
 
-// Limited bounds the body of a request, in size and in time, and how long its
-// answer waits to be read.
+// Limited bounds the body of a request, in size and in time, and the time its answer waits to be
+// read.
 func (g *Gate) Limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -69,19 +66,18 @@ func (g *Gate) Limited(next http.Handler) http.Handler {
 			return
 		}
 		next.ServeHTTP(out, r)
-		_ = control.SetWriteDeadline(time.Now().Add(g.Patience.Write)) // for what is not sent yet
+		_ = control.SetWriteDeadline(time.Now().Add(g.Patience.Write)) // for the unsent part
 	})
 }
 
-// timed is a body whose time is over once it is there: the work that follows
-// may take longer.
+// timed is a body whose deadline ends with the body: the work that follows may take longer.
 type timed struct {
 	io.ReadCloser
 	whole func()
 }
 
-// Read implements io.Reader. The end of the body is what takes the deadline
-// away: a body that is never read to its end keeps it.
+// Read implements io.Reader. The end of the body removes the deadline: a body that is never read to
+// its end keeps it.
 func (t *timed) Read(p []byte) (int, error) {
 	n, err := t.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
@@ -90,20 +86,18 @@ func (t *timed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// piece is how much of an answer is sent at a time, in bytes.
+// piece is the amount of an answer sent at a time, in bytes.
 const piece = 64 << 10
 
-// unhurried writes an answer as fast as the client reads it, but for one that
-// does not read.
+// unhurried writes an answer as fast as the client reads it, unless the client stops reading.
 type unhurried struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	each    time.Duration
 }
 
-// Write implements http.ResponseWriter. Each piece has the whole patience, so
-// that a slow client gets a large answer, and one that has stopped reading is
-// cut off after a single piece's time.
+// Write implements http.ResponseWriter. Each piece has the whole patience, so that a slow client
+// gets a large answer, and one that has stopped reading is cut off after a single piece's time.
 func (u *unhurried) Write(p []byte) (n int, err error) {
 	for {
 		_ = u.control.SetWriteDeadline(time.Now().Add(u.each))
@@ -116,7 +110,7 @@ func (u *unhurried) Write(p []byte) (n int, err error) {
 	}
 }
 
-// FlushError implements what http.ResponseController looks for.
+// FlushError serves http.ResponseController.
 func (u *unhurried) FlushError() error {
 	_ = u.control.SetWriteDeadline(time.Now().Add(u.each))
 	defer func() { _ = u.control.SetWriteDeadline(time.Time{}) }()
@@ -126,17 +120,15 @@ func (u *unhurried) FlushError() error {
 // Flush implements http.Flusher.
 func (u *unhurried) Flush() { _ = u.FlushError() }
 
-// SetReadDeadline keeps the API's library from another limit: the body's time
-// is limited already.
+// SetReadDeadline keeps the API's library from setting another deadline: the body has one already.
 func (u *unhurried) SetReadDeadline(time.Time) error { return nil }
 
-// Unwrap implements what http.ResponseController looks for.
+// Unwrap serves http.ResponseController.
 func (u *unhurried) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
-// Formed reads the form of a request for a page, which is one outside the path
-// of the API, so that one that does not come whole is refused as such and no
-// page takes it for an empty one. Bodies of anonymous callers are bounded more
-// tightly.
+// Formed reads the form of a request for a page, that is, outside the path of the API, so that an
+// incomplete one is refused as such and no page takes it for an empty one. Bodies of anonymous
+// callers are bounded more tightly.
 func (g *Gate) Formed(
 	next http.Handler, api string, refuse func(http.ResponseWriter, *http.Request, *problems.Problem),
 ) http.Handler {

@@ -8,11 +8,10 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Fail answers a request for a page that is refused.
+// Fail answers a refused request for a page.
 type Fail func(w http.ResponseWriter, r *http.Request, err error)
 
-// Known lets no one through of whom it is not known who they are: they are
-// asked to log in, and come back.
+// Known admits only known callers: others are asked to log in, and come back.
 func (g *Gate) Known(next http.HandlerFunc, fail Fail) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if IdentityOf(r.Context()).Known() {
@@ -28,8 +27,8 @@ func (g *Gate) Known(next http.HandlerFunc, fail Fail) http.HandlerFunc {
 	}
 }
 
-// InPerson lets people through who are logged in, and no token of theirs:
-// tokens cannot manage accounts, only the logged-in owner can.
+// InPerson admits people who are logged in, not their tokens: only the logged-in owner can manage
+// accounts.
 func (g *Gate) InPerson(next http.HandlerFunc, fail Fail) http.HandlerFunc {
 	return g.Known(func(w http.ResponseWriter, r *http.Request) {
 		if IdentityOf(r.Context()).Method == accounts.ByToken {
@@ -42,7 +41,7 @@ func (g *Gate) InPerson(next http.HandlerFunc, fail Fail) http.HandlerFunc {
 	}, fail)
 }
 
-// Needs lets through who may do something in the whole lab.
+// Needs admits callers with a permission in the whole lab.
 func (g *Gate) Needs(p accounts.Permission, next http.HandlerFunc, fail Fail) http.HandlerFunc {
 	return g.Known(func(w http.ResponseWriter, r *http.Request) {
 		if err := g.Allowed(r.Context(), p, ""); err != nil {

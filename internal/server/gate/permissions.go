@@ -2,32 +2,31 @@ package gate
 
 import "github.com/campaignd/campaignd/internal/accounts"
 
-// Acts that a lab may want people to confirm: see [Options.Confirm].
+// Acts for which a lab may require confirmation: see [Options.Confirm].
 const (
 	ActStop     = "stop"
 	ActResolve  = "resolve"
 	ActOverride = "override"
 )
 
-// Need is what an operation of the API needs.
+// Need is the requirement of an operation of the API.
 type Need struct {
 	Permission accounts.Permission
-	// InCampaign asks for the permission in the campaign that the path names.
-	// Otherwise it is one of the lab, or the operation itself shows only what
-	// its caller may see.
+	// InCampaign requires the permission in the campaign that the path names. Otherwise it is a
+	// permission of the lab, or the operation itself shows only what its caller may see.
 	InCampaign bool
-	// Act is what the lab may want to have confirmed.
+	// Act is the act that the lab may want confirmed.
 	Act string
 }
 
-// NeedOf returns what an operation of the API needs. One that is not in the
-// table is refused to all callers: nothing is open by oversight.
+// NeedOf returns the requirement of an operation of the API. An operation missing from the table is
+// refused to all callers: nothing is open by oversight.
 func NeedOf(operation string) (need Need, listed bool) {
 	need, listed = needed[operation]
 	return need, listed
 }
 
-// needed is the table of what each operation of the API needs.
+// needed is the table of the operations' requirements.
 var needed = map[string]Need{
 	"list-campaigns":    {},
 	"list-questions":    {},
@@ -57,13 +56,13 @@ var needed = map[string]Need{
 	"list-files":        {Permission: accounts.See, InCampaign: true},
 	"get-file":          {Permission: accounts.See, InCampaign: true},
 
-	// What the program is; nothing of any campaign.
+	// The properties of the program, independent of any campaign.
 	"list-methods": {},
 	"get-method":   {},
 	"get-schema":   {},
 	"get-version":  {},
 
-	"list-forwards": {Permission: accounts.See}, // what is refused names campaigns
+	"list-forwards": {Permission: accounts.See}, // a refusal names campaigns
 
 	"verify": {}, // a proof that the caller brings along
 
@@ -75,8 +74,7 @@ var needed = map[string]Need{
 
 	"answer-question": {Permission: accounts.Answer, InCampaign: true},
 
-	// It records nothing, but takes a processor for a while: for those who take
-	// part.
+	// It records nothing, but occupies a processor for a while: for participants only.
 	"begin-what-if":  {Permission: accounts.Answer, InCampaign: true},
 	"cancel-what-if": {Permission: accounts.Answer, InCampaign: true},
 	"get-what-if":    {Permission: accounts.See, InCampaign: true},
@@ -105,8 +103,8 @@ var needed = map[string]Need{
 	"resolve":         {Permission: accounts.Resolve, InCampaign: true, Act: ActResolve},
 	"resolve-many":    {Permission: accounts.Resolve, InCampaign: true, Act: ActResolve},
 	"resolve-csv":     {Permission: accounts.Resolve, InCampaign: true, Act: ActResolve},
-	// Who can say that an experiment did not take place can have it not take
-	// place. To say that a device was without power is confirmed like resolve.
+	// A caller who can declare that an experiment did not take place can also prevent it. A report
+	// that a device was without power is confirmed like resolve.
 	"cancel": {Permission: accounts.Resolve, InCampaign: true},
 
 	"abort-device": {}, // it asks for Run in each campaign

@@ -12,20 +12,17 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// A request that is answered at once is made by who it was when it had come
-// whole. A stream goes on: before it tells of anything, it is asked again who
-// listens and what they may.
+// A request answered at once keeps the identity it had when it was complete. A stream goes on:
+// before it sends anything, the listener's identity and rights are checked again.
 
 type stillKey struct{}
 
-// withStill returns a context in which it can be asked who makes the request
-// now.
+// withStill returns a context in which the present caller of the request can be determined.
 func (g *Gate) withStill(ctx context.Context, r *http.Request) context.Context {
 	return context.WithValue(ctx, stillKey{}, func() (accounts.Identity, error) { return g.still(ctx, r) })
 }
 
-// still returns who makes a request now. It notes nothing, and keeps no session
-// alive.
+// still returns the present caller of a request. It notes nothing, and keeps no session alive.
 func (g *Gate) still(ctx context.Context, r *http.Request) (accounts.Identity, error) {
 	if g.Open() {
 		return accounts.OpenIdentity(g.options.User), nil
@@ -41,10 +38,9 @@ func (g *Gate) still(ctx context.Context, r *http.Request) (accounts.Identity, e
 	return book.Still(ctx, cookie.Value)
 }
 
-// Arrived waits for the body of a request of a known caller, and asks
-// again who they are: access that has ended while the body was on its way
-// carries nothing out. A body that does not come whole fails where it is read.
-// An upload passes: see [Gate.Arriving].
+// Arrived waits for the body of a known caller's request, and identifies the caller again: access
+// that ended during the transfer carries nothing out. An incomplete body fails where it is read. An
+// upload passes: see [Gate.Arriving].
 func (g *Gate) Arrived(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody || g.Uploads(r) || !IdentityOf(r.Context()).Known() {
@@ -65,10 +61,9 @@ func (g *Gate) Arrived(next http.Handler) http.Handler {
 	})
 }
 
-// Arriving returns the body of an upload, which [Gate.Arrived] leaves to the
-// operation. At its end it is asked again who makes the request, and whether
-// they have a permission in a campaign: where not, the body fails as one that
-// did not come whole.
+// Arriving returns the body of an upload, which [Gate.Arrived] leaves to the operation. At its end
+// the caller is identified again, with a permission in a campaign: without it the body fails like
+// an incomplete one.
 func (g *Gate) Arriving(
 	ctx context.Context, body io.Reader, p accounts.Permission, campaign string,
 ) io.Reader {
@@ -98,18 +93,18 @@ func (a *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readCloser is a body that was read, with what closes the one it came in.
+// readCloser is a body already read, with the original body to close.
 type readCloser struct {
 	io.Reader
 	io.Closer
 }
 
-// failing is the end of a body that did not come whole.
+// failing is the end of an incomplete body.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// Listener returns who makes the request of a context now.
+// Listener returns the present caller of the request of a context.
 func Listener(ctx context.Context) (accounts.Identity, error) {
 	still, ok := ctx.Value(stillKey{}).(func() (accounts.Identity, error))
 	if !ok {
@@ -118,7 +113,7 @@ func Listener(ctx context.Context) (accounts.Identity, error) {
 	return still()
 }
 
-// MayListen says why who makes a request may not see a campaign any more.
+// MayListen says why the caller may not see a campaign any longer.
 func MayListen(ctx context.Context, campaign string) error {
 	who, err := Listener(ctx)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package problems answers requests that are refused: problems of RFC 9457 with
-// the code and the remedies of internal/problem.
+// Package problems answers refused requests: problems of RFC 9457 with the code and the remedies of
+// internal/problem.
 package problems
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Problem is what every request is answered with that cannot be fulfilled: a
-// problem of RFC 9457 with the code and the remedies of [problem.Error].
+// Problem is the answer to every failed request: a problem of RFC 9457 with the code and the
+// remedies of [problem.Error].
 type Problem struct {
 	Type   string `json:"type" doc:"A URN of the code."`
 	Title  string `json:"title" doc:"What the code means."`
@@ -37,10 +37,10 @@ type Remedy struct {
 	Text    string   `json:"text,omitempty" doc:"What it is good for."`
 	Action  string   `json:"action,omitempty" doc:"What is to be done, for programs."`
 	Subject string   `json:"subject,omitempty" doc:"To what."`
-	Ways    []string `json:"ways,omitempty" doc:"In which ways, one of which is to be chosen."`
+	Ways    []string `json:"ways,omitempty" doc:"The alternatives; choose one."`
 }
 
-// Fault is one thing that is wrong with a campaign file or a body.
+// Fault is one fault of a campaign file or a body.
 type Fault struct {
 	Line    int    `json:"line,omitempty" doc:"The line, counting from 1."`
 	Column  int    `json:"column,omitempty" doc:"The column, counting from 1."`
@@ -58,7 +58,7 @@ func (p *Problem) GetStatus() int { return p.Status }
 // ContentType implements huma.ContentTypeFilter.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// New returns a problem of a code without more than its text.
+// New returns a problem of a code with only a text.
 func New(status int, code problem.Code, detail string) *Problem {
 	return &Problem{
 		Type:   "urn:campaignd:problem:" + string(code),
@@ -71,9 +71,8 @@ func New(status int, code problem.Code, detail string) *Problem {
 
 // Of returns an error as a problem.
 //
-// Errors that hold several faults come first, since their places in a file are
-// lost in a single message; all else is what [problem.FromError] makes of it,
-// with the status of its code.
+// Errors with several faults come first, since a single message would lose their places in a file;
+// [problem.FromError] converts all others, with the status of their code.
 func Of(err error) *Problem {
 	var own *Problem
 	if errors.As(err, &own) {
@@ -140,7 +139,7 @@ func Of(err error) *Problem {
 	return p
 }
 
-// codes are the codes of what goes wrong before a request reaches a campaign.
+// codes are the codes of faults found before a request reaches a campaign.
 var codes = map[int]problem.Code{
 	http.StatusBadRequest:            problem.Invalid,
 	http.StatusUnprocessableEntity:   problem.Invalid,
@@ -151,8 +150,8 @@ var codes = map[int]problem.Code{
 	http.StatusNotFound:              problem.NotFound,
 }
 
-// Refused is how the API's library makes an answer of what it finds wrong with
-// a request. An error of our own among them wins.
+// Refused converts the faults that the API's library finds in a request. One of our own errors
+// among them wins.
 func Refused(status int, message string, errs ...error) *Problem {
 	for _, err := range errs {
 		var p *Problem
@@ -180,7 +179,7 @@ func Refused(status int, message string, errs ...error) *Problem {
 	return p
 }
 
-// UnreadBody is why a body cannot be read.
+// UnreadBody converts the error of reading a body.
 func UnreadBody(err error) *Problem {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
@@ -200,7 +199,7 @@ func Write(w http.ResponseWriter, p *Problem) {
 	_ = json.NewEncoder(w).Encode(p) // the client may have gone
 }
 
-// Or is the problem of an error, nil for none.
+// Or converts an error to a problem, nil to nil.
 func Or(err error) error {
 	if err == nil {
 		return nil

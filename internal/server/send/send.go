@@ -1,6 +1,6 @@
-// Package send is how answers leave that are no page and no document: attached files
-// and streams of events. The names, types and bytes of files come from outside: no
-// browser is to run anything of them in the name of the server.
+// Package send sends answers other than pages and documents: attached files and streams of events.
+// The names, types and bytes of files come from outside: no browser may run anything of them in the
+// name of the server.
 package send
 
 import (
@@ -14,24 +14,23 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// pictures are the media types that a page shows in place: browsers decode them
-// and run nothing in them. SVG is none of them, since it holds scripts.
+// pictures are the media types that a page shows in place: browsers decode them and run nothing in
+// them. SVG is excluded, since it holds scripts.
 var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // IsPicture reports whether a page may show a file of a media type.
 func IsPicture(mediaType string) bool { return slices.Contains(pictures, mediaType) }
 
-// EventStream says that an answer is a stream of server-sent events, which no proxy
-// is to gather or keep.
+// EventStream marks an answer as a stream of server-sent events, which proxies must not buffer or
+// cache.
 func EventStream(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	control.AtOnce(w.Header())
 }
 
-// File sends the bytes of a file. A picture is shown by a browser where inline
-// is set; everything else is saved under its name, and never opened in the
-// server's own page. An error means that the answer was cut off: what reads the
-// bytes has found them altered, or the client has gone.
+// File sends the bytes of a file. With inline, a browser shows a picture; everything else is saved
+// under its name, and never opened in the server's own page. An error means that the answer was cut
+// off: the reader found the bytes altered, or the client has gone.
 func File(w http.ResponseWriter, f *campaign.File, content io.Reader, inline bool) error {
 	h := w.Header()
 	disposition, mediaType := "attachment", "application/octet-stream"

@@ -12,21 +12,20 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Instrument lets the results of an instrument arrive one at a time, in the
-// order of the experiments, and each only when the engine has nothing else to
-// do. So a campaign with several experiments under way goes the same way
-// however goroutines are scheduled.
+// Instrument lets the results of an instrument arrive one at a time, in the order of the
+// experiments, and each only when the engine is idle. So a campaign with several running
+// experiments takes the same course however goroutines are scheduled.
 type Instrument struct {
 	instruments.Instrument
 	stuck func(error) // ends the campaign
 
 	mu       sync.Mutex
 	released map[string]chan struct{} // by experiment; closed when its result may arrive
-	last     string                   // the experiment released last
+	last     string                   // the experiment last released
 }
 
-// New returns an instrument whose own Instrument is still to be set, unless
-// nothing is measured. stuck ends the campaign, once it waits for a person.
+// New returns an instrument whose own Instrument is still to be set, unless nothing is measured.
+// stuck ends the campaign when it waits for a person.
 func New(stuck func(error)) *Instrument {
 	return &Instrument{stuck: stuck, released: map[string]chan struct{}{}}
 }
@@ -50,12 +49,10 @@ func (p *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 	}
 }
 
-// Observe is the engine's Observe, called when the engine is about to wait. If
-// the last released result has arrived, the oldest experiment under way is
-// next. An open question is answered first: people are quicker than
-// experiments. What was under way in an earlier process arrives after what is
-// decided first in this one. Where there is nothing to wait for but a person,
-// the campaign is stuck.
+// Observe is the engine's Observe, called when the engine is about to wait. If the last released
+// result has arrived, the oldest running experiment is next. An open question is answered first:
+// people are quicker than experiments. Experiments running in an earlier process arrive after the
+// first decision of this one. If only a person can continue the campaign, it is stuck.
 func (p *Instrument) Observe(core *engine.Core, wait engine.Wait) {
 	if wait.Pending {
 		return

@@ -15,8 +15,8 @@ import (
 // target is the page: it stands alone.
 var target figure.Page
 
-// look is how an arm is drawn, the same on the whole page. Color and dashes
-// together tell eighteen arms apart before looks come again.
+// look is the style of an arm, the same on the whole page. Color and dashes together distinguish
+// eighteen arms before looks recur.
 type look struct {
 	color  figure.Color
 	dashes []plot.Length
@@ -56,10 +56,10 @@ type view struct {
 	initial  int
 }
 
-// look is that of an arm, by its place in the study.
+// look returns the style of an arm, by its place in the study.
 func (v view) look(arm int) look { return lookOf(arm, v.baseline) }
 
-// words are those of what is judged.
+// words returns the words for the task's measures.
 func (v view) words() simulate.Words { return v.task.Task.Truth.Words() }
 
 // begun begins a text with a capital.
@@ -77,10 +77,9 @@ const leading = 15
 // which their ends would lie on a linear axis.
 const logarithmic = 15
 
-// regret draws the main figure of a task. It grows with the number of arms, so
-// that each has a label at the end of its line. Only this figure may have a
-// logarithmic axis: a simple regret may shrink by powers of ten, and arms then
-// differ in what is left of it.
+// regret draws the main figure of a task. It grows with the number of arms, so that each has a
+// label at the end of its line. Only this figure may have a logarithmic axis: a simple regret may
+// shrink by powers of ten, and arms then differ in the small remainder.
 func (v view) regret() panel {
 	c := target.Chart(780, max(330, plot.Length(70+leading*len(v.task.Arms))), v.task.Steps+"s",
 		v.withUnit(v.words().Regret))
@@ -105,9 +104,8 @@ func (v view) regret() panel {
 	return f
 }
 
-// cumulative draws what the whole search cost, which is not what was found in
-// the end. Of comparisons the regret is a probability, which the caption says
-// with its formula.
+// cumulative draws the cost of the whole search, which differs from its final result. For
+// comparisons the regret is a probability, which the caption explains with its formula.
 func (v view) cumulative() panel {
 	c := target.Chart(380, 250, v.task.Steps+"s", v.cumulativeTitle())
 	v.curves(c, false, func(a simulate.ArmSummary) []simulate.Mean { return a.CumulativeCurve })
@@ -127,8 +125,7 @@ func (v view) cumulative() panel {
 	return f
 }
 
-// cumulativeTitle has no unit where steps are comparisons, whose regret is a
-// probability.
+// cumulativeTitle omits the unit if steps are comparisons, whose regret is a probability.
 func (v view) cumulativeTitle() string {
 	if v.task.Compares {
 		return "cumulative regret"
@@ -136,8 +133,8 @@ func (v view) cumulativeTitle() string {
 	return v.withUnit(v.words().Cumulative)
 }
 
-// asked draws the number of questions; ok is false where no arm asks any. Arms
-// without a question would all lie at 0.
+// asked draws the number of questions; ok is false if no arm asks any. Arms without a question
+// would all lie at 0.
 func (v view) asked() (panel, bool) {
 	some := false
 	for _, a := range v.task.Arms {
@@ -159,9 +156,9 @@ func (v view) asked() (panel, bool) {
 			"examples given at the beginning are not counted. Arms that ask nobody are left out."}, true
 }
 
-// helps draws how probable it is that the labels help. ok is false where no arm
-// reads labels. The axis goes from 0 to 1 whatever the values are, so that the
-// figures of two tasks can be compared by eye.
+// helps draws the probability that the labels help. ok is false if no arm reads labels. The axis
+// goes from 0 to 1 whatever the values are, so that the figures of two tasks can be compared by
+// eye.
 func (v view) helps() (panel, bool) {
 	curve := func(a simulate.ArmSummary) []simulate.Mean { return a.HelpsCurve }
 	if !v.some(curve) {
@@ -176,8 +173,8 @@ func (v view) helps() (panel, bool) {
 			"A third is assumed of anybody. Arms without labels are left out."}, true
 }
 
-// weight draws the dual variable. ok is false where no arm has one. λ is no
-// probability, hence the limits come from the values.
+// weight draws the dual variable. ok is false if no arm has one. λ can exceed 1, hence the limits
+// come from the values.
 func (v view) weight() (panel, bool) {
 	curve := func(a simulate.ArmSummary) []simulate.Mean { return a.TrustCurve }
 	if !v.some(curve) {
@@ -187,8 +184,8 @@ func (v view) weight() (panel, bool) {
 	v.curves(c, false, curve)
 	return panel{Title: "Weight λ of the belief", SVG: c.SVG("Weight of the experts' belief, arm by arm"),
 		Caption: "λ, the dual variable, weighs the experts' belief in the choice, " +
-			"mean over experts and seeds (Xu et al. 2024, Alg. 1). It is no measure of trust: " +
-			"it falls while the expert may accept what is chosen. Arms without one are left out."}, true
+			"mean over experts and seeds (Xu et al. 2024, Alg. 1). It does not measure trust: " +
+			"it falls while the expert may accept the choices. Arms without one are left out."}, true
 }
 
 // some reports whether any arm has a curve. A mean over no seeds (N = 0) is a
@@ -204,8 +201,7 @@ func (v view) some(curve func(simulate.ArmSummary) []simulate.Mean) bool {
 	return false
 }
 
-// risk draws how well and how reliably anchored experts were asked. There are
-// none where experts have no anchors.
+// risk draws how well and how reliably anchored experts were asked; nothing without anchors.
 func (v view) risk() []panel {
 	if !v.task.Anchored {
 		return nil
@@ -236,7 +232,7 @@ func (v view) risk() []panel {
 	}
 }
 
-// turned says which sign utility has.
+// turned describes the sign of utility.
 func (v view) turned() string {
 	return v.task.Task.Truth.Sought.Pick("", " with its sign turned")
 }
@@ -328,11 +324,10 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 	return log
 }
 
-// differences draws the paired difference of each arm to the baseline with its
-// interval.
+// differences draws the paired difference of each arm to the baseline with its interval.
 //
-// The baseline has a row, too: a point at 0. Intervals that reach beyond the
-// axis are cut at its ends. Rows go from the top down in the order of the arms.
+// The baseline has a row, too: a point at 0. Intervals that reach beyond the axis are cut at its
+// ends. Rows go from the top down in the order of the arms.
 func (v view) differences() panel {
 	base := v.task.Arms[v.task.Baseline].Arm.Name
 	rows := len(v.task.Arms)
@@ -377,8 +372,8 @@ func (v view) differences() panel {
 
 // rankFigure draws the mean rank of each arm, and that on each task.
 //
-// ok is false for a single arm, and where no task has a seed with a result of
-// every arm. The label of an arm is its name on the last task that has a result.
+// ok is false for a single arm, and if no task has a seed with a result of every arm. The label of
+// an arm is its name on the last task that has a result.
 func rankFigure(s simulate.Summary, baseline int) (panel, bool) {
 	rows := len(s.Ranks)
 	if rows < 2 || math.IsNaN(s.Ranks[0]) {

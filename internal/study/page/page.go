@@ -23,12 +23,11 @@ import (
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 )
 
-// Input is what the page shows.
+// Input is the content of the page.
 type Input struct {
 	Study   *simulate.Study
 	Summary simulate.Summary
-	// Command is the command that runs the study again; Date is when the page
-	// was written.
+	// Command is the command that runs the study again; Date is when the page was written.
 	Command string
 	Date    time.Time
 }
@@ -52,8 +51,8 @@ func Write(w io.Writer, in Input) error {
 	return err
 }
 
-// pageData is what page.html shows. All texts are finished; the template decides
-// only what to leave out.
+// pageData is the data of page.html. All texts are finished; the template decides only which parts
+// to omit.
 type pageData struct {
 	Style             template.CSS
 	Name, Description string
@@ -67,11 +66,11 @@ type pageData struct {
 	Arms     []legendEntry
 	TaskName []string // heads of the overview's columns
 	Overview []overviewRow
-	// RankFigure is nil where there is nothing to rank.
+	// RankFigure is nil if there is nothing to rank.
 	RankFigure *panel
 
-	// Words are those of all tasks together; Fronts says that some of them is a
-	// trade-off, and Mixed that another one is none.
+	// Words are those of all tasks together; Fronts is set if some task is a trade-off, and Mixed
+	// if others are not.
 	Words         simulate.Words
 	Fronts, Mixed bool
 
@@ -86,8 +85,8 @@ type legendEntry struct {
 	Text   string
 }
 
-// taskData is a section of the page. Provenance and Doubt are of tasks that a
-// store's surrogate answers.
+// taskData is a section of the page. Provenance and Doubt are for tasks that a store's surrogate
+// answers.
 type taskData struct {
 	ID, Name, About string
 	Facts           string
@@ -96,7 +95,7 @@ type taskData struct {
 	Rows            []armRow
 	Words           simulate.Words
 	Store, Anchored bool
-	Front           bool // a trade-off, of which nothing is recommended
+	Front           bool // a trade-off, which has no recommendation
 	Provenance      string
 	Doubt           string
 	Unit, Steps     string
@@ -110,11 +109,11 @@ type panel struct {
 	Caption string
 }
 
-// page gathers everything in the order of the template. What a reader has to
-// know before the results is a warning.
+// page gathers everything in the order of the template. Facts that a reader must know before the
+// results are warnings.
 //
-// The symbols of the legend come before the tables, which take them over by an
-// arm's place in the study.
+// The symbols of the legend come before the tables, which take them over by an arm's place in the
+// study.
 func (in Input) page() pageData {
 	s, file := in.Study, in.Study.File
 	d := pageData{
@@ -136,8 +135,8 @@ func (in Input) page() pageData {
 				t.Task.Name, t.Missing, t.Missing+len(t.Seeds), len(t.Seeds)))
 		}
 	}
-	// Several builds are no error: results are kept from run to run, and the
-	// program may have changed in between. The reader has to know it.
+	// Several builds are allowed: results are kept from run to run, and the program may have
+	// changed in between. The reader must be told.
 	var builds []string
 	for _, b := range in.Summary.Builds {
 		builds = append(builds, b.Version+" "+b.Go+" "+b.Arch)
@@ -183,8 +182,8 @@ func (in Input) page() pageData {
 	return d
 }
 
-// task gathers the section of a task that has at least one seed to compare.
-// Figures that have nothing to show are left out, and the others move up.
+// task gathers the section of a task with at least one seed to compare. Empty figures are left out,
+// and the others move up.
 func (in Input) task(i int, t simulate.TaskSummary) taskData {
 	d := taskData{
 		ID:    fmt.Sprint("task", i+1),
@@ -218,9 +217,8 @@ func (in Input) task(i int, t simulate.TaskSummary) taskData {
 	return d
 }
 
-// baseline is the arm that the others are compared with. A task may name a
-// baseline of its own. The head of the page then names none, rather than one
-// that is wrong for some of the tables.
+// baseline returns the arm that the others are compared with. A task may name a baseline of its
+// own. The head of the page then names none, rather than a wrong one for some of the tables.
 func (in Input) baseline() string {
 	for _, t := range in.Summary.Tasks {
 		if t.Baseline != in.Study.File.Baseline {

@@ -69,14 +69,12 @@ func (d *pageData) overview(s simulate.Summary, baseline int) {
 	}
 }
 
-// ratios shows the regret along the campaigns in comparison with each task's
-// baseline. The class of a cell comes from the stricter interval, which is
-// corrected for the number of cells, while the interval that is written is the
-// usual one.
+// ratios shows the regret along the campaigns in comparison with each task's baseline. The class of
+// a cell comes from the stricter interval, which is corrected for the number of cells, while the
+// written interval is the usual one.
 //
-// A ratio is 1 where both are equally good; the page writes it as a change in
-// percent, with a true minus sign. An arm may be a peer, which is no arm of the
-// study and has no symbol.
+// A ratio is 1 if both are equally good; the page writes it as a change in percent, with a true
+// minus sign. An arm may be a peer, which is not an arm of the study and has no symbol.
 func (d *pageData) ratios(s simulate.Summary) {
 	percent := func(x float64) string {
 		return strings.Replace(fmt.Sprintf("%+.0f %%", 100*(x-1)),
@@ -149,7 +147,7 @@ type armRow struct {
 	Risk                             riskRow
 }
 
-// riskRow is what an arm of anchored experts gave.
+// riskRow is the result of an arm of anchored experts.
 type riskRow struct {
 	Adjusted, Difference, Class              string
 	Compared                                 string
@@ -219,7 +217,7 @@ func (v view) rows() []armRow {
 	return rows
 }
 
-// provenance says who answered on a store's task.
+// provenance returns who answered on a store's task.
 func provenance(t simulate.TaskSummary) string {
 	var parts []string
 	for _, a := range t.Arms {
@@ -229,16 +227,15 @@ func provenance(t simulate.TaskSummary) string {
 		"of the experiments. Conclusions are as good as the surrogate is."
 }
 
-// timesRow says how long an arm takes to suggest an experiment. Median, Most and
-// Slowly are the median, the 90 % quantile and the greatest time.
+// timesRow is the time that an arm takes to suggest an experiment. Median, Most and Slowly are the
+// median, the 90 % quantile and the greatest time.
 type timesRow struct {
 	Task                 string
 	Symbol               legendEntry
 	Median, Most, Slowly string
 }
 
-// times leaves out arms whose times are not known. A task's name stands in its
-// first row only.
+// times leaves out arms with unknown times. A task's name stands in its first row only.
 func (d *pageData) times(s simulate.Summary) {
 	for _, t := range s.Tasks {
 		name := t.Task.Name

@@ -10,12 +10,11 @@ import (
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 )
 
-// WriteExperiments writes a row for each experiment of each campaign, in the
-// order of tasks, arms and seeds. It holds no measured time: equal studies give
-// equal files. Studies with anchored experts have further columns, and those of
-// trade-offs the hypervolume that is covered, of whose greatest value all other
-// numbers are per cents. Numbers have all their digits, so that another program
-// computes from the file what this one did.
+// WriteExperiments writes a row for each experiment of each campaign, in the order of tasks, arms
+// and seeds. It holds no measured time: equal studies give equal files. Studies with anchored
+// experts have further columns, and those of trade-offs the covered hypervolume; all other numbers
+// are per cents of its greatest value. Numbers have all their digits, so that another program
+// computes from the file the same results as this one.
 func (s Summary) WriteExperiments(w io.Writer) error {
 	header := []string{
 		"task", "policy", "expert", "arm", "seed", "experiment", "unit",
@@ -60,9 +59,8 @@ func orNaN(x *float64) float64 {
 	return *x
 }
 
-// WriteTimes writes how long each suggestion took, in seconds, of other
-// programs too. They stand in a file of their own, since they are the only
-// numbers that differ from run to run.
+// WriteTimes writes the time of each suggestion, in seconds, also for other programs. Times have a
+// file of their own, since they are the only numbers that differ from run to run.
 func (s Summary) WriteTimes(w io.Writer) error {
 	t := newCSV(w, "task", "policy", "expert", "arm", "seed", "experiment", "seconds")
 	s.each(func(task TaskSummary, a ArmSummary, r *Result) {
@@ -166,8 +164,7 @@ func (s Summary) fronts() bool {
 	return slices.ContainsFunc(s.Tasks, func(t TaskSummary) bool { return t.Task.Truth.Front != nil })
 }
 
-// volume is the hypervolume of which so many per cent of the greatest one are
-// missing; NaN where there is no front.
+// volume returns the hypervolume at a missing percentage of the greatest one; NaN without a front.
 func (f *Front) volume(missing float64) float64 {
 	if f == nil {
 		return math.NaN()
@@ -175,8 +172,8 @@ func (f *Front) volume(missing float64) float64 {
 	return f.Hypervolume * (1 - missing/100)
 }
 
-// each visits the campaigns that are compared, in the order of the tables.
-// Seeds without a result of every arm are not among them, in any file.
+// each visits the compared campaigns, in the order of the tables. No file contains seeds without a
+// result of every arm.
 func (s Summary) each(f func(TaskSummary, ArmSummary, *Result)) {
 	for _, task := range s.Tasks {
 		for _, a := range task.Arms {
@@ -194,16 +191,15 @@ type csvTable struct {
 	err error
 }
 
-// newCSV begins a table. Errors are kept until flush, so that rows are written
-// without asking.
+// newCSV begins a table. Errors are kept until flush, so that rows are written without checks.
 func newCSV(w io.Writer, header ...string) *csvTable {
 	t := &csvTable{w: csv.NewWriter(w)}
 	t.err = t.w.Write(header)
 	return t
 }
 
-// row writes strings, whole numbers and numbers, these with all their digits;
-// what is not finite is left empty. A cell of another type stays empty.
+// row writes strings, whole numbers and numbers, these with all their digits; NaN and infinities
+// are left empty. A cell of another type stays empty.
 func (t *csvTable) row(cells ...any) {
 	text := make([]string, len(cells))
 	for i, cell := range cells {

@@ -16,29 +16,26 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Front is what a trade-off is judged by: the hypervolume that compositions cover
-// together by their noiseless objectives, beyond one reference for all arms, as
-// a part of the greatest one that is known. Compositions that break a bound on
-// outcomes cover nothing.
+// Front is the judge of a trade-off: the hypervolume that compositions cover together by their
+// noiseless objectives, beyond one reference for all arms, as a part of the greatest known one.
+// Compositions that break a bound on outcomes cover nothing.
 type Front struct {
-	// Objectives are what is traded off, with goals and units.
+	// Objectives are the objectives traded off, with goals and units.
 	Objectives []definition.Objective
-	// Worst are the worst values of interest, the reference point: those that the
-	// definition gives, otherwise inferred once from the true front by
-	// [pareto.Reference].
+	// Worst are the worst values of interest, the reference point: those of the definition,
+	// otherwise inferred once from the true front by [pareto.Reference].
 	Worst []float64
-	// Hypervolume is the greatest one, in the product of the objectives' units; of
-	// one that is modelled by its logarithm, of that.
+	// Hypervolume is the greatest one, in the product of the objectives' units; an objective
+	// modelled by its logarithm contributes that.
 	Hypervolume float64
-	// Searched says that it is that of the front which a search has found, and
-	// the true one may be a little greater.
+	// Searched means that the greatest one was found by a search, so that the true one may be a
+	// little greater.
 	Searched bool
 
-	log       []bool    // of which objectives the logarithm counts
+	log       []bool    // which objectives count by their logarithm
 	reference []float64 // MAXIMIZED, as all scores are
-	// scores are the objectives of a composition, MAXIMIZED; nil where it counts for
-	// nothing: it breaks a bound, or an objective has no value there. It is safe for
-	// concurrent use.
+	// scores returns the objectives of a composition, MAXIMIZED; nil if it does not count: it
+	// breaks a bound, or an objective has no value there. It is safe for concurrent use.
 	scores func(definition.Point) ([]float64, error)
 }
 
@@ -64,9 +61,9 @@ func (f *Front) value(k int, score float64) float64 {
 	return value
 }
 
-// frontOf makes the judge of a trade-off. kept says whether noiseless quantities
-// keep the bounds. greatest is the greatest hypervolume beyond the worst values
-// that the definition gives; 0 where it is unknown and has to be found.
+// frontOf makes the judge of a trade-off. kept reports whether noiseless quantities keep the
+// bounds. greatest is the greatest hypervolume beyond the worst values of the definition; 0 if it
+// is unknown and must be found.
 func frontOf(
 	def definition.Campaign, sp *space.Space, noiseless quantities, kept func(*events.Measurement) bool, greatest float64,
 ) (*Front, error) {
@@ -107,10 +104,9 @@ func frontOf(
 	return f, nil
 }
 
-// search finds the greatest hypervolume, and infers what is not given of the
-// reference: of a list of compositions exactly, of a space among random
-// compositions and by steps from those on the front so far, which become
-// shorter. It is deterministic.
+// search finds the greatest hypervolume, and infers the missing parts of the reference: exactly for
+// a list of compositions; for a space from random compositions and from steps of decreasing length
+// from those on the front so far. It is deterministic.
 func (f *Front) search(sp *space.Space) error {
 	points, finite := sp.Finite()
 	if !finite {
@@ -131,7 +127,7 @@ func (f *Front) search(sp *space.Space) error {
 		}
 	}
 	if len(all) == 0 {
-		return errors.New("no composition keeps the bounds on outcomes, so that there is no front to find")
+		return errors.New("no composition keeps the bounds on outcomes, so that no front exists")
 	}
 	if !finite {
 		f.Searched = true
@@ -148,9 +144,9 @@ func (f *Front) search(sp *space.Space) error {
 	return nil
 }
 
-// How a front is searched for: steps at each length, and how many compositions it
-// holds at most with two, three and four objectives. The hypervolume of n
-// compositions with m objectives takes time of the order of n^(m−1).
+// The search for a front: steps at each length, and the maximum number of its compositions with
+// two, three and four objectives. The hypervolume of n compositions with m objectives takes time of
+// the order of n^(m−1).
 const frontSteps = 5000
 
 var mostOnFront = map[int]int{2: 1000, 3: 2000, 4: 250}
@@ -200,8 +196,7 @@ func (f *Front) climb(sp *space.Space, points []definition.Point, scores [][]flo
 	return on.scores, nil
 }
 
-// beyond is the reference as far as it is given, where some of the scores are
-// beyond that; nil where none is.
+// beyond returns the given part of the reference, if some of the scores are beyond it, else nil.
 func (f *Front) beyond(scores [][]float64) []float64 {
 	given := slices.Clone(f.reference)
 	for k, r := range given {
@@ -218,13 +213,13 @@ func (f *Front) beyond(scores [][]float64) []float64 {
 // frontier holds the compositions on a front, at most so many.
 type frontier struct {
 	most   int
-	beyond []float64 // what every score has to be beyond; nil for nothing
+	beyond []float64 // the bound of every score; nil for none
 	x      [][]float64
 	scores [][]float64
 }
 
-// add takes in a composition that is not covered, and drops those that it covers.
-// Where there is no room it has to cover one.
+// add takes in a composition that is not covered, and drops those that it covers. A full frontier
+// takes it only if it covers one.
 func (f *frontier) add(x, score []float64) {
 	if f.beyond != nil && !pareto.Beyond(score, f.beyond) {
 		return
@@ -253,7 +248,7 @@ func (f *Front) Beyond() string {
 	return format.List(worst...)
 }
 
-// words say what the hypervolume is measured against.
+// words describe the reference of the hypervolume.
 func (f *Front) words() string {
 	found := ""
 	if f.Searched {

@@ -18,10 +18,10 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// RefusedError says why results of several folders are not of one study, run
-// by one program. Nothing was changed.
+// RefusedError is the reason why results of several folders are not of one study, run by one
+// program. Nothing was changed.
 type RefusedError struct {
-	// Reasons are sentences, each with its folders and what can be done.
+	// Reasons are sentences, each with its folders and a remedy.
 	Reasons []string
 }
 
@@ -34,8 +34,8 @@ type MissingError struct {
 	// Units are the missing campaigns, in the order of the study, of Total.
 	Units []Unit
 	Total int
-	// Of is into how many shards the study was divided, 0 where no folder says
-	// so; of several numbers the greatest, whose shards are the least work.
+	// Of is the number of shards of the study, 0 if no folder states it; of several numbers the
+	// greatest, whose shards are the least work.
 	Of int
 }
 
@@ -56,17 +56,15 @@ func (e *MissingError) ByShard() (shards []Shard, units map[Shard][]Unit) {
 	return shards, units
 }
 
-// Merged says what a merge found.
+// Merged is the result of a merge.
 type Merged struct {
-	// Held are the campaigns that the study has results of now, equal ones
-	// once.
+	// Held is the number of campaigns with results now, equal ones once.
 	Held int
-	// Folders counts those that were read, apart from the study's own.
+	// Folders counts the folders read, apart from the study's own.
 	Folders int
 	// Added are the results that the study did not hold before.
 	Added int
-	// Others are results in them of campaigns that the study does not have, left
-	// out.
+	// Others are results of campaigns that the study does not have, left out.
 	Others int
 }
 
@@ -76,12 +74,11 @@ type kept struct {
 	results []*Result
 }
 
-// file is where they are.
+// file returns the path of its results.
 func (k *kept) file() string { return filepath.Join(k.folder, resultsFile) }
 
-// FoldersOfShards lists the folders with results that a path stands for: the
-// folder itself, and the shards in it. The error is a *[RefusedError] where
-// there are none.
+// FoldersOfShards lists the folders with results that a path stands for: the folder itself, and the
+// shards in it. The error is a *[RefusedError] without any.
 func FoldersOfShards(path string) (folders []string, err error) {
 	candidates := []string{path}
 	below, err := os.ReadDir(filepath.Join(path, shardsFolder))
@@ -109,19 +106,17 @@ func FoldersOfShards(path string) (folders []string, err error) {
 // absent reports whether a path that leads through a folder leads nowhere.
 func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
 
-// Merge adds the results of other folders to those of a study's own folder.
-// The folders are only read; one that is being written to is read as far as it
-// is complete.
+// Merge adds the results of other folders to those of a study's own folder. The folders are only
+// read; one that is being written to is read as far as it is complete.
 //
-// The same campaign may be in several of them: then they hold the same bytes,
-// but for the measured times, of which the first counts. Where they do not, or
-// folders are of another version of the study or of different builds, the error
-// is a *[RefusedError]. Where campaigns are missing it is a *[MissingError],
-// and with incomplete what there is has been added nevertheless; after any other
+// The same campaign may be in several of them: then they must hold the same bytes, except for the
+// measured times, whose first ones count. If they differ, or folders are of another version of
+// the study or of different builds, the error is a *[RefusedError]. If campaigns are missing it is
+// a *[MissingError], and with incomplete the others have been added nevertheless; after any other
 // error nothing has.
 //
-// Results are added in the order of the study, with the names that it has now:
-// as one worker would have written them.
+// Results are added in the order of the study, with their present names: as one worker would have
+// written them.
 func (s *Study) Merge(own *Results, folder string, folders []string, incomplete bool) (Merged, error) {
 	units := s.distinct()
 	ours := map[string]Unit{}
@@ -155,7 +150,7 @@ func (s *Study) Merge(own *Results, folder string, folders []string, incomplete 
 		case !ok:
 			missing.Units = append(missing.Units, u)
 		case own.Get(u.Key) == nil:
-			named := *result // a name is no part of a campaign, and may have changed since
+			named := *result // a name does not belong to a campaign's identity, and may have changed
 			named.Task, named.Arm = s.Tasks[u.Task].Name, s.Arms[u.Arm].Name
 			added = append(added, &named)
 		}
@@ -196,7 +191,7 @@ func (s *Study) sources(own *Results, folder string, folders []string) (sources 
 			of = max(of, said.Of)
 			if why := said.differs(now, s.File.Path); why != "" {
 				reasons = append(reasons, fmt.Sprintf("%s is of another version of the study: %s; "+
-					"run shard %d/%d again, which keeps what is still the same, or remove the folder",
+					"run shard %d/%d again, which keeps unchanged results, or remove the folder",
 					other, why, said.Shard, said.Of))
 			}
 		}
@@ -299,8 +294,8 @@ func (s *Study) unite(sources []*kept, units map[string]Unit) (map[string]*Resul
 	return results, nil
 }
 
-// unequal says in which part two results of a campaign differ as bytes; empty
-// where they do not. The times are measured, and differ always; names may.
+// unequal returns the part in which two results of a campaign differ as bytes; "" if they are
+// equal. Measured times always differ; names may.
 func unequal(a, b *Result) (string, error) {
 	for i := range min(len(a.Trajectory), len(b.Trajectory)) {
 		if what, err := differ(a.Trajectory[i], b.Trajectory[i]); what != "" || err != nil {
@@ -321,7 +316,7 @@ func unequal(a, b *Result) (string, error) {
 	return differ(bare(a), bare(b))
 }
 
-// differ gives two values as JSON where their bytes differ.
+// differ returns two values as JSON if their bytes differ.
 func differ(a, b any) (string, error) {
 	one, err := json.Marshal(a)
 	other, err2 := json.Marshal(b)

@@ -10,11 +10,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Ratios compare arms over all tasks by the mean regret along the campaign,
-// that is the mean of simple regret over the steps after the initial design, as
-// a ratio to each task's baseline, seed by seed. A ratio below 1 is a gain.
-// Regrets of tasks have different units and spread over orders of magnitude:
-// means of logarithms, geometric means of ratios, weigh tasks alike.
+// Ratios compare arms over all tasks by the mean regret along the campaign, that is the mean of
+// simple regret over the steps after the initial design, as a ratio to each task's baseline, seed
+// by seed. A ratio below 1 is a gain. Regrets of tasks have different units and spread over orders
+// of magnitude: means of logarithms, geometric means of ratios, weigh tasks alike.
 type Ratios struct {
 	// Cells is the number of comparisons with a baseline, one for each of the
 	// study's arms on each task.
@@ -32,9 +31,8 @@ type ArmRatios struct {
 	// ratio with 95 % confidence by the bootstrap: seeds are drawn anew within
 	// each task.
 	Along, Final Ratio
-	// Experiments is the geometric mean of Until/BaseUntil over the Reached
-	// tasks on which half of the campaigns came to the baseline's final regret;
-	// NaN where there is none.
+	// Experiments is the geometric mean of Until/BaseUntil over the Reached tasks on which half of
+	// the campaigns came to the baseline's final regret; NaN without such a task.
 	Experiments float64
 	Reached     int
 	// Tasks are in the study's order.
@@ -46,8 +44,7 @@ type ArmRatios struct {
 
 // TaskRatios is an arm in comparison with the baseline of a task.
 type TaskRatios struct {
-	// Baseline is set where the arm is the task's baseline itself, and nothing
-	// but Until is.
+	// Baseline is set if the arm is the task's baseline itself; then only Until is set.
 	Baseline bool
 	// Seeds is the number of seeds with a campaign of both.
 	Seeds int
@@ -57,18 +54,18 @@ type TaskRatios struct {
 	// Strict is the interval of Along that all cells together hold with 95 %
 	// confidence (Bonferroni).
 	Strict Ratio
-	// Until is the median number of experiments until the regret was at most
-	// the median final regret of the baseline, BaseUntil that of the baseline
-	// itself; NaN where half of the campaigns never came there.
+	// Until is the median number of experiments until the regret was at most the median final
+	// regret of the baseline, BaseUntil that of the baseline itself; NaN if half of the campaigns
+	// never got there.
 	Until, BaseUntil float64
 }
 
-// Ratio is a geometric mean of ratios with an interval; NaN where there is
-// nothing to compare, and unbounded for one seed.
+// Ratio is a geometric mean of ratios with an interval; NaN with nothing to compare, and unbounded
+// for one seed.
 type Ratio struct{ Mean, Lower, Upper float64 }
 
-// leastShare is the share of a task's range of values below which regrets count
-// as equal: a ratio of two that are nearly 0 says nothing.
+// leastShare is the share of a task's range of values below which regrets count as equal: a ratio
+// of two values near 0 is meaningless.
 const leastShare = 1e-6
 
 // The bootstrap has a seed of its own, so that equal results give equal
@@ -90,9 +87,8 @@ func along(r *Result, n int, least float64) float64 {
 	return math.Max(sum/float64(len(steps)), least)
 }
 
-// ratios compares the arms. Peers are compared with the same baselines, but
-// their cells are counted apart: adding a peer does not change what is said of
-// the study's own arms.
+// ratios compares the arms. Peers are compared with the same baselines, but their cells are counted
+// separately: adding a peer does not change the results of the study's own arms.
 func (s *Study) ratios(tasks []TaskSummary, results *Results) (out Ratios) {
 	rows := make([]contestant, 0, len(s.Arms))
 	for j := range s.Arms {
@@ -116,8 +112,7 @@ func (s *Study) ratios(tasks []TaskSummary, results *Results) (out Ratios) {
 	return out
 }
 
-// cells counts the comparisons with a baseline. Their number is what a strict
-// interval pays for.
+// cells counts the comparisons with a baseline. A strict interval is widened by their number.
 func cells(rows []contestant) (n int) {
 	for _, row := range rows {
 		for i, results := range row.results {
@@ -129,9 +124,8 @@ func cells(rows []contestant) (n int) {
 	return n
 }
 
-// peers are what other programs gave from the starts of this study, by the arms
-// that they call themselves. A campaign that is in the file twice counts once,
-// the first of it.
+// peers returns the results of other programs from the starts of this study, by their own names of
+// arms. A campaign that is in the file twice counts once, the first of it.
 func (s *Study) peers(results *Results) (rows []contestant) {
 	starts := make(map[string]int) // the task's index
 	for _, start := range s.Starts() {
@@ -141,7 +135,7 @@ func (s *Study) peers(results *Results) (rows []contestant) {
 	for _, r := range results.peers {
 		i, ours := starts[strings.TrimPrefix(r.Key, r.Arm+" ")]
 		if !ours || seen[r.Key] {
-			continue // of other seeds, or of the study as it was
+			continue // of other seeds, or of an earlier version of the study
 		}
 		seen[r.Key] = true
 		k := slices.IndexFunc(rows, func(c contestant) bool { return c.name == r.Arm })
@@ -184,11 +178,11 @@ func (c contestant) compare(tasks []TaskSummary, cells int) ArmRatios {
 	return out
 }
 
-// against compares campaigns with the task's baseline, seed by seed, and
-// returns the logarithms of the ratios.
+// against compares campaigns with the task's baseline, seed by seed, and returns the logarithms of
+// the ratios.
 //
-// A seed counts where both have a campaign of it. Regrets are bounded below by
-// leastShare of the task's range, so that no logarithm is of zero.
+// A seed counts if both have a campaign of it. Regrets are bounded below by leastShare of the
+// task's range, to avoid logarithms of zero.
 func (t TaskSummary) against(
 	results []*Result, baseline bool, cells int,
 ) (out TaskRatios, inTotal, atEnd []float64) {
@@ -236,8 +230,7 @@ func (t TaskSummary) against(
 	return out, inTotal, atEnd
 }
 
-// none is the ratio of nothing. It is not 1, which would say that two are
-// alike.
+// none is the ratio without data. It is not 1, which would mean that two are alike.
 var none = Ratio{math.NaN(), math.NaN(), math.NaN()}
 
 // student is the geometric mean of ratios, given by their logarithms, and its

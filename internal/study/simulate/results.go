@@ -17,8 +17,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Result is what one campaign gave. It holds what the comparison needs and not
-// the log: a study of thousands of campaigns stays a file of megabytes.
+// Result is the result of one campaign. It holds the data of the comparison and not the log: a
+// study of thousands of campaigns stays a file of megabytes.
 type Result struct {
 	Key  string `json:"key"`
 	Task string `json:"task"`
@@ -29,8 +29,8 @@ type Result struct {
 	// Ended says why the campaign ended.
 	Ended      string     `json:"ended"`
 	Trajectory Trajectory `json:"course"`
-	// Seconds is how long it took to suggest each experiment, by the clock of
-	// the machine. Nothing else depends on it.
+	// Seconds are the times of suggesting each experiment, by the clock of the machine. Nothing
+	// else depends on them.
 	Seconds []float64 `json:"seconds"`
 
 	line int // in the file that it was read from
@@ -44,10 +44,9 @@ const (
 	peersFile   = "peers.jsonl"
 )
 
-// Results is the append-only file of a study's results: a line of JSON for each
-// finished campaign, on disk before it counts. Its methods may be called by
-// several goroutines. Key decides what is the same campaign; of two lines with
-// one key the later one holds.
+// Results is the append-only file of a study's results: a line of JSON for each finished campaign,
+// on disk before it counts. Its methods may be called by several goroutines. Key identifies a
+// campaign; of two lines with one key the later one holds.
 type Results struct {
 	mu   sync.Mutex
 	file *os.File
@@ -60,8 +59,8 @@ type Results struct {
 // ErrInUse means that another process runs the study, or the same shard of it.
 var ErrInUse = errors.New("another process is running this study")
 
-// lockError says why a folder could not be locked. Some file systems that
-// machines share keep no locks at all: that is no sign of another process.
+// lockError explains why a folder could not be locked. Some file systems that machines share have
+// no locks at all: that does not mean another process.
 func lockError(folder string, err error) error {
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK) {
 		return fmt.Errorf("%s cannot be locked on this file system (%w): choose a folder on another one with --out",
@@ -110,9 +109,9 @@ func OpenResults(folder string) (r *Results, err error) {
 	return r, err
 }
 
-// readResults reads the lines of a file, none of one that is not there. The
-// first whole bytes of size are complete lines. Only the last line can be
-// incomplete after a crash, since each is synced before the next is written.
+// readResults reads the lines of a file, none of a missing one. The first whole bytes of size are
+// complete lines. Only the last line can be incomplete after a crash, since each is synced before
+// the next is written.
 func readResults(path string) (results []*Result, whole, size int, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +134,7 @@ func readResults(path string) (results []*Result, whole, size int, err error) {
 	return results, whole, len(data), nil
 }
 
-// Get returns the result of a key; nil where there is none yet.
+// Get returns the result of a key, or nil.
 func (r *Results) Get(key string) *Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,8 +168,8 @@ func (r *Results) Add(results ...*Result) error {
 	return nil
 }
 
-// Close closes the file. It may be called twice, and of one that was opened in
-// part: OpenResults does so. The lock is given up last.
+// Close closes the file. It may be called twice, and after an incomplete opening: OpenResults does
+// so. The lock is given up last.
 func (r *Results) Close() error {
 	var err error
 	if r.file != nil {

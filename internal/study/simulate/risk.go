@@ -18,9 +18,9 @@ import (
 // unit for each square of that unit.
 const RiskWeight = 10
 
-// Risk is where a campaign of anchored experts stands after a comparison: their
-// judgment is noisy far from their anchors (Sinaga et al. 2026, §6). Utility is
-// the objective, in its unit, with the sign for which more is better.
+// Risk is the state of a campaign of anchored experts after a comparison: their judgment is noisy
+// far from their anchors (Sinaga et al. 2026, §6). Utility is the objective, in its unit, with the
+// sign for which more is better.
 type Risk struct {
 	// Queried is the noise of the pair that was compared: the variance of the
 	// judgment of one option, mean over the options, in the square of the
@@ -50,8 +50,8 @@ func anchored(e definition.Expert) bool {
 	return err == nil && settings.Anchored
 }
 
-// noises returns the noise of each anchored expert. It is the noise with which
-// they answer, and not what a model takes it for.
+// noises returns the noise of each anchored expert. It is the true noise of their answers, not a
+// model's estimate of it.
 func noises(def definition.Campaign) (map[string]humansim.Noise, error) {
 	all := map[string]humansim.Noise{}
 	for _, e := range def.Experts {
@@ -82,10 +82,9 @@ func (f *follower) riskAdjusted(expert string, p definition.Point) (value, noise
 	return f.truth.utility(value) - RiskWeight*noise, noise, err
 }
 
-// lookAtRisk returns the true risk-adjusted value of the composition that the
-// models expect to be best: mean over the anchored experts, NaN where there is
-// no model yet. What the model expects chooses the composition, the truth judges
-// it.
+// lookAtRisk returns the true risk-adjusted value of the composition that the models expect to be
+// best: mean over the anchored experts, NaN without a model. The model's expectation chooses the
+// composition, the truth judges it.
 func (f *follower) lookAtRisk(ctx context.Context) (float64, error) {
 	view, err := f.core.View(ctx)
 	if err != nil {
@@ -115,7 +114,7 @@ func riskBest(
 	ctx context.Context, m *preference.Model, sp *space.Space, seed uint64,
 ) (definition.Point, error) {
 	u := m.Utility
-	posterior, err := u.Posterior(ctx, seed) // as the campaign itself looks at what is preferred
+	posterior, err := u.Posterior(ctx, seed) // as the campaign itself computes preferences
 	if err != nil {
 		return nil, err
 	}
@@ -164,15 +163,14 @@ func (f *follower) risk(i int, expert string, options []events.Option, before *R
 	return r, nil
 }
 
-// RiskSummary is what an arm of anchored experts gave on a task; see [Risk].
+// RiskSummary is the result of an arm of anchored experts on a task; see [Risk].
 type RiskSummary struct {
 	// Adjusted and Best are those of the last comparison, Queried the mean over
 	// all comparisons after the initial ones.
 	Adjusted, Best, Queried Mean
-	// AdjustedDifference and QueriedDifference are the differences to the
-	// baseline, seed by seed: greater adjusted values are better, less noise
-	// is. Nil for the baseline itself, and where one of the two has none: its
-	// experts are not anchored, or its rule models no utility.
+	// AdjustedDifference and QueriedDifference are the differences to the baseline, seed by seed:
+	// greater adjusted values are better, less noise is. Nil for the baseline itself, and if one of
+	// the two has none: its experts are not anchored, or its rule models no utility.
 	AdjustedDifference, QueriedDifference *Interval
 	// Curves over the comparisons.
 	AdjustedCurve, BestCurve, QueriedCurve []Mean
@@ -180,8 +178,8 @@ type RiskSummary struct {
 	adjusted, queried []float64 // by seed
 }
 
-// adjusted, best and queried are NaN where there is no risk, or nothing is known
-// yet: mean leaves those out.
+// adjusted, best and queried are NaN without a risk, or while nothing is known: mean leaves those
+// out.
 func (r *Risk) adjusted() float64 {
 	if r == nil || r.Adjusted == nil {
 		return math.NaN()
@@ -189,7 +187,7 @@ func (r *Risk) adjusted() float64 {
 	return *r.Adjusted
 }
 
-// best is NaN where there is no risk: such steps are left out of means.
+// best is NaN without a risk: such steps are left out of means.
 func (r *Risk) best() float64 {
 	if r == nil {
 		return math.NaN()

@@ -23,10 +23,10 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// Run says how a study is run.
+// Run holds the options of a run.
 type Run struct {
 	Results *Results
-	// Workers is how many campaigns are run at once, at least 1.
+	// Workers is the number of simultaneous campaigns, at least 1.
 	Workers int
 	// Build is recorded with results.
 	Build events.Build
@@ -42,12 +42,12 @@ type FailedError struct {
 	Err       error
 }
 
-// Error names the campaign by what finds it again in the study.
+// Error names the campaign by its place in the study.
 func (e *FailedError) Error() string {
 	return fmt.Sprintf("%s, %s, seed %d: %v", e.Task, e.Arm, e.Seed, e.Err)
 }
 
-// Unwrap returns what went wrong.
+// Unwrap returns the cause.
 func (e *FailedError) Unwrap() error { return e.Err }
 
 // Missing returns the campaigns that the results do not hold yet, in the order
@@ -69,13 +69,12 @@ func (s *Study) distinct() []Unit {
 	return units
 }
 
-// Run runs the missing campaigns. A campaign that fails does not stop the
-// others: the error joins a [FailedError] for each. If the context ends, what
-// was written stays, and the error is the context's cause.
+// Run runs the missing campaigns. A campaign that fails does not stop the others: the error joins a
+// [FailedError] for each. If the context ends, the written results stay, and the error is the
+// context's cause.
 //
-// Workers take campaigns from one channel in the order of Missing, so that an
-// interrupted study has whole seeds. Which worker runs a campaign changes
-// nothing of its result.
+// Workers take campaigns from one channel in the order of Missing, so that an interrupted study has
+// whole seeds. A campaign's result does not depend on its worker.
 func (s *Study) Run(ctx context.Context, run Run) error {
 	missing := s.Missing(run.Results)
 	work := make(chan Unit)
@@ -127,7 +126,7 @@ feeding:
 	return join(failed)
 }
 
-// mostFailed is how many failed campaigns are named.
+// mostFailed is the number of failed campaigns named.
 const mostFailed = 5
 
 // join reports the first mostFailed failed campaigns, in an order that does not
@@ -149,10 +148,9 @@ func join(failed []*FailedError) error {
 // fixed, since times are part of a log and a result must not depend on the day.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// campaign runs one campaign in memory. Its log lives in memory and is
-// forgotten once the trajectory has been folded from it. A truth that is not a
-// finite number is refused here: in a sum over seeds it would spoil the whole
-// arm, and no one could tell which campaign it was.
+// campaign runs one campaign in memory. Its log lives in memory and is dropped once the trajectory
+// has been folded from it. A truth that is not a finite number is refused here: in a sum over seeds
+// it would spoil the whole arm, and no one could tell which campaign it was.
 func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Result, error) {
 	t := s.Tasks[u.Task]
 	r, seconds, err := s.RunCampaign(ctx, t, u.Definition, build)
@@ -180,13 +178,12 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 	}, nil
 }
 
-// RunCampaign runs a campaign on a task to its end, and returns its runner and how long
-// each request took.
+// RunCampaign runs a campaign on a task to its end, and returns its runner and the time of each
+// request.
 //
-// It is the same engine and loop as for a real campaign, with three things in
-// place of the world: a clock that does not follow the machine's, an instrument
-// that is paced, so that results come one at a time, and experts who are
-// simulated.
+// It is the same engine and loop as for a real campaign, with three substitutes for the world: a
+// clock independent of the machine's, an instrument that is paced, so that results come one at a
+// time, and simulated experts.
 func (s *Study) RunCampaign(
 	ctx context.Context, t *Task, def definition.Campaign, build events.Build,
 ) (*drive.Runner, []float64, error) {
@@ -238,8 +235,8 @@ func (s *Study) RunCampaign(
 	return r, watch.seconds, err
 }
 
-// method starts the program that is the method of a campaign, nil where it is
-// none: a process for each campaign.
+// method starts the program that is the method of a campaign, nil for a built-in method: a process
+// for each campaign.
 func (s *Study) method(ctx context.Context, def definition.Campaign) (methods.Method, error) {
 	method, err := equip.OpenMethod(s.File.Registry, def, filepath.Dir(s.File.Path), nil)
 	if method == nil || err != nil {

@@ -25,10 +25,10 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// truthOf makes the truth of a campaign that declares its quantities of what its
-// experiments would give without noise: the value of what is sought, whether the
-// bounds on outcomes are kept, or what a trade-off covers. greatest is that of
-// [frontOf]. The extremes of one value are searched for.
+// truthOf makes the truth of a campaign with declared quantities from the noiseless results of its
+// experiments: the value of the objective, whether the bounds on outcomes are kept, or the coverage
+// of a trade-off. greatest is that of [frontOf]. The extremes of a single value are found by a
+// search.
 func truthOf(def definition.Campaign, noiseless quantities, greatest float64) (t Truth, err error) {
 	if def.Objective.Preference != nil {
 		return t, fmt.Errorf("%s seeks what an expert prefers, which has no true value to judge by: "+
@@ -81,8 +81,7 @@ func truthOf(def definition.Campaign, noiseless quantities, greatest float64) (t
 	return t, nil
 }
 
-// keeper returns what says whether noiseless quantities keep all bounds on
-// outcomes.
+// keeper returns a function that reports whether noiseless quantities keep all bounds on outcomes.
 func keeper(def definition.Campaign, noiseless quantities) (func(*events.Measurement) bool, error) {
 	var reference *events.Measurement
 	for _, c := range def.ConstraintsOnOutcomes {
@@ -154,7 +153,7 @@ func ofTradeoff(def definition.Campaign, problem tasks.Tradeoff) quantities {
 	}
 }
 
-// words say what regret is against: the best value, or the hypervolume of the front.
+// words describe the reference of the regret: the best value, or the hypervolume of the front.
 func (t Truth) words(what string) string {
 	if t.Front != nil {
 		return t.Front.words() + t.bounded()
@@ -162,7 +161,7 @@ func (t Truth) words(what string) string {
 	return fmt.Sprintf("Regret is against %s, %s.", what, quantity(t.Best, t.Sought)) + t.bounded()
 }
 
-// bounded says what breaking a bound means.
+// bounded describes the effect of breaking a bound.
 func (t Truth) bounded() string {
 	if t.keeps == nil {
 		return ""
@@ -175,10 +174,10 @@ func (t Truth) bounded() string {
 type models struct {
 	quantities quantities
 	noises     map[string]noise
-	// explained says how much of each quantity's variance they predict where it is
-	// left out, doubt of which it is less than half; empty for none.
+	// explained describes the share of each quantity's left-out variance that they predict, doubt
+	// the quantities with less than half; "" for none.
 	explained, doubt string
-	// digest identifies what they were fitted to.
+	// digest identifies the data they were fitted to.
 	digest string
 }
 
@@ -252,9 +251,8 @@ func modelsOf(
 	return out, nil
 }
 
-// meanOf is the posterior mean of a model. A front is searched for among tens of
-// thousands of compositions, where the standard deviation, which is not asked for,
-// would take most of the time.
+// meanOf returns the posterior mean of a model. A front is searched among tens of thousands of
+// compositions, where the standard deviation, which is not needed, would take most of the time.
 func meanOf(sp *space.Space, m *objective.Model) func(definition.Point) (float64, error) {
 	predictors := sync.Pool{New: func() any { return m.GP().NewPredictor() }}
 	return func(p definition.Point) (float64, error) {
@@ -268,11 +266,11 @@ func meanOf(sp *space.Space, m *objective.Model) func(definition.Point) (float64
 	}
 }
 
-// plausible takes a value that lies outside the range of a quantity to its end: a
-// model knows of no range, and a value outside would count as missing.
+// plausible moves a value outside the range of a quantity to its end: a model knows no range, and a
+// value outside would count as missing.
 func plausible(q *definition.QuantityDef, value float64) float64 {
 	if q == nil {
-		return value // what is sought stands apart from the quantities, and has no range here
+		return value // an objective apart from the quantities has no range here
 	}
 	if q.Min != nil {
 		value = max(value, *q.Min)
@@ -283,8 +281,8 @@ func plausible(q *definition.QuantityDef, value float64) float64 {
 	return value
 }
 
-// alone is the campaign as if it sought one of its quantities, and measured no
-// other: for a model of that quantity.
+// alone returns the campaign with one of its quantities as its only measured objective: for a model
+// of that quantity.
 func alone(def definition.Campaign, quantity string) definition.Campaign {
 	def.Objective = def.ObjectiveOf(definition.Aim{Name: quantity, Goal: definition.Minimize})
 	def.Quantities = nil
@@ -293,9 +291,8 @@ func alone(def definition.Campaign, quantity string) definition.Campaign {
 	return def
 }
 
-// noisesOf are the noises of a campaign's quantities: what the task says, or else
-// the definition, or else the models. Zero is a value. words say them; "" where
-// there is none.
+// noisesOf returns the noises of a campaign's quantities: the task's, or else the definition's, or
+// else the models'. Zero is a value. words describe them; "" for none.
 func noisesOf(
 	def definition.Campaign, source *studyfile.Task, models map[string]noise,
 ) (noises map[string]noise, words string, err error) {
@@ -356,8 +353,8 @@ func (t *Task) everywhereOfSeveral(
 	return t.judgedByModels(def, source, nil, by, about)
 }
 
-// learned is what the models of a campaign learn from: the quantities of each
-// experiment that are not left out, also of one that failed and gave some.
+// learned returns the data of a campaign's models: the quantities of each experiment that are not
+// left out, also of a failed one with partial results.
 func learned(s *campaign.State) (measured []events.Measurement) {
 	for i := range s.Experiments {
 		x := &s.Experiments[i]

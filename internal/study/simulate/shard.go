@@ -48,7 +48,7 @@ func (sh Shard) String() string { return strconv.Itoa(sh.Index) + "/" + strconv.
 func shardOf(key string, of int) Shard {
 	number, err := strconv.ParseUint(key[:min(16, len(key))], 16, 64)
 	if err != nil {
-		panic("simulate: a key that is no hash: " + key)
+		panic("simulate: a key that is not a hash: " + key)
 	}
 	sh, _ := NewShard(int(number%uint64(of)), of)
 	return sh
@@ -67,8 +67,8 @@ func (s *Study) Part(sh Shard) *Study {
 	return &part
 }
 
-// shardsFolder is the name of the folder of shards in a study's folder,
-// shardFile that of the file in each shard's folder that says what it is.
+// shardsFolder is the name of the folder of shards in a study's folder, shardFile that of the file
+// in each shard's folder that describes it.
 const (
 	shardsFolder = "shards"
 	shardFile    = "shard.json"
@@ -79,8 +79,8 @@ func (sh Shard) Folder(study string) string {
 	return filepath.Join(study, shardsFolder, fmt.Sprintf("%d-of-%d", sh.Index, sh.Of))
 }
 
-// sharded is which shard of what a folder holds: a shardFile. It decides
-// whether the folder belongs to a study, and says in words why not.
+// sharded describes the shard in a folder: a shardFile. It decides whether the folder belongs to a
+// study, and explains why not.
 type sharded struct {
 	Shard int `json:"shard"`
 	Of    int `json:"of"`
@@ -92,8 +92,7 @@ type sharded struct {
 	Source string `json:"source"`
 }
 
-// sharded describes a shard of the study. It is called of the whole study, not
-// of a part.
+// sharded describes a shard of the study. It is called on the whole study, not on a part.
 func (s *Study) sharded(sh Shard) sharded {
 	keys := make([]string, len(s.Units))
 	for i, u := range s.Units {
@@ -107,8 +106,7 @@ func (s *Study) sharded(sh Shard) sharded {
 	}
 }
 
-// readSharded reads what a folder says that it holds; nil where it says
-// nothing, as that of a whole study.
+// readSharded reads a folder's description; nil without one, as for a whole study.
 func readSharded(folder string) (*sharded, error) {
 	path := filepath.Join(folder, shardFile)
 	data, err := os.ReadFile(path)
@@ -126,8 +124,8 @@ func readSharded(folder string) (*sharded, error) {
 	return said, nil
 }
 
-// differs says in words how the study that a shard was run with differs from
-// this one; empty where both have the same campaigns.
+// differs describes how the study of a shard differs from this one; empty if both have the same
+// campaigns.
 func (said *sharded) differs(now sharded, path string) string {
 	if said.Digest == now.Digest {
 		return ""
@@ -170,13 +168,11 @@ func seedsText(seeds studyfile.Seeds) string {
 	return fmt.Sprintf("%d-%d", seeds.First, seeds.First+uint64(seeds.Count)-1)
 }
 
-// OpenShard opens the results of a shard in the folder of its study, for the
-// study's [Study.Part], and notes in the folder what they are of. What was run
-// before stays.
+// OpenShard opens the results of a shard in the folder of its study, for the study's [Study.Part],
+// and notes their identity in the folder. Earlier results stay.
 //
-// Another build may compute other last bits: a shard that one has begun is not
-// taken up by another (*[RefusedError]), since a merge would refuse it after
-// days.
+// Another build may compute other last bits: a shard begun by one build is not continued by another
+// (*[RefusedError]), since a merge would refuse it after days.
 func (s *Study) OpenShard(sh Shard, folder string, build events.Build) (r *Results, err error) {
 	own := sh.Folder(folder)
 	if r, err = OpenResults(own); err != nil {

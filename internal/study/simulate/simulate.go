@@ -56,21 +56,19 @@ type Unit struct {
 // anew.
 const resultVersion = 2
 
-// Environment is what a study needs from the program that runs it. Stores are
-// opened by the program, since they may be held by another process.
+// Environment is the part of the program that a study needs. The program opens stores, since
+// another process may hold them.
 type Environment struct {
-	// OpenStore opens an existing store for reading and returns its log, the
-	// name of the campaign (the given one, or the only one there is), and what
-	// closes it.
+	// OpenStore opens an existing store for reading and returns its log, the name of the campaign
+	// (the given one, or the only one there is), and a function that closes it.
 	OpenStore func(ctx context.Context, path, campaign string) (events.Log, string, func() error, error)
 }
 
-// New sets up the tasks of a file and composes its campaigns. The error is a
-// *[yamltree.Error] where the study's file is at fault; else it says which
-// table, campaign file or store cannot be read.
+// New sets up the tasks of a file and composes its campaigns. The error is a *[yamltree.Error] for
+// a faulty study file; otherwise it names the unreadable table, campaign file or store.
 //
-// All tasks are set up before any campaign is composed, so that all that cannot
-// be read is reported together.
+// All tasks are set up before any campaign is composed, so that all unreadable inputs are reported
+// together.
 func New(ctx context.Context, file *studyfile.File, env Environment) (*Study, error) {
 	s := &Study{File: file, Arms: file.Arms}
 	var failed []error
@@ -132,10 +130,9 @@ func New(ctx context.Context, file *studyfile.File, env Environment) (*Study, er
 	return s, nil
 }
 
-// key identifies a campaign by what its result depends on: the definition with
-// its seed, what the task's answers come from, and the version of the method. A
-// change of the file that leaves a campaign as it is leaves its key, and it is
-// not run again.
+// key identifies a campaign by everything that its result depends on: the definition with its seed,
+// the source of the task's answers, and the version of the method. A change of the file that leaves
+// a campaign unchanged leaves its key, and it is not run again.
 func key(def definition.Campaign, version int, digest string) (string, error) {
 	return keyOf(struct {
 		Result, Policies int
@@ -144,9 +141,9 @@ func key(def definition.Campaign, version int, digest string) (string, error) {
 	}{resultVersion, version, digest, def})
 }
 
-// keyOf identifies a value by what it is written as in JSON. JSON writes fields
-// in their order and maps by their keys, so that equal values are written
-// alike. 128 bits are enough to tell the campaigns of a study apart.
+// keyOf identifies a value by its JSON. JSON writes fields in their order and maps by their keys,
+// so that equal values are written alike. 128 bits are enough to distinguish the campaigns of a
+// study.
 func keyOf(v any) (string, error) {
 	text, err := json.Marshal(v)
 	if err != nil {

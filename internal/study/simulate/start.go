@@ -2,19 +2,18 @@ package simulate
 
 import "github.com/campaignd/campaignd/events/definition"
 
-// Start is where the campaigns of all arms on a task begin with a seed: other
-// programs may go on from there, as peers of the study's arms.
+// Start is the common beginning of the campaigns of all arms on a task with a seed: other programs
+// may continue from it, as peers of the study's arms.
 type Start struct {
-	// Key identifies what the initial design, what is measured of it, and all
-	// later noise depend on.
+	// Key identifies the inputs of the initial design, of its measurements, and of all later noise.
 	Key  string
 	Task *Task
 	// Definition is that of the task's baseline.
 	Definition definition.Campaign
 }
 
-// Starts returns the starts of the study, by seed and then by task, of tasks on
-// which the baseline measures one value: a trade-off has none to say.
+// Starts returns the starts of the study, by seed and then by task, of tasks on which the baseline
+// measures one value: a trade-off has no single one.
 func (s *Study) Starts() (starts []*Start) {
 	for _, u := range s.Units {
 		t := s.Tasks[u.Task]

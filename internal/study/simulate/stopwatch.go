@@ -6,9 +6,9 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// stopwatch is the meter of a campaign: how long it took to suggest each
-// experiment, or each comparison where nothing is measured, with every fit and
-// question before it. It is the only part that reads the machine's clock.
+// stopwatch is the meter of a campaign: the time of suggesting each experiment, or each comparison
+// if nothing is measured, including every fit and question before it. It is the only part that
+// reads the machine's clock.
 type stopwatch struct {
 	compares bool
 	pending  time.Duration
@@ -26,9 +26,8 @@ func (w *stopwatch) ObserveDuration(what string, d time.Duration) {
 	}
 }
 
-// CountEvent implements drive.Meter. What was gathered since the request before
-// is the price of this one; several requests of one decision leave nothing for
-// the later ones.
+// CountEvent implements drive.Meter. The time since the request before is the price of this one; of
+// several requests of one decision the first bears all.
 func (w *stopwatch) CountEvent(e events.Event) {
 	request := events.KindExperimentRequested
 	if w.compares {

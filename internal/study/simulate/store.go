@@ -30,7 +30,7 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// leastObservations is how many measurements a surrogate needs.
+// leastObservations is the minimum number of measurements for a surrogate.
 const leastObservations = 3
 
 // surrogateSeed is the seed of the surrogate's fit and of the search for its
@@ -38,16 +38,15 @@ const leastObservations = 3
 // on the seed of a campaign could not be shared by its arms.
 const surrogateSeed = 1
 
-// store is the task of a campaign that has been run. Where the log holds
-// measurements at a composition, the log answers, with each measurement once;
-// elsewhere the answer is the mean of the Gaussian process fitted to all its
-// measurements, plus noise. The true value is the process's mean everywhere.
+// store is the task of a campaign that has been run. If the log holds measurements at a
+// composition, the log answers, with each measurement once; elsewhere the answer is the mean of the
+// Gaussian process fitted to all its measurements, plus noise. The true value is the process's mean
+// everywhere.
 //
-// The steps: fold the campaign, fit all that it measured once more with a seed
-// of the study's own, take over the sections that say what is sought, and put
-// the surrogate in the place of the instrument. How well the surrogate predicts
-// stands in About, and a bad diagnosis in Doubt: conclusions are only as good as
-// it is.
+// The steps: fold the campaign, fit all its measurements once more with a seed of the study's own,
+// take over the sections of its objective, and put the surrogate in the place of the instrument.
+// The quality of the surrogate's predictions stands in About, and a bad diagnosis in Doubt:
+// conclusions are only as good as it is.
 func (t *Task) store(
 	ctx context.Context, file *studyfile.File, source *studyfile.Task, env Environment,
 ) (err error) {
@@ -81,7 +80,7 @@ func (t *Task) store(
 
 // storeOfOne is the task of a campaign that declares no quantities.
 func (t *Task) storeOfOne(ctx context.Context, source *studyfile.Task, core *engine.Core, name string) error {
-	// To everything that was measured; the campaign itself keeps its own fit.
+	// To all measurements; the campaign itself keeps its own fit.
 	model, err := fitted(ctx, core.Clone().Objective())
 	if err != nil {
 		return fmt.Errorf("%w; %s", err, needsMeasurements)
@@ -128,12 +127,11 @@ func (t *Task) storeOfOne(ctx context.Context, source *studyfile.Task, core *eng
 	return nil
 }
 
-// needsMeasurements is what a store without enough of them is refused with.
+// needsMeasurements is the refusal of a store without enough measurements.
 const needsMeasurements = "a store needs measurements to stand in for its instrument"
 
-// noiseOf is the standard deviation of a surrogate's noise: what the task says,
-// or else the objective, or else the model. Zero is a value: a task may say
-// that there is no noise.
+// noiseOf returns the standard deviation of a surrogate's noise: the task's, or else the
+// objective's, or else the model's. Zero is a value: a task may have no noise.
 func noiseOf(def definition.Campaign, source *studyfile.Task, model float64) float64 {
 	if given := cmp.Or(source.Noise, def.Sought().Noise); given != nil {
 		return *given
@@ -141,8 +139,8 @@ func noiseOf(def definition.Campaign, source *studyfile.Task, model float64) flo
 	return model
 }
 
-// standIn makes the past answer, and where it does not, the truth with noise.
-// Each campaign has an instrument of its own, since they are run at once.
+// standIn answers from the past or, without a past result, from the truth with noise. Each campaign
+// has an instrument of its own, since they run simultaneously.
 func (t *Task) standIn(past map[string][]answer, noises map[string]noise) {
 	identity := fromSurrogate
 	if t.Kind == Function {
@@ -163,7 +161,7 @@ func (t *Task) standIn(past map[string][]answer, noises map[string]noise) {
 	t.reviewers = t.Truth.knowing
 }
 
-// fitted returns the model fitted to what a projection holds.
+// fitted returns the model fitted to the observations of a projection.
 func fitted(ctx context.Context, p *objective.Projection) (*objective.Model, error) {
 	fit, err := p.FitObjective(ctx, surrogateSeed)
 	if err != nil {
@@ -180,9 +178,8 @@ func fitted(ctx context.Context, p *objective.Projection) (*objective.Model, err
 	return p.Model(ctx)
 }
 
-// extremes searches the model's mean for its best and worst value over the
-// space. next.Bound with a width of 0 is the mean, with the sign for which less
-// is better.
+// extremes searches the model's mean for its best and worst value over the space. next.Bound with a
+// width of 0 is the mean, with the sign for which less is better.
 func extremes(ctx context.Context, sp *space.Space, m *objective.Model) (best, worst float64, err error) {
 	mean := next.Bound(m, 0)
 	negative := func(x, grad []float64) float64 {
@@ -203,15 +200,14 @@ func extremes(ctx context.Context, sp *space.Space, m *objective.Model) (best, w
 	return m.Untransform(low.Value), m.Untransform(-high.Value), nil
 }
 
-// answer is how an experiment of the log ended.
+// answer is the end of an experiment of the log.
 type answer struct {
 	Experiment string
 	Outcome    instruments.Outcome
 }
 
-// answers returns what a campaign's log can answer, by composition as it was
-// asked for, in the order of experiments. Measurements that a person excluded
-// are left out. The second result counts them.
+// answers returns the answers in a campaign's log, by requested composition, in the order of
+// experiments. Measurements that a person excluded are left out. The second result counts them.
 func answers(s *campaign.State, sp *space.Space) (map[string][]answer, int) {
 	past, count := make(map[string][]answer), 0
 	for i := range s.Experiments {
@@ -224,7 +220,7 @@ func answers(s *campaign.State, sp *space.Space) (map[string][]answer, int) {
 		switch {
 		case x.Excluded:
 			continue
-		case x.Status == campaign.Failed: // it may have given quantities all the same
+		case x.Status == campaign.Failed: // it may have partial results
 			a.Outcome = instruments.Outcome{Status: instruments.Failed, Cause: x.Cause, Measurement: x.Measurement}
 		case x.Measurement != nil:
 			m := *x.Measurement
@@ -240,9 +236,9 @@ func answers(s *campaign.State, sp *space.Space) (map[string][]answer, int) {
 	return past, count
 }
 
-// digest identifies what a surrogate answers. JSON writes maps in the order of
-// their keys, so that equal answers have one digest. It is part of the
-// campaigns' keys: a store that was gone on with is another task.
+// digest identifies the answers of a surrogate. JSON writes maps in the order of their keys, so
+// that equal answers have one digest. It is part of the campaigns' keys: a continued store is
+// another task.
 func digest(past map[string][]answer, fit events.ObjectiveFit, noise float64) (string, error) {
 	text, err := json.Marshal(struct {
 		Past  map[string][]answer
@@ -269,10 +265,10 @@ type surrogate struct {
 	def   definition.Campaign
 	space *space.Space
 	past  map[string][]answer
-	truth Truth // and what is sought
-	// identity is what its measurements say of where they are from.
+	truth Truth // and the objective
+	// identity is the origin in its measurements.
 	identity string
-	// noises are those of the quantities, by name; none of one that is not there.
+	// noises are those of the quantities, by name; missing ones have none.
 	noises map[string]noise
 
 	mu       sync.Mutex
@@ -309,8 +305,8 @@ func (s *surrogate) Start(ctx context.Context, cmd instruments.Command) error {
 	return nil
 }
 
-// outcome answers from the log the n-th time that a composition is measured as
-// it was measured the n-th time, and from the model after that.
+// outcome answers from the log the n-th measurement of a composition with the log's n-th, and from
+// the model after that.
 func (s *surrogate) outcome(cmd instruments.Command) (instruments.Outcome, error) {
 	key, err := s.space.Key(cmd.Parameters)
 	if err != nil {
@@ -334,7 +330,7 @@ func (s *surrogate) outcome(cmd instruments.Command) (instruments.Outcome, error
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &measurement}, nil
 }
 
-// measure is the truth with noise, of each quantity its own.
+// measure returns the truth with noise, separate for each quantity.
 func (s *surrogate) measure(cmd instruments.Command) (m events.Measurement, err error) {
 	if s.truth.quantities == nil {
 		value, err := s.truth.Value(cmd.Parameters)
@@ -367,9 +363,8 @@ func (n noise) add(value, normal float64) float64 {
 	return value + n.sd*normal
 }
 
-// normal returns a standard normal number that follows from a seed and a name.
-// It does not depend on how many numbers were drawn before, so that arms that
-// measure in another order meet the same noise.
+// normal returns a standard normal number that follows from a seed and a name. It does not depend
+// on the number of earlier draws, so that arms that measure in another order meet the same noise.
 func normal(seed uint64, id string) float64 {
 	h := sha256.New()
 	h.Write([]byte("campaignd surrogate\x00"))

@@ -30,7 +30,7 @@ type Summary struct {
 type TaskSummary struct {
 	Task  *Task
 	Seeds []uint64
-	// Missing is how many seeds lack a result of some arm.
+	// Missing is the number of seeds that lack a result of some arm.
 	Missing int
 	// Experiments is the greatest number of steps of a campaign, Steps what
 	// they are: "experiment", "comparison", or "step" where arms of both kinds
@@ -48,7 +48,7 @@ type TaskSummary struct {
 	initial []int
 }
 
-// ArmSummary is what an arm gave on a task.
+// ArmSummary is the result of an arm on a task.
 type ArmSummary struct {
 	Arm *studyfile.Arm
 	// Results are the campaigns, by the task's seeds.
@@ -66,10 +66,9 @@ type ArmSummary struct {
 	// Within2 and Within1 count the campaigns whose recommended composition is
 	// truly within 2 % and 1 % of the optimum.
 	Within2, Within1 int
-	// Reached counts the campaigns that came near the optimum: to a simple
-	// regret of at most NearShare of the range between the task's worst and
-	// best value. Until is the median number of experiments it took; NaN where
-	// half of them never did.
+	// Reached counts the campaigns that came near the optimum: to a simple regret of at most
+	// NearShare of the range between the task's worst and best value. Until is the median number of
+	// experiments it took; NaN if half of them never did.
 	Reached int
 	Until   float64
 	// Risk is set where the arm's experts compare by anchors.
@@ -89,8 +88,8 @@ type ArmSummary struct {
 // NearShare is the share of the range within which a regret counts as near.
 const NearShare = 0.01
 
-// Mean is a mean over seeds and its standard error s/√n, which is NaN for one
-// seed. N is 0 where there is nothing to average.
+// Mean is a mean over seeds and its standard error s/√n, which is NaN for one seed. N is 0 with
+// nothing to average.
 type Mean struct {
 	N        int
 	Mean, SE float64
@@ -106,10 +105,10 @@ type Interval struct {
 	Better, Worse int
 }
 
-// Summarize compares the arms by what the results hold.
+// Summarize compares the arms by the present results.
 //
-// It may be called while campaigns are missing: seeds without a result of every
-// arm are left out, and counted in Missing.
+// It may be called while campaigns are missing: seeds without a result of every arm are left out,
+// and counted in Missing.
 func (s *Study) Summarize(results *Results) Summary {
 	var out Summary
 	for i, t := range s.Tasks {
@@ -146,8 +145,8 @@ func (s Summary) Words() Words {
 	return Truth{Front: new(Front)}.Words()
 }
 
-// summarizeTask compares the arms on a task. Only seeds of which every arm has a
-// result count, so that differences are paired.
+// summarizeTask compares the arms on a task. Only seeds with a result of every arm count, so that
+// differences are paired.
 func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 	out := TaskSummary{Task: t, Baseline: t.source.Baseline, Arms: make([]ArmSummary, len(s.Arms))}
 	bySeed := make([][]*Result, s.File.Seeds.Count) // then by arm
@@ -316,9 +315,8 @@ func curve(results []*Result, n int, f func(Step) float64) []Mean {
 	return means
 }
 
-// until finds when the campaigns came within a simple regret. Campaigns that
-// never came there count as infinitely long, so that the median is not one of
-// the lucky ones.
+// until finds when the campaigns came within a simple regret. Campaigns that never did count as
+// infinitely long, so that the median is not one of the lucky ones.
 func (a *ArmSummary) until(regret float64) {
 	var first []float64
 	for _, r := range a.Results {
@@ -337,8 +335,8 @@ func (a *ArmSummary) until(regret float64) {
 	}
 }
 
-// askedBy counts the questions before the first n experiments had been
-// requested. A campaign that ended earlier has asked all that it ever will.
+// askedBy counts the questions before the first n experiments had been requested. A campaign that
+// ended earlier has asked all its questions.
 func askedBy(r *Result, n int) int {
 	if n < 1 || len(r.Trajectory) == 0 {
 		return 0
@@ -346,8 +344,7 @@ func askedBy(r *Result, n int) int {
 	return r.Trajectory[min(n, len(r.Trajectory))-1].Asked
 }
 
-// mean averages what is a number. NaN stands for a campaign that has nothing to
-// say here; N says how many did.
+// mean averages the numbers. NaN stands for a campaign without a value; N counts those with one.
 func mean(values []float64) Mean {
 	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	n := len(values)
@@ -358,9 +355,8 @@ func mean(values []float64) Mean {
 	return Mean{N: n, Mean: m, SE: sd / math.Sqrt(float64(n))}
 }
 
-// paired is the mean difference of f over common seeds, with its interval. Both
-// have the same seeds in the same order: what a seed makes easy or hard cancels
-// out.
+// paired is the mean difference of f over common seeds, with its interval. Both have the same seeds
+// in the same order: the difficulty of a seed cancels out.
 func paired(a, b []*Result, f func(*Result) float64) *Interval {
 	differences := make([]float64, len(a))
 	for i := range a {
@@ -414,9 +410,9 @@ func ranks(values []float64) []float64 {
 	return out
 }
 
-// Quantile returns the quantile of sorted values; NaN where there are none. It
-// is one of the values and nothing between two: the median of campaigns is a
-// campaign, also where some never came there and count as infinite.
+// Quantile returns the quantile of sorted values; NaN for none. It is one of the values and never
+// between two: the median of campaigns is a campaign, even if some never succeeded and count as
+// infinite.
 func Quantile(p float64, sorted []float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()

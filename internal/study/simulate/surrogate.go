@@ -20,9 +20,9 @@ import (
 
 // everywhere makes a table's surrogate the task's truth.
 //
-// Without it a table's task can measure its rows alone; with it the whole space,
-// and what is true there is the regression's value. The noise is then the
-// measurements', unless the task gives another.
+// Without it a table's task can measure only its rows; with it the whole space, where the
+// regression's value is the truth. The noise is then the measurements', unless the task gives
+// another.
 func (t *Task) everywhere(
 	ctx context.Context, def definition.Campaign, cfg table.Settings, source *studyfile.Task,
 ) error {
@@ -67,9 +67,8 @@ func (t *Task) everywhere(
 	return nil
 }
 
-// regression predicts what is sought over the space, by rows. Explained is the
-// share of the variance of rows left out that it predicts, sd the standard deviation
-// of the noise, 0 where it says nothing of that.
+// regression predicts the objective over the space, from rows. Explained is the predicted share of
+// the variance of left-out rows, sd the standard deviation of the noise, 0 if unknown.
 type regression struct {
 	value         func(definition.Point) (float64, error)
 	explained, sd float64
@@ -231,12 +230,10 @@ const (
 	shortestStep  = 1e-3
 )
 
-// searched finds the extremes among random compositions and those of rows, and
-// by climbing from there. A step of the function that takes up a millionth of
-// the space may be missed.
+// searched finds the extremes among random compositions and those of rows, and by climbing from
+// there. It may miss a step of the function that takes up a millionth of the space.
 //
-// A gradient would be zero nearly everywhere, which is why the optimizer of the
-// policies is no use here.
+// A gradient would be zero nearly everywhere, so the optimizer of the policies is useless here.
 func (t *Truth) searched(sp *space.Space, rows []table.Row) error {
 	points, finite := sp.Finite()
 	if !finite {
@@ -258,10 +255,9 @@ func (t *Truth) searched(sp *space.Space, rows []table.Row) error {
 	return err
 }
 
-// climb returns the point of the greatest value, or of the least, among the
-// given ones and, where further is set, those it comes to from the best of
-// them. It is deterministic: the seed is fixed, and equal values keep their
-// order.
+// climb returns the point of the greatest value, or of the least, among the given ones and, with
+// further, those reached from the best of them. It is deterministic: the seed is fixed, and equal
+// values keep their order.
 func (t *Truth) climb(
 	sp *space.Space, points []definition.Point, further, greatest bool,
 ) (at definition.Point, value float64, err error) {
@@ -296,10 +292,10 @@ func (t *Truth) climb(
 	}
 	slices.SortStableFunc(places, order)
 	if len(places) == 0 && len(points) > 0 {
-		return nil, math.NaN(), errors.New("no composition keeps the bounds on outcomes and has a value of what is sought")
+		return nil, math.NaN(), errors.New("no composition keeps the bounds on outcomes and has a value of the objective")
 	}
 	if len(places) == 0 {
-		return nil, math.NaN(), errors.New("there is no composition in this space")
+		return nil, math.NaN(), errors.New("this space contains no composition")
 	}
 	if !further {
 		return places[0].point, places[0].value, nil

@@ -17,12 +17,11 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// table is a task given by the rows of a CSV file. The definition of the first
-// arm serves to read the rows, since all arms have its parameters and objective.
+// table is a task given by the rows of a CSV file. The definition of the first arm serves to read
+// the rows, since all arms have its parameters and objective.
 //
-// With a surrogate the instrument's section names a program that does not
-// exist: it only has to be one that allows any composition, and the surrogate
-// is opened in its place.
+// With a surrogate the instrument's section names a program that does not exist: it only has to
+// allow any composition, and the surrogate is opened in its place.
 func (t *Task) table(ctx context.Context, file *studyfile.File, source *studyfile.Task) error {
 	instrument, faults := source.TableInstrument()
 	if faults != nil {
@@ -93,8 +92,8 @@ func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Sett
 	return nil
 }
 
-// ofRows is the truth of a table. Of one value it is the mean of each composition's
-// rows; where outcomes are bounded or traded off, the mean of each quantity.
+// ofRows is the truth of a table. For one value it is the mean of each composition's rows; with
+// bounded outcomes or a trade-off, the mean of each quantity.
 func ofRows(
 	ctx context.Context, def definition.Campaign, rows *table.Instrument, candidates []definition.Point,
 ) (Truth, error) {

@@ -31,28 +31,26 @@ const (
 	Store    = "store"
 )
 
-// Task is something to optimize whose true values are known, or taken as known.
+// Task is an optimization problem whose true values are known, or taken as known.
 //
-// instrument and reviewers make new ones for each campaign, which run at the
-// same time.
+// instrument and reviewers make new ones for each campaign, since campaigns run simultaneously.
 type Task struct {
 	Name string
 	// Kind is Function, Table or Store.
 	Kind string
-	// About says in a sentence where the results come from, and what regret is
-	// measured against.
+	// About is a sentence on the origin of the results, and the reference of regret.
 	About string
-	// Doubt says why these results cannot be relied on; empty where they can.
+	// Doubt is the reason not to rely on these results; empty if they are reliable.
 	Doubt string
 	Truth Truth
-	// Instrument opens what answers in a campaign on the task, with the noise that
-	// the campaign's seed gives it.
+	// Instrument opens the instrument of a campaign on the task, with the noise of the campaign's
+	// seed.
 	Instrument func(definition.Campaign) (instruments.Instrument, error)
 
 	source     *studyfile.Task
 	given      *yamltree.Node     // sections of a campaign file
 	candidates []definition.Point // nil: those of the definition
-	digest     string             // of what the answers come from
+	digest     string             // of the source of the answers
 	reviewers  func(definition.Campaign) (map[string]humans.Reviewer, error)
 }
 
@@ -76,8 +74,7 @@ func newTask(
 	return t, t.store(ctx, file, source, env)
 }
 
-// give sets a section of the campaign file that the task provides. It takes the
-// place of one that is there.
+// give sets a section of the campaign file that the task provides. It replaces an existing one.
 func (t *Task) give(name string, section any) error {
 	n, err := yamltree.FromValue(section)
 	if err != nil {
@@ -134,8 +131,8 @@ func (t *Task) function(file *studyfile.File, source *studyfile.Task) (err error
 	}
 	t.knownFunction(task)
 	t.About = fmt.Sprintf("%s, %s.", sentence(task.Description), noise)
-	// The study may seek something else of the function's quantities. What is wrong
-	// with it shows when the campaigns are composed.
+	// The study may have another objective among the function's quantities. Its faults show when
+	// the campaigns are composed.
 	def, faults := file.Definition(source, &file.Arms[0], t.given)
 	if faults != nil || !def.Several() || t.Truth.isOf(def) {
 		t.About += " Its optimum is known."
@@ -200,8 +197,8 @@ func (t *Task) tradeoff(file *studyfile.File, source *studyfile.Task, problem ta
 	return nil
 }
 
-// asIs reports whether a campaign seeks the front of a test problem as that is
-// defined, whose greatest hypervolume is then known.
+// asIs reports whether a campaign seeks the front of a test problem as defined, whose greatest
+// hypervolume is then known.
 func asIs(def definition.Campaign, problem tasks.Tradeoff) bool {
 	aims := def.Tradeoff()
 	if !reflect.DeepEqual(def.Parameters, problem.Parameters) || len(def.Constraints) > 0 ||
@@ -253,12 +250,11 @@ func (t *Task) knownFunction(task tasks.Task) {
 	}
 }
 
-// onList moves the optimum of a function to the best of the compositions that
-// can be measured, where every arm has the same list of them: a grid has no
-// regret of its own. Otherwise it stays that of the whole problem. Without that
-// every arm on a coarse grid would keep a regret that none could avoid.
+// onList moves the optimum of a function to the best of the measurable compositions, if every arm
+// has the same list of them: a grid has no regret of its own. Otherwise it stays that of the whole
+// problem. Without that every arm on a coarse grid would keep an unavoidable regret.
 //
-// The truth of several quantities was looked for among them from the first.
+// The truth of several quantities was searched among them from the first.
 func (t *Task) onList(definitions []definition.Campaign) error {
 	if t.Truth.quantities != nil {
 		return nil
@@ -354,8 +350,7 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 		path)
 }
 
-// composed is the campaign of the first arm, which says what all arms are judged
-// by.
+// composed returns the campaign of the first arm, which defines the criteria for all arms.
 func (t *Task) composed(file *studyfile.File, source *studyfile.Task) (definition.Campaign, error) {
 	def, faults := file.Definition(source, &file.Arms[0], t.given)
 	if faults != nil {
@@ -365,8 +360,8 @@ func (t *Task) composed(file *studyfile.File, source *studyfile.Task) (definitio
 	return def, nil
 }
 
-// judged adds to the digest what compositions are judged by, where that is more
-// than the task's own value: results that were judged otherwise do not count.
+// judged adds to the digest the criteria beyond the task's own value: results judged by other
+// criteria do not count.
 func (t *Task) judged() error {
 	if t.Truth.quantities == nil {
 		return nil
@@ -381,19 +376,18 @@ func (t *Task) judged() error {
 	return err
 }
 
-// isOf reports whether the truth is that of a campaign: it seeks this value as it is
-// measured, and nothing is bounded.
+// isOf reports whether the truth is that of a campaign: its objective is this value as measured,
+// and nothing is bounded.
 func (t Truth) isOf(def definition.Campaign) bool {
 	sought := def.Sought()
 	return sought.Name == t.Sought.Name && sought.Goal == t.Sought.Goal &&
 		def.Single() && !sought.Computed() && len(def.ConstraintsOnOutcomes) == 0
 }
 
-// campaignSections are the sections of a campaign that a task takes over: what
-// may be varied, what is sought, the model, the design and the budget.
+// campaignSections are the sections of a campaign that a task takes over: the parameters, the
+// objective, the model, the design and the budget.
 //
-// Policy and experts are the arm's; of the budget only the number of experiments
-// is taken over.
+// Policy and experts are the arm's; of the budget only the number of experiments is taken over.
 func campaignSections(def definition.Campaign) (*yamltree.Node, error) {
 	given, err := yamltree.FromValue(def)
 	if err != nil {
@@ -424,7 +418,7 @@ func sentence(text string) string {
 	return string(unicode.ToUpper(r)) + text[size:]
 }
 
-// quantity writes a value, or a noise, of what is sought.
+// quantity writes a value, or a noise, of the objective.
 func quantity(x float64, sought definition.Objective) string {
 	return format.WithUnit(strconv.FormatFloat(x, 'g', 6, 64), sought.Unit)
 }

@@ -15,14 +15,13 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Trajectory is how a campaign went: a step for each experiment, in the order
-// they were requested, the initial ones included; in a campaign without an
-// instrument a step for each comparison.
+// Trajectory is the course of a campaign: a step for each experiment, in the order they were
+// requested, the initial ones included; in a campaign without an instrument a step for each
+// comparison.
 type Trajectory []Step
 
-// Step is one experiment, or comparison, and where the campaign stood after it.
-// Values and regrets are in the objective's unit; those without noise are the
-// task's truth.
+// Step is one experiment, or comparison, and the state of the campaign after it. Values and regrets
+// are in the objective's unit; those without noise are the task's truth.
 type Step struct {
 	// Measured is the result, noise included; nil where the experiment failed,
 	// for comparisons, and of a trade-off, which has several.
@@ -44,21 +43,20 @@ type Step struct {
 	// comparisons that of (P(x* ≻ x) + P(x* ≻ x') − 1)/2 (Kayal et al. 2025,
 	// Eq. 1).
 	Cumulative float64 `json:"cumulative"`
-	// Recommended is the regret of the composition that the campaign itself
-	// would name as its best: the one with the best posterior mean. Where it
-	// names none, it is the regret of True, and of a trade-off it is Regret.
+	// Recommended is the regret of the composition that the campaign itself would name as its best:
+	// the one with the best posterior mean. If it names none, it is the regret of True, and for a
+	// trade-off it is Regret.
 	Recommended float64 `json:"recommended"`
-	// Asked counts the questions put so far; examples given unasked are not
-	// among them.
+	// Asked counts the questions put so far, without volunteered examples.
 	Asked int `json:"asked"`
-	// Trust is the mean over the experts of the dual variable λ when the
-	// experiment was chosen; nil where there is none.
+	// Trust is the mean over the experts of the dual variable λ when the experiment was chosen; nil
+	// without one.
 	Trust *float64 `json:"trust,omitempty"`
 	// Helps is the mean over the experts of the probability that their labels
 	// help (policies.Help), likewise.
 	Helps *float64 `json:"helps,omitempty"`
-	// Source is "log" or "surrogate" where a store's task answered,
-	// [Identified] after the end of the comparisons, else empty.
+	// Source is "log" or "surrogate" if a store's task answered, [Identified] after the end of the
+	// comparisons, else empty.
 	Source string `json:"source,omitempty"`
 	// Risk is set after comparisons by anchored experts.
 	Risk *Risk `json:"risk,omitempty"`
@@ -66,22 +64,22 @@ type Step struct {
 
 // follower folds a campaign's log into its trajectory.
 //
-// It folds the log once, and keeps what the state alone no longer tells at the
-// end: what was trusted and recommended at each step.
+// It folds the log once, and keeps the facts that the final state no longer shows: the trust and
+// the recommendation at each step.
 type follower struct {
 	core  *engine.Core
 	truth Truth
 	// trust and helps are those at the request of each experiment.
 	trust, helps []*float64
-	// recommended is the regret of the composition that the campaign would name
-	// after each step; NaN where it named none.
+	// recommended is the regret of the composition that the campaign would name after each step;
+	// NaN if it named none.
 	recommended []float64
 	// next is the number of comparisons after which the preferred composition
 	// is next computed, by policy.
 	next   int
 	policy policies.Preferrer
-	// noises are those of anchored experts, adjusted their risk-adjusted best
-	// value after each step; NaN where there is none.
+	// noises are those of anchored experts, adjusted their risk-adjusted best value after each
+	// step; NaN without one.
 	noises   map[string]humansim.Noise
 	adjusted []float64
 }
@@ -142,11 +140,10 @@ func (f *follower) ended() int {
 	return n
 }
 
-// look records what the campaign recommends after each experiment: when it has
-// a result, by the last fit, and again with the next decision, which comes
-// after the next fit. What is preferred after comparisons takes longer to
-// compute: it is computed after each of the first few, then each time their
-// number has grown by a tenth.
+// look records the campaign's recommendation after each experiment: at its result, by the last fit,
+// and again at the next decision, after the next fit. A preference after comparisons takes longer
+// to compute: it is computed after each of the first few, then each time their number has grown by
+// a tenth.
 func (f *follower) look(ctx context.Context, decided bool) error {
 	now := f.ended()
 	switch {
@@ -166,15 +163,14 @@ func (f *follower) look(ctx context.Context, decided bool) error {
 	return f.recommend(ctx)
 }
 
-// everyComparison is the number of comparisons up to which the preferred
-// composition is computed after each. Early on each comparison changes much,
-// and a search over the space is cheap next to what it shows.
+// everyComparison is the number of comparisons up to which the preferred composition is computed
+// after each. Early comparisons change much, and a search over the space costs little then.
 const everyComparison = 20
 
-// recommend records which composition the campaign names now.
+// recommend records the composition that the campaign names now.
 //
-// Where several experts prefer different compositions the regret is the mean
-// over theirs. NaN says that none is named yet, which is not a regret of 0.
+// If several experts prefer different compositions the regret is the mean over theirs. NaN means
+// that none is named yet, which is not a regret of 0.
 func (f *follower) recommend(ctx context.Context) error {
 	n := f.ended()
 	if n == 0 {
@@ -263,8 +259,8 @@ func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 	return nil, nil
 }
 
-// namedOfSeveral is [follower.named] where the value that is sought depends on
-// several quantities, or these are bounded; nothing of a trade-off.
+// namedOfSeveral is [follower.named] if the objective depends on several quantities, or these are
+// bounded; nil for a trade-off.
 func (f *follower) namedOfSeveral(ctx context.Context) ([]definition.Point, error) {
 	if f.truth.Front != nil {
 		return nil, nil
@@ -307,9 +303,8 @@ func asked(s *campaign.State, i int) (n int) {
 	return n
 }
 
-// experiments makes the steps of a campaign that measures. Regret is judged at
-// the composition that was made, by the truth: a lucky measurement is no better
-// for it.
+// experiments makes the steps of a campaign that measures. Regret is judged at the actual
+// composition, by the truth: a lucky measurement does not improve it.
 func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 	s := f.core.State()
 	var trajectory Trajectory
@@ -331,7 +326,7 @@ func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if x.Status == campaign.Measured { // and not failed, with some quantities given
+		if x.Status == campaign.Measured { // not failed, with some quantities given
 			if err := found.add(point, value, regret); err != nil {
 				return nil, nil, err
 			}
@@ -340,7 +335,7 @@ func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 		step.Best = found.value
 		step.Regret = f.truth.Regret(found.value)
 		step.Recommended = f.recommendedAfter(len(trajectory), f.truth.Regret(f.truth.Worst))
-		if f.truth.Front != nil { // no composition is the best of a trade-off
+		if f.truth.Front != nil { // a trade-off has no single best composition
 			step.Measured = nil
 			step.Recommended = step.Regret
 			regret = step.Regret
@@ -352,8 +347,8 @@ func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 	return trajectory, seconds, nil
 }
 
-// comparisons makes the steps of a campaign that only compares. Answers of
-// "can't tell" are no step; volunteered examples are steps that took no time.
+// comparisons makes the steps of a campaign that only compares. Answers of "can't tell" are not
+// steps; volunteered examples are steps that took no time.
 func (f *follower) comparisons(times []float64) (Trajectory, []float64, error) {
 	s := f.core.State()
 	var trajectory Trajectory
@@ -439,7 +434,7 @@ const Identified = "identified"
 // noise there is taken to be that at x.
 func (f *follower) beaten(expert string, p definition.Point, value float64) (float64, error) {
 	accuracy := 1.0
-	var variance float64 // of the difference of what is seen of both
+	var variance float64 // of the difference of the two perceived values
 	normal := false
 	for _, e := range f.core.State().Definition.Experts {
 		if e.Name != expert || e.Channel.Name != humansim.Name {
@@ -488,8 +483,7 @@ func source(identity string) string {
 	return ""
 }
 
-// meanTrust is the mean dual variable over the experts, nil for methods without
-// one.
+// meanTrust is the mean dual variable over the experts, nil for methods without one.
 func meanTrust(s *campaign.State) *float64 {
 	if len(s.Trust) == 0 {
 		return nil
@@ -502,8 +496,7 @@ func meanTrust(s *campaign.State) *float64 {
 	return &mean
 }
 
-// meanHelps is the mean probability that an expert helps, nil where nothing is
-// known of it.
+// meanHelps is the mean probability that an expert helps, nil if unknown.
 func meanHelps(all []policies.Help) *float64 {
 	if len(all) == 0 {
 		return nil

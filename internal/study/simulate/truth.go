@@ -11,13 +11,12 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Truth knows the noiseless value of every composition, and judges by it what a
-// campaign has measured: see [Truth.nothing].
+// Truth knows the noiseless value of every composition, and judges a campaign's measurements by it:
+// see [Truth.nothing].
 type Truth struct {
-	// Value is the noiseless objective at a composition, in the objective's
-	// unit. It is safe for concurrent use. Of a trade-off it is the part of the
-	// greatest hypervolume that the composition covers alone, in per cent. It is
-	// NaN where a formula has no value.
+	// Value is the noiseless objective at a composition, in the objective's unit. It is safe for
+	// concurrent use. For a trade-off it is the part of the greatest hypervolume that the
+	// composition covers alone, in per cent. It is NaN where a formula has no value.
 	Value func(definition.Point) (float64, error)
 	// Sought is that objective.
 	Sought definition.Objective
@@ -28,14 +27,14 @@ type Truth struct {
 	// BestAt is where Best is attained, or one of the places; nil where that is
 	// unknown.
 	BestAt definition.Point
-	// Front is what a trade-off is judged by; nil where one value is sought.
+	// Front is the judge of a trade-off; nil for a single objective.
 	Front *Front
 
-	// quantities is what an experiment would give without noise; nil where it
-	// gives the objective alone. It is safe for concurrent use.
+	// quantities is the noiseless result of an experiment; nil if that is the objective alone. It
+	// is safe for concurrent use.
 	quantities quantities
-	// keeps says whether a composition keeps the bounds on outcomes by its
-	// noiseless quantities; nil where nothing is bounded.
+	// keeps reports whether a composition keeps the bounds on outcomes by its noiseless quantities;
+	// nil without bounds.
 	keeps func(definition.Point) (bool, error)
 	// required are those bounds.
 	required []definition.OutcomeConstraint
@@ -49,12 +48,12 @@ func (t Truth) Regret(value float64) float64 {
 	return t.Sought.Regret(value, t.Best)
 }
 
-// Words are what the measures of a truth are called.
+// Words are the names of a truth's measures.
 type Words struct {
 	// Regret is the measure, Short that in a sentence and Column over a column,
 	// Cumulative its sum.
 	Regret, Short, Column, Cumulative string
-	// Optimum is what it is 0 at.
+	// Optimum is the reference at which it is 0.
 	Optimum string
 }
 
@@ -112,19 +111,17 @@ func (t Truth) At(p definition.Point) (value, regret float64, err error) {
 	return value, t.Regret(value), err
 }
 
-// found is what a campaign has found: what the compositions that it has measured
-// are worth together. Of one value that is the best of theirs, of a trade-off
-// the hypervolume that they cover.
+// found is the result of a campaign so far: the joint worth of its measured compositions. For one
+// value that is the best of theirs, for a trade-off the hypervolume that they cover.
 type found struct {
 	truth Truth
-	// value is that worth, in the unit of what is sought; the worst value of the
-	// space at first.
+	// value is that worth, in the unit of the objective; the worst value of the space at first.
 	value float64
 	// scores are those of a trade-off that count.
 	scores [][]float64
 }
 
-// nothing is what a campaign has found before it has measured anything.
+// nothing is the result before the first measurement.
 func (t Truth) nothing() *found { return &found{truth: t, value: t.Worst} }
 
 // add counts a composition that was measured, whose value and regret are those of
@@ -145,8 +142,8 @@ func (f *found) add(p definition.Point, value, regret float64) error {
 	return nil
 }
 
-// knowing returns the experts of a definition, who know the truth; those who
-// name a test problem know that instead. A person cannot take part in a study.
+// knowing returns the experts of a definition, who know the truth; those who name a test problem
+// know that instead. A person cannot take part in a study.
 func (t Truth) knowing(def definition.Campaign) (map[string]humans.Reviewer, error) {
 	sp, err := space.New(def)
 	if err != nil {
@@ -184,8 +181,7 @@ func (t Truth) knowing(def definition.Campaign) (map[string]humans.Reviewer, err
 	return reviewers, nil
 }
 
-// byName are the noiseless values of each measured quantity; nil where there is
-// the objective alone.
+// byName returns the noiseless values of each measured quantity; nil for the objective alone.
 func (t Truth) byName() map[string]func(definition.Point) (float64, error) {
 	if t.quantities == nil {
 		return nil
@@ -199,7 +195,7 @@ func (t Truth) byName() map[string]func(definition.Point) (float64, error) {
 			}
 			q, ok := m.Of(name)
 			if !ok {
-				return math.NaN(), fmt.Errorf("there is no value of %s", name)
+				return math.NaN(), fmt.Errorf("%s has no value", name)
 			}
 			return q.Value, nil
 		}
@@ -207,5 +203,5 @@ func (t Truth) byName() map[string]func(definition.Point) (float64, error) {
 	return all
 }
 
-// quantities is what an experiment at a composition would give without noise.
+// quantities returns the noiseless result of an experiment at a composition.
 type quantities func(definition.Point) (events.Measurement, error)

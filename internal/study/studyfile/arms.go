@@ -9,11 +9,11 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// policies checks every policy and panel by itself, on a task that has
-// everything, and finds the arms.
+// policies checks every policy and panel by itself, on a task that has everything, and finds the
+// arms.
 //
-// The reference task keeps faults of a policy from being reported once for each
-// task; what depends on the task shows when its campaigns are composed.
+// The reference task keeps faults of a policy from being reported once for each task; faults that
+// depend on the task show when its campaigns are composed.
 func (r *reader) policies() {
 	f := r.file
 	for _, t := range f.Tasks {
@@ -43,11 +43,10 @@ func (r *reader) policies() {
 	}
 }
 
-// armsOf adds the arms of a policy where the file does not list any: one
-// without experts for a policy that needs none, else one with each panel. So a
-// policy that ignores experts is not run once for each panel. That a policy
-// needs an expert shows by its campaign being at fault without one: no list of
-// such policies is kept.
+// armsOf adds the arms of a policy if the file does not list any: one without experts for a policy
+// that needs none, else one with each panel. So a policy that ignores experts is not run once for
+// each panel. A policy needs an expert if its campaign is faulty without one, so that no list of
+// such policies is needed.
 func (r *reader) armsOf(p *Policy) {
 	f := r.file
 	alone := f.reference(&Arm{Policy: p, Panel: &f.Panels[0], node: p.node})
@@ -86,7 +85,7 @@ func (r *reader) arm(n *yamltree.Node) {
 			if i := slices.IndexFunc(f.Panels, func(p Panel) bool { return p.Name == expert }); i >= 0 {
 				arm.Panel = &f.Panels[i]
 			} else if expert != "" {
-				r.report(n, "there is no panel of experts %q", expert).
+				r.report(n, "unknown panel of experts %q", expert).
 					Remedy = "choose from " + names(f.Panels, func(p Panel) string { return p.Name })
 			}
 		}},
@@ -116,8 +115,7 @@ func (r *reader) arm(n *yamltree.Node) {
 
 // choose applies the size and finds the baseline.
 //
-// All sizes are checked, also those that were not chosen, so that a fault does
-// not wait for the day when it is.
+// All sizes are checked, also unused ones, so that a fault does not wait for its first use.
 func (r *reader) choose(root *yamltree.Node, options Options) {
 	f := r.file
 	var sizes []string
@@ -162,8 +160,8 @@ func (r *reader) choose(root *yamltree.Node, options Options) {
 	}
 }
 
-// armNamed returns the index of the arm that n names; −1 where there is none.
-// "cobol/none" is written for an arm without experts, too.
+// armNamed returns the index of the arm that n names, or −1. "cobol/none" stands for an arm without
+// experts, too.
 func (r *reader) armNamed(n *yamltree.Node) int {
 	f, name := r.file, ""
 	r.text(&name)(n)

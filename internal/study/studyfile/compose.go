@@ -49,10 +49,9 @@ func (f *File) Definition(t *Task, a *Arm, given *yamltree.Node) (definition.Cam
 	return definition.Campaign{}, faults
 }
 
-// withUnreadAnchors reads a campaign whose policy reads no anchors, as those of
-// a finite set and random ones. A campaign file refuses anchors there; in a
-// study they also say how noisily anchored experts compare, for any policy. ok is
-// false where the campaign is none of that kind.
+// withUnreadAnchors reads a campaign whose policy reads no anchors, such as those of a finite set
+// and random ones. A campaign file refuses anchors there; in a study they also determine how
+// noisily anchored experts compare, for any policy. ok is false for other campaigns.
 func (c *composition) withUnreadAnchors() (def definition.Campaign, faults []yamltree.Fault, ok bool) {
 	plain := *c
 	plain.eachExpert(func(_ int, expert *yamltree.Node) *yamltree.Node {
@@ -132,8 +131,8 @@ func FunctionSections(name string) (*yamltree.Node, error) {
 	return yamltree.FromValue(s)
 }
 
-// QuantitiesOf are the quantities of a test problem with several objectives, these
-// and its slacks, with what is known of their noise.
+// QuantitiesOf returns the quantities of a test problem with several objectives, these and its
+// slacks, with the known noises.
 func QuantitiesOf(problem tasks.Tradeoff, noises map[string]float64) []definition.QuantityDef {
 	var list []definition.QuantityDef
 	add := func(q definition.QuantityDef) {
@@ -206,10 +205,9 @@ func (f *File) compose(t *Task, a *Arm, given *yamltree.Node) *composition {
 	return c
 }
 
-// merge returns a mapping with what another one says besides, which counts
-// where both say something; so do mappings in them, as many levels deep. What
-// is not said again stays: an arm that asks for labels begins with the
-// experiments that the study's base names.
+// merge returns a mapping with the additions of another one, which wins on common keys; so do
+// mappings in them, as many levels deep. Other keys stay: an arm that asks for labels begins with
+// the experiments that the study's base names.
 func merge(n, more *yamltree.Node, levels int) *yamltree.Node {
 	for _, key := range more.Keys() {
 		value := more.Field(key)
@@ -257,7 +255,7 @@ func nameExpert(i int, expert *yamltree.Node) *yamltree.Node {
 	return expert.With("name", yamltree.Text(name))
 }
 
-// given says whether a mapping has a key with a value.
+// given reports whether a mapping has a key with a value.
 func given(n *yamltree.Node, key string) bool {
 	value := n.Field(key)
 	return value != nil && !value.IsNull()
@@ -272,20 +270,19 @@ func (t *Task) anchor(_ int, expert *yamltree.Node) *yamltree.Node {
 	return expert.With("anchors", t.anchors)
 }
 
-// withoutAnchors says whether an expert is anchored and has no anchors.
+// withoutAnchors reports whether an expert is anchored and has no anchors.
 func withoutAnchors(expert *yamltree.Node) bool {
 	return isAnchored(expert) && !given(expert, "anchors")
 }
 
-// isAnchored says whether an expert's judgment is noisy away from their anchors.
+// isAnchored reports whether an expert's judgment is noisy away from their anchors.
 func isAnchored(expert *yamltree.Node) bool {
 	anchored := expert.Field("simulated").Field("anchored")
 	return anchored != nil && anchored.Value == true
 }
 
-// withoutInstrument turns a campaign into one whose objective is what experts
-// prefer: nothing measures, and the budget is of comparisons. Simulated experts
-// know the task's function.
+// withoutInstrument turns a campaign into one whose objective is the experts' preference: nothing
+// measures, and the budget is of comparisons. Simulated experts know the task's function.
 func (c *composition) withoutInstrument(f *File, t *Task) {
 	budget := c.doc.Field("budget")
 	if n := cmp.Or(t.Comparisons, f.Comparisons, t.Experiments, f.Experiments); n > 0 {
@@ -311,9 +308,9 @@ func (c *composition) withoutInstrument(f *File, t *Task) {
 
 // read reads the composition by package campaignfile.
 //
-// What a campaign file refuses and a study allows is hidden before and put back
-// after: experts who know the task instead of a test problem, and anchored ones
-// whose anchors the task gives.
+// Parts that a campaign file refuses and a study allows are hidden before and restored after:
+// experts who know the task instead of a test problem, and anchored ones whose anchors the task
+// gives.
 func (c *composition) read() (definition.Campaign, []yamltree.Fault) {
 	changed := *c
 	stood := changed.standIns()
@@ -337,8 +334,7 @@ func (c *composition) read() (definition.Campaign, []yamltree.Fault) {
 	return stood.restored(def), nil
 }
 
-// located moves a fault of something that the study does not contain to the
-// whole arm or task.
+// located moves a fault outside the study's own text to the whole arm or task.
 func (c *composition) located(f yamltree.Fault) yamltree.Fault {
 	if f.Line > 0 {
 		return f
@@ -422,8 +418,8 @@ func (s standIns) restored(def definition.Campaign) definition.Campaign {
 	return campaignfile.Complete(s.registry, def)
 }
 
-// What every policy and every simulated expert can run on: referenceTask has one
-// objective, referenceFront several.
+// Tasks that every policy and every simulated expert can run on: referenceTask has one objective,
+// referenceFront several.
 const (
 	referenceTask  = "ackley4"
 	referenceFront = "branin-currin"
@@ -461,8 +457,8 @@ func (f *File) onFunction(a *Arm, name string) []yamltree.Fault {
 	return faults
 }
 
-// withoutQuantities are experts of whom it is not said which quantities they
-// estimate: these are a task's own, and are checked with it.
+// withoutQuantities removes the list of estimated quantities from experts: the quantities belong to
+// a task, and are checked with it.
 func withoutQuantities(experts *yamltree.Node) *yamltree.Node {
 	items := slices.Clone(experts.Items)
 	for i, expert := range items {

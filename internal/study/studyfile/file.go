@@ -76,7 +76,7 @@ type File struct {
 	Policies    []Policy
 	// Panels are the experts; the first is that of no expert.
 	Panels []Panel
-	// Arms are what is compared, in the order they are shown.
+	// Arms are the compared arms, in the order they are shown.
 	Arms []Arm
 	// Baseline is the index of the arm that the others are compared with.
 	Baseline int
@@ -106,10 +106,9 @@ func ParseRange(text string) (Seeds, bool) {
 // and Store is set.
 type Task struct {
 	Name string
-	// Function is a test problem of internal/tasks, measured with the given
-	// noise (standard deviation, in the objective's unit), which the campaign
-	// knows unless NoiseUnknown is set. Where there are several quantities, Noises
-	// are those of each, by name, in its unit.
+	// Function is a test problem of internal/tasks, measured with the given noise (standard
+	// deviation, in the objective's unit), which the campaign knows unless NoiseUnknown is set.
+	// With several quantities, Noises are those of each, by name, in its unit.
 	Function                 string
 	Noise                    *float64
 	Noises                   map[string]float64
@@ -138,7 +137,7 @@ type Task struct {
 	node     *yamltree.Node
 	sections map[string]*yamltree.Node // parts of a campaign file that stand in the task
 	base     *yamltree.Node
-	policies map[string]*yamltree.Node // what policies of the study are on this task
+	policies map[string]*yamltree.Node // the study's policies on this task
 	anchors  *yamltree.Node            // of anchored experts without any of their own
 	baseline *yamltree.Node            // nil: the study's
 }
@@ -177,8 +176,7 @@ type Arm struct {
 	base *yamltree.Node
 }
 
-// Options choose a part of a study. They come from the command line and override
-// the file.
+// Options select a part of a study. They come from the command line and override the file.
 type Options struct {
 	// Registry holds what campaigns may name. Default: what campaignd brings
 	// along.
@@ -201,8 +199,7 @@ func Read(path string, options Options) (*File, error) {
 
 // Parse reads a study from memory; relative paths start from path's folder.
 //
-// Policies are composed and checked only where all values of the file could be
-// read.
+// Policies are composed and checked only if all values of the file could be read.
 func Parse(path string, data []byte, options Options) (*File, error) {
 	data = input.Text(data)
 	f := &File{Registry: options.Registry, Path: path, Source: string(data), Size: options.Size}
@@ -215,7 +212,7 @@ func Parse(path string, data []byte, options Options) (*File, error) {
 	}
 	r := &reader{file: f, faults: faults}
 	r.study(root, options)
-	if len(faults) == 0 { // what could not be read would be missed in the campaigns
+	if len(faults) == 0 { // unreadable values would be missing in the campaigns
 		r.policies()
 	}
 	if len(r.faults) == 0 {
@@ -278,8 +275,8 @@ func (r *reader) study(root *yamltree.Node, options Options) {
 		}
 	}
 	missing("name", "call the study something: name: ackley")
-	missing("tasks", "list what is optimized: tasks: [ackley4]; the functions are "+Functions())
-	missing("policies", "name what is compared: policies: {vanilla: {next: lcb}}")
+	missing("tasks", "list the tasks: tasks: [ackley4]; the functions are "+Functions())
+	missing("policies", "name the policies to compare: policies: {vanilla: {next: lcb}}")
 	if options.Seeds.Count > 0 {
 		f.Seeds = options.Seeds
 	} else if f.Seeds.Count == 0 && r.sizes == nil {
@@ -316,7 +313,7 @@ var set = map[string]string{
 	"experts": "write them under experts", "instrument": "the task says what measures",
 }
 
-// section reads a part of a campaign file; campaignfile checks what is in it.
+// section reads a part of a campaign file; campaignfile checks its content.
 func (r *reader) section(n *yamltree.Node) *yamltree.Node {
 	if !n.IsMapping() {
 		r.report(n, "it must be a mapping (key: value) with sections of a campaign file, and this is %s", n.Describe())
@@ -330,7 +327,7 @@ func (r *reader) section(n *yamltree.Node) *yamltree.Node {
 	return n
 }
 
-// panel reads a list of experts; what is in it campaignfile checks.
+// panel reads a list of experts; campaignfile checks its content.
 func (r *reader) panel(name string, n *yamltree.Node) {
 	switch {
 	case !n.IsList():
@@ -436,7 +433,7 @@ func (r *reader) task(n *yamltree.Node) {
 	r.file.Tasks = append(r.file.Tasks, t)
 }
 
-// surrogate reads what makes a function of a table.
+// surrogate reads the surrogate of a table.
 func (r *reader) surrogate(n *yamltree.Node) *Surrogate {
 	s, before := new(Surrogate), len(r.faults)
 	if n.IsMapping() {
@@ -486,8 +483,8 @@ func isOfOne(name string) bool {
 	return ok
 }
 
-// function adds a task that is a test function, which has to exist. What is said of
-// a function's one value cannot be said of several.
+// function adds a task that is a test function, which has to exist. Settings of a function's one
+// value do not apply to several.
 func (r *reader) function(t *Task) {
 	r.file.Tasks = append(r.file.Tasks, *t)
 	one := isOfOne(t.Function)

@@ -43,8 +43,7 @@ func fieldNames(fields []field) []string {
 	return names
 }
 
-// mapping reads the fields of a mapping and reports every other key. It is false
-// for what is no mapping.
+// mapping reads the fields of a mapping and reports every other key. It is false for other nodes.
 func (r *reader) mapping(n *yamltree.Node, fields ...field) bool {
 	if !n.IsMapping() {
 		r.wrongType(n, "object")

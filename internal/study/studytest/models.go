@@ -16,17 +16,16 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// Row is an experiment of [ViewOf]: a composition, the one that was made in its place, nil
-// for none, and the values that it gave. Without any it is under way.
+// Row is an experiment of [ViewOf]: a composition, the one actually made, or nil, and its values.
+// Without values it is running.
 type Row struct {
 	At, Made definition.Point
 	Gave     map[string]float64
 }
 
-// ViewOf returns what a policy sees of the campaign of a file that declares its
-// quantities, after some experiments,
-// with fits of the caller's own: of the quantities, and of the value that is sought, by
-// its name. A quantity of which fit returns nil has none.
+// ViewOf returns a policy's view of the campaign of a file that declares its quantities, after some
+// experiments, with fits of the caller's own: of the quantities, and of the objective, by its name.
+// A quantity for which fit returns nil has none.
 func ViewOf(
 	ctx context.Context, text string, rows []Row, fit func(quantity string) *events.ObjectiveFit,
 ) (policies.View, error) {

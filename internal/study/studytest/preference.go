@@ -6,9 +6,9 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// WithPreference has a campaign on the electrolyte seek what a simulated expert
-// prefers of conductivity, viscosity and price, with the settings given; their
-// utility is ours where they have none.
+// WithPreference makes a simulated expert's preference over conductivity, viscosity and price the
+// objective of a campaign on the electrolyte, with the settings given; their utility is ours if
+// they have none.
 func WithPreference(expert humansim.Settings) func(*definition.Campaign) {
 	return func(def *definition.Campaign) {
 		def.Quantities = []definition.QuantityDef{
@@ -32,8 +32,7 @@ func WithPreference(expert humansim.Settings) func(*definition.Campaign) {
 	}
 }
 
-// Valued is what the quantities of the electrolyte are worth to the expert of
-// [WithPreference].
+// Valued is the worth of the electrolyte's quantities to the expert of [WithPreference].
 func Valued() []humansim.Worth {
 	twice, half := 2.0, 1.5
 	return []humansim.Worth{

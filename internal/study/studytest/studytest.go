@@ -20,8 +20,8 @@ import (
 	"github.com/campaignd/campaignd/policies/cobol"
 )
 
-// initial is how many initial experiments there are where a test or a study
-// does not say: as many as what is recorded of them began with.
+// initial is the default number of initial experiments of a test or a study: recorded results began
+// with that number.
 const initial = 3
 
 // Define returns the complete definition of a campaign on a task with its
@@ -90,7 +90,7 @@ func SimulatedExpert(def *definition.Campaign, i int, change func(*humansim.Sett
 	def.Experts[i].Channel = humansim.Choose(settings)
 }
 
-// identity is what a simulated instrument calls itself.
+// identity is the name that a simulated instrument gives itself.
 func identity(def definition.Campaign) string {
 	name, _ := simulated.Driver.Identify(def)
 	return name
@@ -131,7 +131,7 @@ func Runner(
 			if err != nil {
 				return nil, err
 			}
-			byHand := def.ByHand() // whatever a person carries out with
+			byHand := def.ByHand() // the instrument of a campaign run by hand may be any
 			if !byHand && (def.Driver().Name != simulated.Name || description.Name != identity(def)) {
 				def.Instrument.Driver = process.Choose(process.Settings{Command: []string{description.Name}})
 				def = campaignfile.Complete(builtin.Registry(), def)
