@@ -89,7 +89,7 @@ func TestCostOfExperiments(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				worth, err := rule.Acquisition(v.Objective, unaidedSeed(def, v))
+				worth, err := rule.Acquisition(v.Objective(), unaidedSeed(def, v))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -117,7 +117,7 @@ func unaidedSeed(def definition.Campaign, v policies.View) uint64 {
 // what the front covers.
 func volume(t *testing.T, v policies.View, d policies.Decision) float64 {
 	t.Helper()
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestMeasuredCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := v.Outcomes.Of("viscosity")
+		m := v.Models.Of("viscosity")
 		mean, sd := m.Posterior(x)
 		scale := m.Scale()
 		mean, sd = scale.Center+scale.Spread*mean, scale.Spread*sd

@@ -19,7 +19,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/policytest"
 	"github.com/campaignd/campaignd/policies/seek"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // electrolyte is a campaign file on the electrolyte, with what else it says.
@@ -65,7 +65,7 @@ func eachView(t *testing.T, def definition.Campaign, look func(v policies.View, 
 
 // beyond is the probability that a quantity is beyond a bound where it was observed, in the
 // numbers that its model works in.
-func beyond(m *objective.Model, x []float64, bound float64, above bool) float64 {
+func beyond(m *quantity.Model, x []float64, bound float64, above bool) float64 {
 	mean, sd := m.Posterior(x)
 	scale := m.Scale()
 	if scale.Log {
@@ -100,9 +100,9 @@ stop: {target: [conductivity >= 11.1, viscosity <= 1.9]}`, 11.1},
 			ends, views := 0, 0
 			eachView(t, def, func(v policies.View, d policies.Decision) {
 				views++
-				conductivity, viscosity := v.Objective, v.Outcomes.Of("viscosity")
+				conductivity, viscosity := v.Objective(), v.Models.Of("viscosity")
 				if def.Objective.Formula != "" {
-					conductivity = v.Outcomes.Of("conductivity")
+					conductivity = v.Models.Of("conductivity")
 				}
 				best, which := 0.0, ""
 				for i, x := range conductivity.X {
@@ -139,7 +139,7 @@ stop: {target: [conductivity >= 0.1, viscosity <= 100]}`)
 	policy := policyOf(t, def)
 	checked := false
 	eachView(t, def, func(v policies.View, d policies.Decision) {
-		v.Outcomes[0].Model = nil
+		v.Models[1].Model = nil
 		without, err := policy.Decide(context.WithoutCancel(t.Context()), v, d.Seed)
 		if checked = true; err != nil || d.Rule != policies.RuleTarget || without.Rule == policies.RuleTarget {
 			t.Errorf("it is to %s by %q, and by %q without a model of the viscosity: %v", d.Action, d.Rule, without.Rule, err)
@@ -187,7 +187,7 @@ func hardlyGrows(t *testing.T, def definition.Campaign, window int, share float6
 	t.Helper()
 	tooFew := false
 	eachView(t, def, func(v policies.View, d policies.Decision) {
-		problem, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		problem, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,10 +196,10 @@ func hardlyGrows(t *testing.T, def definition.Campaign, window int, share float6
 			t.Fatal(err)
 		}
 		var points [][2]float64
-		for _, x := range v.Objective.X {
-			conductivity, _ := v.Objective.Posterior(x)
-			viscosity, _ := v.Outcomes[0].Model.Posterior(x)
-			c, w := v.Objective.Scale(), v.Outcomes[0].Model.Scale()
+		for _, x := range v.Objective().X {
+			conductivity, _ := v.Objective().Posterior(x)
+			viscosity, _ := v.Models[1].Model.Posterior(x)
+			c, w := v.Objective().Scale(), v.Models[1].Model.Scale()
 			points = append(points, [2]float64{c.Center + c.Spread*conductivity, -(w.Center + w.Spread*viscosity)})
 		}
 		without := covered(points[:max(0, len(points)-window)], standing.Reference)

@@ -19,7 +19,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/policytest"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // fidelities are campaigns with cheaper experiments, by the names of their recordings: by hours between bounds, by
@@ -135,7 +135,7 @@ func sourceOf(p definition.Point) float64 {
 
 // informing is the information in nats of a composition at a fidelity on its value at the target, worked out from the
 // measurements by elimination.
-func informing(m *objective.Model, x []float64, s float64) float64 {
+func informing(m *quantity.Model, x []float64, s float64) float64 {
 	noise := func(s float64) float64 {
 		if m.Fit.Fidelity.Noise != nil {
 			return m.Fit.Fidelity.Noise[int(s)]
@@ -181,7 +181,7 @@ func TestFidelityIsChosenByInformationPerCost(t *testing.T) {
 			def := cheaper(t, text)
 			rules := map[string]int{}
 			eachView(t, def, func(v policies.View, d policies.Decision) {
-				if d.Action != events.ActionRun || v.Objective == nil {
+				if d.Action != events.ActionRun || v.Objective() == nil {
 					return
 				}
 				c := d.Candidate()
@@ -199,8 +199,8 @@ func TestFidelityIsChosenByInformationPerCost(t *testing.T) {
 				best, at, target := 0.0, -1, ways[len(ways)-1]
 				for i, w := range ways {
 					p := definition.Point{def.Fidelity.Parameter: w.Value}
-					want := informing(v.Objective, x, sourceOf(p))
-					if m := v.Outcomes.Of("viscosity"); m != nil {
+					want := informing(v.Objective(), x, sourceOf(p))
+					if m := v.Models.Of("viscosity"); m != nil {
 						want += informing(m, x, sourceOf(p))
 					}
 					if !(math.Abs(w.Information-want) <= 1e-6*want) {

@@ -13,11 +13,8 @@ func (v View) Inside(ctx context.Context, seed uint64) (View, error) {
 	if v.Campaign.Outside == nil {
 		return v, nil
 	}
-	if v.ObjectiveError == nil {
-		v.Objective, v.ObjectiveError = v.Objective.Inside(ctx, seed^insideSalt)
-	}
 	var err error
-	v.Outcomes, err = v.Outcomes.Inside(ctx, seed^insideSalt)
+	v.Models, err = v.Models.Inside(ctx, seed^insideSalt)
 	return v, err
 }
 
@@ -25,8 +22,7 @@ func (v View) Inside(ctx context.Context, seed uint64) (View, error) {
 // wherever it was.
 func everywhere(v View) View {
 	v.Campaign = v.Campaign.Everywhere()
-	v.Objective = v.Objective.Everywhere()
-	v.Outcomes = v.Outcomes.Everywhere()
+	v.Models = v.Models.Everywhere()
 	v.Version2 = true
 	return v
 }

@@ -33,9 +33,8 @@ import (
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/feasibility"
-	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
 	"github.com/campaignd/campaignd/projections/preference"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -81,13 +80,8 @@ type Needs struct {
 type View struct {
 	Campaign *campaign.State
 	Space    *space.Space
-	// Objective is nil before the first fit, and where ObjectiveError says why
-	// there is no model in spite of a fit.
-	Objective      *objective.Model
-	ObjectiveError error
-	// Outcomes are the models of the declared quantities besides the objective,
-	// in the order of the definition.
-	Outcomes outcome.Models
+	// Models are those of the quantities, what is sought first: see [View.Objective()].
+	Models quantity.Models
 	// Feasibility is nil until an experiment has failed; FeasibilityError says
 	// why there is no model in spite of that.
 	Feasibility      *feasibility.Model
@@ -108,6 +102,14 @@ type View struct {
 	PreferenceErrors []error
 }
 
+// Objective is the model of what is sought, of a trade-off that of the first objective:
+// nil before the first fit, and where ObjectiveError says why there is no model in spite
+// of a fit.
+func (v View) Objective() *quantity.Model { return v.Models.Objective() }
+
+// ObjectiveError says why there is no model in spite of a fit.
+func (v View) ObjectiveError() error { return v.Models.Failure() }
+
 // Helper is a policy that weighs what each expert's answers have shown so far.
 type Helper interface {
 	// Helps returns that, in the order of the experts; nil without a model of
@@ -120,7 +122,7 @@ type Helper interface {
 type Informer interface {
 	// Informed returns that model; nil without a model of the objective, or
 	// where no expert has answered anything.
-	Informed(ctx context.Context, v View) (*objective.Model, error)
+	Informed(ctx context.Context, v View) (*quantity.Model, error)
 }
 
 // Help is what an expert's answers have shown so far: what people mean by trust

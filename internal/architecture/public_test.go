@@ -18,12 +18,12 @@ var hidden = map[string]string{
 	"projections/space.Space.Cells":            relaxed,
 	"projections/space.Space.Region":           relaxed,
 	"projections/space.Slice.Pieces":           relaxed,
-	"projections/objective.Model.GP":           model,
-	"projections/objective.Model.Given":        model,
-	"projections/objective.Model.Conditioned":  model,
-	"projections/objective.Model.Kernel":       model,
-	"projections/objective.Model.Negated":      model,
-	"projections/objective.Model.Scale":        model,
+	"projections/quantity.Model.GP":            model,
+	"projections/quantity.Model.Given":         model,
+	"projections/quantity.Model.Conditioned":   model,
+	"projections/quantity.Model.Kernel":        model,
+	"projections/quantity.Model.Negated":       model,
+	"projections/quantity.Model.Scale":         model,
 	"policies/seek.Problem.Functions":          composed,
 	"projections/preference.Model.Choice":      model,
 	"projections/preference.Model.Score":       model,
@@ -35,7 +35,7 @@ var hidden = map[string]string{
 	"projections/preference.Utility.Posterior": model,
 	"projections/preference.Utility.Duels":     model,
 	"projections/preference.Utility.Link":      model,
-	"policies/trust.Weigh":                     "it takes what objective.Model.GP().Joint returns",
+	"policies/trust.Weigh":                     "it takes what quantity.Model.GP().Joint returns",
 }
 
 const (

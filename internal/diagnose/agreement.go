@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Agreement is the probability that, of two compositions the expert distinguished, the one the
@@ -38,7 +38,7 @@ const draws = 256
 // values there, in which smaller is better. Mean and variance are updated draw
 // by draw (Welford).
 func overDraws(
-	m *objective.Model, points [][]float64, share func(f []float64) float64,
+	m *quantity.Model, points [][]float64, share func(f []float64) float64,
 ) (mean, variance float64) {
 	joint := m.GP().Joint(points)
 	rng := rand.New(rand.NewPCG(0x64696167, 0x6e6f7365)) // always the same draws: equal logs, equal diagnoses
@@ -58,7 +58,7 @@ func overDraws(
 
 // agreementOfLabels is the probability that an accepted composition is better
 // than a rejected one.
-func agreementOfLabels(m *objective.Model, accepted, rejected [][]float64) *Agreement {
+func agreementOfLabels(m *quantity.Model, accepted, rejected [][]float64) *Agreement {
 	na, nr := len(accepted), len(rejected)
 	share, variance := overDraws(m, slices.Concat(accepted, rejected),
 		func(f []float64) float64 { return shareBelow(f[:na], f[na:]) })
@@ -69,7 +69,7 @@ func agreementOfLabels(m *objective.Model, accepted, rejected [][]float64) *Agre
 // another is the better one: better[i] was put before worse[i]. answers is the
 // number of answers that the pairs come from: the pairs of one ranking are not
 // independent and count as one.
-func agreementOfChoices(m *objective.Model, better, worse [][]float64, answers int) *Agreement {
+func agreementOfChoices(m *quantity.Model, better, worse [][]float64, answers int) *Agreement {
 	n := len(better)
 	share, variance := overDraws(m, slices.Concat(better, worse), func(f []float64) float64 {
 		right := 0.0
@@ -89,7 +89,7 @@ func agreementOfChoices(m *objective.Model, better, worse [][]float64, answers i
 // agreementOfEstimates is the probability that of two compositions the one with the better estimate
 // is the better one. The pairs are not independent; worth is the equivalent number of independent
 // ones.
-func agreementOfEstimates(m *objective.Model, points [][]float64, pairs [][2]int, worth float64) *Agreement {
+func agreementOfEstimates(m *quantity.Model, points [][]float64, pairs [][2]int, worth float64) *Agreement {
 	share, variance := overDraws(m, points, func(f []float64) float64 {
 		right := 0.0
 		for _, p := range pairs {

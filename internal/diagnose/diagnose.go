@@ -124,7 +124,7 @@ func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 		d.Experts = []Expert{}
 	}
 	r := reader{d: &d, v: v}
-	if m := v.Objective; m != nil && v.ObjectiveError == nil && len(m.Observations) > 0 {
+	if m := v.Objective(); m != nil && v.ObjectiveError() == nil && len(m.Observations) > 0 {
 		frame := NewFrame(def, v.Space)
 		best := bestOf(v)
 		d.Best = m.Observations[best].Experiment
@@ -168,9 +168,9 @@ func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 // bestOf returns the observation of the best composition by the models, for a trade-off in the
 // first objective; without a best one, the first.
 func bestOf(v policies.View) int {
-	best, err := seek.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
-	if err != nil || best == nil { // a quantity lacks a model, or no best exists
-		i, _ := v.Objective.Best()
+	best, err := seek.BestOf(v.Campaign, v.Space, v.Models)
+	if err != nil || best == nil { // a quantity has no model yet, or there is no best
+		i, _ := v.Objective().Best()
 		return max(i, 0)
 	}
 	return best.Index

@@ -145,7 +145,7 @@ func TestNothingToJudge(t *testing.T) {
 	}
 	b.fit(func(f *events.ObjectiveFit) { f.Noise = -1 })
 	v := b.view()
-	if d := diagnosis(t, v); v.ObjectiveError == nil || d.Verdict != Unusable || d.Fit != nil ||
+	if d := diagnosis(t, v); v.ObjectiveError() == nil || d.Verdict != Unusable || d.Fit != nil ||
 		found(d, BrokenModel) == nil {
 		t.Errorf("with a broken model: %s, %+v", d.Verdict, d.Findings)
 	}
@@ -181,7 +181,7 @@ func TestFit(t *testing.T) {
 	if d := b.diagnosis(); !d.Fit.Stale {
 		t.Error("the recorded density is that of other hyperparameters, and nobody sees it")
 	}
-	density, _, ok := density(&b.def, b.view().Objective)
+	density, _, ok := density(&b.def, b.view().Objective())
 	if !ok {
 		t.Fatal("no density")
 	}
@@ -221,7 +221,7 @@ func TestParameters(t *testing.T) {
 		func(_ int, p definition.Point) float64 { return math.Sin(6*at(p)[0]) + 0.05*rng.NormFloat64() }).fit(nil).view()
 	d := diagnosis(t, v)
 	x1, x2 := d.Parameters[0], d.Parameters[1]
-	if x1.Reading != ReadingBends || *x1.Lengthscale != 10*v.Objective.Fit.Lengthscales[0] ||
+	if x1.Reading != ReadingBends || *x1.Lengthscale != 10*v.Objective().Fit.Lengthscales[0] ||
 		math.Abs(*x1.Effect-2) > 0.2 {
 		t.Errorf("x1 is read as %+v", x1)
 	}

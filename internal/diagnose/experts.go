@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
@@ -99,21 +100,18 @@ func expertOf(v policies.View, name string) Expert {
 			x.count(q.Answer.Label == events.LabelAccept, measured, good)
 		}
 	}
-	if v.Objective == nil {
+	if v.Objective() == nil {
 		x.Reading = ReadingNoModel
 		return x
 	}
 	if len(said.accepted) > 0 && len(said.rejected) > 0 {
-		x.Labels = agreementOfLabels(v.Objective, said.accepted, said.rejected)
+		x.Labels = agreementOfLabels(v.Objective(), said.accepted, said.rejected)
 	}
 	if len(said.better) > 0 {
-		x.Choices = agreementOfChoices(v.Objective, said.better, said.worse, said.choices)
+		x.Choices = agreementOfChoices(v.Objective(), said.better, said.worse, said.choices)
 	}
 	for _, n := range said.numbers {
-		model := v.Objective
-		if n.quantity != "" && n.quantity != v.Campaign.Definition.Sought().Name {
-			model = v.Outcomes.Of(n.quantity)
-		}
+		model := v.Models.Of(cmp.Or(n.quantity, v.Campaign.Definition.Sought().Name))
 		if model == nil || len(n.pairs) == 0 {
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 	channels "github.com/campaignd/campaignd/policies/answers"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Finding is a fault or a note.
@@ -98,8 +98,8 @@ type reader struct {
 func (r *reader) read() {
 	d := r.d
 	switch {
-	case r.v.ObjectiveError != nil:
-		f := r.find(Unusable, sayBrokenModel, r.v.ObjectiveError)
+	case r.v.ObjectiveError() != nil:
+		f := r.find(Unusable, sayBrokenModel, r.v.ObjectiveError())
 		f.offer(exclude("", "look for measurements of nearly the same composition, and leave the wrong one out"))
 	case !r.v.Campaign.Definition.Measures():
 		r.find(Untested, sayNothingMeasured)
@@ -113,8 +113,8 @@ func (r *reader) read() {
 		if n == 1 {
 			is = "is 1"
 		}
-		f := r.find(Untested, sayNoModel, objective.LeastObservations, is)
-		f.offer(r.more(objective.LeastObservations - n)...)
+		f := r.find(Untested, sayNoModel, quantity.LeastObservations, is)
+		f.offer(r.more(quantity.LeastObservations - n)...)
 	default:
 		r.model()
 	}
@@ -174,7 +174,7 @@ func (r *reader) model() {
 	if failure := r.v.Campaign.Failure; failure != "" {
 		r.find(Doubtful, sayOldFit, failure).offer(look, correct)
 	}
-	if lag := r.d.Lag; lag != nil && lag.alarming(len(r.v.Objective.Fit.Lengthscales)) {
+	if lag := r.d.Lag; lag != nil && lag.alarming(len(r.v.Objective().Fit.Lengthscales)) {
 		instrument := lag.Instrument
 		if instrument == "" {
 			instrument = "the instrument"
@@ -257,7 +257,7 @@ func (r *reader) search() {
 	}
 	if f.Jitter > 0 {
 		level := Note
-		if f.Jitter > r.v.Objective.Fit.Noise {
+		if f.Jitter > r.v.Objective().Fit.Noise {
 			level = Doubtful
 		}
 		r.find(level, sayJitter, number(f.Jitter)).offer(exclude("", "take it out"))

@@ -5,7 +5,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Fit describes the fit of the model, and how well the search for its hyperparameters ended.
@@ -36,7 +36,7 @@ type Fit struct {
 const steep = 0.5
 
 // fitOf describes the fit of a model.
-func fitOf(def *definition.Campaign, m *objective.Model) *Fit {
+func fitOf(def *definition.Campaign, m *quantity.Model) *Fit {
 	priorSD := math.Sqrt(m.Fit.OutputScale)
 	f := &Fit{
 		Kernel:       m.Fit.Kernel,
@@ -66,7 +66,7 @@ func fitOf(def *definition.Campaign, m *objective.Model) *Fit {
 // density of a part, so this is the density of that part. ok is false if it cannot be evaluated. A
 // hyperparameter at a bound, with the density growing beyond it, is at its maximum: its slope does
 // not count.
-func density(def *definition.Campaign, m *objective.Model) (density, slope float64, ok bool) {
+func density(def *definition.Campaign, m *quantity.Model) (density, slope float64, ok bool) {
 	data := refit{shift: m.Fit.Shift, scale: m.Fit.Scale}.data(sampleOf(def, m))
 	copy(data.Y, m.Z) // turned over where the campaign maximizes
 	data = data.Fitted()

@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Lag compares two readings of an instrument's results: each belongs to its own experiment, or to
@@ -57,7 +57,7 @@ func (l *Lag) alarming(dimensions int) bool {
 // not that of the requests. Imported results have none. Each instrument is judged separately, since
 // each has its own preceding experiment.
 func lagOf(
-	ctx context.Context, def *definition.Campaign, s *campaign.State, m *objective.Model,
+	ctx context.Context, def *definition.Campaign, s *campaign.State, m *quantity.Model,
 ) (*Lag, error) {
 	if m.Fidelity() != nil { // which other fits do not know
 		return nil, nil
@@ -97,7 +97,7 @@ func lagOf(
 // each at the hyperparameters that explain it best. A result with the same composition as the one
 // before carries no information and is left out. n is 0 with too few.
 func lagOfSeries(
-	ctx context.Context, def *definition.Campaign, m *objective.Model, order []int,
+	ctx context.Context, def *definition.Campaign, m *quantity.Model, order []int,
 ) (evidence float64, n int, err error) {
 	all := sampleOf(def, m)
 	var own, before sample

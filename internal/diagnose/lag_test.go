@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/tasks"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // lagSeries are the results of a simulated instrument, one after the other: half of the
@@ -60,7 +60,7 @@ func (c lagSeries) evidence(t *testing.T, seed uint64) (evidence float64, compar
 		all = append(all, value(anywhere()))
 	}
 	spread := stat.StdDev(all, nil)
-	m := &objective.Model{Fit: events.ObjectiveFit{
+	m := &quantity.Model{Fit: events.ObjectiveFit{
 		Kernel: "matern52", OutputScale: 1, Noise: 0.01, Lengthscales: make([]float64, len(task.Parameters)),
 	}}
 	for i := range m.Fit.Lengthscales {
@@ -92,7 +92,7 @@ func (c lagSeries) evidence(t *testing.T, seed uint64) (evidence float64, compar
 			y = math.Round(y/step) * step
 		}
 		m.X = append(m.X, u)
-		m.Observations = append(m.Observations, objective.Observation{Experiment: events.ExperimentID(k + 1), Value: y})
+		m.Observations = append(m.Observations, quantity.Observation{Experiment: events.ExperimentID(k + 1), Value: y})
 		if best < 0 || sign*y > sign*m.Observations[best].Value {
 			best = k
 		}

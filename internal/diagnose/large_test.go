@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // wavy is a function with noise.
@@ -46,16 +46,16 @@ func TestLargeIsSampled(t *testing.T) {
 	if len(check.Rows) != mostLeftOut || check.SampleOf != n || d.Fit.Compositions != n {
 		t.Fatalf("%d rows, drawn of %d, of %d", len(check.Rows), check.SampleOf, d.Fit.Compositions)
 	}
-	y, mean, _ := v.Objective.GP().LeaveOneOut()
-	rows := rowsOf(v.Objective)
+	y, mean, _ := v.Objective().GP().LeaveOneOut()
+	rows := rowsOf(v.Objective())
 	all := make([]float64, n)
 	predicted := make([]float64, n)
 	for i := range y {
-		all[i], predicted[i] = v.Objective.Untransform(y[i]), v.Objective.Untransform(mean[i])
+		all[i], predicted[i] = v.Objective().Untransform(y[i]), v.Objective().Untransform(mean[i])
 	}
 	last := -1
 	for _, r := range check.Rows {
-		k := slices.IndexFunc(v.Objective.Observations, func(o objective.Observation) bool {
+		k := slices.IndexFunc(v.Objective().Observations, func(o quantity.Observation) bool {
 			return o.Experiment == r.Experiments[0]
 		})
 		if k <= last {

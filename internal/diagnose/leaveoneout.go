@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // LeaveOneOut is the model's check of itself: each composition, with all its replicates, predicted
@@ -95,7 +95,7 @@ const (
 )
 
 // leaveOneOut makes the check; nil for fewer than leastRows compositions.
-func leaveOneOut(ctx context.Context, def *definition.Campaign, m *objective.Model) (*LeaveOneOut, error) {
+func leaveOneOut(ctx context.Context, def *definition.Campaign, m *quantity.Model) (*LeaveOneOut, error) {
 	if m.GP().Len() < leastRows {
 		return nil, nil
 	}
@@ -124,7 +124,7 @@ type leftOut struct {
 // leftOutOf leaves out all compositions of an exact model, and mostLeftOut of an approximate one,
 // in the order of the process. Those of two quantities belong to the same experiments as far as
 // these measured both: each experiment draws by its number.
-func leftOutOf(m *objective.Model) leftOut {
+func leftOutOf(m *quantity.Model) leftOut {
 	rows := rowsOf(m)
 	lots := make([]uint64, m.GP().Len())
 	drawn := make([]int, len(lots))
@@ -151,7 +151,7 @@ func leftOutOf(m *objective.Model) leftOut {
 }
 
 // seen is the check by these predictions.
-func (l *leftOut) seen(m *objective.Model) *LeaveOneOut {
+func (l *leftOut) seen(m *quantity.Model) *LeaveOneOut {
 	out := &LeaveOneOut{Rows: make([]Row, len(l.y))}
 	if all := m.GP().Len(); all > len(l.y) {
 		out.SampleOf = all
@@ -173,7 +173,7 @@ func (l *leftOut) seen(m *objective.Model) *LeaveOneOut {
 // blind predicts with hyperparameters fitted without the predicted part. The fit without a part
 // gives the hyperparameters; the predictions at them are then made from all others, one composition
 // left out at a time.
-func (l *LeaveOneOut) blind(ctx context.Context, def *definition.Campaign, m *objective.Model) error {
+func (l *LeaveOneOut) blind(ctx context.Context, def *definition.Campaign, m *quantity.Model) error {
 	l.Refitted = true
 	all, rows := sampleOf(def, m), rowsOf(m)
 	parts := min(folds, len(l.Rows))
@@ -218,7 +218,7 @@ func (l *LeaveOneOut) blind(ctx context.Context, def *definition.Campaign, m *ob
 // rowsOf returns the row of the process that each observation belongs to: rows
 // are distinct points in order of appearance, those of known and of unknown
 // noise apart (package gp).
-func rowsOf(m *objective.Model) []int {
+func rowsOf(m *quantity.Model) []int {
 	type key struct {
 		x     string
 		known bool

@@ -24,7 +24,7 @@ func replicated(t testing.TB) *bench {
 // is that of its definition.
 func TestRows(t *testing.T) {
 	v := replicated(t).view()
-	check, err := leaveOneOut(t.Context(), v.Campaign.Definition, v.Objective)
+	check, err := leaveOneOut(t.Context(), v.Campaign.Definition, v.Objective())
 	if err != nil || len(check.Rows) != 10 {
 		t.Fatalf("%d rows, %v", len(check.Rows), err)
 	}
@@ -34,7 +34,7 @@ func TestRows(t *testing.T) {
 		t.Errorf("the rows hold %v and %v", first.Experiments, check.Rows[4].Experiments)
 	}
 	mean := 0.0
-	for _, o := range v.Objective.Observations {
+	for _, o := range v.Objective().Observations {
 		if slices.Contains(first.Experiments, o.Experiment) {
 			mean += o.Value / 3
 		}
@@ -61,7 +61,7 @@ func TestRows(t *testing.T) {
 func TestBlindIsBruteForce(t *testing.T) {
 	for _, intervals := range []string{"", definition.IntervalsFitted, definition.IntervalsMarginal} {
 		v := replicated(t).view()
-		m, def := v.Objective, v.Campaign.Definition
+		m, def := v.Objective(), v.Campaign.Definition
 		def.Model.Intervals = intervals
 		check, err := leaveOneOut(t.Context(), def, m)
 		if err != nil || !check.Refitted {
@@ -119,8 +119,8 @@ func TestSampleIsTheModels(t *testing.T) {
 		def.Objective.Noise, def.Model.Intervals = noise, definition.IntervalsFitted
 		b := newBench(t, def)
 		v := b.measure(b.points(12), func(_ int, p definition.Point) float64 { return truth(p) }).fit(nil).view()
-		f := v.Objective.Fit
-		data := refit{shift: f.Shift, scale: f.Scale}.data(sampleOf(v.Campaign.Definition, v.Objective))
+		f := v.Objective().Fit
+		data := refit{shift: f.Shift, scale: f.Scale}.data(sampleOf(v.Campaign.Definition, v.Objective()))
 		g, err := gp.New(data, f.Kernel, gp.Hyper{
 			Lengthscales: f.Lengthscales,
 			OutputScale:  f.OutputScale,
@@ -131,8 +131,8 @@ func TestSampleIsTheModels(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, mean, sd := g.LeaveOneOut()
-		left := leftOutOf(v.Objective)
-		for i, row := range left.seen(v.Objective).Rows {
+		left := leftOutOf(v.Objective())
+		for i, row := range left.seen(v.Objective()).Rows {
 			if got := f.Shift + f.Scale*mean[i]; math.Abs(got-row.Predicted) > 1e-9 ||
 				math.Abs(f.Scale*sd[i]-row.SD) > 1e-9 {
 				t.Errorf("row %d is %v ± %v in the model, %v ± %v here", i, row.Predicted, row.SD, got, f.Scale*sd[i])

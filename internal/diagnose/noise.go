@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Sources of the model's noise.
@@ -49,7 +49,7 @@ type Replicates struct {
 }
 
 // noiseOf gathers the facts about the noise.
-func noiseOf(sought definition.Objective, m *objective.Model) *Noise {
+func noiseOf(sought definition.Objective, m *quantity.Model) *Noise {
 	n := &Noise{Source: NoiseInferred, SD: math.Sqrt(m.Fit.Noise) * m.Fit.Scale}
 	values := make([]float64, len(m.Observations))
 	known := 0
@@ -83,7 +83,7 @@ func noiseOf(sought definition.Objective, m *objective.Model) *Noise {
 
 // replicates pools the repetitions; noise is the value they are compared with. Surprise is
 // two-sided, and 0 for a model without noise.
-func replicates(m *objective.Model, noise float64) *Replicates {
+func replicates(m *quantity.Model, noise float64) *Replicates {
 	var groups [][]int
 	at := make(map[int]int) // only looked up
 	for k, row := range rowsOf(m) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Outlier is a measurement that contradicts all others together. Either it is wrong, or the
@@ -65,7 +65,7 @@ type explained struct {
 // the others in the set are wrong. Values over several decades look like outliers too: if the
 // logarithm explains all of them better, there are no outliers.
 func explain(
-	ctx context.Context, def *definition.Campaign, m *objective.Model, check *LeaveOneOut,
+	ctx context.Context, def *definition.Campaign, m *quantity.Model, check *LeaveOneOut,
 ) (explained, error) {
 	all := sampleOf(def, m)
 	if len(all.y) > mostRefitted || m.Fidelity() != nil { // which other fits do not know
@@ -81,7 +81,7 @@ func explain(
 // explain weighs the sets. A set is weighed by a fit without it, so that this
 // makes at most a dozen fits.
 func (s sample) explain(
-	ctx context.Context, def *definition.Campaign, m *objective.Model, check *LeaveOneOut,
+	ctx context.Context, def *definition.Campaign, m *quantity.Model, check *LeaveOneOut,
 ) (explained, error) {
 	weigh := func(set []int) (refit, float64, error) {
 		r, err := s.without(set).fit(ctx, def.Model, m.Fit)
@@ -146,7 +146,7 @@ func (s sample) explain(
 
 // suspects returns the observations that stand out most when their composition is left out, the
 // worst first. Replicates have a score each, against the prediction of their composition.
-func suspects(m *objective.Model, check *LeaveOneOut) []int {
+func suspects(m *quantity.Model, check *LeaveOneOut) []int {
 	n := float64(len(check.Rows))
 	// Among few values none can be far out: the greatest possible standard
 	// score is (n − 1)/√n.

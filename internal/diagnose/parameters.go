@@ -3,7 +3,7 @@ package diagnose
 import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Parameter describes what the model has learned about one parameter.
@@ -41,8 +41,8 @@ const (
 // through the best composition of the campaign: for the objective's model that is
 // [Diagnosis.Parameters]. It is nil without measurements, and fails if the best composition is not
 // in the space.
-func Learned(v policies.View, m *objective.Model) ([]Parameter, error) {
-	if v.Objective == nil || len(v.Objective.Observations) == 0 {
+func Learned(v policies.View, m *quantity.Model) ([]Parameter, error) {
+	if v.Objective() == nil || len(v.Objective().Observations) == 0 {
 		return nil, nil
 	}
 	_, parameters, err := learned(v, m, bestOf(v))
@@ -50,8 +50,8 @@ func Learned(v policies.View, m *objective.Model) ([]Parameter, error) {
 }
 
 // learned is Learned with the slices, through an observation of the objective's model.
-func learned(v policies.View, m *objective.Model, best int) ([]Slice, []Parameter, error) {
-	along, err := Slices(v.Campaign.Definition, v.Space, m, v.Objective.Observations[best].Point)
+func learned(v policies.View, m *quantity.Model, best int) ([]Slice, []Parameter, error) {
+	along, err := Slices(v.Campaign.Definition, v.Space, m, v.Objective().Observations[best].Point)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,7 +62,7 @@ func learned(v policies.View, m *objective.Model, best int) ([]Slice, []Paramete
 // models a straight line on ranges far below ℓ: lengthscales above about three ranges mean a
 // straight line. An effect of at most twice its own uncertainty may be zero, and one of at most
 // that uncertainty is invisible.
-func parametersOf(f *Frame, m *objective.Model, slices []Slice) []Parameter {
+func parametersOf(f *Frame, m *quantity.Model, slices []Slice) []Parameter {
 	shares := f.Shortest(m.Fit.Lengthscales)
 	least := gp.DefaultPriors(len(m.Fit.Lengthscales)).Lengthscale.Lower
 	out := make([]Parameter, len(shares))

@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // leastSpread is the standard deviation, relative to the greatest value, below which values count
@@ -31,7 +31,7 @@ type sample struct {
 }
 
 // sampleOf returns the observations of a model, compressed as in its fit.
-func sampleOf(def *definition.Campaign, m *objective.Model) sample {
+func sampleOf(def *definition.Campaign, m *quantity.Model) sample {
 	s := sample{x: m.X, compressed: m.Fit.Compressed}
 	for _, o := range m.Observations {
 		y := s.compressed.Compress(o.Value)
@@ -50,7 +50,7 @@ func (s sample) inUnit(mean, sd, measured float64) (float64, float64) {
 
 // knownNoise returns the noise of an observation, in the objective's unit: the instrument's, else
 // the campaign's, else NaN.
-func knownNoise(def *definition.Campaign, o objective.Observation) float64 {
+func knownNoise(def *definition.Campaign, o quantity.Observation) float64 {
 	if sd := cmp.Or(o.SD, def.Sought().SD(o.Value)); sd != nil {
 		return *sd
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Quantity is a declared quantity besides the objective, and the quality of its model.
@@ -92,7 +92,7 @@ const (
 // modelled is a quantity with its model and its left-out predictions.
 type modelled struct {
 	name, unit string
-	model      *objective.Model
+	model      *quantity.Model
 	left       leftOut
 	z          []float64 // left-out errors, in the direction of the quantity
 }
@@ -115,7 +115,7 @@ func (d *Diagnosis) several(ctx context.Context, v policies.View) error {
 		}
 	}
 	d.Correlations = correlationsOf(v, all)
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
 	if err != nil || p == nil {
 		return nil // a model is missing: the findings say so
 	}
@@ -198,11 +198,11 @@ func suggested(v policies.View, p *seek.Problem) (string, error) {
 		}
 		return s.Compromise(0, nil), nil
 	}
-	best, err := seek.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	best, err := seek.BestOf(v.Campaign, v.Space, v.Models)
 	if err != nil || best == nil {
 		return "", err
 	}
-	return v.Objective.Observations[best.Index].Experiment, nil
+	return v.Objective().Observations[best.Index].Experiment, nil
 }
 
 // weakest returns the worst predicted quantity of those that decisions rest on, and its check; the
@@ -225,11 +225,15 @@ func (d *Diagnosis) weakest(def *definition.Campaign) (name string, check *Leave
 // them.
 func modelledOf(v policies.View) (all []modelled) {
 	def := v.Campaign.Definition
-	add := func(name, unit string, m *objective.Model) {
+	for _, o := range v.Models.Measured() {
+		m := o.Model
 		if m == nil {
-			return
+			continue
 		}
-		q := modelled{name: name, unit: unit, model: m, left: leftOutOf(m)}
+		q := modelled{name: o.Quantity, model: m, left: leftOutOf(m)}
+		if declared := def.Quantity(o.Quantity); declared != nil {
+			q.unit = declared.Unit
+		}
 		direction := 1.0
 		if m.Scale().Spread < 0 {
 			direction = -1
@@ -238,16 +242,6 @@ func modelledOf(v policies.View) (all []modelled) {
 			q.z = append(q.z, direction*(y-q.left.mean[i])/q.left.sd[i])
 		}
 		all = append(all, q)
-	}
-	if sought := def.Sought(); !sought.Computed() {
-		add(sought.Name, sought.Unit, v.Objective)
-	}
-	for _, o := range v.Outcomes {
-		unit := ""
-		if q := def.Quantity(o.Quantity); q != nil {
-			unit = q.Unit
-		}
-		add(o.Quantity, unit, o.Model)
 	}
 	return all
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 const severalFile = `
@@ -94,7 +94,7 @@ func TestCalibrationOfFeasibility(t *testing.T) {
 	if err != nil || d.Feasibility == nil {
 		t.Fatalf("%+v, %v", d.Feasibility, err)
 	}
-	m := v.Outcomes.Of("waste")
+	m := v.Models.Of("waste")
 	rows := make([]int, m.GP().Len())
 	for i := range rows {
 		rows[i] = i
@@ -170,13 +170,13 @@ func TestCorrelationChangesProbabilities(t *testing.T) {
 	if most == nil {
 		t.Fatalf("no probability to be feasible changes: %+v", c)
 	}
-	waste := v.Outcomes.Of("waste")
-	at := slices.IndexFunc(waste.Observations, func(o objective.Observation) bool { return o.Experiment == most.Experiment })
+	waste := v.Models.Of("waste")
+	at := slices.IndexFunc(waste.Observations, func(o quantity.Observation) bool { return o.Experiment == most.Experiment })
 	x := waste.X[at]
-	yields, sdYield := v.Objective.Posterior(x)
+	yields, sdYield := v.Objective().Posterior(x)
 	wasted, sdWaste := waste.Posterior(x)
-	a, b := math.Abs(v.Objective.Standardized(6.5)-yields)/sdYield, (waste.Standardized(2)-wasted)/sdWaste
-	if v.Objective.Untransform(yields) < 6.5 {
+	a, b := math.Abs(v.Objective().Standardized(6.5)-yields)/sdYield, (waste.Standardized(2)-wasted)/sdWaste
+	if v.Objective().Untransform(yields) < 6.5 {
 		a = -a
 	}
 	if want := normal(a) * normal(b); math.Abs(most.Independent-want) > 0.01 {

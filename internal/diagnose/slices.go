@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -53,7 +53,7 @@ const samples = 61
 // Slices computes the model along every parameter that can be varied, through
 // the composition best. It fails if best is not in the space.
 func Slices(
-	def *definition.Campaign, sp *space.Space, model *objective.Model, best definition.Point,
+	def *definition.Campaign, sp *space.Space, model *quantity.Model, best definition.Point,
 ) ([]Slice, error) {
 	f := NewFrame(def, sp)
 	x, err := sp.Encode(best)
@@ -79,7 +79,7 @@ func Slices(
 // slicer computes a slice.
 type slicer struct {
 	Slice
-	model *objective.Model
+	model *quantity.Model
 	space *space.Space
 	at    [][]float64 // the points of the unit cube
 }

@@ -13,19 +13,17 @@ import (
 // space, the noise or what the policy needs. A basis is compared within one
 // process or one audit, and never recorded.
 func (c *Core) Basis(of events.ModelName) string {
-	defined, observations := c.State().DefinedBy, c.objective.Version()
+	defined := c.State().DefinedBy
 	switch of.Model {
-	case events.ModelObjective:
-		return fmt.Sprint(defined, " ", observations)
 	case events.ModelBelief: // it shares the objective's kernel
-		return fmt.Sprint(defined, " ", observations, " ", c.belief.Revision(of.Expert))
-	case events.ModelQuantity:
-		if q := c.outcomes.Quantity(of.Quantity); q != nil {
-			return fmt.Sprint(defined, " ", q.Version())
-		}
-		return defined
+		return fmt.Sprint(defined, " ", c.objective.Version(), " ", c.belief.Revision(of.Expert))
+	case events.ModelPreference:
+		return fmt.Sprint(defined, " ", c.preference.Revision(of.Expert))
 	}
-	return fmt.Sprint(defined, " ", c.preference.Revision(of.Expert))
+	if q := c.quantities.Of(of); q != nil {
+		return fmt.Sprint(defined, " ", q.Version())
+	}
+	return defined
 }
 
 // Bases remembers for each model since which event its basis has been as it is:
@@ -51,9 +49,8 @@ func (b *Bases) Note(c *Core) {
 			(*b)[of] = last
 		}
 	}
-	note(events.ModelName{Model: events.ModelObjective})
-	for _, q := range c.outcomes.Quantities() {
-		note(events.ModelName{Model: events.ModelQuantity, Quantity: q.Quantity()})
+	for _, q := range c.quantities.All() {
+		note(q.Fits())
 	}
 	for _, expert := range c.State().Definition.Experts {
 		note(events.ModelName{Model: events.ModelBelief, Expert: expert.Name})

@@ -88,7 +88,7 @@ func fits(c Now, p *events.ModelFitted) error {
 		return nil
 	}
 	switch f, b, q := p.Objective, p.Belief, p.Preference; {
-	case p.Model == events.ModelQuantity && c.outcomes.Quantity(p.Quantity) == nil:
+	case p.Model == events.ModelQuantity && c.quantities.Of(p.Of()) == nil:
 		return fmt.Errorf("the campaign models no quantity %q", p.Quantity)
 	case (p.Model == events.ModelObjective || p.Model == events.ModelQuantity) &&
 		f != nil && b == nil && q == nil:

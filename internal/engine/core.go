@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -15,9 +16,8 @@ import (
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/feasibility"
-	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
 	"github.com/campaignd/campaignd/projections/preference"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -38,8 +38,8 @@ type Core struct {
 type folded struct {
 	registry registry.Registry
 
-	objective  *objective.Projection
-	outcomes   *outcome.Projection
+	quantities *quantity.Set
+	objective  *quantity.Projection // the first of quantities
 	belief     *belief.Projection
 	preference *preference.Projection
 
@@ -65,10 +65,10 @@ func (c *Core) At(w World) Now { return Now{c.State(), w, c.folded, c} }
 // NewCore returns the core of a campaign without events, which may name what
 // the registry holds.
 func NewCore(reg registry.Registry) *Core {
-	return &Core{campaign: campaign.New(), folded: folded{
-		registry: reg, objective: objective.New(), outcomes: outcome.New(),
-		belief: belief.New(), preference: preference.New(),
-	}}
+	c := &Core{campaign: campaign.New(), folded: folded{registry: reg, belief: belief.New(), preference: preference.New()}}
+	c.quantities = quantity.NewSet(c.campaign)
+	c.objective = c.quantities.Objective()
+	return c
 }
 
 // Clone returns a core in the same state, which each of the two changes from
@@ -78,8 +78,8 @@ func NewCore(reg registry.Registry) *Core {
 func (c *Core) Clone() *Core {
 	own := *c
 	own.campaign = c.campaign.Clone()
-	own.objective = c.objective.Clone()
-	own.outcomes = c.outcomes.Clone()
+	own.quantities = c.quantities.Clone(own.campaign)
+	own.objective = own.quantities.Objective()
 	own.belief = c.belief.Clone()
 	own.preference = c.preference.Clone()
 	return &own
@@ -92,14 +92,12 @@ func (c *Core) Registry() registry.Registry { return c.registry }
 // campaign comes first, so that a contradiction in the history is named before
 // another projection folds the event.
 func (c *Core) Projections() []projections.Projection {
-	return []projections.Projection{c.campaign, c.objective, c.outcomes, c.belief, c.preference}
+	return []projections.Projection{c.campaign, c.quantities, c.belief, c.preference}
 }
 
-// Objective returns the core's projection of the objective.
-func (c *Core) Objective() *objective.Projection { return c.objective }
-
-// Outcomes returns the core's projection of the other declared quantities.
-func (c *Core) Outcomes() *outcome.Projection { return c.outcomes }
+// Quantities returns the core's projections of what is sought and of the other
+// declared quantities.
+func (c *Core) Quantities() *quantity.Set { return c.quantities }
 
 // Last is the time of the last event.
 func (c *Core) Last() time.Time { return c.last }
@@ -114,7 +112,10 @@ func (c *Core) Space() *space.Space { return c.space }
 func (c *Core) Ref() events.PolicyRef { return c.ref }
 
 // Digest identifies the state of all projections.
-func (c *Core) Digest() (string, error) { return projections.Digest(c.Projections()...) }
+func (c *Core) Digest() (string, error) {
+	return projections.Digest(slices.Concat([]projections.Projection{c.campaign}, c.quantities.Digested(),
+		[]projections.Projection{c.belief, c.preference})...)
+}
 
 // Apply folds one event. An error leaves the core unusable: the log holds an
 // event that this build cannot have written.
@@ -139,40 +140,8 @@ func (c *Core) apply(e events.Event, payload events.Payload) error {
 			return fmt.Errorf("%s: %w", p.Name(), err)
 		}
 	}
-	c.observe(payload)
-	c.compare()
 	c.last = e.Time
 	return c.refresh()
-}
-
-// observe has the models of declared quantities read what an event changed. What
-// is declared by an amendment may have been reported before.
-func (c *Core) observe(payload events.Payload) {
-	s := c.State()
-	if s.Definition == nil || !s.Definition.Several() {
-		return
-	}
-	decided := false
-	switch payload.(type) {
-	case *events.CampaignAmended:
-		for i := range s.Experiments {
-			c.objective.Observe(s, &s.Experiments[i], false)
-			c.outcomes.Observe(s, &s.Experiments[i], false)
-		}
-		return
-	case *events.MeasurementCorrected, *events.ExperimentCorrected:
-		decided = true
-	}
-	if x := s.Experiment(payload.Subject()); x != nil {
-		c.objective.Observe(s, x, decided)
-		c.outcomes.Observe(s, x, decided)
-	}
-}
-
-// compare has the models know which experiments are compared with each other.
-func (c *Core) compare() {
-	c.objective.Compare(c.State())
-	c.outcomes.Compare(c.State())
 }
 
 // Snapshot is all that a core has folded, as data. What it means depends on the
@@ -212,7 +181,6 @@ func (c *Core) Restore(s Snapshot) error {
 			return err
 		}
 	}
-	c.compare()
 	return c.refresh()
 }
 
@@ -254,14 +222,13 @@ func (c *Core) refresh() error {
 // preferences follow the definition's list of experts.
 func (c *Core) View(ctx context.Context) (policies.View, error) {
 	view := policies.View{Campaign: c.State(), Space: c.space}
-	view.Objective, view.ObjectiveError = c.objective.Model(ctx)
 	var err error
-	if view.Outcomes, err = c.outcomes.Models(ctx); err != nil {
+	if view.Models, err = c.quantities.Models(ctx); err != nil {
 		return policies.View{}, err
 	}
 	view.Feasibility, view.FeasibilityError = feasibility.New(ctx, c.State(), c.space)
 	for _, expert := range c.State().Definition.Experts {
-		model, err := c.belief.Model(expert.Name, view.Objective)
+		model, err := c.belief.Model(expert.Name, view.Objective())
 		view.Beliefs, view.BeliefErrors = append(view.Beliefs, model), append(view.BeliefErrors, err)
 		preferences, err := c.preference.Model(ctx, expert.Name)
 		view.Preferences = append(view.Preferences, preferences)

@@ -6,7 +6,6 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
 )
 
 // nextDecision fits what has changed and decides, while there is room for
@@ -165,56 +164,28 @@ func initialOpen(s *campaign.State) bool {
 // wanted here, where a decision follows, and at the end (nextEnd), not after
 // each event.
 func nextFit(c Now) (Fit, bool) {
-	if c.objective.Stale() && c.policy.Needs().Objective {
-		return fitObjective(c), true
-	}
-	for _, q := range c.outcomes.Quantities() {
+	for _, q := range c.quantities.All() {
 		if q.Stale() && c.policy.Needs().Objective {
-			return fitQuantity(c.State, q), true
+			return fitOf(c.State, q.Fits(), q.Revision()), true
 		}
 	}
 	for _, expert := range c.Definition.Experts {
 		if c.objective.Fitted() && c.policy.Needs().Belief != nil && c.belief.Stale(expert.Name) {
-			return fitBeliefOf(c, expert.Name), true
+			return fitOf(c.State, events.ModelName{Model: events.ModelBelief, Expert: expert.Name}, c.belief.Revision(expert.Name)), true
 		}
 		if c.preference.Stale(expert.Name) {
-			return fitPreferenceOf(c, expert.Name), true
+			return fitOf(c.State, events.ModelName{Model: events.ModelPreference, Expert: expert.Name}, c.preference.Revision(expert.Name)), true
 		}
 	}
 	return Fit{}, false
 }
 
-// fitObjective is the fit of the objective to the present observations. The
-// revision counts changes of the observations: a fit to the same ones has the
-// same seed, in any process.
-func fitObjective(c Now) Fit {
-	return Fit{
-		ModelName: events.ModelName{Model: events.ModelObjective},
-		Seed:      seedFor(c.Definition.Seed, "fit objective", c.objective.Revision()),
+// fitOf is the fit of a model to its present data. The revision counts changes of
+// those: a fit to the same ones has the same seed, in any process.
+func fitOf(s *campaign.State, model events.ModelName, revision int) Fit {
+	purpose := []any{"fit " + model.Model}
+	if model.Model != events.ModelObjective {
+		purpose = append(purpose, model.Expert+model.Quantity)
 	}
-}
-
-// fitQuantity is the fit of a declared quantity to its present observations.
-func fitQuantity(s *campaign.State, q *objective.Projection) Fit {
-	return Fit{
-		ModelName: events.ModelName{Model: events.ModelQuantity, Quantity: q.Quantity()},
-		Seed:      seedFor(s.Definition.Seed, "fit quantity", q.Quantity(), q.Revision()),
-	}
-}
-
-// fitBeliefOf is the fit of what an expert believes to their present answers.
-func fitBeliefOf(c Now, expert string) Fit {
-	return Fit{
-		ModelName: events.ModelName{Model: events.ModelBelief, Expert: expert},
-		Seed:      seedFor(c.Definition.Seed, "fit belief", expert, c.belief.Revision(expert)),
-	}
-}
-
-// fitPreferenceOf is the fit of what an expert prefers to their present
-// comparisons.
-func fitPreferenceOf(c Now, expert string) Fit {
-	return Fit{
-		ModelName: events.ModelName{Model: events.ModelPreference, Expert: expert},
-		Seed:      seedFor(c.Definition.Seed, "fit preference", expert, c.preference.Revision(expert)),
-	}
+	return Fit{ModelName: model, Seed: seedFor(s.Definition.Seed, append(purpose, revision)...)}
 }

@@ -72,10 +72,10 @@ func TestWhatADoubtLeavesOut(t *testing.T) {
 			}
 		}
 		counted := func(name string) int {
-			if q := core.Outcomes().Quantity(name); q != nil {
+			if q := core.Quantities().Of(events.ModelName{Model: events.ModelQuantity, Quantity: name}); q != nil {
 				return q.Observed()
 			}
-			return core.Objective().Observed()
+			return core.Quantities().Objective().Observed()
 		}
 		flag(events.VerdictSuspect)
 		if counted("yield") != c.suspect || counted("waste") != c.suspect {

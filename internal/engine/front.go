@@ -13,7 +13,7 @@ import (
 // front is what is known of the front of a trade-off. It fails where a quantity that
 // is traded off has no model yet, and with the error of a cancelled context.
 func front(ctx context.Context, v policies.View) (*seek.Front, error) {
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
 	if err != nil {
 		return nil, err
 	}

@@ -51,13 +51,9 @@ func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Pa
 	}
 	var err error
 	switch step.Model {
-	case events.ModelObjective:
+	case events.ModelObjective, events.ModelQuantity:
 		var fit events.ObjectiveFit
-		fit, err = c.objective.FitObjective(ctx, step.Seed)
-		fitted.Objective = &fit
-	case events.ModelQuantity:
-		var fit events.ObjectiveFit
-		fit, err = c.outcomes.Quantity(step.Quantity).FitObjective(ctx, step.Seed)
+		fit, err = c.quantities.Of(step.ModelName).Fit(ctx, step.Seed)
 		fitted.Objective = &fit
 	case events.ModelBelief:
 		var fit events.BeliefFit

@@ -392,12 +392,9 @@ func nextEnd(c Now) (Step, error) {
 	if c.Count(underway...) > 0 || c.BeingCalledOff() != nil {
 		return Wait{For: waitingForInstrument(c), Until: Deadline(c)}, nil
 	}
-	if c.objective.Stale() { // the result is stated by the posterior, whatever ended the campaign
-		return fitObjective(c), nil
-	}
-	for _, q := range c.outcomes.Quantities() {
-		if q.Stale() {
-			return fitQuantity(c.State, q), nil
+	for _, q := range c.quantities.All() {
+		if q.Stale() { // the result is stated by the posterior, whatever ended the campaign
+			return fitOf(c.State, q.Fits(), q.Revision()), nil
 		}
 	}
 	return Done{}, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // A measurement is suspect where it deviates from what is expected without it
@@ -64,7 +64,7 @@ func nextOutlier(c Now) (Step, error) {
 		return nil, nil
 	}
 	// The worst first: it may be what makes others look odd.
-	var worst objective.Observation
+	var worst quantity.Observation
 	var expectedOfWorst events.Expected
 	greatest := 0.0
 	for _, expected := range c.objective.Expected() {
@@ -100,7 +100,7 @@ func nextOutlier(c Now) (Step, error) {
 // What was imported is not judged: it was measured elsewhere, and
 // cannot be asked for again. Nor is a repetition, which is what settles a doubt.
 func judge(ctx context.Context, c Now, build events.Build) (*events.MeasurementsJudged, error) {
-	var judged []objective.Observation
+	var judged []quantity.Observation
 	for _, o := range c.objective.SuspectedOutliers() {
 		if repetition(c, o) != nil {
 			judged = append(judged, o)
@@ -131,7 +131,7 @@ func judge(ctx context.Context, c Now, build events.Build) (*events.Measurements
 
 // settles reports whether a doubt can be settled.
 func settles(c Now) bool {
-	return slices.ContainsFunc(c.objective.SuspectedOutliers(), func(o objective.Observation) bool {
+	return slices.ContainsFunc(c.objective.SuspectedOutliers(), func(o quantity.Observation) bool {
 		return repetition(c, o) != nil
 	})
 }
@@ -139,7 +139,7 @@ func settles(c Now) bool {
 // repetition is the measurement that settles a doubt about another; nil where
 // there is none, not yet, or where a person decides. One that was made
 // elsewhere, or that a person has excluded, settles nothing.
-func repetition(c Now, o objective.Observation) *objective.Observation {
+func repetition(c Now, o quantity.Observation) *quantity.Observation {
 	x := c.Experiment(o.Experiment)
 	if x.Flag == nil || x.Flag.Repetition == "" {
 		return nil
@@ -158,8 +158,8 @@ func agree(a, b float64, expected events.Expected) bool {
 
 // replicated reports whether another measurement of its composition agrees with
 // an observation.
-func replicated(c Now, o objective.Observation, expected events.Expected) bool {
-	return slices.ContainsFunc(c.objective.Replicates(o), func(other objective.Observation) bool {
+func replicated(c Now, o quantity.Observation, expected events.Expected) bool {
+	return slices.ContainsFunc(c.objective.Replicates(o), func(other quantity.Observation) bool {
 		return agree(o.Value, other.Value, expected)
 	})
 }
@@ -170,7 +170,7 @@ func replicated(c Now, o objective.Observation, expected events.Expected) bool {
 // Why it is not repeated stands in the reason: there is no budget, the
 // composition is excluded, or it was made elsewhere.
 func flagOutlier(
-	c Now, o objective.Observation, expected events.Expected, deviation float64,
+	c Now, o quantity.Observation, expected events.Expected, deviation float64,
 ) []events.Payload {
 	x := c.Experiment(o.Experiment)
 	flag := flag(c.State, o, expected, deviation, events.VerdictSuspect)
@@ -198,7 +198,7 @@ func flagOutlier(
 //
 // Agreement has to be closer than the distance to what was expected: two values
 // that both lie far off in the same way confirm each other.
-func settled(c Now, o objective.Observation) []events.Payload {
+func settled(c Now, o quantity.Observation) []events.Payload {
 	repetition := repetition(c, o)
 	if repetition == nil {
 		return nil
@@ -210,7 +210,7 @@ func settled(c Now, o objective.Observation) []events.Payload {
 	}
 	apart := math.Abs(repetition.Value - o.Value)
 	toExpected := math.Abs(repetition.Value - expected.Predicted.Mean)
-	settle := func(o objective.Observation, verdict events.Verdict, other, reason string) events.Payload {
+	settle := func(o quantity.Observation, verdict events.Verdict, other, reason string) events.Payload {
 		flag := flag(c.State, o, expected, (o.Value-expected.Predicted.Mean)/expected.Predicted.SD, verdict)
 		flag.Repetition, flag.Reason = other, reason
 		return flag
@@ -286,7 +286,7 @@ func RepeatsSuspect(c Now, id string) bool {
 
 // suspectRepeatedBy is the measurement in doubt that an experiment was asked
 // for to settle, nil where it was not.
-func suspectRepeatedBy(c Now, id string) *objective.Observation {
+func suspectRepeatedBy(c Now, id string) *quantity.Observation {
 	for _, o := range c.objective.SuspectedOutliers() {
 		flag := c.Experiment(o.Experiment).Flag
 		if flag != nil && flag.Repetition != "" && lastTry(c.State, flag.Repetition) == id {
@@ -298,7 +298,7 @@ func suspectRepeatedBy(c Now, id string) *objective.Observation {
 
 // flag is the word on a measurement without its reason and repetition.
 func flag(
-	s *campaign.State, o objective.Observation, expected events.Expected, deviation float64, verdict events.Verdict,
+	s *campaign.State, o quantity.Observation, expected events.Expected, deviation float64, verdict events.Verdict,
 ) *events.MeasurementFlagged {
 	return &events.MeasurementFlagged{
 		Experiment: o.Experiment, Verdict: verdict, Deviation: deviation,
@@ -319,7 +319,7 @@ func doubted(s *campaign.State) string {
 }
 
 // expected is what the present judgment expects of an observation.
-func expected(c Now, o objective.Observation) (events.Expected, bool) {
+func expected(c Now, o quantity.Observation) (events.Expected, bool) {
 	for _, expected := range c.objective.Expected() {
 		if expected.Experiment == o.Experiment {
 			return expected, true

@@ -45,7 +45,7 @@ func ranking(ctx context.Context, c Now, v policies.View) ([]Liked, error) {
 	case known == nil || known.Outcomes == nil:
 		return nil, errUncompared
 	}
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Reading is a campaign for those who look at it, with the models that no fit
@@ -28,13 +28,13 @@ type Reading struct {
 }
 
 // LeastMeasured is how many measurements a model of the objective takes.
-const LeastMeasured = objective.LeastObservations
+const LeastMeasured = quantity.LeastObservations
 
 // View is [Core.View] with all models that there can be.
 func (r *Reading) View(ctx context.Context) (policies.View, error) {
 	view, err := r.core.View(ctx)
-	if err == nil && view.Objective == nil && view.ObjectiveError == nil {
-		view.ObjectiveError = r.unfit
+	if err == nil && view.Objective() == nil && view.ObjectiveError() == nil {
+		view.Models[0].Err = r.unfit
 	}
 	return view, err
 }
@@ -74,7 +74,7 @@ func (c *Core) Read(ctx context.Context) (*Reading, error) {
 
 // models are the projections that fits are folded into.
 func (c *folded) models() []projections.Projection {
-	return []projections.Projection{c.objective, c.outcomes, c.belief, c.preference}
+	return []projections.Projection{c.quantities, c.belief, c.preference}
 }
 
 // missingFit is a fit of a model of which none is recorded, if there is what it
@@ -83,21 +83,18 @@ func missingFit(c Now) (Fit, bool) {
 	if c.Status == campaign.Undefined {
 		return Fit{}, false
 	}
-	if c.Definition.Measures() && !c.objective.Fitted() && c.objective.Stale() {
-		return fitObjective(c), true
-	}
-	for _, q := range c.outcomes.Quantities() {
-		if !q.Fitted() && q.Stale() {
-			return fitQuantity(c.State, q), true
+	for _, q := range c.quantities.All() {
+		if c.Definition.Measures() && !q.Fitted() && q.Stale() {
+			return fitOf(c.State, q.Fits(), q.Revision()), true
 		}
 	}
 	for _, e := range c.Definition.Experts {
 		if c.objective.Fitted() && c.policy.Needs().Belief != nil && !c.belief.Fitted(e.Name) &&
 			c.belief.Stale(e.Name) {
-			return fitBeliefOf(c, e.Name), true
+			return fitOf(c.State, events.ModelName{Model: events.ModelBelief, Expert: e.Name}, c.belief.Revision(e.Name)), true
 		}
 		if !c.preference.Fitted(e.Name) && c.preference.Stale(e.Name) {
-			return fitPreferenceOf(c, e.Name), true
+			return fitOf(c.State, events.ModelName{Model: events.ModelPreference, Expert: e.Name}, c.preference.Revision(e.Name)), true
 		}
 	}
 	return Fit{}, false

@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Best is the composition with the best measured value, noise included.
@@ -126,8 +126,7 @@ type Summary struct {
 // Revision tells apart what the models of a summary follow from: equal
 // revisions of one campaign give equal models.
 type Revision struct {
-	Objective   [2]int
-	Outcomes    uint64
+	Quantities  uint64
 	Comparisons int
 	Answers     uint64
 	Preferences int
@@ -139,7 +138,7 @@ type Revision struct {
 // worked out.
 func (c *Core) Revision() Revision {
 	s := c.State()
-	return Revision{c.objective.Version(), c.outcomes.Version(), s.Comparisons(), answers(c.State()), c.preference.Fits(), s.DefinedBy}
+	return Revision{c.quantities.Version(), s.Comparisons(), answers(c.State()), c.preference.Fits(), s.DefinedBy}
 }
 
 // ReadsModel reports whether decisions read the model of what is sought, so that it is
@@ -210,24 +209,21 @@ func (c *Core) Counts() Summary {
 // without.
 func Helps(ctx context.Context, c Now) ([]policies.Help, error) {
 	helper, ok := c.policy.(policies.Helper)
-	model, err := c.objective.Model(ctx)
-	if ctx.Err() != nil {
+	if !ok {
 		return nil, context.Cause(ctx)
 	}
-	if err != nil || !ok {
-		return nil, nil
-	}
-	outcomes, err := c.outcomes.Models(ctx)
-	if err != nil {
+	models, err := c.quantities.Models(ctx)
+	view := policies.View{Campaign: c.State, Space: c.space, Models: models}
+	if err != nil || view.ObjectiveError() != nil {
 		return nil, err
 	}
-	return helper.Helps(policies.View{Campaign: c.State, Space: c.space, Objective: model, Outcomes: outcomes}), nil
+	return helper.Helps(view), nil
 }
 
 // Informed returns the model of the objective with the experts' answers in it
 // (see [policies.Informer]); nil where the policy has none, or nothing was
 // answered.
-func Informed(ctx context.Context, c Now, v policies.View) (*objective.Model, error) {
+func Informed(ctx context.Context, c Now, v policies.View) (*quantity.Model, error) {
 	if informer, ok := c.policy.(policies.Informer); ok {
 		return informer.Informed(ctx, v)
 	}
@@ -266,17 +262,17 @@ func (r *Reading) byModel(ctx context.Context, bests *Bests) error {
 	c := r.core
 	view := policies.View{Campaign: c.State(), Space: c.space}
 	var err error
-	if view.Objective, err = c.objective.Model(ctx); err != nil {
+	if view.Models, err = c.quantities.Models(ctx); err != nil {
 		return err
 	}
-	if view.Objective == nil {
+	if err := view.ObjectiveError(); err != nil {
+		return err
+	}
+	if view.Objective() == nil {
 		if r.unfit != nil {
 			bests.NoModel = "the fit failed: " + r.unfit.Error()
 		}
 		return nil
-	}
-	if view.Outcomes, err = c.outcomes.Models(ctx); err != nil {
-		return err
 	}
 	switch def := view.Campaign.Definition; {
 	case def.Tradeoff() != nil:
@@ -299,11 +295,11 @@ func (r *Reading) byModel(ctx context.Context, bests *Bests) error {
 
 // bestByModel is the best composition by the models.
 func bestByModel(v policies.View) (*ModelBest, error) {
-	found, err := seek.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	found, err := seek.BestOf(v.Campaign, v.Space, v.Models)
 	if err != nil || found == nil {
 		return nil, err
 	}
-	o := v.Objective.Observations[found.Index]
+	o := v.Objective().Observations[found.Index]
 	best := &ModelBest{
 		Parameters: o.Point, Mean: found.Value.Mean, SD: found.Value.SD,
 		Unit: v.Campaign.Definition.Sought().Unit, Measured: o.Value, Experiment: o.Experiment,

@@ -20,8 +20,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // history is everything the report shows, folded from the log in one pass.
@@ -35,10 +34,9 @@ type history struct {
 	state   *campaign.State // of core
 	def     *definition.Campaign
 	sought  definition.Objective // the quantity that the campaign optimizes
-	model   *objective.Model     // nil before the first fit, or where it cannot be rebuilt
+	model   *quantity.Model      // nil before the first fit, or where it cannot be rebuilt
 	summary engine.Summary
-	// others are the models of declared quantities besides what is sought.
-	others outcome.Models
+	models  quantity.Models // of all quantities
 	// triangle are the components of a mixture to be drawn against each other;
 	// those that vary most where they are none.
 	triangle [3]string
@@ -185,9 +183,8 @@ func read(ctx context.Context, in Input) (*history, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.model = v.Objective
-	h.modelError = v.ObjectiveError
-	h.others = v.Outcomes
+	h.model, h.modelError = v.Objective(), v.ObjectiveError()
+	h.models = v.Models
 	h.summary = h.core.Counts()
 	if h.modelError != nil {
 		h.summary.NoModel = h.modelError.Error()
@@ -423,12 +420,10 @@ func (h *history) follow(ctx context.Context, payload events.Payload, m *measure
 		}
 		v := policies.View{Campaign: h.state, Space: h.core.Space()}
 		var err error
-		v.Objective, err = h.core.Objective().Model(ctx)
-		if err != nil || v.Objective == nil || len(v.Objective.Observations) == 0 {
+		// An error is the context's, which the loop that reads on notices.
+		v.Models, err = h.core.Quantities().Models(ctx)
+		if err != nil || v.Objective() == nil || len(v.Objective().Observations) == 0 {
 			return
-		}
-		if v.Outcomes, err = h.core.Outcomes().Models(ctx); err != nil {
-			return // the context's, which the loop that reads on notices
 		}
 		m.evaluated = m.n
 		h.note(v, m.last)
@@ -441,22 +436,22 @@ func (h *history) follow(ctx context.Context, payload events.Payload, m *measure
 func (h *history) note(v policies.View, experiments int) {
 	var point progress
 	if v.Campaign.Definition.Single() {
-		best, err := seek.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		best, err := seek.BestOf(v.Campaign, v.Space, v.Models)
 		if err != nil || best == nil {
 			return // a quantity has no model yet, or nothing was measured at the target
 		}
 		point = progress{
 			mean: best.Value.Mean, sd: best.Value.SD, doubtful: !best.Confident,
-			experiment: v.Objective.Observations[best.Index].Experiment,
+			experiment: v.Objective().Observations[best.Index].Experiment,
 		}
 	} else {
-		i, mean := v.Objective.Best()
+		i, mean := v.Objective().Best()
 		if i < 0 {
 			return
 		}
 		point = progress{
-			mean: mean, sd: v.Objective.PredictAt(v.Objective.X[i]).SD,
-			experiment: v.Objective.Observations[i].Experiment,
+			mean: mean, sd: v.Objective().PredictAt(v.Objective().X[i]).SD,
+			experiment: v.Objective().Observations[i].Experiment,
 		}
 	}
 	point.experiments = experiments

@@ -44,7 +44,7 @@ func slicesOfOthers(h *history) (all []quantitySlices, err error) {
 	if through == nil {
 		return nil, nil
 	}
-	for _, q := range h.others {
+	for _, q := range h.models[1:] {
 		if q.Model == nil {
 			continue
 		}
@@ -97,15 +97,12 @@ func layersOf(h *history) (all []layer, err error) {
 	if !h.def.Several() {
 		return nil, nil
 	}
-	problem, err := seek.NewProblem(h.state, h.core.Space(), h.model, h.others)
+	problem, err := seek.NewProblem(h.state, h.core.Space(), h.models)
 	if err != nil {
 		return nil, nil // a quantity has no model yet; the page says so
 	}
-	if !h.sought.Computed() {
-		all = append(all, layerOf(h, h.sought, func(x []float64) float64 { return h.model.PredictAt(x).Mean }))
-	}
-	for _, q := range h.others {
-		if q.Model != nil && q.Quantity != h.sought.Name {
+	for _, q := range h.models.Measured() {
+		if q.Model != nil {
 			all = append(all, layerOf(h, h.quantity(q.Quantity), func(x []float64) float64 { return q.Model.PredictAt(x).Mean }))
 		}
 	}

@@ -170,15 +170,11 @@ func worthOf(ctx context.Context, before *engine.Core, made *events.DecisionMade
 	if err != nil {
 		return nil, nil
 	}
-	sought, err := before.Objective().Model(ctx)
-	if ctx.Err() != nil || err != nil {
-		return nil, context.Cause(ctx)
-	}
-	others, err := before.Outcomes().Models(ctx)
-	if err != nil {
+	models, err := before.Quantities().Models(ctx)
+	if err != nil || models.Failure() != nil {
 		return nil, err
 	}
-	worth, err := seek.WorthOf(before.State(), before.Space(), sought, others, x)
+	worth, err := seek.WorthOf(before.State(), before.Space(), models, x)
 	if err != nil {
 		return nil, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/num/shapley"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -51,19 +51,12 @@ func quantityModels(ctx context.Context, before *engine.Core, made *events.Decis
 	if !def.Several() || made.Objective == nil {
 		return nil, nil
 	}
-	sought, err := before.Objective().Model(ctx)
-	if ctx.Err() != nil || err != nil {
-		return nil, context.Cause(ctx) // a model that cannot be used any more is not shown
-	}
-	others, err := before.Outcomes().Models(ctx)
-	if err != nil {
+	all, err := before.Quantities().Models(ctx)
+	if err != nil || all.Failure() != nil { // a model that cannot be used any more is not shown
 		return nil, err
 	}
 	for _, q := range def.Declared() {
-		m := others.Of(q.Name)
-		if q.Name == def.Sought().Name {
-			m = sought
-		}
+		m := all.Of(q.Name)
 		if m == nil {
 			continue
 		}
@@ -78,7 +71,7 @@ func quantityModels(ctx context.Context, before *engine.Core, made *events.Decis
 
 // attributed are the Shapley values of a model's mean at what a decision chose by its
 // models; nil where there are none.
-func attributed(ctx context.Context, sp *space.Space, m *objective.Model, made *events.DecisionMade) (*Attributed, error) {
+func attributed(ctx context.Context, sp *space.Space, m *quantity.Model, made *events.DecisionMade) (*Attributed, error) {
 	at := slices.IndexFunc(made.Candidates, func(c events.Candidate) bool { return c.Name == made.Chosen })
 	if at < 0 || made.Candidates[at].Outcomes == nil {
 		return nil, nil

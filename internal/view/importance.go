@@ -10,7 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/num/sensitivity"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Importance says how much of what the models expect to vary over the space comes
@@ -274,25 +274,17 @@ func (p *plan) indices(values []float64) (indices []float64) {
 }
 
 // modelOf is the model of a layer of one quantity; nil for all others.
-func (s *Survey) modelOf(l Layer) *objective.Model {
+func (s *Survey) modelOf(l Layer) *quantity.Model {
 	if l.Kind != LayerQuantity || l.Certain {
 		return nil
 	}
-	if l.Name == s.def.Sought().Name && !s.def.Sought().Computed() {
-		return s.predictor.view.Objective
-	}
-	for _, o := range s.predictor.view.Outcomes {
-		if o.Quantity == l.Name {
-			return o.Model
-		}
-	}
-	return nil
+	return s.predictor.view.Models.Measured().Of(l.Name)
 }
 
 // draw draws functions from the posterior at points together, and returns its mean too,
 // in the user's unit; none where rounding leaves no covariance to draw by.
 func draw(
-	ctx context.Context, model *objective.Model, points [][]float64, seed uint64,
+	ctx context.Context, model *quantity.Model, points [][]float64, seed uint64,
 ) (mean []float64, drawn [][]float64, err error) {
 	n := len(points)
 	joint := model.GP().Joint(points)

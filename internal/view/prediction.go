@@ -17,8 +17,8 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/belief"
-	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/preference"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -72,8 +72,8 @@ func (e noModel) Is(target error) bool { return target == ErrNoModel }
 type Predictor struct {
 	core     *engine.Core
 	view     policies.View
-	informed *objective.Model // nil where answers are no measurements
-	several  *seek.Predictor  // nil where one quantity is sought, and nothing is required
+	informed *quantity.Model // nil where answers are no measurements
+	several  *seek.Predictor // nil where one quantity is sought, and nothing is required
 }
 
 // NewPredictor returns one, or why there is none: an error of the models, or
@@ -94,9 +94,9 @@ func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 	}
 	def := core.State().Definition
 	switch {
-	case view.ObjectiveError != nil:
-		return nil, view.ObjectiveError
-	case view.Objective == nil && def.Measures():
+	case view.ObjectiveError() != nil:
+		return nil, view.ObjectiveError()
+	case view.Objective() == nil && def.Measures():
 		return nil, noModel{"the campaign has no model: " + core.Counts().NoModel}
 	}
 	if err := errors.Join(view.PreferenceErrors...); err != nil {
@@ -121,10 +121,10 @@ func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 
 // severalOf is what predicts several quantities together; nil where there is one.
 func severalOf(v policies.View) (*seek.Predictor, error) {
-	if v.Objective == nil {
+	if v.Objective() == nil {
 		return nil, nil
 	}
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
 	if err != nil || p == nil {
 		return nil, err
 	}
@@ -144,11 +144,8 @@ func (p *Predictor) quantities(to *Prediction, x []float64) {
 		to.Value, to.Feasible = out.Value, out.Feasible
 	}
 	predicted := make(map[string]events.Prediction)
-	if !sought.Computed() {
-		predicted[sought.Name] = events.Prediction{Mean: *to.Mean, SD: *to.SD, Unit: sought.Unit}
-	}
-	for i := range p.view.Outcomes {
-		if o := &p.view.Outcomes[i]; o.Model != nil {
+	for _, o := range p.view.Models.Measured() {
+		if o.Model != nil {
 			predicted[o.Quantity] = o.Model.PredictAt(x)
 		}
 	}
@@ -200,8 +197,8 @@ func (p *Predictor) Predict(ctx context.Context, point definition.Point) (Predic
 // it. It does not say whether that could be suggested.
 func (p *Predictor) at(ctx context.Context, point definition.Point, x []float64) (Prediction, error) {
 	prediction := Prediction{Parameters: point}
-	if p.view.Objective != nil {
-		posterior := p.view.Objective.PredictAt(x)
+	if p.view.Objective() != nil {
+		posterior := p.view.Objective().PredictAt(x)
 		prediction.Mean = &posterior.Mean
 		prediction.SD = &posterior.SD
 		p.quantities(&prediction, x)

@@ -43,7 +43,7 @@ func StatusOf(
 		return nil, err
 	}
 	summary, err := read.Summarize(ctx)
-	if err != nil && v.ObjectiveError == nil {
+	if err != nil && v.ObjectiveError() == nil {
 		return nil, err
 	}
 	st := &Status{

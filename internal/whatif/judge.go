@@ -344,10 +344,10 @@ func standing(ctx context.Context, core *engine.Core) (p *seek.Problem, s *seek.
 	switch {
 	case err != nil:
 		return nil, nil, "", err
-	case v.Objective == nil:
+	case v.Objective() == nil:
 		return nil, nil, core.Counts().NoModel, nil
 	}
-	if p, err = seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes); err == nil {
+	if p, err = seek.NewProblem(v.Campaign, v.Space, v.Models); err == nil {
 		s, err = p.Standing()
 	}
 	if ctx.Err() != nil {

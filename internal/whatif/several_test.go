@@ -271,11 +271,11 @@ func TestEachByItsModel(t *testing.T) {
 		if x.From != whatif.FromModel {
 			continue
 		}
-		conductivity, err := v.Objective.Predict(x.Parameters)
+		conductivity, err := v.Objective().Predict(x.Parameters)
 		if err != nil {
 			t.Fatal(err)
 		}
-		viscosity, err := v.Outcomes.Of("viscosity").Predict(x.Parameters)
+		viscosity, err := v.Models.Of("viscosity").Predict(x.Parameters)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,8 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study/pace"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -38,12 +37,10 @@ const (
 // answers where it is a simulation, and else the mean of the campaign's model.
 type standIn struct {
 	def       definition.Campaign
-	sought    definition.Objective // what the model is of
 	space     *space.Space
 	past      map[string][]campaign.Experiment // by the composition that was asked for
 	simulator instruments.Instrument           // nil where the campaign's instrument is none
-	model     *objective.Model                 // nil where there is a simulator
-	outcomes  outcome.Models                   // of the other declared quantities
+	models    quantity.Models                  // none where there is a simulator
 }
 
 // from says where results come from that the log does not hold.
@@ -84,43 +81,39 @@ func standInFor(
 		s.simulator, err = equip.OpenInstrument(ctx, reg, atOnce(def), env)
 		return s, err
 	}
-	modelled, view, err := modelsFor(ctx, now, def)
+	view, err := modelsFor(ctx, now, def)
 	if err != nil {
 		return nil, err
 	}
-	s.sought = modelled.Sought()
-	if s.model = view.Objective; s.model == nil {
+	if s.models = view.Models; view.Objective() == nil {
 		return nil, nil
 	}
-	s.outcomes = view.Outcomes
 	return s, nil
 }
 
 // modelsFor are the models of the campaign as of now: as it has them, where what is
 // imagined has the same parameters and quantities, and else as it would have them
-// with those. def is what the models are of.
+// with those.
 func modelsFor(
 	ctx context.Context, now *engine.Core, imagined definition.Campaign,
-) (def *definition.Campaign, v policies.View, err error) {
-	def = now.State().Definition
+) (v policies.View, err error) {
+	def := now.State().Definition
 	with := func(a, b definition.Campaign) definition.Campaign {
 		a.Parameters, a.Quantities = b.Parameters, b.Quantities
 		return a
 	}
 	if campaignfile.Diff(*def, with(*def, imagined)) == nil {
-		v, err = now.View(ctx)
-		return def, v, err
+		return now.View(ctx)
 	}
 	amended, err := under(now, imagined)
 	if err != nil {
-		return nil, v, err
+		return v, err
 	}
 	read, err := amended.Read(ctx)
 	if err != nil {
-		return nil, v, err
+		return v, err
 	}
-	v, err = read.View(ctx)
-	return amended.State().Definition, v, err
+	return read.View(ctx)
 }
 
 // atOnce is a definition whose simulations take no time. Only the latency is
@@ -203,23 +196,18 @@ func (s *standIn) Await(ctx context.Context, cmd instruments.Command) (instrumen
 	if s.simulator != nil {
 		return s.simulated(ctx, cmd)
 	}
-	prediction, err := s.model.Predict(cmd.Parameters)
-	if err != nil {
-		return instruments.Outcome{Status: instruments.Failed, Cause: err.Error()}, nil
-	}
 	m := events.Measurement{
 		Actual: maps.Clone(cmd.Parameters), Identity: FromModel,
 	}
-	if !s.sought.Computed() {
-		m.Quantities = append(m.Quantities, s.sought.Quantity(prediction.Mean, nil))
-	}
-	for _, q := range s.outcomes {
+	for _, q := range s.models.Measured() {
 		if q.Model == nil {
 			continue
 		}
-		if p, err := q.Model.Predict(cmd.Parameters); err == nil {
-			m.Quantities = append(m.Quantities, definition.Quantity{Name: q.Quantity, Value: p.Mean, Unit: p.Unit})
+		p, err := q.Model.Predict(cmd.Parameters)
+		if err != nil {
+			return instruments.Outcome{Status: instruments.Failed, Cause: err.Error()}, nil
 		}
+		m.Quantities = append(m.Quantities, definition.Quantity{Name: q.Quantity, Value: p.Mean, Unit: p.Unit})
 	}
 	m = instruments.Arranged(&s.def, m)
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &m}, nil

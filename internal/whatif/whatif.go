@@ -466,8 +466,8 @@ func (a *Answer) imagine(
 	switch {
 	case lab != nil:
 		a.StandIn, steady.Instrument = lab.from(), lab
-		if lab.model != nil {
-			a.Fitted = len(lab.model.Observations)
+		if m := lab.models.Objective(); m != nil {
+			a.Fitted = len(m.Observations)
 		}
 	default: // only the suggestion can be known
 		w.limit = 0

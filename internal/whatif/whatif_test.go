@@ -247,11 +247,11 @@ func TestStandIns(t *testing.T) {
 		}
 	}
 	a = work(t, in, whatif.Question{Decision: "d1", Method: "sobol"})
-	if a.StandIn != whatif.FromModel || a.Fitted != len(view.Objective.Observations) {
+	if a.StandIn != whatif.FromModel || a.Fitted != len(view.Objective().Observations) {
 		t.Errorf("%s with %d measurements stands in", a.StandIn, a.Fitted)
 	}
 	for _, x := range a.Imagined {
-		want, err := view.Objective.Predict(x.Parameters)
+		want, err := view.Objective().Predict(x.Parameters)
 		if err != nil || x.Value == nil || *x.Value != want.Mean || x.From != whatif.FromModel {
 			t.Errorf("%+v, and the model says %v, %v", x, want.Mean, err)
 		}

@@ -19,7 +19,7 @@
 // Where experts estimate single quantities each quantity has channels and a
 // posterior of its own, and the acquisition is that of all of them (package
 // policies/next). What is said of a computed objective as a whole then moves what
-// the quantities say of it: see outcome.Problem.Informed, an approximation.
+// the quantities say of it: see seek.Problem.Informed, an approximation.
 //
 // Harm is bounded in two ways. Answers that say nothing are part of the mixture
 // from the beginning, with the weight of Guess: all experiments together can
@@ -42,7 +42,7 @@ import (
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/policies/step"
 	"github.com/campaignd/campaignd/policies/turn"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Family is the program's row for these policies.
@@ -153,7 +153,7 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 		return d.Run(policies.Unaided, policies.RuleUnaided,
 			"No expert has answered anything yet. "+s.Because()), nil
 	}
-	learned, err := p.learn(ctx, said, s.Measured, s.View.Outcomes)
+	learned, err := p.learn(ctx, said, s.View.Models.With(s.Measured))
 	if err != nil {
 		if ctx.Err() != nil {
 			return d, err
@@ -162,7 +162,7 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 			fmt.Sprintf("%v: the unaided candidate is taken.", err)), nil
 	}
 	d.Answers = learned.weighed()
-	informed, err := s.Expecting(ctx, learned.objective)
+	informed, err := s.Expecting(ctx, learned.models.Objective())
 	if err != nil {
 		return d, err
 	}
@@ -183,10 +183,10 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 // where that is worth a question. Seed and starts are those of the unaided
 // search, too, so that a difference between the two is due to the answers.
 func (p *policy) follow(
-	ctx context.Context, s *step.Step, d policies.Decision, l *learned, informed *objective.Model,
+	ctx context.Context, s *step.Step, d policies.Decision, l *learned, informed *quantity.Model,
 	unaided search.Result,
 ) (policies.Decision, error) {
-	acquisition, err := s.AcquisitionWith(informed, l.outcomes, l.tells)
+	acquisition, err := s.AcquisitionWith(l.models.With(informed), l.tells)
 	if err != nil {
 		return d, err
 	}
@@ -219,25 +219,25 @@ func (p *policy) follow(
 }
 
 // Informed implements policies.Informer.
-func (p *policy) Informed(ctx context.Context, v policies.View) (*objective.Model, error) {
+func (p *policy) Informed(ctx context.Context, v policies.View) (*quantity.Model, error) {
 	said := hear(v, &p.def)
-	if v.Objective == nil || silent(said) {
+	if v.Objective() == nil || silent(said) {
 		return nil, nil
 	}
-	learned, err := p.learn(ctx, said, v.Objective, v.Outcomes)
-	if err != nil || !learned.objective.Informed() {
+	learned, err := p.learn(ctx, said, v.Models)
+	if err != nil || !learned.models.Objective().Informed() {
 		return nil, err
 	}
-	return learned.objective, nil
+	return learned.models.Objective(), nil
 }
 
 // Helps implements policies.Helper. An expert who has said nothing yet is given
 // the prior. It is for showing; where nothing can be learned it shows nothing.
 func (p *policy) Helps(v policies.View) []policies.Help {
-	if v.Objective == nil {
+	if v.Objective() == nil {
 		return nil
 	}
-	learned, err := p.learn(context.Background(), hear(v, &p.def), v.Objective, v.Outcomes)
+	learned, err := p.learn(context.Background(), hear(v, &p.def), v.Models)
 	if err != nil {
 		return nil
 	}

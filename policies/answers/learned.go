@@ -14,8 +14,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/policies/step"
-	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // learned is what the answers about each value teach. The values are independent, as
@@ -25,16 +24,14 @@ type learned struct {
 	tells  bool // as in policy
 	sought string
 	said   []taught
-	// objective is the model of what is sought, of a trade-off that of its first aim,
-	// and outcomes those of the other quantities: with the answers where there are any.
-	objective *objective.Model
-	outcomes  outcome.Models
+	// models are those of the quantities, with the answers where there are any.
+	models quantity.Models
 }
 
 // taught is what the answers about one value teach.
 type taught struct {
 	heard
-	model     *objective.Model // of the measurements
+	model     *quantity.Model // of the measurements
 	posterior *channel.Posterior
 }
 
@@ -42,14 +39,15 @@ type taught struct {
 // quantity without a model waits for one. Nothing is kept between decisions: what was
 // learned follows from the log each time.
 func (p *policy) learn(
-	ctx context.Context, said []heard, sought *objective.Model, others outcome.Models,
+	ctx context.Context, said []heard, models quantity.Models,
 ) (*learned, error) {
-	l := &learned{apart: byQuantities(&p.def), tells: p.tells, sought: p.def.Sought().Name, objective: sought, outcomes: slices.Clone(others)}
+	l := &learned{apart: byQuantities(&p.def), tells: p.tells, sought: p.def.Sought().Name, models: slices.Clone(models)}
 	for _, h := range said {
-		model := sought
-		if h.quantity != "" && h.quantity != p.def.Sought().Name {
-			model = others.Of(h.quantity)
+		at := models.At(cmp.Or(h.quantity, l.sought))
+		if at < 0 {
+			continue
 		}
+		model := models[at].Model
 		// One who is asked for single quantities may have said nothing of the whole,
 		// whose model then stays that of the measurements.
 		if model == nil || l.apart && len(h.channels) == 0 {
@@ -60,16 +58,7 @@ func (p *policy) learn(
 			return nil, err
 		}
 		l.said = append(l.said, taught{h, model, posterior})
-		informed := model.Given(posterior.Objective)
-		if model == sought {
-			l.objective = informed
-			continue
-		}
-		for i := range l.outcomes {
-			if l.outcomes[i].Quantity == h.quantity {
-				l.outcomes[i].Model = informed
-			}
-		}
+		l.models[at].Model = model.Given(posterior.Objective)
 	}
 	return l, nil
 }
@@ -92,7 +81,7 @@ func (l *learned) whole() heard {
 // learn returns the posterior of a value and of each channel's slope, given the model
 // of its measurements and everything that was said.
 func (h heard) learn(
-	ctx context.Context, m *objective.Model, cfg channel.Config,
+	ctx context.Context, m *quantity.Model, cfg channel.Config,
 ) (*channel.Posterior, error) {
 	var all []channel.Answers
 	for _, c := range h.channels {
@@ -125,7 +114,7 @@ func (l *learned) weighed() (all []events.AnswersWeighed) {
 // The candidates are cloned, since the slice may be shared with an earlier
 // decision value.
 func (l *learned) predict(
-	s *step.Step, d *policies.Decision, informed *objective.Model, r search.Result,
+	s *step.Step, d *policies.Decision, informed *quantity.Model, r search.Result,
 ) error {
 	d.Candidates = slices.Clone(d.Candidates)
 	c := &d.Candidates[len(d.Candidates)-1]
@@ -134,7 +123,7 @@ func (l *learned) predict(
 	if !l.apart && !l.tells {
 		return nil
 	}
-	outlook, err := s.OutlookWith(informed, l.outcomes, l.tells)
+	outlook, err := s.OutlookWith(l.models.With(informed), l.tells)
 	if err != nil || outlook == nil {
 		return err
 	}

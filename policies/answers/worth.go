@@ -16,7 +16,7 @@ import (
 	"github.com/campaignd/campaignd/policies/step"
 	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // WorthName is the name of the rule in a campaign file.
@@ -94,7 +94,7 @@ const (
 // where this policy never asks. The test is recorded whichever way it ends, so
 // that an audit can make it again.
 func (p *policy) ask(
-	ctx context.Context, s *step.Step, d policies.Decision, l *learned, informed *objective.Model,
+	ctx context.Context, s *step.Step, d policies.Decision, l *learned, informed *quantity.Model,
 	best search.Result,
 ) (_ policies.Decision, notAsked string, err error) {
 	switch {
@@ -194,7 +194,7 @@ type valuation struct {
 // with the answer. Compositions that lie close to each other would be one
 // choice, counted several times.
 func (p *policy) newValuation(
-	ctx context.Context, s *step.Step, said heard, expert string, informed *objective.Model,
+	ctx context.Context, s *step.Step, said heard, expert string, informed *quantity.Model,
 	best search.Result,
 ) (*valuation, error) {
 	v := &valuation{best: math.Inf(1)}
@@ -254,7 +254,7 @@ func (p *policy) newValuation(
 
 // improvements are the expected improvements at the compositions. On the fixed
 // value best, whatever model is given.
-func (v *valuation) improvements(m *objective.Model) []float64 {
+func (v *valuation) improvements(m *quantity.Model) []float64 {
 	predictor := m.NewPredictor()
 	values := make([]float64, len(v.points))
 	for i, x := range v.points {

@@ -105,7 +105,7 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 	if err != nil || d.Made() {
 		return d, err
 	}
-	problem, err := seek.NewProblem(s.View.Campaign, s.View.Space, s.Measured, s.View.Outcomes)
+	problem, err := seek.NewProblem(s.View.Campaign, s.View.Space, s.View.Models.With(s.Measured))
 	if err != nil {
 		return d, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/bope"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/seek"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // improvement is −ln EIUU, and −ln of the probability that constraints on outcomes
@@ -24,12 +24,12 @@ func (improvement) Rationale() string {
 }
 
 // Acquisition implements next.Rule. One quantity has no outcomes to compare.
-func (improvement) Acquisition(*objective.Model, uint64) (next.Acquisition, error) {
+func (improvement) Acquisition(*quantity.Model, uint64) (next.Acquisition, error) {
 	return nil, errors.New("eiuu is for several quantities")
 }
 
 // Composes implements next.Composer.
-func (improvement) Composes(p *seek.Problem, _ *objective.Model) bool { return p.Compared != nil }
+func (improvement) Composes(p *seek.Problem, _ *quantity.Model) bool { return p.Compared != nil }
 
 // Compose implements next.Composer. What is under way counts as what is expected of
 // it: among the outcomes that are to be improved on, and in the models.

@@ -30,7 +30,7 @@ func TestSlopesOfTheImprovement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestSlopesOfTheImprovement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expecting, err := v.Objective.Fantasize(t.Context(), [][]float64{{0.3, 0.4, 0.9}})
+	expecting, err := v.Objective().Fantasize(t.Context(), [][]float64{{0.3, 0.4, 0.9}})
 	if err != nil {
 		t.Fatal(err)
 	}

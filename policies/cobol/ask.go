@@ -43,7 +43,7 @@ func (p *policy) admit(
 	sd := make([]float64, len(b.X))
 	reject := make([]bool, len(b.X))
 	for i, x := range b.X {
-		mean[i], sd[i] = s.View.Objective.Posterior(x)
+		mean[i], sd[i] = s.View.Objective().Posterior(x)
 		reject[i] = b.Labels[i].Reject
 	}
 	open, test := handover.OpenGate(mean, sd, reject)
@@ -124,7 +124,7 @@ func (p *policy) question(
 // repeat it.
 func (p *policy) explanation(s *step.Step, d policies.Decision, rejected []campaign.Question) string {
 	c, sought := d.Candidate(), s.Def.Sought()
-	best, mean := s.View.Objective.Best()
+	best, mean := s.View.Objective().Best()
 	text := fmt.Sprintf(
 		"The model expects %s = %.4g ± %.2g %s here; the best so far is %.4g (%s).",
 		sought.Name,
@@ -132,7 +132,7 @@ func (p *policy) explanation(s *step.Step, d policies.Decision, rejected []campa
 		c.Prediction.SD,
 		sought.Unit,
 		mean,
-		s.View.Objective.Observations[best].Experiment,
+		s.View.Objective().Observations[best].Experiment,
 	)
 	if len(s.Def.ConstraintsOnOutcomes) > 0 { // the best of those that keep them
 		text = fmt.Sprintf("The model expects %s = %.4g ± %.2g %s here. %s",

@@ -132,20 +132,20 @@ func evidenceOf(v policies.View, b *belief.Model) (trust.Evidence, error) {
 		q := v.Campaign.Question(label.Question)
 		example[i] = q != nil && q.Volunteered
 	}
-	return trust.Weigh(v.Objective.GP().Joint(b.X), reject, example)
+	return trust.Weigh(v.Objective().GP().Joint(b.X), reject, example)
 }
 
 // Helps implements policies.Helper. It weighs labels; for other forms of
 // feedback it returns nothing. An expert whose evidence cannot be computed is
 // left out: it is for showing, and decides nothing.
 func (p *policy) Helps(v policies.View) []policies.Help {
-	if v.Objective == nil || p.belief.Feedback != belief.FeedbackLabel {
+	if v.Objective() == nil || p.belief.Feedback != belief.FeedbackLabel {
 		return nil
 	}
 	var all []policies.Help
 	for _, expert := range p.def.Experts {
 		labels := p.labels(v, expert.Name)
-		evidence, err := trust.Weigh(v.Objective.GP().Joint(labels.x), labels.reject, labels.example)
+		evidence, err := trust.Weigh(v.Objective().GP().Joint(labels.x), labels.reject, labels.example)
 		if err != nil {
 			continue
 		}

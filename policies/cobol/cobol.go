@@ -287,7 +287,7 @@ func (p *policy) weigh(
 		}
 	}
 	if p.assessed() {
-		acquisition = next.Bound(s.View.Objective, -p.optimism(s.Beta))
+		acquisition = next.Bound(s.View.Objective(), -p.optimism(s.Beta))
 	}
 	aided, err := p.aided(ctx, s, expert, b, acquisition, unaided)
 	if err != nil {
@@ -434,7 +434,7 @@ func (p *policy) noHarm(
 	}
 	worst, err := s.Minimize(
 		ctx,
-		next.Bound(s.View.Objective, s.Beta),
+		next.Bound(s.View.Objective(), s.Beta),
 		step.SearchWorstCase,
 		unaided.X,
 		aided.X,
@@ -442,8 +442,8 @@ func (p *policy) noHarm(
 	if err != nil {
 		return d, err
 	}
-	_, sdUnaided := s.View.Objective.Posterior(unaided.X)
-	meanAided, sdAided := s.View.Objective.Posterior(aided.X)
+	_, sdUnaided := s.View.Objective().Posterior(unaided.X)
+	meanAided, sdAided := s.View.Objective().Posterior(aided.X)
 	eta := trust.DefaultEta
 	if p.cobol != nil {
 		eta = p.cobol.Eta

@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/policies/step"
 	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/belief"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // compare asks for a comparison or a ranking instead of a label (Xu et al.
@@ -32,7 +32,7 @@ func (p *policy) compare(
 		return s.Spent(d), nil
 	}
 	if p.belief.Feedback == belief.FeedbackRanking {
-		for i, x := range bestMeasured(s.View.Objective, *p.belief.Options-2) {
+		for i, x := range bestMeasured(s.View.Objective(), *p.belief.Options-2) {
 			var err error
 			if d, err = s.Add(d, fmt.Sprintf("other %d", i+1), x); err != nil {
 				return d, err
@@ -53,7 +53,7 @@ func (p *policy) compare(
 // bestMeasured returns the n measured compositions with the best posterior
 // mean, each once, best first. Their Value is NaN. Equal compositions are those
 // of equal coordinates, bit for bit, as replicates have.
-func bestMeasured(m *objective.Model, n int) []search.Result {
+func bestMeasured(m *quantity.Model, n int) []search.Result {
 	var all []search.Result
 	for i, x := range m.X {
 		if m.IsOutside(i) || slices.ContainsFunc(all, func(r search.Result) bool { return slices.Equal(r.X, x) }) {

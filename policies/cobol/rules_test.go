@@ -91,7 +91,7 @@ func TestRulesAndTheirOrder(t *testing.T) {
 	spent := func(s *situation) { s.def.Budget.Experiments = s.view.Campaign.Spent() }
 	late := func(s *situation) { s.def.Budget.Experiments = 9 }
 	wordless := func(s *situation) { s.def.Budget.Labels = ptr(0) }
-	unmodeled := func(s *situation) { s.view.Objective = nil }
+	unmodeled := func(s *situation) { s.view.Models = nil }
 	infeasible := func(s *situation) { s.view.FeasibilityError = errors.New("no") }
 	unbelieved := func(s *situation) {
 		s.view.Beliefs, s.view.BeliefErrors = []*belief.Model{nil}, []error{errors.New("no")}
@@ -253,7 +253,7 @@ func TestRanking(t *testing.T) {
 		}
 		s.def.Policy = ranking.Policy
 		// What was measured, from the best mean on.
-		m := s.view.Objective
+		m := s.view.Objective()
 		var measured []string
 		mean := make(map[string]float64)
 		for i, o := range m.Observations {

@@ -26,12 +26,12 @@ const planeSize = 11
 func attribute(
 	ctx context.Context, s *step.Step, unaided, aided search.Result,
 ) (*events.Attributions, error) {
-	maximized, err := s.View.Objective.Negated(ctx)
+	maximized, err := s.View.Objective().Negated(ctx)
 	if err != nil {
 		return nil, err
 	}
 	groups := s.View.Space.Coordinates()
-	explainer, err := shapley.New(maximized, shapley.Distinct(s.View.Objective.X),
+	explainer, err := shapley.New(maximized, shapley.Distinct(s.View.Objective().X),
 		shapley.Config{Groups: groups, Replaced: true})
 	var players *shapley.PlayersError
 	// All subsets are taken up to ten parameters (Adachi et al. 2024, Prop. 4,
@@ -81,8 +81,8 @@ func planeOf(s *step.Step, strongest []int, groups [][]int, unaided, aided searc
 		return nil
 	}
 	i, j := groups[axes[0]][0], groups[axes[1]][0]
-	best, _ := s.View.Objective.Best()
-	window := coexbo.NewWindow(i, j, unaided.X, aided.X, s.View.Objective.X[best])
+	best, _ := s.View.Objective().Best()
+	window := coexbo.NewWindow(i, j, unaided.X, aided.X, s.View.Objective().X[best])
 	plane := &events.Plane{
 		Candidate: policies.Aided, X: s.Def.Parameters[axes[0]].Name,
 		Y: s.Def.Parameters[axes[1]].Name,
@@ -104,7 +104,7 @@ func planeOf(s *step.Step, strongest []int, groups [][]int, unaided, aided searc
 		mean, sd := make([]float64, planeSize), make([]float64, planeSize)
 		for column := range planeSize {
 			x[i], x[j] = at(0, column), at(1, row)
-			p := s.View.Objective.PredictAt(x)
+			p := s.View.Objective().PredictAt(x)
 			mean[column], sd[column] = p.Mean, p.SD
 		}
 		plane.Mean, plane.SD = append(plane.Mean, mean), append(plane.SD, sd)

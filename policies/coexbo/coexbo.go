@@ -194,7 +194,7 @@ func (p *policy) Needs() policies.Needs {
 // the decision that ends the campaign has the review too.
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
 	d := step.Begin(v, seed)
-	if p.choose != nil && v.Objective != nil {
+	if p.choose != nil && v.Objective() != nil {
 		review, err := reviewed(ctx, v)
 		if err != nil {
 			return d, err
@@ -360,7 +360,7 @@ func (p *policy) second(
 	ctx context.Context, s *step.Step, acquisition next.Acquisition, unaided search.Result,
 	prefs *preference.Model,
 ) (next.Acquisition, error) {
-	model := s.View.Objective
+	model := s.View.Objective()
 	if p.prior == nil {
 		if _, draws := p.rule.(interface{ Draws() }); draws {
 			return p.rule.Acquisition(model, s.Seed()+secondDraw)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/policies/next"
-	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/preference"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // prior augments an acquisition by what an expert prefers: by the score π(x) of
@@ -22,7 +22,7 @@ type prior interface {
 // Its acquisitions are to be minimized, as all in this program; the paper
 // maximizes, and so do the formulas of internal/num/coexbo.
 type given struct {
-	model *objective.Model
+	model *quantity.Model
 	// base is the acquisition without the expert; logarithm says that it is a
 	// logarithm already.
 	base      next.Acquisition

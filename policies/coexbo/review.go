@@ -36,11 +36,11 @@ func reviewed(ctx context.Context, v policies.View) (*events.ChoiceReview, error
 		if err != nil {
 			return nil, err
 		}
-		maximized, err := v.Objective.Negated(ctx)
+		maximized, err := v.Objective().Negated(ctx)
 		if err != nil {
 			return nil, err
 		}
-		verdict := coexbo.ChoiceWasRight(maximized.Joint([][]float64{chosen, other}), v.Objective.Fit.Noise)
+		verdict := coexbo.ChoiceWasRight(maximized.Joint([][]float64{chosen, other}), v.Objective().Fit.Noise)
 		return &events.ChoiceReview{
 			Question: q.ID, Expert: q.Expert, Experiment: s.Experiments[last].ID,
 			Probability: verdict.Probability,

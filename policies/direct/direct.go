@@ -147,8 +147,8 @@ func (p *policy) sample(v policies.View, d policies.Decision) (policies.Decision
 
 // without says, for the reason, why a design is taken in place of a draw.
 func (p *policy) without(v policies.View, expert int) string {
-	if v.ObjectiveError != nil {
-		return step.Unusable(v.ObjectiveError)
+	if v.ObjectiveError() != nil {
+		return step.Unusable(v.ObjectiveError())
 	}
 	remark := fmt.Sprintf(" There is no model of what %s prefers to draw from", p.def.Experts[expert].Name)
 	if err := v.PreferenceErrors[expert]; err != nil {

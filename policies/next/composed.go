@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/qmc"
 	"github.com/campaignd/campaignd/policies/seek"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Several is what an acquisition of several quantities is made of.
@@ -19,7 +19,7 @@ type Several struct {
 	Problem *seek.Problem
 	// Objective is the model of the value that is sought. It expects what is under
 	// way; of a trade-off it is that of the first objective.
-	Objective *objective.Model
+	Objective *quantity.Model
 	// Standing is where the trade-off stands; nil where there is none.
 	Standing *seek.Standing
 	// Awaited are measured points at which a quantity of the problem is still to
@@ -52,14 +52,14 @@ type Composed struct {
 type Composer interface {
 	// Composes reports whether the rule works on the quantities, given the model of
 	// the value that is sought; otherwise it works on that alone.
-	Composes(p *seek.Problem, m *objective.Model) bool
+	Composes(p *seek.Problem, m *quantity.Model) bool
 	Compose(s Several) (Composed, error)
 }
 
 // Composes implements [Composer]. What experts answer enters the model of the
 // value that is sought: of a formula that model then decides, unless they move what
 // the quantities say.
-func (r logNEI) Composes(p *seek.Problem, m *objective.Model) bool {
+func (r logNEI) Composes(p *seek.Problem, m *quantity.Model) bool {
 	return !p.Computed() || r.quantities && (!m.Informed() || p.IsInformed())
 }
 
@@ -88,7 +88,7 @@ func (r logNEI) Compose(s Several) (Composed, error) {
 // contenders are the measured compositions that are weighed. Where there are more, those
 // that rather keep the constraints than not come first: the best value of others is
 // none to improve on.
-func (s Several) contenders(m *objective.Model) ([][]float64, error) {
+func (s Several) contenders(m *quantity.Model) ([][]float64, error) {
 	X, _ := m.Compared()
 	rank := make([]int, len(X))
 	if len(X) > weighed && s.Problem.Requires() {

@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/seek"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // bench is what experiments with one parameter gave: three quantities with noise, one of which is missing once. The
@@ -41,7 +41,7 @@ var (
 
 // benchOf is what a policy sees of a campaign that seeks and requires what the text says, and the model of what is
 // sought, which expects what is under way. noise is the variance, standardized.
-func benchOf(t *testing.T, text string, noise float64, underWay ...float64) (policies.View, *objective.Model) {
+func benchOf(t *testing.T, text string, noise float64, underWay ...float64) (policies.View, *quantity.Model) {
 	t.Helper()
 	var rows []studytest.Row
 	for i, x := range tried {
@@ -66,7 +66,7 @@ func benchOf(t *testing.T, text string, noise float64, underWay ...float64) (pol
 	for _, x := range underWay {
 		points = append(points, []float64{x})
 	}
-	expecting, err := v.Objective.Fantasize(t.Context(), points)
+	expecting, err := v.Objective().Fantasize(t.Context(), points)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,9 +74,9 @@ func benchOf(t *testing.T, text string, noise float64, underWay ...float64) (pol
 }
 
 // composeOf is what the campaign's rule makes of the models.
-func composeOf(t *testing.T, v policies.View, m *objective.Model, seed uint64) (next.Composed, *seek.Problem, *seek.Standing) {
+func composeOf(t *testing.T, v policies.View, m *quantity.Model, seed uint64) (next.Composed, *seek.Problem, *seek.Standing) {
 	t.Helper()
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,17 +100,17 @@ func composeOf(t *testing.T, v policies.View, m *objective.Model, seed uint64) (
 // draws are joint values of the quantities, without noise, at some points.
 type draws struct {
 	rng    *rand.Rand
-	models map[string]*objective.Model
+	models map[string]*quantity.Model
 	joints map[string]*gp.Joint
 	z      []float64
 }
 
 func drawsOf(v policies.View, points [][]float64) *draws {
-	d := &draws{rand.New(rand.NewPCG(8, 9)), make(map[string]*objective.Model), make(map[string]*gp.Joint), make([]float64, len(points))}
+	d := &draws{rand.New(rand.NewPCG(8, 9)), make(map[string]*quantity.Model), make(map[string]*gp.Joint), make([]float64, len(points))}
 	for _, name := range []string{"a", "b", "v"} {
-		m := v.Outcomes.Of(name)
+		m := v.Models.Of(name)
 		if name == v.Campaign.Definition.Sought().Name {
-			m = v.Objective
+			m = v.Objective()
 		}
 		d.models[name], d.joints[name] = m, m.Conditioned().Joint(points)
 	}
@@ -182,7 +182,7 @@ func TestConstrainedImprovementIsItsDefinition(t *testing.T) {
 				all = append(all, f.Acquisition)
 			}
 			_, pending := m.Expected()
-			before := slices.Concat(v.Objective.X, pending)
+			before := slices.Concat(v.Objective().X, pending)
 			compare(t, fmt.Sprint(c.text, underWay), all, 1, func(x []float64) (mean, se float64) {
 				points := append(slices.Clone(before), x)
 				return constrained(drawsOf(v, points), points, c.value, c.kept)
@@ -432,7 +432,7 @@ func TestManyBrokenConstraints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, _, _ := composeOf(t, v, v.Objective, 1)
+	f, _, _ := composeOf(t, v, v.Objective(), 1)
 	edge := f.Acquisition([]float64{0.2}, nil)
 	for _, x := range []float64{0.02, 0.1, 0.17} { // worse, and feasible for sure
 		if got := f.Acquisition([]float64{x}, nil); got < edge+3 {

@@ -8,14 +8,14 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies/next"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // cheaper returns a model of measurements in one dimension at hours from 1 to 10, the target; those at fewer hours read
 // much less.
-func cheaper(t *testing.T) *objective.Model {
+func cheaper(t *testing.T) *quantity.Model {
 	t.Helper()
-	p := objective.New()
+	p := quantity.New()
 	apply := func(payload events.Payload) {
 		if err := p.Apply(events.Event{}, payload); err != nil {
 			t.Fatal(err)

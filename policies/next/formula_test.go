@@ -7,14 +7,14 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies/next"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // valley is a model of four measurements in one dimension, with hyperparameters of
 // the test's own.
-func valley(t *testing.T, goal string) *objective.Model {
+func valley(t *testing.T, goal string) *quantity.Model {
 	t.Helper()
-	p := objective.New()
+	p := quantity.New()
 	apply := func(payload events.Payload) {
 		if err := p.Apply(events.Event{}, payload); err != nil {
 			t.Fatal(err)

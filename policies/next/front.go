@@ -5,7 +5,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/pareto"
 	"github.com/campaignd/campaignd/policies/seek"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Effort of the noisy expected hypervolume improvement (docs/results-journal.md). With four
@@ -30,12 +30,12 @@ func (logNEHVI) Rationale() string {
 }
 
 // Acquisition implements [Rule]. Of one quantity there is no front.
-func (logNEHVI) Acquisition(m *objective.Model, seed uint64) (Acquisition, error) {
+func (logNEHVI) Acquisition(m *quantity.Model, seed uint64) (Acquisition, error) {
 	return logNEI{}.Acquisition(m, seed)
 }
 
 // Composes implements [Composer].
-func (logNEHVI) Composes(p *seek.Problem, _ *objective.Model) bool { return p.Aims != nil }
+func (logNEHVI) Composes(p *seek.Problem, _ *quantity.Model) bool { return p.Aims != nil }
 
 // Compose implements [Composer].
 func (logNEHVI) Compose(s Several) (Composed, error) {

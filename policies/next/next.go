@@ -13,7 +13,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Acquisition is a function of the unit cube whose minimum is the composition
@@ -27,7 +27,7 @@ type Rule interface {
 	// Rationale says what the composition that it chooses has: "the best …".
 	Rationale() string
 	// Acquisition returns the function to minimize.
-	Acquisition(m *objective.Model, seed uint64) (Acquisition, error)
+	Acquisition(m *quantity.Model, seed uint64) (Acquisition, error)
 }
 
 // Starter is implemented by rules that know where else a search is to begin
@@ -35,7 +35,7 @@ type Rule interface {
 type Starter interface {
 	// Starts returns points of the unit cube. Equal arguments give equal
 	// points.
-	Starts(m *objective.Model, seed uint64) [][]float64
+	Starts(m *quantity.Model, seed uint64) [][]float64
 }
 
 // Balancer is implemented by rules whose experiments are chosen by a model with
@@ -97,7 +97,7 @@ const (
 
 // Beta returns β of the confidence bounds μ ∓ βσ: that of an lcb rule, 1 for
 // others.
-func Beta(r Rule, m *objective.Model) (float64, error) {
+func Beta(r Rule, m *quantity.Model) (float64, error) {
 	if rule, ok := r.(lcb); ok {
 		return rule.width(m)
 	}
@@ -115,7 +115,7 @@ func (lcb) Rationale() string {
 	return "the best confidence bound: the best value that the model holds possible"
 }
 
-func (r lcb) width(m *objective.Model) (float64, error) {
+func (r lcb) width(m *quantity.Model) (float64, error) {
 	switch r.rule {
 	case BetaFixed:
 		return r.beta, nil
@@ -126,7 +126,7 @@ func (r lcb) width(m *objective.Model) (float64, error) {
 	return acquisition.Beta(lemmaNorm, lemmaNoise, gain, lemmaDelta), err
 }
 
-func (r lcb) Acquisition(m *objective.Model, _ uint64) (Acquisition, error) {
+func (r lcb) Acquisition(m *quantity.Model, _ uint64) (Acquisition, error) {
 	beta, err := r.width(m)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (r lcb) Acquisition(m *objective.Model, _ uint64) (Acquisition, error) {
 
 // Bound returns μ + wσ: a lower confidence bound for negative w, an upper one
 // for positive.
-func Bound(m *objective.Model, w float64) Acquisition {
+func Bound(m *quantity.Model, w float64) Acquisition {
 	p := m.NewPredictor()
 	dMean, dSD := make([]float64, m.GP().Dim()), make([]float64, m.GP().Dim())
 	return func(x, grad []float64) float64 {
@@ -156,7 +156,7 @@ type logEI struct{}
 func (logEI) Name() string      { return LogEIName }
 func (logEI) Rationale() string { return "the greatest expected improvement on the best so far" }
 
-func (logEI) Acquisition(m *objective.Model, _ uint64) (Acquisition, error) {
+func (logEI) Acquisition(m *quantity.Model, _ uint64) (Acquisition, error) {
 	p := m.NewPredictor()
 	best := math.Inf(1)
 	for i, x := range m.X {
@@ -191,6 +191,6 @@ func (thompson) Draws() {}
 
 func (thompson) Rationale() string { return "the best value in one function drawn from the model" }
 
-func (thompson) Acquisition(m *objective.Model, seed uint64) (Acquisition, error) {
+func (thompson) Acquisition(m *quantity.Model, seed uint64) (Acquisition, error) {
 	return m.GP().Path(rand.New(rand.NewPCG(seed, 0))), nil
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/next"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 func ptr[T any](x T) *T { return &x }
 
 // model returns the objective model of a small Branin campaign.
-func model(t *testing.T) *objective.Model {
+func model(t *testing.T) *quantity.Model {
 	t.Helper()
 	def, err := studytest.Define("branin", 4, 12)
 	if err != nil {
@@ -28,7 +28,7 @@ func model(t *testing.T) *objective.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return view.Objective
+	return view.Objective()
 }
 
 var rules = map[string]definition.Choice{

@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/qmc"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Effort of the noisy expected improvement.
@@ -43,7 +43,7 @@ func (logNEI) Rationale() string {
 // BalancesUntil implements [Balancer].
 func (r logNEI) BalancesUntil() float64 { return r.restarts }
 
-func (logNEI) Acquisition(m *objective.Model, seed uint64) (Acquisition, error) {
+func (logNEI) Acquisition(m *quantity.Model, seed uint64) (Acquisition, error) {
 	m, pending := m.Expected()
 	known := m.Conditioned()
 	points, draws, err := tried(m, known, pending, seed)
@@ -87,7 +87,7 @@ const leastSD = 1e-7
 // of the unit cube, and draws of f there. They are those under way, and the
 // measured ones that may be the best, as in BoTorch's prune_baseline.
 func tried(
-	m *objective.Model, known *gp.Conditioned, pending [][]float64, seed uint64,
+	m *quantity.Model, known *gp.Conditioned, pending [][]float64, seed uint64,
 ) (points, draws [][]float64, err error) {
 	measured := contenders(m)
 	all := slices.Concat(measured, pending)
@@ -137,7 +137,7 @@ func tried(
 // comparable reports of points of the unit cube whether their values are compared: those
 // at the target, where some are of a lower fidelity. What is under way at a lower one is
 // known without being the best.
-func comparable(m *objective.Model, points [][]float64) []bool {
+func comparable(m *quantity.Model, points [][]float64) []bool {
 	compared := make([]bool, len(points))
 	for i, x := range points {
 		compared[i] = m.Fidelity() == nil || m.Fidelity().AtTarget(x)
@@ -158,10 +158,10 @@ func least(values []float64, compared []bool) int {
 
 // contenders are the measured compositions with the best posterior means, each
 // once.
-func contenders(m *objective.Model) [][]float64 { return contendersOf(m, nil) }
+func contenders(m *quantity.Model) [][]float64 { return contendersOf(m, nil) }
 
 // contendersOf is contenders with a rank of each: those of a lower one come first.
-func contendersOf(m *objective.Model, rank []int) (points [][]float64) {
+func contendersOf(m *quantity.Model, rank []int) (points [][]float64) {
 	X, means := m.Compared()
 	if rank == nil {
 		rank = make([]int, len(X))
@@ -200,7 +200,7 @@ const (
 
 // Starts implements [Starter]. At the measured compositions themselves nothing
 // is to be gained, and there is no slope that leads away from them.
-func (logNEI) Starts(m *objective.Model, seed uint64) [][]float64 {
+func (logNEI) Starts(m *quantity.Model, seed uint64) [][]float64 {
 	best := contenders(m)
 	return around(best[:min(len(best), besides)], m.Kernel().Lengthscales(), seed)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/policies/next"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // noisy returns a model of measurements in one dimension, two of them equal, with the given standard deviation of
 // their noise.
-func noisy(t *testing.T, sd float64) *objective.Model {
+func noisy(t *testing.T, sd float64) *quantity.Model {
 	t.Helper()
-	p := objective.New()
+	p := quantity.New()
 	apply := func(payload events.Payload) {
 		if err := p.Apply(events.Event{}, payload); err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func noisy(t *testing.T, sd float64) *objective.Model {
 	return m
 }
 
-func acquisitionOf(t *testing.T, c definition.Choice, m *objective.Model, seed uint64) next.Acquisition {
+func acquisitionOf(t *testing.T, c definition.Choice, m *quantity.Model, seed uint64) next.Acquisition {
 	t.Helper()
 	f, err := ruleOf(t, c).Acquisition(m, seed)
 	if err != nil {
@@ -80,7 +80,7 @@ func TestNoisyImprovementIsItsDefinition(t *testing.T) {
 	}
 	pending := [][]float64{{0.55}, {0.02}}
 	differs := 0
-	for name, model := range map[string]*objective.Model{"measured": m, "told more": m.Given(known)} {
+	for name, model := range map[string]*quantity.Model{"measured": m, "told more": m.Given(known)} {
 		for underWay := range 2 {
 			tried := append([][]float64{}, model.X...)
 			expecting := model

@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/pref"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -157,10 +157,10 @@ func lengthscales(dim int, rng *rand.Rand) []float64 {
 }
 
 // learned is the fitted model of n measurements of a random function.
-func learned(t testing.TB, m mixedSpace, sp *space.Space, n int, rng *rand.Rand) *objective.Model {
+func learned(t testing.TB, m mixedSpace, sp *space.Space, n int, rng *rand.Rand) *quantity.Model {
 	t.Helper()
 	f := waves(lengthscales(sp.Dim(), rng), rng)
-	p := objective.New()
+	p := quantity.New()
 	apply := func(payload events.Payload) {
 		if err := p.Apply(events.Event{}, payload); err != nil {
 			t.Fatal(err)
@@ -178,7 +178,7 @@ func learned(t testing.TB, m mixedSpace, sp *space.Space, n int, rng *rand.Rand)
 		apply(&events.ExperimentMeasured{Experiment: fmt.Sprint("e", i+1), Measurement: events.Measurement{
 			Actual: point, Objective: definition.Quantity{Value: f(x) + 0.05*rng.NormFloat64()}}})
 	}
-	fit, err := p.FitObjective(t.Context(), 1)
+	fit, err := p.Fit(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

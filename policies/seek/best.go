@@ -3,8 +3,7 @@ package seek
 import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -31,27 +30,28 @@ type Best struct {
 // is no model, where nothing that was measured is a result, of a trade-off, which has
 // no best, and where an expert's preferences decide: see [Problem.Preferred].
 func BestOf(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models,
+	s *campaign.State, sp *space.Space, models quantity.Models,
 ) (*Best, error) {
-	return bestOf(s, sp, sought, others, closeness.closer)
+	return bestOf(s, sp, models, closeness.closer)
 }
 
 // MostProbable is [BestOf] where the one that comes closest is the one that most
 // probably keeps the constraints, whatever that probability is: as decisions of
 // version 2 name it.
 func MostProbable(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models,
+	s *campaign.State, sp *space.Space, models quantity.Models,
 ) (*Best, error) {
-	return bestOf(s, sp, sought, others, func(a, b closeness) bool { return a.against < b.against })
+	return bestOf(s, sp, models, func(a, b closeness) bool { return a.against < b.against })
 }
 
 func bestOf(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models, closer func(a, b closeness) bool,
+	s *campaign.State, sp *space.Space, models quantity.Models, closer func(a, b closeness) bool,
 ) (*Best, error) {
+	sought := models.Objective()
 	if sought == nil || !s.Definition.Single() {
 		return nil, nil
 	}
-	p, err := NewProblem(s, sp, sought, others)
+	p, err := NewProblem(s, sp, models)
 	if err != nil {
 		return nil, err
 	}

@@ -40,14 +40,14 @@ func TestClosestBreaksLeast(t *testing.T) {
 	bs := []float64{3, 3, 3, 3, 3, 7, 3.1}
 	const requires = "constraints_on_outcomes: [b <= 1]\n"
 	v := columnOf(t, "objective: {maximize: a}\n"+requires, xs, as, bs)
-	best, err := seek.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	best, err := seek.BestOf(v.Campaign, v.Space, v.Models)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if best.Confident || best.Index != 0 {
 		t.Errorf("it is observation %d (confident: %v), want the first", best.Index, best.Confident)
 	}
-	probable, err := seek.MostProbable(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	probable, err := seek.MostProbable(v.Campaign, v.Space, v.Models)
 	if err != nil || probable.Index != 6 {
 		t.Errorf("the most probable one is %+v (%v): the test tells nothing", probable, err)
 	}
@@ -64,7 +64,7 @@ func TestClosestBreaksLeast(t *testing.T) {
 func TestClosestIsTheMostProbable(t *testing.T) {
 	v := columnOf(t, "objective: {maximize: a}\nconstraints_on_outcomes: [b <= 2.9]\n",
 		[]float64{0.2, 0.2, 0.2, 0.2, 0.2, 0.5, 0.8}, []float64{4, 4, 4, 4, 4, 6, 2}, []float64{3.1, 3.1, 3.1, 3.1, 3.1, 7, 3.12})
-	best, err := seek.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	best, err := seek.BestOf(v.Campaign, v.Space, v.Models)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestClosestIsTheMostProbable(t *testing.T) {
 
 func frontOf(t *testing.T, v policies.View) *seek.Front {
 	t.Helper()
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
 	if err != nil {
 		t.Fatal(err)
 	}

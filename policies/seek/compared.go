@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/num/composite"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Complete is an experiment that has a value of each quantity which an expert
@@ -88,7 +88,7 @@ const leastSpread = 1e-12
 // way at some points of the unit cube.
 func (p *Problem) Expecting(ctx context.Context, underWay [][]float64) (*Problem, error) {
 	own := *p
-	own.Models = make([]*objective.Model, len(p.Models))
+	own.Models = make([]*quantity.Model, len(p.Models))
 	for k, m := range p.Models {
 		var err error
 		if own.Models[k], err = m.Fantasize(ctx, underWay); err != nil {
@@ -113,8 +113,8 @@ type ComparedPredictor struct {
 // comparedQuantity predicts one quantity.
 type comparedQuantity struct {
 	scale      events.OutcomeScale
-	predictor  objective.Predictor // nil of a quantity that follows from the parameters
-	units      composite.Scale     // of its model
+	predictor  quantity.Predictor // nil of a quantity that follows from the parameters
+	units      composite.Scale    // of its model
 	known      func(at, grad []float64) float64
 	dMean, dSD []float64
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/composite"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -32,14 +31,14 @@ type Cost struct {
 	sources  []float64
 
 	// Of one that is measured: its logarithm has a Gaussian process.
-	model      *objective.Model
-	predictor  objective.Predictor
+	model      *quantity.Model
+	predictor  quantity.Predictor
 	dMean, dSD []float64
 }
 
 // NewCost returns the cost of a campaign's experiments; nil where nothing is said of
 // it, and while it has no model.
-func NewCost(s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models) (*Cost, error) {
+func NewCost(s *campaign.State, sp *space.Space, models quantity.Models) (*Cost, error) {
 	spent := s.Cost()
 	if spent == nil {
 		return nil, nil
@@ -74,10 +73,7 @@ func NewCost(s *campaign.State, sp *space.Space, sought *objective.Model, others
 		c.parameters, c.slopes = make([]float64, len(c.axes)), make([]float64, len(c.axes))
 		return c, nil
 	}
-	if c.model = others.Of(def.Cost.Of); def.Cost.Of == def.Sought().Name {
-		c.model = sought
-	}
-	if c.model == nil {
+	if c.model = models.Of(def.Cost.Of); c.model == nil {
 		return nil, nil
 	}
 	c.predictor = c.model.NewPredictor()

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/policies/seek"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Law: what is weighed is ln of the expected cost, never less than that of a thousandth of the
@@ -22,7 +22,7 @@ func TestLogarithmOfTheCost(t *testing.T) {
 	} {
 		core, p := baked(t, strings.Replace(bounded("minutes <= 60"), "\nbudget:", "\ncost: "+of+"\nbudget:", 1), 25)
 		minutes := p.Models[1]
-		c, err := seek.NewCost(core.State(), core.Space(), p.Models[0], outcome.Models{{Quantity: "minutes", Model: minutes}})
+		c, err := seek.NewCost(core.State(), core.Space(), quantity.Models{{Quantity: "crust", Model: p.Models[0]}, {Quantity: "minutes", Model: minutes}})
 		if err != nil || c == nil || c.Measured() != (value == nil) {
 			t.Fatalf("%s: %v, %v", of, c, err)
 		}
@@ -53,7 +53,7 @@ func TestLogarithmOfTheCost(t *testing.T) {
 		}
 	}
 	core, p := baked(t, bounded("minutes <= 60"), 5)
-	if c, err := seek.NewCost(core.State(), core.Space(), p.Models[0], nil); c != nil || err != nil {
+	if c, err := seek.NewCost(core.State(), core.Space(), quantity.Models{{Quantity: "crust", Model: p.Models[0]}}); c != nil || err != nil {
 		t.Errorf("without a cost: %v, %v", c, err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/pareto"
 	"github.com/campaignd/campaignd/internal/num/qmc"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 const (
@@ -45,7 +45,7 @@ func (p *Problem) near(s *Standing, distinct [][]int) [][]int {
 		return distinct
 	}
 	level, sds := p.level(s), make([][]float64, len(distinct))
-	predictors := make([]objective.Predictor, len(p.Models))
+	predictors := make([]quantity.Predictor, len(p.Models))
 	for k, m := range p.Models {
 		predictors[k] = m.NewPredictor()
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/composite"
 	"github.com/campaignd/campaignd/internal/num/ehvi"
 	"github.com/campaignd/campaignd/internal/num/pareto"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Measured is an experiment that a model of the problem learns from.
@@ -110,7 +110,7 @@ func (p *Problem) Standing() (*Standing, error) {
 			counting = append(counting, scores)
 		}
 	}
-	if len(s.Measured) == 0 && slices.ContainsFunc(p.Models, (*objective.Model).HasOutside) {
+	if len(s.Measured) == 0 && slices.ContainsFunc(p.Models, (*quantity.Model).HasOutside) {
 		return nil, errors.New("nothing that was measured lies within the space as it is now")
 	}
 	if len(all) == 0 {
@@ -238,7 +238,7 @@ func (p *Problem) valueAt(k int, m Measured) (value float64, ok bool) {
 		return p.follows(a, parameters), true
 	}
 	of := p.Models[a.Model].Observations
-	i := slices.IndexFunc(of, func(o objective.Observation) bool { return o.Experiment == m.Experiment })
+	i := slices.IndexFunc(of, func(o quantity.Observation) bool { return o.Experiment == m.Experiment })
 	if i < 0 {
 		return 0, false
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/pareto"
 	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // levels is how many amounts of sugar, and so prices, are tried.
@@ -67,32 +67,21 @@ func baked(t testing.TB, file string, n int) (*engine.Core, *seek.Problem) {
 func modelled(t testing.TB, core *engine.Core) *seek.Problem {
 	t.Helper()
 	models := core.Clone()
-	for _, name := range []string{"", "minutes"} {
-		p := models.Objective()
-		if name != "" {
-			p = models.Outcomes().Quantity(name)
-		}
-		fit, err := p.FitObjective(t.Context(), 1)
+	for _, p := range models.Quantities().All() {
+		fit, err := p.Fit(t.Context(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		model := events.ModelObjective
-		if name != "" {
-			model = events.ModelQuantity
-		}
-		if err := p.Apply(events.Event{}, &events.ModelFitted{Model: model, Quantity: name, Objective: &fit}); err != nil {
+		of := p.Fits()
+		if err := p.Apply(events.Event{}, &events.ModelFitted{Model: of.Model, Quantity: of.Quantity, Objective: &fit}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	sought, err := models.Objective().Model(t.Context())
+	all, err := models.Quantities().Models(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	others, err := models.Outcomes().Models(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := seek.NewProblem(core.State(), core.Space(), sought, others)
+	p, err := seek.NewProblem(core.State(), core.Space(), all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -487,14 +476,14 @@ func BenchmarkFront(b *testing.B) {
 func TestWorth(t *testing.T) {
 	core, p := baked(t, bounded("minutes <= 99"), 12)
 	_, s := front(t, core, p)
-	models := outcome.Models{{Quantity: "minutes", Model: p.Models[1]}}
+	models := quantity.Models{{Quantity: "crust", Model: p.Models[0]}, {Quantity: "minutes", Model: p.Models[1]}}
 	var points [][]float64
 	for _, i := range s.Front {
 		points = append(points, s.Scores[i])
 	}
 	before := pareto.Hypervolume(points, s.Reference)
 	for _, x := range [][]float64{{0.9, 0.9}, {0.1, 0.8}} {
-		w, err := seek.WorthOf(core.State(), core.Space(), p.Models[0], models, x)
+		w, err := seek.WorthOf(core.State(), core.Space(), models, x)
 		if err != nil || w == nil || len(w.Gain) != 3 {
 			t.Fatalf("%+v, %v", w, err)
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/composite"
 	"github.com/campaignd/campaignd/internal/num/jet"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // informed moves a computed objective by what answers about the whole say, which enter no
@@ -19,7 +19,7 @@ import (
 // at each composition where g is affine and all models have the same hyperparameters, as
 // both then say the same of g. The shift and ρ are parameters of the function.
 type informed struct {
-	without, with objective.Predictor
+	without, with quantity.Predictor
 	scale         composite.Scale
 	least         float64 // standard deviation of what is known
 	// of the point that was last read:
@@ -31,7 +31,7 @@ type informed struct {
 
 // Informed returns the problem when a model of the values of a computed objective knows more
 // than its measurements.
-func (p *Problem) Informed(m *objective.Model) *Problem {
+func (p *Problem) Informed(m *quantity.Model) *Problem {
 	without := m.Uninformed()
 	d := p.space.Dim()
 	out := *p

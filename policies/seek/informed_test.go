@@ -11,11 +11,11 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/seek"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // summed seeks the sum of two quantities whose models, and the one of the sum, have the same hyperparameters.
-func summed(t *testing.T, of string) (policies.View, *objective.Model) {
+func summed(t *testing.T, of string) (policies.View, *quantity.Model) {
 	t.Helper()
 	text := "name: summed\nparameters: [{name: x, min: 0, max: 1}]\nquantities: [{name: a}, {name: b}]\n" +
 		"objective: {maximize: " + of + "}\nbudget: {experiments: 30}\ninstrument: manual\n"
@@ -35,17 +35,17 @@ func summed(t *testing.T, of string) (policies.View, *objective.Model) {
 		t.Fatal(err)
 	}
 	said := channel.Answers{Labels: []channel.Label{{Point: 0, Reject: true}, {Point: 1}, {Point: 2, Reject: true}}, Orders: [][]int{{1, 3}}}
-	learned, err := channel.Condition(t.Context(), v.Objective.GP(), [][]float64{{0.1}, {0.42}, {0.65}, {0.9}},
+	learned, err := channel.Condition(t.Context(), v.Objective().GP(), [][]float64{{0.1}, {0.42}, {0.65}, {0.9}},
 		[]channel.Answers{said}, channel.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return v, v.Objective.Given(learned.Objective)
+	return v, v.Objective().Given(learned.Objective)
 }
 
-func informedOf(t *testing.T, v policies.View, m *objective.Model) *seek.Problem {
+func informedOf(t *testing.T, v policies.View, m *quantity.Model) *seek.Problem {
 	t.Helper()
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestAnswersAboutAffine(t *testing.T) {
 	moved := 0.0
 	for x := 0.02; x < 1; x += 0.07 {
 		mean, sd := informed.Posterior([]float64{x})
-		before, _ := v.Objective.Posterior([]float64{x})
+		before, _ := v.Objective().Posterior([]float64{x})
 		moved = max(moved, math.Abs(mean-before))
 		got := w.At([]float64{x}).Value
 		if got == nil || math.Abs(got.Mean-informed.Untransform(mean)) > 1e-9 || math.Abs(got.SD-sd) > 1e-9 {

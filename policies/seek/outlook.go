@@ -7,7 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/composite"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Outlook is what the models say of a composition.
@@ -29,7 +29,7 @@ type Outlook struct {
 // goroutine uses it at a time.
 type Predictor struct {
 	problem    *Problem
-	predictors []objective.Predictor
+	predictors []quantity.Predictor
 	means      []func(x []float64) float64
 	mixture    *composite.Mixture
 	at         composite.Posterior

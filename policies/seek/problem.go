@@ -15,8 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/composite"
 	"github.com/campaignd/campaignd/internal/num/jet"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -29,7 +28,7 @@ type Problem struct {
 	// Quantities are the names of those that what is sought or required depends
 	// on, in the order of the definition; Models are theirs, none of them nil.
 	Quantities []string
-	Models     []*objective.Model
+	Models     []*quantity.Model
 	// Aims are the objectives of a trade-off; none where one value is sought.
 	Aims []Aim
 	// Compared are the quantities among which an expert has preferences; none where
@@ -73,25 +72,25 @@ type Aim struct {
 // on a quantity without a model waits for one. It fails where the definition
 // cannot be read, and where a quantity that is sought has no model.
 func NewProblem(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models,
+	s *campaign.State, sp *space.Space, models quantity.Models,
 ) (*Problem, error) {
 	def := s.Definition
 	o := def.Sought()
 	if len(def.ConstraintsOnOutcomes) == 0 && !computed.ByModels(def) && def.Single() {
 		return nil, nil
 	}
-	return newProblem(s, sp, sought, others, o, def.ConstraintsOnOutcomes)
+	return newProblem(s, sp, models, o, def.ConstraintsOnOutcomes)
 }
 
 // newProblem is the problem of an objective, of none where that is zero, under
 // constraints.
 func newProblem(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models,
+	s *campaign.State, sp *space.Space, models quantity.Models,
 	o definition.Objective, constraints []definition.OutcomeConstraint,
 ) (*Problem, error) {
 	p := &Problem{def: s.Definition, space: sp, constraints: constraints}
 	p.problem.Maximize = o.Goal == definition.Maximize
-	b := builder{Problem: p, state: s, sought: sought, others: others}
+	b := builder{Problem: p, state: s, models: models}
 	if err := b.build(o); err != nil {
 		return nil, err
 	}
@@ -102,8 +101,7 @@ func newProblem(
 type builder struct {
 	*Problem
 	state      *campaign.State
-	sought     *objective.Model
-	others     outcome.Models
+	models     quantity.Models
 	references []string // names after "reference."
 	inline     map[string]*formula.Formula
 }
@@ -163,14 +161,6 @@ func (b *builder) formulas() (required []*formula.Formula, err error) {
 	return required, nil
 }
 
-// model is that of a quantity, nil where there is none.
-func (b *builder) model(name string) *objective.Model {
-	if name == b.def.Sought().Name {
-		return b.sought
-	}
-	return b.others.Of(name)
-}
-
 // choose sets the quantities of the problem: those that something which can be
 // judged depends on.
 func (b *builder) choose(sought goal, required []*formula.Formula) {
@@ -187,7 +177,7 @@ func (b *builder) choose(sought goal, required []*formula.Formula) {
 	for _, q := range b.def.Declared() {
 		if needed[q.Name] {
 			b.Quantities = append(b.Quantities, q.Name)
-			b.Models = append(b.Models, b.model(q.Name))
+			b.Models = append(b.Models, b.models.Of(q.Name))
 		}
 	}
 }
@@ -212,7 +202,7 @@ func (b *builder) need(needed map[string]bool, names []string) {
 func (b *builder) lacks(names []string) string {
 	for _, name := range names {
 		of, relative := strings.CutPrefix(name, formula.Reference+".")
-		if q := b.def.Quantity(of); q != nil && b.model(of) == nil {
+		if q := b.def.Quantity(of); q != nil && b.models.Of(of) == nil {
 			return "there is no model of " + of + " yet"
 		}
 		if relative && b.reference() == nil {
@@ -252,7 +242,7 @@ func (b *builder) atReferenceValue(name string) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("the reference: %w", err)
 	}
-	m := b.model(name)
+	m := b.models.Of(name)
 	mean, _ := m.Posterior(u)
 	return m.Untransform(mean), nil
 }

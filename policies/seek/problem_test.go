@@ -65,7 +65,7 @@ func view(t *testing.T, text string, noise float64, without ...string) policies.
 
 func problem(t *testing.T, v policies.View) *seek.Problem {
 	t.Helper()
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestBestOf(t *testing.T) {
 		{"objective: {tradeoff: [{maximize: a}, {minimize: b}]}", -1, 0, false},
 	} {
 		v := view(t, c.text, 1e-5)
-		best, err := seek.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		best, err := seek.BestOf(v.Campaign, v.Space, v.Models)
 		switch {
 		case err != nil:
 			t.Fatal(c.text, err)
@@ -234,7 +234,7 @@ func TestWaiting(t *testing.T) {
 		}
 	}
 	v := view(t, "objective: {maximize: a*v}", 1e-6, "v")
-	if _, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes); err == nil || !strings.Contains(err.Error(), "no model of v") {
+	if _, err := seek.NewProblem(v.Campaign, v.Space, v.Models); err == nil || !strings.Contains(err.Error(), "no model of v") {
 		t.Errorf("what is sought has no model: %v", err)
 	}
 	// 1.5 times what e2 gave: 3.
@@ -263,7 +263,7 @@ func TestOutlookBySampling(t *testing.T) {
 	for _, x := range []float64{0.01, 0.5, 0.77, 1.49} {
 		u := []float64{x / 2, 1, 0}
 		draw := func(name string) float64 {
-			m := v.Outcomes.Of(name)
+			m := v.Models.Of(name)
 			mean, sd := m.Posterior(u)
 			return m.Untransform(mean + sd*rng.NormFloat64())
 		}
@@ -311,12 +311,12 @@ func TestBoundsAreExact(t *testing.T) {
 	for _, x := range []float64{0.03, 0.3, 1.48} {
 		u := []float64{x / 2, 1, 0}
 		probability := func(name string, bound float64, most float64) float64 {
-			mean, sd := v.Outcomes.Of(name).Posterior(u)
+			mean, sd := v.Models.Of(name).Posterior(u)
 			return 0.5 * math.Erfc(-most*(bound-mean)/sd/math.Sqrt2)
 		}
 		logarithm := func(v float64) float64 { return (math.Log(v) - 0.8) / 0.9 }
-		mean, sd := v.Objective.Posterior(u)
-		scale := v.Objective.Scale()
+		mean, sd := v.Objective().Posterior(u)
+		scale := v.Objective().Scale()
 		sought := 0.5 * math.Erfc(-(5-scale.Value(mean))/(math.Abs(scale.Spread)*sd)/math.Sqrt2)
 		want := []float64{probability("v", logarithm(60), -1), probability("b", 0, 1), probability("v", logarithm(200), 1), sought}
 		feasible := w.At(u).Feasible

@@ -3,8 +3,7 @@ package seek
 import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -20,17 +19,17 @@ type Reached struct {
 // of its other quantities: nil where none does with [definition.DefaultConfidence]
 // that also keeps the constraints with theirs, and while a bound cannot be judged.
 func ReachedBy(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models,
+	s *campaign.State, sp *space.Space, models quantity.Models,
 ) (*Reached, error) {
 	bounds := make([]definition.OutcomeConstraint, len(s.Definition.Stop.Reach))
 	for i, text := range s.Definition.Stop.Reach {
 		bounds[i].Require = text
 	}
-	target, reaches, err := keeper(s, sp, sought, others, bounds)
+	target, reaches, err := keeper(s, sp, models, bounds)
 	if err != nil || len(bounds) == 0 || len(target.Waiting) > 0 {
 		return nil, err
 	}
-	constraints, keeps, err := keeper(s, sp, sought, others, s.Definition.ConstraintsOnOutcomes)
+	constraints, keeps, err := keeper(s, sp, models, s.Definition.ConstraintsOnOutcomes)
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +46,10 @@ func ReachedBy(
 
 // keeper judges constraints alone: nothing is sought.
 func keeper(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models,
+	s *campaign.State, sp *space.Space, models quantity.Models,
 	constraints []definition.OutcomeConstraint,
 ) (*Problem, *Predictor, error) {
-	p, err := newProblem(s, sp, sought, others, definition.Objective{}, constraints)
+	p, err := newProblem(s, sp, models, definition.Objective{}, constraints)
 	if err != nil {
 		return nil, nil, err
 	}

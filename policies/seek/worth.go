@@ -5,8 +5,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/ehvi"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -29,12 +28,12 @@ type Worth struct {
 // WorthOf returns the worth of a point of the unit cube; nil where one quantity is
 // sought, and where nothing is uncertain.
 func WorthOf(
-	s *campaign.State, sp *space.Space, sought *objective.Model, others outcome.Models, x []float64,
+	s *campaign.State, sp *space.Space, models quantity.Models, x []float64,
 ) (*Worth, error) {
-	if sought == nil {
+	if models.Objective() == nil {
 		return nil, nil
 	}
-	p, err := NewProblem(s, sp, sought, others)
+	p, err := NewProblem(s, sp, models)
 	if err != nil || p == nil {
 		return nil, err
 	}

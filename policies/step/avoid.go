@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // What a candidate must keep away from, besides what is excluded:
@@ -334,9 +334,9 @@ func (s *Step) likelihood(d policies.Decision) (policies.Decision, error) {
 // observation of the objective, but suggesting it again would be no use. It is
 // what campaigns do that do not want a model of what is feasible; with one, the
 // objective learns nothing that was not measured.
-func pessimistic(ctx context.Context, v policies.View) (*objective.Model, error) {
+func pessimistic(ctx context.Context, v policies.View) (*quantity.Model, error) {
 	if v.Feasibility != nil {
-		return v.Objective, nil
+		return v.Objective(), nil
 	}
 	seen, err := keys(v, isMeasured)
 	if err != nil {
@@ -362,5 +362,5 @@ func pessimistic(ctx context.Context, v policies.View) (*objective.Model, error)
 		}
 		failed = append(failed, u)
 	}
-	return v.Objective.FantasizeWorst(ctx, failed)
+	return v.Objective().FantasizeWorst(ctx, failed)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/feasibility"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -36,7 +36,7 @@ func square(t *testing.T, steps map[string]float64, status campaign.ExperimentSt
 		s.Experiments = append(s.Experiments, campaign.Experiment{ID: fmt.Sprintf("e%d", i+1), Status: status,
 			Parameters: definition.Point{"a": definition.Number(x[0]), "b": definition.Number(x[1])}})
 	}
-	v := policies.View{Campaign: s, Space: sp, Objective: &objective.Model{}}
+	v := policies.View{Campaign: s, Space: sp, Models: quantity.Models{{Model: &quantity.Model{}}}}
 	step := &Step{Def: &def, View: v, seed: 1}
 	if step.avoid, err = avoided(v); err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestExcludedFailureIsNotAvoided(t *testing.T) {
 	if err != nil || len(a.points) != 0 || len(a.failed) != 0 {
 		t.Errorf("%+v %v", a, err)
 	}
-	if believed, err := pessimistic(t.Context(), m.View); err != nil || believed != m.View.Objective { // one that fails would be worse than all
+	if believed, err := pessimistic(t.Context(), m.View); err != nil || believed != m.View.Objective() { // one that fails would be worse than all
 		t.Errorf("the model believes it to be bad: %v", err)
 	}
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
-	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Search is one of the searches of a step. It keeps their seeds apart.
@@ -48,9 +47,9 @@ func (s *Step) minimize(
 	if which == SearchUnaided {
 		seed = s.unaidedSeed()
 	}
-	all := append(starts[:len(starts):len(starts)], s.View.Objective.X...)
+	all := append(starts[:len(starts):len(starts)], s.View.Objective().X...)
 	if rule, ok := s.Rule.(next.Starter); ok {
-		all = append(all, rule.Starts(s.View.Objective, seed)...)
+		all = append(all, rule.Starts(s.View.Objective(), seed)...)
 	}
 	effort := search.Effort{Screen: screen}
 	if composed := s.composed(which); composed != nil {
@@ -79,23 +78,16 @@ func (s *Step) screen(which Search) next.Acquisition {
 
 // Acquisition is that of the unaided candidate.
 func (s *Step) Acquisition() (next.Acquisition, error) {
-	return s.AcquisitionOf(cmp.Or(s.rougher, s.View.Objective))
+	return s.AcquisitionOf(cmp.Or(s.rougher, s.View.Objective()))
 }
 
 // AcquisitionOf is what the rule makes of another model of the objective.
-func (s *Step) AcquisitionOf(m *objective.Model) (next.Acquisition, error) {
-	return s.acquisitionOf(m, s.View.Outcomes, false)
-}
-
-// AcquisitionWith is what it makes of other models of the other quantities, too. tell
-// says that what the model of a computed objective knows more than its measurements
-// moves what the models of the quantities say of it.
-func (s *Step) AcquisitionWith(m *objective.Model, others outcome.Models, tell bool) (next.Acquisition, error) {
-	return s.acquisitionOf(m, others, tell)
+func (s *Step) AcquisitionOf(m *quantity.Model) (next.Acquisition, error) {
+	return s.AcquisitionWith(s.View.Models.With(m), false)
 }
 
 // Expecting returns a model that expects the results of what is under way.
-func (s *Step) Expecting(ctx context.Context, m *objective.Model) (*objective.Model, error) {
+func (s *Step) Expecting(ctx context.Context, m *quantity.Model) (*quantity.Model, error) {
 	return m.Fantasize(ctx, s.avoid.underWay)
 }
 
@@ -131,7 +123,7 @@ func (s *Step) Add(d policies.Decision, name string, r search.Result) (policies.
 // the objective's unit: optimistic is the better one, since smaller is better
 // inside.
 func (s *Step) describe(name string, r search.Result) (events.Candidate, error) {
-	model := s.View.Objective
+	model := s.View.Objective()
 	mean, sd := model.Posterior(r.X)
 	prediction := model.PredictAt(r.X)
 	optimistic, pessimistic := model.Untransform(mean-s.Beta*sd), model.Untransform(mean+s.Beta*sd)

@@ -51,7 +51,7 @@ func (s *Step) choices(expert string) (mean, sd []float64, err error) {
 				return nil, nil, err
 			}
 		}
-		joint := s.View.Objective.GP().Joint(points)
+		joint := s.View.Objective().GP().Joint(points)
 		k := len(points)
 		for _, pair := range (projections.Comparison{Options: q.Points(), Order: q.Answer.Order}).Pairs() {
 			w, l := pair[0], pair[1]

@@ -43,7 +43,7 @@ func (s *Step) openCost() error {
 	if s.Rule == nil || !next.Logarithm(s.Rule) {
 		return nil
 	}
-	cost, err := seek.NewCost(s.View.Campaign, s.View.Space, s.Measured, s.View.Outcomes)
+	cost, err := seek.NewCost(s.View.Campaign, s.View.Space, s.View.Models.With(s.Measured))
 	if err != nil || cost == nil {
 		return err
 	}

@@ -130,8 +130,8 @@ func Take(
 	rule, reason string,
 ) policies.Decision {
 	c := events.Candidate{Name: name, Parameters: point}
-	if v.Objective != nil {
-		if prediction, err := v.Objective.Predict(point); err == nil {
+	if v.Objective() != nil {
+		if prediction, err := v.Objective().Predict(point); err == nil {
 			c.Prediction = &prediction
 		}
 	}

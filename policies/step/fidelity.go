@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/num/sources"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -73,7 +73,7 @@ func (s *Step) measuredIn(d policies.Decision) (policies.Decision, error) {
 		return d, err
 	}
 	choice := &events.FidelityChoice{
-		Rule: events.FidelityInformation, Target: s.View.Objective.PredictAt(x),
+		Rule: events.FidelityInformation, Target: s.View.Objective().PredictAt(x),
 	}
 	target := s.ways.Target()
 	dear := s.weighing.cost.At(x).Mean
@@ -119,7 +119,7 @@ func (s *Step) measuredIn(d policies.Decision) (policies.Decision, error) {
 // at the target, the sum over the quantities by which the campaign is decided, and the
 // ways, given the logarithms of what they cost.
 func (s *Step) information(x []float64, points [][]float64, costs []float64) (worth []float64, ways []sources.Way) {
-	models := []*objective.Model{s.View.Objective}
+	models := []*quantity.Model{s.View.Objective()}
 	if s.several != nil {
 		models = s.several.problem.Models
 	}
@@ -144,7 +144,7 @@ func (s *Step) take(c *events.Candidate, x []float64, way int) {
 	if way == s.ways.Target() {
 		return
 	}
-	model := s.View.Objective
+	model := s.View.Objective()
 	c.Parameters = s.ways.Point(c.Parameters, way)
 	prediction := model.PredictAt(x)
 	mean, sd := model.Posterior(x)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
@@ -12,8 +11,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/seek"
-	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/outcome"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // several is what a step knows of a campaign that seeks or requires something of
@@ -32,7 +30,7 @@ func (s *Step) openSeveral() (err error) {
 	if !next.ByQuantities(s.Def) {
 		return nil
 	}
-	p, err := seek.NewProblem(s.View.Campaign, s.View.Space, s.Measured, s.View.Outcomes)
+	p, err := seek.NewProblem(s.View.Campaign, s.View.Space, s.View.Models.With(s.Measured))
 	if err != nil || p == nil {
 		return err
 	}
@@ -47,15 +45,17 @@ func (s *Step) openSeveral() (err error) {
 	return err
 }
 
-// acquisitionOf is what the rule makes of a model of the objective, and of those of
-// the other quantities. A rule that works on one model alone gets the probability
-// that constraints are kept as well: to −log EI −ln P, and to a bound or a draw a
-// barrier in standard deviations of the objective.
-func (s *Step) acquisitionOf(m *objective.Model, others outcome.Models, tell bool) (next.Acquisition, error) {
+// AcquisitionWith is what the rule makes of other models. A rule that works on one
+// model alone gets the probability that constraints are kept as well: to −log EI −ln P,
+// and to a bound or a draw a barrier in standard deviations of the objective. tell says
+// that what the model of a computed objective knows more than its measurements moves
+// what the models of the quantities say of it.
+func (s *Step) AcquisitionWith(models quantity.Models, tell bool) (next.Acquisition, error) {
+	m := models.Objective()
 	if s.several == nil {
 		return s.Rule.Acquisition(m, s.unaidedSeed())
 	}
-	p, err := s.problemOf(m, others, tell)
+	p, err := s.problemOf(models, tell)
 	if err != nil {
 		return nil, err
 	}
@@ -75,37 +75,35 @@ func (s *Step) acquisitionOf(m *objective.Model, others outcome.Models, tell boo
 	return sum(f, kept), err
 }
 
-// OutlookWith evaluates the problem by other models of the objective and of the other
-// quantities; nil where the campaign is decided by the model of one. tell is as in
-// [Step.AcquisitionWith].
-func (s *Step) OutlookWith(m *objective.Model, others outcome.Models, tell bool) (*seek.Predictor, error) {
+// OutlookWith evaluates the problem by other models; nil where the campaign is decided
+// by the model of one. tell is as in [Step.AcquisitionWith].
+func (s *Step) OutlookWith(models quantity.Models, tell bool) (*seek.Predictor, error) {
 	if s.several == nil {
 		return nil, nil
 	}
-	p, err := s.problemOf(m, others, tell)
+	p, err := s.problemOf(models, tell)
 	if err != nil {
 		return nil, err
 	}
 	return p.NewPredictor()
 }
 
-// problemOf is the problem with another model of the objective, and of the other
-// quantities; with shorter lengthscales of all where the model has them.
-func (s *Step) problemOf(m *objective.Model, others outcome.Models, tell bool) (*seek.Problem, error) {
-	if m == s.rougher {
-		others = slices.Clone(others)
-		for i := range others {
-			if others[i].Model == nil {
-				continue
-			}
-			var err error
-			if others[i].Model, err = others[i].Model.Rougher(context.Background(), shorter); err != nil {
-				return nil, err
-			}
+// problemOf is the problem with other models; with shorter lengthscales of all where the
+// objective's has them.
+func (s *Step) problemOf(models quantity.Models, tell bool) (*seek.Problem, error) {
+	measured, _ := models.Objective().Expected()
+	rougher := models.Objective() == s.rougher
+	models = models.With(measured)
+	for i := range models {
+		if i == 0 || models[i].Model == nil || !rougher {
+			continue
+		}
+		var err error
+		if models[i].Model, err = models[i].Model.Rougher(context.Background(), shorter); err != nil {
+			return nil, err
 		}
 	}
-	measured, _ := m.Expected()
-	p, err := seek.NewProblem(s.View.Campaign, s.View.Space, measured, others)
+	p, err := seek.NewProblem(s.View.Campaign, s.View.Space, models)
 	if p != nil {
 		p.Spreads = s.View.Version2
 	}
@@ -121,11 +119,11 @@ func (s *Step) problemOf(m *objective.Model, others outcome.Models, tell bool) (
 func best(def *definition.Campaign, v policies.View) (*seek.Best, error) {
 	if next.ByQuantities(def) {
 		if v.Version2 {
-			return seek.MostProbable(v.Campaign, v.Space, v.Objective, v.Outcomes)
+			return seek.MostProbable(v.Campaign, v.Space, v.Models)
 		}
-		return seek.BestOf(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		return seek.BestOf(v.Campaign, v.Space, v.Models)
 	}
-	i, mean := v.Objective.Best()
+	i, mean := v.Objective().Best()
 	if i < 0 {
 		return nil, nil
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -33,8 +33,8 @@ var ErrNoFit = errors.New("it has not been fitted")
 // Begin returns a decision before anything is decided.
 func Begin(v policies.View, seed uint64) policies.Decision {
 	d := policies.Decision{DecisionMade: events.DecisionMade{Seed: seed}}
-	if v.Objective != nil {
-		fit := v.Objective.Fit
+	if v.Objective() != nil {
+		fit := v.Objective().Fit
 		d.Objective = &fit
 	}
 	return d
@@ -48,7 +48,7 @@ type Step struct {
 	View policies.View
 	// Measured is the model without what is under way, which the one in View
 	// expects.
-	Measured *objective.Model
+	Measured *quantity.Model
 	// Rule makes the acquisition of the unaided candidate; Beta is β of the
 	// confidence bounds μ ∓ βσ.
 	Rule next.Rule
@@ -67,7 +67,7 @@ type Step struct {
 	// rougher is a model with shorter lengthscales by which the unaided
 	// candidate is chosen, since nothing has improved for idle turns; nil where
 	// it is chosen by that of the view.
-	rougher *objective.Model
+	rougher *quantity.Model
 	idle    int
 	// tried are the compositions that have been requested, where the campaign
 	// has a list of candidates: each is tried once.
@@ -87,17 +87,17 @@ type Modeled struct {
 func (m Modeled) Decide(
 	ctx context.Context, v policies.View, d policies.Decision,
 ) (policies.Decision, error) {
-	if v.Objective == nil {
+	if v.Objective() == nil {
 		remark := " There is no model of the objective yet."
 		if v.Campaign.Outside != nil {
 			remark = " Too little of what was measured lies within the space as it is now for a model."
 		}
-		if v.ObjectiveError != nil {
-			remark = Unusable(v.ObjectiveError)
+		if v.ObjectiveError() != nil {
+			remark = Unusable(v.ObjectiveError())
 		}
 		return Design(m.Def, v, d, definition.DesignSobol, remark)
 	}
-	if v.Objective.IsNowhere() {
+	if v.Objective().IsNowhere() {
 		return Design(m.Def, v, d, definition.DesignSobol, " Nothing that was measured lies within the space as it is now.")
 	}
 	made, err := m.decide(ctx, v, d)
@@ -146,9 +146,11 @@ func open(ctx context.Context, m Modeled, v policies.View, seed uint64) (*Step, 
 	if s.Measured, err = pessimistic(ctx, v); err != nil {
 		return nil, err
 	}
-	if s.View.Objective, err = s.Measured.Fantasize(ctx, s.avoid.underWay); err != nil {
+	expecting, err := s.Measured.Fantasize(ctx, s.avoid.underWay)
+	if err != nil {
 		return nil, err
 	}
+	s.View.Models = s.View.Models.With(expecting)
 	if s.ways, err = waysOf(v); err != nil {
 		return nil, err
 	}
@@ -158,7 +160,7 @@ func open(ctx context.Context, m Modeled, v policies.View, seed uint64) (*Step, 
 	if err = s.openCost(); err != nil {
 		return nil, err
 	}
-	if s.Beta, err = next.Beta(m.Rule, s.View.Objective); err != nil {
+	if s.Beta, err = next.Beta(m.Rule, s.View.Objective()); err != nil {
 		return nil, err
 	}
 	if err = s.restart(ctx); err != nil {
@@ -189,7 +191,7 @@ func (s *Step) BestSoFar() string {
 	if err != nil || best == nil {
 		return ""
 	}
-	experiment := s.View.Objective.Observations[best.Index].Experiment
+	experiment := s.View.Objective().Observations[best.Index].Experiment
 	if !best.Confident {
 		return fmt.Sprintf("Nothing that was measured keeps the constraints with confidence; %s comes closest (probability %.2f).",
 			experiment, best.Outlook.Feasible.Probability)

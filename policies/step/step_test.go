@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/feasibility"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -36,8 +37,8 @@ func TestStepWithoutModel(t *testing.T) {
 		change func(*policies.View)
 		says   string // behind the name of the design; empty: it fails
 	}{
-		{"none yet", t.Context(), func(v *policies.View) { v.Objective = nil }, " There is no model of the objective yet."},
-		{"an unusable one", t.Context(), func(v *policies.View) { v.Objective, v.ObjectiveError = nil, wrong }, " The model cannot be used: it is singular."},
+		{"none yet", t.Context(), func(v *policies.View) { v.Models = nil }, " There is no model of the objective yet."},
+		{"an unusable one", t.Context(), func(v *policies.View) { v.Models = quantity.Models{{Err: wrong}} }, " The model cannot be used: it is singular."},
 		{"of what is feasible", t.Context(), func(v *policies.View) { v.FeasibilityError = wrong }, " The model cannot be used: it is singular."},
 		{"an experiment without a composition", t.Context(), func(v *policies.View) {
 			state := *v.Campaign
@@ -178,7 +179,7 @@ func TestStop(t *testing.T) {
 				state.Experiments = append(state.Experiments, campaign.Experiment{ID: fmt.Sprintf("e%d", i+1), Status: campaign.Measured, Measurement: &m})
 			}
 			left := s.View
-			left.Objective = nil
+			left.Models = nil
 			d := Stop(s.Def, left, policies.Decision{})
 			if d.Rule != c.rule || d.Made() != (c.rule != "") {
 				t.Errorf("%s, %s: it is to %s by %q (%s), want %q", goal, c.name, d.Action, d.Rule, d.Reason, c.rule)
@@ -208,7 +209,7 @@ func TestStopAtTargetNeedsAModel(t *testing.T) {
 		Measurement: &events.Measurement{Objective: definition.Quantity{Value: -5}},
 	})
 	left := s.View
-	left.Objective = nil
+	left.Models = nil
 	if d := Stop(s.Def, left, policies.Decision{}); d.Made() {
 		t.Errorf("it is to %s by %q (%s)", d.Action, d.Rule, d.Reason)
 	}

@@ -39,7 +39,7 @@ func Stop(def *definition.Campaign, v policies.View, d policies.Decision) polici
 // measurements.
 func reached(def *definition.Campaign, v policies.View) string {
 	sought := def.Sought()
-	if def.Stop.Target != nil && v.Objective != nil {
+	if def.Stop.Target != nil && v.Objective() != nil {
 		best, err := best(def, v)
 		if err == nil && best != nil && best.Confident &&
 			sought.Sign()*best.Value.Mean <= sought.Sign()**def.Stop.Target {
@@ -48,7 +48,7 @@ func reached(def *definition.Campaign, v policies.View) string {
 		}
 	}
 	if def.Stop.Reach != nil {
-		r, err := seek.ReachedBy(v.Campaign, v.Space, v.Objective, v.Outcomes)
+		r, err := seek.ReachedBy(v.Campaign, v.Space, v.Models)
 		if err == nil && r != nil {
 			return fmt.Sprintf("The target is reached: %s keeps %s with probability %.2f.",
 				r.Experiment, strings.Join(def.Stop.Reach, " and "), r.Probability)
@@ -87,10 +87,10 @@ func converged(def *definition.Campaign, v policies.View) string {
 // while there are fewer than two windows of them, and where the others cover
 // nothing.
 func recentGrowth(v policies.View, window int) (share float64, ok bool) {
-	if v.Objective == nil {
+	if v.Objective() == nil {
 		return 0, false
 	}
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Objective, v.Outcomes)
+	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
 	if err != nil || p == nil || p.Aims == nil {
 		return 0, false
 	}

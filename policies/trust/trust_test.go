@@ -62,7 +62,7 @@ func TestAcquisition(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, b := cobol(t), view.Beliefs[0]
-	base := next.Bound(view.Objective, -1)
+	base := next.Bound(view.Objective(), -1)
 	augmented := c.Augment(base, b, 0.7)
 	f := augmented.At
 	x := []float64{0.37, 0.58}

@@ -5,7 +5,7 @@
 //	x = argmin a(x),   a = −EI, the bound μ − βσ, a draw of the model, …
 //
 // (package policies/next; the model is of a quantity that is minimized, see
-// projections/objective), or else the next point of a space-filling or random
+// projections/quantity), or else the next point of a space-filling or random
 // design. A campaign whose experts are never followed makes the same decisions.
 package unaided
 
@@ -124,8 +124,8 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 		kind = definition.DesignRandom
 	}
 	remark := ""
-	if v.ObjectiveError != nil {
-		remark = step.Unusable(v.ObjectiveError)
+	if v.ObjectiveError() != nil {
+		remark = step.Unusable(v.ObjectiveError())
 	}
 	return p.drawn.Design(&p.def, v, d, kind, remark)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/unaided"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -139,7 +140,7 @@ func TestDesignOfItsName(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, trouble := range []error{nil, errors.New("it is singular")} {
-			view.ObjectiveError = trouble
+			view.Models = quantity.Models{{Err: trouble}}
 			d, err := p.Decide(t.Context(), view, 3)
 			want := "Point 1 of the " + kind + " design."
 			if trouble != nil {

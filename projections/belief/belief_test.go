@@ -12,8 +12,8 @@ import (
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/belief"
-	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/projectiontest"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 func ptr[T any](x T) *T { return &x }
@@ -46,7 +46,7 @@ func needs(def definition.Campaign) *belief.Needs {
 type fold struct {
 	t *testing.T
 	*belief.Projection
-	objective *objective.Model
+	objective *quantity.Model
 	history   []events.Event
 }
 
@@ -58,9 +58,9 @@ func begin(t *testing.T, def definition.Campaign) *fold {
 }
 
 // modelOf is a model of the objective whose kernel has the given lengthscale.
-func modelOf(t *testing.T, def definition.Campaign, lengthscale float64) *objective.Model {
+func modelOf(t *testing.T, def definition.Campaign, lengthscale float64) *quantity.Model {
 	t.Helper()
-	p := objective.New()
+	p := quantity.New()
 	for _, payload := range []events.Payload{
 		&events.CampaignDefined{Definition: def},
 		&events.ExperimentMeasured{Experiment: "e1", Measurement: events.Measurement{Actual: at(5)}},
@@ -415,7 +415,7 @@ func TestStatedBelief(t *testing.T) {
 	def := line(belief.Settings{Feedback: belief.FeedbackGaussian})
 	def.Parameters = append(def.Parameters, definition.Parameter{Name: "salt", Categories: []definition.CategoryDef{{Name: "u"}, {Name: "v"}}})
 	def.Experts[0].Belief = &definition.StatedBelief{Mean: definition.Point{"x": definition.Number(4), "salt": definition.Category("u")}, SD: map[string]float64{"x": 2}}
-	f := &fold{t: t, Projection: belief.New(), objective: new(objective.Model)}
+	f := &fold{t: t, Projection: belief.New(), objective: new(quantity.Model)}
 	f.Configure(needs(def))
 	f.apply(&events.CampaignDefined{Definition: def})
 	m := f.model("ada")
@@ -437,7 +437,7 @@ func TestStatedBelief(t *testing.T) {
 func TestModelIsOfWhatIsKnown(t *testing.T) {
 	f := begin(t, line(belief.Settings{Feedback: belief.FeedbackLabel}))
 	f.apply(label("ada", 1, 3, "reject"))
-	none := func(expert string, obj *objective.Model) {
+	none := func(expert string, obj *quantity.Model) {
 		t.Helper()
 		if m, err := f.Model(expert, obj); m != nil || err != nil {
 			t.Errorf("%s has a belief: %v, %v", expert, m, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/num/confset"
 	"github.com/campaignd/campaignd/projections"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Function is the knowledge of the rejection score g over the unit cube: a confidence set, or a
@@ -39,13 +39,13 @@ type Model struct {
 	// Function of the rejection score, from the expert's answers.
 	Function
 
-	objective *objective.Model // whose kernel the set shares
+	objective *quantity.Model // whose kernel the set shares
 }
 
 // Model returns the expert's belief, a confidence set with the kernel of the given objective model
 // (Xu et al. 2024, Table 3). It is nil without an objective model or a fit of the belief. Equal
 // states give equal models, bit for bit.
-func (p *Projection) Model(expert string, obj *objective.Model) (*Model, error) {
+func (p *Projection) Model(expert string, obj *quantity.Model) (*Model, error) {
 	x := p.find(expert)
 	if obj == nil || x == nil {
 		return nil, nil
@@ -72,7 +72,7 @@ func (p *Projection) Model(expert string, obj *objective.Model) (*Model, error) 
 }
 
 // set is the confidence set of the expert's answers.
-func (p *Projection) set(x *Expert, obj *objective.Model) (*Model, error) {
+func (p *Projection) set(x *Expert, obj *quantity.Model) (*Model, error) {
 	evidence, m, err := p.evidence(x)
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ const firstNorm = 1
 // FitBelief adapts the norm bound B_g, and with the paper's rule the confidence
 // c, to the expert's present answers, going on from the last fit (Xu et al.
 // 2024, App. F).
-func (p *Projection) FitBelief(expert string, obj *objective.Model) (events.BeliefFit, error) {
+func (p *Projection) FitBelief(expert string, obj *quantity.Model) (events.BeliefFit, error) {
 	x := p.expert(expert)
 	fit := events.BeliefFit{NormBound: firstNorm, Confidence: *p.needs.Confidence}
 	if x.Fit != nil {

@@ -498,7 +498,7 @@ func (a *auditor) spans() map[string]float64 {
 			spans[p.Name] = *p.Max - *p.Min
 		}
 	}
-	if scale, fitted := a.core.Objective().Scale(); fitted {
+	if scale, fitted := a.core.Quantities().Objective().Scale(); fitted {
 		spans[""] = scale
 	}
 	return spans

@@ -51,7 +51,7 @@ func TestPeopleTellWhatArrivesLater(t *testing.T) {
 	log, core, ask := asked(t, def)
 	tell := func(r engine.Tell) error { return ask(engine.Request{Tell: &r}) }
 	capacity := func(id string, value float64) engine.Tell {
-		return engine.Tell{Experiment: id, Quantities: []definition.Quantity{quantity("capacity", value)}}
+		return engine.Tell{Experiment: id, Quantities: []definition.Quantity{valueOf("capacity", value)}}
 	}
 	must := func(err error) {
 		t.Helper()
@@ -76,11 +76,11 @@ func TestPeopleTellWhatArrivesLater(t *testing.T) {
 		coherent(t, log, core)
 	}
 
-	viscosity := []definition.Quantity{quantity("viscosity", 3)}
+	viscosity := []definition.Quantity{valueOf("viscosity", 3)}
 	must(tell(engine.Tell{Parameters: at(1, 0.35, 0.5), Value: ptr(9.0), Quantities: viscosity}))
 	must(tell(engine.Tell{Parameters: at(1.2, 0.4, 0.8), Value: ptr(8.0)}))
 	must(tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Failed: "it froze"}))
-	must(tell(engine.Tell{Parameters: at(0.6, 0.5, 0.3), Value: ptr(7.0), Quantities: append(viscosity, quantity("capacity", 140))}))
+	must(tell(engine.Tell{Parameters: at(0.6, 0.5, 0.3), Value: ptr(7.0), Quantities: append(viscosity, valueOf("capacity", 140))}))
 	must(tell(engine.Tell{Parameters: at(0.7, 0.4, 0.3), Missing: []events.Missing{{Name: "conductivity", Reason: "the probe broke"}}}))
 	is("capacity of e1, capacity of e2, capacity of e5",
 		"objective: e1 9, e2 8, e4 7", "quantity capacity: e4 140", "quantity viscosity: e1 3, e4 3")
@@ -93,8 +93,8 @@ func TestPeopleTellWhatArrivesLater(t *testing.T) {
 	refused("e3 is failed already", tell(capacity("e3", 1)))
 	refused("capacity is in Ah, the campaign's in mAh", tell(engine.Tell{Experiment: "e2",
 		Quantities: []definition.Quantity{{Name: "capacity", Value: 0.15, Unit: "Ah"}}}))
-	refused(`declares no quantity "colour"`, tell(engine.Tell{Experiment: "e2", Quantities: []definition.Quantity{quantity("colour", 1)}}))
-	refused("given twice", tell(engine.Tell{Experiment: "e2", Quantities: []definition.Quantity{quantity("capacity", 1), quantity("capacity", 2)}}))
+	refused(`declares no quantity "colour"`, tell(engine.Tell{Experiment: "e2", Quantities: []definition.Quantity{valueOf("colour", 1)}}))
+	refused("given twice", tell(engine.Tell{Experiment: "e2", Quantities: []definition.Quantity{valueOf("capacity", 1), valueOf("capacity", 2)}}))
 	refused("does not say why capacity", tell(engine.Tell{Experiment: "e2", Missing: []events.Missing{{Name: "capacity"}}}))
 	refused("conductivity of e2 is there already", tell(engine.Tell{Experiment: "e2", Value: ptr(8.1)}))
 
@@ -103,7 +103,7 @@ func TestPeopleTellWhatArrivesLater(t *testing.T) {
 		Missing: []events.Missing{{Name: "capacity", Reason: "the cell was lost"}}}))
 	is("capacity of e5", "objective: e1 9, e2 8, e4 7", "quantity capacity: e1 150, e4 140", "quantity viscosity: e1 3, e2 3, e4 3")
 	must(tell(capacity("e2", 145)))
-	must(ask(engine.Request{Correct: &engine.Correct{Experiment: "e1", Quantities: []definition.Quantity{quantity("capacity", 151)}, Reason: "a digit"}}))
+	must(ask(engine.Request{Correct: &engine.Correct{Experiment: "e1", Quantities: []definition.Quantity{valueOf("capacity", 151)}, Reason: "a digit"}}))
 	must(ask(engine.Request{Correct: &engine.Correct{Experiment: "e5", Exclude: true, Reason: "contaminated"}}))
 	is("", "objective: e1 9, e2 8, e4 7", "quantity capacity: e1 151, e2 145, e4 140", "quantity viscosity: e1 3, e2 3, e4 3")
 	must(tell(capacity("e5", 120))) // and is left out, like the experiment
@@ -140,7 +140,7 @@ func TestCampaignAwaitsWhatArrivesLater(t *testing.T) {
 		tell := func(id string, value float64) {
 			t.Helper()
 			_, err := r.Submit(t.Context(), engine.Request{Actor: "person:eve", Tell: &engine.Tell{Experiment: id,
-				Quantities: []definition.Quantity{quantity("capacity", value)}}})
+				Quantities: []definition.Quantity{valueOf("capacity", value)}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,7 +165,7 @@ func TestCampaignAwaitsWhatArrivesLater(t *testing.T) {
 		sound(t, log)
 		core := r.Core()
 		_, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:eve", Tell: &engine.Tell{Experiment: "e3",
-			Quantities: []definition.Quantity{quantity("capacity", 140)}}}, time.Now())
+			Quantities: []definition.Quantity{valueOf("capacity", 140)}}}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -408,7 +408,7 @@ func awaiting(t *testing.T) (all []events.Event) {
 			t.Fatal(err)
 		}
 		_, err := engine.Submit(t.Context(), log, r.Core(), engine.Request{Actor: "person:eve", Tell: &engine.Tell{Experiment: "e4",
-			Notes: []string{"it was in the other channel"}, Quantities: []definition.Quantity{quantity("capacity", 120)}}}, time.Now())
+			Notes: []string{"it was in the other channel"}, Quantities: []definition.Quantity{valueOf("capacity", 120)}}}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -447,7 +447,7 @@ func TestAwaitedCountsAsUnderWay(t *testing.T) {
 				log, core, ask := asked(t, def)
 				for i, value := range []float64{9, 8, 7.5, 10} {
 					err := ask(engine.Request{Tell: &engine.Tell{Parameters: at(0.6+0.2*float64(i), 0.3, 0.5),
-						Quantities: []definition.Quantity{quantity("conductivity", value), quantity("viscosity", 2+float64(i%2)), quantity("colour", 1)}}})
+						Quantities: []definition.Quantity{valueOf("conductivity", value), valueOf("viscosity", 2+float64(i%2)), valueOf("colour", 1)}}})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -473,7 +473,7 @@ func TestAwaitedCountsAsUnderWay(t *testing.T) {
 			}
 			last := at(1.25, 0.35, 0.6)
 			awaiting := decided(func(_ *memlog.Log, _ *engine.Core, ask func(engine.Request) error) {
-				all := []definition.Quantity{quantity("conductivity", 9.5), quantity("viscosity", 2.5), quantity("colour", 1)}
+				all := []definition.Quantity{valueOf("conductivity", 9.5), valueOf("viscosity", 2.5), valueOf("colour", 1)}
 				all = slices.DeleteFunc(all, func(q definition.Quantity) bool { return q.Name == late })
 				if err := ask(engine.Request{Tell: &engine.Tell{Parameters: last, Quantities: all}}); err != nil {
 					t.Fatal(err)
@@ -494,7 +494,7 @@ func TestAwaitedCountsAsUnderWay(t *testing.T) {
 				}
 			})
 			whole := decided(func(_ *memlog.Log, _ *engine.Core, ask func(engine.Request) error) {
-				all := []definition.Quantity{quantity("conductivity", 9.5), quantity("viscosity", 2.5), quantity("colour", 1)}
+				all := []definition.Quantity{valueOf("conductivity", 9.5), valueOf("viscosity", 2.5), valueOf("colour", 1)}
 				if err := ask(engine.Request{Tell: &engine.Tell{Parameters: last, Quantities: all}}); err != nil {
 					t.Fatal(err)
 				}

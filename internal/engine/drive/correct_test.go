@@ -111,10 +111,7 @@ func evidence(t *testing.T, core *engine.Core) string {
 	t.Helper()
 	s := core.State()
 	var b strings.Builder
-	for _, p := range core.Projections() {
-		if p.Name() != "objective" {
-			continue
-		}
+	for _, p := range core.Quantities().All() {
 		snapshot, err := p.Snapshot()
 		if err != nil {
 			t.Fatal(err)
@@ -280,8 +277,8 @@ func TestEveryOutcomeCanBeCorrected(t *testing.T) {
 						if s := r.Core().State(); s.Status != campaign.Completed || s.Spent() != budget {
 							t.Errorf("run again, the campaign is %s with %d of %d spent", s.Status, s.Spent(), budget)
 						}
-						if n := strings.Count(evidence(t, r.Core()), " = ") - 3; viewOf(t, r.Core()).Objective.Fit.Observations != n { // without the probabilities
-							t.Errorf("the last fit knows %d measurements of %d", viewOf(t, r.Core()).Objective.Fit.Observations, n)
+						if n := strings.Count(evidence(t, r.Core()), " = ") - 3; viewOf(t, r.Core()).Objective().Fit.Observations != n { // without the probabilities
+							t.Errorf("the last fit knows %d measurements of %d", viewOf(t, r.Core()).Objective().Fit.Observations, n)
 						}
 						coherent(t, log, r.Core())
 					}

@@ -33,7 +33,7 @@ func TestFailedAllTheSame(t *testing.T) {
 	})
 	log, core, ask := asked(t, def)
 	both := func(conductivity, viscosity float64) []definition.Quantity {
-		return []definition.Quantity{quantity("conductivity", conductivity), quantity("viscosity", viscosity)}
+		return []definition.Quantity{valueOf("conductivity", conductivity), valueOf("viscosity", viscosity)}
 	}
 	is := func(best string, failed int, want ...string) {
 		t.Helper()
@@ -81,7 +81,7 @@ func TestFailedAllTheSame(t *testing.T) {
 	is("e1", 2, "objective: e1 9, e2 8, e3 13", "quantity viscosity: e1 3, e2 4, e4 6")
 	correct("e1", engine.Correct{Outcome: events.ResolvedFailed})
 	correct("e2", engine.Correct{Outcome: events.ResolvedFailed, Quantities: both(8, 4)})
-	if n := core.Objective().Observed(); n > 0 {
+	if n := core.Quantities().Objective().Observed(); n > 0 {
 		t.Errorf("nothing gave a result, and the model learns from %d", n)
 	}
 	coherent(t, log, core)
@@ -108,7 +108,7 @@ func TestRemarksOnKnownResults(t *testing.T) {
 	row := func(lipf6, conductivity float64, notes ...string) engine.Tell {
 		return engine.Tell{
 			Parameters: at(lipf6, 0.4, 0.5), Notes: notes,
-			Quantities: []definition.Quantity{quantity("conductivity", conductivity), quantity("viscosity", 3)},
+			Quantities: []definition.Quantity{valueOf("conductivity", conductivity), valueOf("viscosity", 3)},
 		}
 	}
 	remarks := func(id string, notes ...string) engine.Tell {
@@ -187,10 +187,10 @@ func leaked(t *testing.T) (*memlog.Log, *engine.Core) {
 func TestTradeoffOfWhatFailed(t *testing.T) {
 	log, core := leaked(t)
 	s, view := core.State(), viewOf(t, core)
-	if n := s.Count(campaign.Failed); n != 4 || view.Objective.Fit.Observations != 12 {
-		t.Errorf("%d experiments failed and the model learns from %d; 4 and 12 are right", n, view.Objective.Fit.Observations)
+	if n := s.Count(campaign.Failed); n != 4 || view.Objective().Fit.Observations != 12 {
+		t.Errorf("%d experiments failed and the model learns from %d; 4 and 12 are right", n, view.Objective().Fit.Observations)
 	}
-	p, err := seek.NewProblem(s, view.Space, view.Objective, view.Outcomes)
+	p, err := seek.NewProblem(s, view.Space, view.Models)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,8 +203,8 @@ func TestTradeoffOfWhatFailed(t *testing.T) {
 			t.Errorf("%s failed and counts as a result", m.Experiment)
 		}
 	}
-	i, _ := view.Objective.Best()
-	if best := view.Objective.Observations[i].Experiment; s.Experiment(best).Status != campaign.Measured {
+	i, _ := view.Objective().Best()
+	if best := view.Objective().Observations[i].Experiment; s.Experiment(best).Status != campaign.Measured {
 		t.Errorf("%s failed and is the best by the model", best)
 	}
 	coherent(t, log, core)

@@ -44,7 +44,7 @@ func salted(t *testing.T, file string) (core *engine.Core, tell func(salt, condu
 		t.Helper()
 		r := engine.Tell{
 			Parameters: definition.Point{"salt": definition.Number(salt)},
-			Quantities: []definition.Quantity{quantity("conductivity", conductivity), quantity("viscosity", viscosity)},
+			Quantities: []definition.Quantity{valueOf("conductivity", conductivity), valueOf("viscosity", viscosity)},
 		}
 		if viscosity < 0 {
 			r.Quantities, r.Missing = r.Quantities[:1], []events.Missing{{Name: "viscosity", Reason: "no time"}}
@@ -118,12 +118,12 @@ func TestRevisionKnowsEveryQuantity(t *testing.T) {
 		t.Error("a measurement leaves the revision as it is")
 	}
 	before = core.Revision()
-	fit, err := core.Outcomes().Quantity("viscosity").FitObjective(t.Context(), 1)
+	fit, err := core.Quantities().All()[1].Fit(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fitted := &events.ModelFitted{Model: events.ModelQuantity, Quantity: "viscosity", Objective: &fit}
-	if err := core.Outcomes().Apply(events.Event{}, fitted); err != nil {
+	if err := core.Quantities().Apply(events.Event{}, fitted); err != nil {
 		t.Fatal(err)
 	}
 	if core.Revision() == before {

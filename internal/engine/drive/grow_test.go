@@ -110,8 +110,8 @@ instrument: manual
 				t.Fatal(err)
 			}
 			v, err := reading.View(t.Context())
-			if err != nil || v.Objective == nil || len(v.Objective.Observations) != 8 {
-				t.Fatalf("the model of the 8 measurements is %+v (%v, %v)", v.Objective, v.ObjectiveError, err)
+			if err != nil || v.Objective() == nil || len(v.Objective().Observations) != 8 {
+				t.Fatalf("the model of the 8 measurements is %+v (%v, %v)", v.Objective(), v.ObjectiveError(), err)
 			}
 			s := measure(30).State()
 			if len(s.Experiments) != 20 {

@@ -19,8 +19,8 @@ import (
 	"github.com/campaignd/campaignd/internal/tasks"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections"
-	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/projectiontest"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // careless is a simulated instrument of which some runs are wrong.
@@ -151,7 +151,7 @@ func TestSurpriseIsConfirmed(t *testing.T) {
 	if got := verdicts(t, log, "e15"); got != nil {
 		t.Errorf("the verdicts on its repetition are %v", got)
 	}
-	for _, o := range viewOf(t, core).Objective.Observations {
+	for _, o := range viewOf(t, core).Objective().Observations {
 		if o.Experiment == "e15" {
 			return
 		}
@@ -229,7 +229,7 @@ func TestMadeAlmostThere(t *testing.T) {
 // is spent leaves a suspect out; a person's word is the last in both.
 func TestFlagAndOverrule(t *testing.T) {
 	counts := func(core *engine.Core, id string) bool {
-		return slices.ContainsFunc(viewOf(t, core).Objective.Observations, func(o objective.Observation) bool { return o.Experiment == id })
+		return slices.ContainsFunc(viewOf(t, core).Objective().Observations, func(o quantity.Observation) bool { return o.Experiment == id })
 	}
 	log, flagged := wrongRuns(t, 7, definition.OutlierFlag, 15, map[string]float64{"e14": 0.05})
 	if got := verdicts(t, log, "e14"); !slices.Equal(got, []events.Verdict{events.VerdictSuspect}) || !counts(flagged, "e14") {

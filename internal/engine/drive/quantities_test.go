@@ -22,13 +22,12 @@ import (
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
 )
 
 // learned writes what the model of each quantity is made from: "e1 9, e2 8.5".
 func learned(core *engine.Core) string {
 	var lines []string
-	for _, p := range slices.Concat([]*objective.Projection{core.Objective()}, core.Outcomes().Quantities()) {
+	for _, p := range core.Quantities().All() {
 		var values []string
 		for i := range core.State().Experiments {
 			if o := p.Of(events.ExperimentID(i + 1)); o != nil && !o.Excluded {
@@ -40,8 +39,8 @@ func learned(core *engine.Core) string {
 	return strings.Join(lines, "\n")
 }
 
-// quantity is a value as a person types it, without a unit.
-func quantity(name string, value float64) definition.Quantity {
+// valueOf is a value as a person types it, without a unit.
+func valueOf(name string, value float64) definition.Quantity {
 	return definition.Quantity{Name: name, Value: value}
 }
 
@@ -100,18 +99,18 @@ func TestQuantitiesOneByOne(t *testing.T) {
 
 	ph := definition.Quantity{Name: "ph", Value: 7, Unit: "1"}
 	must(tell(engine.Tell{Parameters: at(1, 0.35, 0.5), Value: ptr(9.0), Further: []definition.Quantity{ph},
-		Quantities: []definition.Quantity{quantity("viscosity", 3), quantity("colour", 1)}}))
-	must(tell(engine.Tell{Parameters: at(1.2, 0.4, 0.8), Quantities: []definition.Quantity{quantity("viscosity", 4)},
+		Quantities: []definition.Quantity{valueOf("viscosity", 3), valueOf("colour", 1)}}))
+	must(tell(engine.Tell{Parameters: at(1.2, 0.4, 0.8), Quantities: []definition.Quantity{valueOf("viscosity", 4)},
 		Missing: []events.Missing{{Name: "conductivity", Reason: "the cell leaked"}}}))
 	is("objective: e1 9", "quantity viscosity: e1 3, e2 4")
 
-	refused("none of the quantities that the campaign learns from", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Quantities: []definition.Quantity{quantity("colour", 2)}}))
+	refused("none of the quantities that the campaign learns from", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Quantities: []definition.Quantity{valueOf("colour", 2)}}))
 	refused("viscosity is in Pa·s, the campaign's in mPa·s", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Value: ptr(8.0),
 		Quantities: []definition.Quantity{{Name: "viscosity", Value: 3, Unit: "Pa·s"}}}))
 	refused("no logarithm", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Value: ptr(8.0),
-		Quantities: []definition.Quantity{quantity("viscosity", 0)}}))
+		Quantities: []definition.Quantity{valueOf("viscosity", 0)}}))
 	refused("given twice", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Value: ptr(8.0),
-		Quantities: []definition.Quantity{quantity("conductivity", 9)}}))
+		Quantities: []definition.Quantity{valueOf("conductivity", 9)}}))
 	refused("declares no quantity", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Value: ptr(8.0),
 		Missing: []events.Missing{{Name: "density", Reason: "no time"}}}))
 	must(tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Failed: "it froze"}))
@@ -126,9 +125,9 @@ func TestQuantitiesOneByOne(t *testing.T) {
 	is("objective: e1 9, e2 8.5", "quantity viscosity: e2 4")
 	must(correct("e1", engine.Correct{Value: ptr(9.5)})) // and what is left out stays out
 	is("objective: e1 9.5, e2 8.5", "quantity viscosity: e2 4")
-	must(correct("e1", engine.Correct{Quantities: []definition.Quantity{quantity("viscosity", 3.5)}}))
+	must(correct("e1", engine.Correct{Quantities: []definition.Quantity{valueOf("viscosity", 3.5)}}))
 	is("objective: e1 9.5, e2 8.5", "quantity viscosity: e1 3.5, e2 4")
-	must(correct("e3", engine.Correct{Quantities: []definition.Quantity{quantity("viscosity", 5)}}))
+	must(correct("e3", engine.Correct{Quantities: []definition.Quantity{valueOf("viscosity", 5)}}))
 	is("objective: e1 9.5, e2 8.5", "quantity viscosity: e1 3.5, e2 4, e3 5")
 	must(correct("e2", engine.Correct{Outcome: events.ResolvedFailed}))
 	is("objective: e1 9.5", "quantity viscosity: e1 3.5, e3 5")
@@ -204,10 +203,10 @@ func TestQuantitiesRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	view := viewOf(t, r.Core())
-	viscosity := view.Outcomes.Of("viscosity")
-	if viscosity == nil || !viscosity.Fit.Log || viscosity.Fit.Observations != 8 || view.Objective.Fit.Observations != 12 {
+	viscosity := view.Models.Of("viscosity")
+	if viscosity == nil || !viscosity.Fit.Log || viscosity.Fit.Observations != 8 || view.Objective().Fit.Observations != 12 {
 		t.Fatalf("the model of the viscosity is %+v, that of the conductivity is made from %d measurements",
-			viscosity, view.Objective.Fit.Observations)
+			viscosity, view.Objective().Fit.Observations)
 	}
 	got, err := viscosity.Predict(at(1.1, 0.4, 0.6))
 	if err != nil || math.Abs(got.Mean-math.Exp(1.1)) > 0.1 || got.Unit != "mPa·s" {
@@ -237,8 +236,8 @@ func TestFormulaIsComputed(t *testing.T) {
 	}
 	log, core, ask := asked(t, def)
 	for i, q := range [][]definition.Quantity{
-		{quantity("conductivity", 9), quantity("viscosity", 9)}, {quantity("conductivity", 8), quantity("viscosity", 4)},
-		{quantity("conductivity", 7)}, {quantity("conductivity", 6), quantity("viscosity", 1)},
+		{valueOf("conductivity", 9), valueOf("viscosity", 9)}, {valueOf("conductivity", 8), valueOf("viscosity", 4)},
+		{valueOf("conductivity", 7)}, {valueOf("conductivity", 6), valueOf("viscosity", 1)},
 	} {
 		tell := engine.Tell{Parameters: definition.Point{"salt": definition.Number(float64(i) / 2)}, Quantities: q}
 		if err := ask(engine.Request{Tell: &tell}); err != nil {
@@ -349,7 +348,7 @@ func several(t *testing.T) []events.Event {
 	amended.Objective = definition.Objective{Goal: definition.Maximize, Formula: "conductivity / sqrt(viscosity)"}
 	amended = campaignfile.Complete(builtin.Registry(), amended)
 	for _, r := range []engine.Request{
-		{Correct: &engine.Correct{Experiment: "e1", Quantities: []definition.Quantity{quantity("viscosity", 3)}, Reason: "misread"}},
+		{Correct: &engine.Correct{Experiment: "e1", Quantities: []definition.Quantity{valueOf("viscosity", 3)}, Reason: "misread"}},
 		{Correct: &engine.Correct{Experiment: "e2", LeaveOut: []string{"viscosity"}, Reason: "worn"}},
 		{Amend: &events.CampaignAmended{Definition: amended, Reason: "it is to be thin, too"}},
 	} {
@@ -396,7 +395,7 @@ func TestPeopleNameDeclaredQuantities(t *testing.T) {
 	}
 	said := func(names ...string) (list []definition.Quantity) {
 		for _, name := range names {
-			list = append(list, quantity(name, 2))
+			list = append(list, valueOf(name, 2))
 		}
 		return list
 	}

@@ -31,10 +31,10 @@ func TestReadIsWhatTheNextDecisionFits(t *testing.T) {
 		t.Fatal(err)
 	}
 	read, err := reading.View(t.Context())
-	if err != nil || read.Objective == nil {
-		t.Fatalf("the reader has no model of the objective: %v, %v", read.ObjectiveError, err)
+	if err != nil || read.Objective() == nil {
+		t.Fatalf("the reader has no model of the objective: %v, %v", read.ObjectiveError(), err)
 	}
-	if viewOf(t, core).Objective != nil {
+	if viewOf(t, core).Objective() != nil {
 		t.Fatal("a decision is shown the model that was fitted for the reader")
 	}
 	after, err := core.Digest()
@@ -45,12 +45,12 @@ func TestReadIsWhatTheNextDecisionFits(t *testing.T) {
 	if err := core.Apply(all[k]); err != nil {
 		t.Fatal(err)
 	}
-	fitted := viewOf(t, core).Objective
+	fitted := viewOf(t, core).Objective()
 	i, mean := fitted.Best()
-	j, shown := read.Objective.Best()
+	j, shown := read.Objective().Best()
 	if i != j || math.Float64bits(mean) != math.Float64bits(shown) ||
-		fitted.Fit.LogPosterior != read.Objective.Fit.LogPosterior {
-		t.Errorf("it is read as %+v, and fitted as %+v", read.Objective.Fit, fitted.Fit)
+		fitted.Fit.LogPosterior != read.Objective().Fit.LogPosterior {
+		t.Errorf("it is read as %+v, and fitted as %+v", read.Objective().Fit, fitted.Fit)
 	}
 	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, core.State().Name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {

@@ -111,7 +111,7 @@ func TestDesignsDoNotRepeat(t *testing.T) {
 		if s := core.State(); len(seen) != 12 || s.Reason != events.CompletedExhausted {
 			t.Errorf("%v: %d of 12 candidates were tried, and the campaign ended: %s", design.Name, len(seen), s.Reason)
 		}
-		if summary, err := core.Summarize(t.Context()); err != nil || summary.BestByModel == nil || viewOf(t, core).Objective == nil {
+		if summary, err := core.Summarize(t.Context()); err != nil || summary.BestByModel == nil || viewOf(t, core).Objective() == nil {
 			t.Errorf("%v: the result has no posterior: %+v %v", design.Name, summary, err)
 		}
 	}

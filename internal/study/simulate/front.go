@@ -243,7 +243,7 @@ func (f *frontier) add(x, score []float64) {
 func (f *Front) Beyond() string {
 	var worst []string
 	for k, o := range f.Objectives {
-		worst = append(worst, o.Name+" "+quantity(f.Worst[k], o))
+		worst = append(worst, o.Name+" "+inUnit(f.Worst[k], o))
 	}
 	return format.List(worst...)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -35,7 +35,7 @@ type leftOut struct {
 }
 
 // count adds what a model with the given intervals says of some results.
-func (l *leftOut) count(task, kind, intervals string, n int, m *objective.Model, noise *float64, x [][]float64, y []float64) {
+func (l *leftOut) count(task, kind, intervals string, n int, m *quantity.Model, noise *float64, x [][]float64, y []float64) {
 	sign := 1.0
 	if m.Untransform(0) > m.Untransform(1) {
 		sign = -1
@@ -136,8 +136,8 @@ func (l *leftOut) add(t *testing.T, task *Task, def definition.Campaign, kind st
 }
 
 // fittedTo is the model of a campaign with some results.
-func fittedTo(t *testing.T, def definition.Campaign, results []result) *objective.Model {
-	p := objective.New()
+func fittedTo(t *testing.T, def definition.Campaign, results []result) *quantity.Model {
+	p := quantity.New()
 	apply := func(payload events.Payload) {
 		e, err := events.New(def.Name, payload)
 		if err != nil {
@@ -153,7 +153,7 @@ func fittedTo(t *testing.T, def definition.Campaign, results []result) *objectiv
 			Actual: r.point, Objective: definition.Quantity{Name: def.Objective.Name, Unit: def.Objective.Unit, Value: r.value},
 		}})
 	}
-	fit, err := p.FitObjective(t.Context(), def.Seed)
+	fit, err := p.Fit(t.Context(), def.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/tasks"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -158,7 +158,7 @@ func (t Truth) words(what string) string {
 	if t.Front != nil {
 		return t.Front.words() + t.bounded()
 	}
-	return fmt.Sprintf("Regret is against %s, %s.", what, quantity(t.Best, t.Sought)) + t.bounded()
+	return fmt.Sprintf("Regret is against %s, %s.", what, inUnit(t.Best, t.Sought)) + t.bounded()
 }
 
 // bounded describes the effect of breaking a bound.
@@ -253,7 +253,7 @@ func modelsOf(
 
 // meanOf returns the posterior mean of a model. A front is searched among tens of thousands of
 // compositions, where the standard deviation, which is not needed, would take most of the time.
-func meanOf(sp *space.Space, m *objective.Model) func(definition.Point) (float64, error) {
+func meanOf(sp *space.Space, m *quantity.Model) func(definition.Point) (float64, error) {
 	predictors := sync.Pool{New: func() any { return m.GP().NewPredictor() }}
 	return func(p definition.Point) (float64, error) {
 		x, err := sp.Encode(p)
@@ -314,7 +314,7 @@ func noisesOf(
 			continue
 		}
 		noises[q.Name] = n
-		text := quantity(n.sd, def.ObjectiveOf(definition.Aim{Name: q.Name}))
+		text := inUnit(n.sd, def.ObjectiveOf(definition.Aim{Name: q.Name}))
 		if n.logarithm {
 			text = fmt.Sprintf("%.3g %%", 100*n.sd)
 		}

@@ -26,7 +26,7 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -81,7 +81,7 @@ func (t *Task) store(
 // storeOfOne is the task of a campaign that declares no quantities.
 func (t *Task) storeOfOne(ctx context.Context, source *studyfile.Task, core *engine.Core, name string) error {
 	// To all measurements; the campaign itself keeps its own fit.
-	model, err := fitted(ctx, core.Clone().Objective())
+	model, err := fitted(ctx, core.Clone().Quantities().Objective())
 	if err != nil {
 		return fmt.Errorf("%w; %s", err, needsMeasurements)
 	}
@@ -100,7 +100,7 @@ func (t *Task) storeOfOne(ctx context.Context, source *studyfile.Task, core *eng
 	if err != nil {
 		return err
 	}
-	view.Objective, view.ObjectiveError = model, nil
+	view.Models = view.Models.With(model)
 	diagnosis, err := diagnose.Run(ctx, view)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (t *Task) storeOfOne(ctx context.Context, source *studyfile.Task, core *eng
 		"the mean of a Gaussian process fitted to all its %d measurements, "+
 		"with noise of standard deviation %s. Regret is against the surrogate's optimum, %s.",
 		name, filepath.Base(source.Store), count, len(model.Observations),
-		quantity(sd, sought), quantity(truth.Best, sought))
+		inUnit(sd, sought), inUnit(truth.Best, sought))
 	if check := diagnosis.LeaveOneOut; check != nil && check.R2 != nil {
 		t.About += fmt.Sprintf(" Of the variance of measurements left out it predicts %.0f %%.",
 			100*max(0, *check.R2))
@@ -162,8 +162,8 @@ func (t *Task) standIn(past map[string][]answer, noises map[string]noise) {
 }
 
 // fitted returns the model fitted to the observations of a projection.
-func fitted(ctx context.Context, p *objective.Projection) (*objective.Model, error) {
-	fit, err := p.FitObjective(ctx, surrogateSeed)
+func fitted(ctx context.Context, p *quantity.Projection) (*quantity.Model, error) {
+	fit, err := p.Fit(ctx, surrogateSeed)
 	if err != nil {
 		return nil, fmt.Errorf("the surrogate: %w", err)
 	}
@@ -180,7 +180,7 @@ func fitted(ctx context.Context, p *objective.Projection) (*objective.Model, err
 
 // extremes searches the model's mean for its best and worst value over the space. next.Bound with a
 // width of 0 is the mean, with the sign for which less is better.
-func extremes(ctx context.Context, sp *space.Space, m *objective.Model) (best, worst float64, err error) {
+func extremes(ctx context.Context, sp *space.Space, m *quantity.Model) (best, worst float64, err error) {
 	mean := next.Bound(m, 0)
 	negative := func(x, grad []float64) float64 {
 		value := mean(x, grad)

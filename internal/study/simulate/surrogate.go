@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -58,11 +58,11 @@ func (t *Task) everywhere(
 	sd := noiseOf(def, source, by.sd)
 	t.digest += fmt.Sprintf(" neighbors %d noise %x", source.Surrogate.Neighbors, sd)
 	if sd > 0 {
-		what += ", measured with noise of standard deviation " + quantity(sd, sought)
+		what += ", measured with noise of standard deviation " + inUnit(sd, sought)
 	}
 	t.About = fmt.Sprintf("A surrogate of the %d rows of %s: %s. Regret is against its optimum, %s. "+
 		"Of the variance of rows left out it predicts %.0f %%.",
-		len(rows), filepath.Base(cfg.File), what, quantity(t.Truth.Best, sought), 100*max(0, by.explained))
+		len(rows), filepath.Base(cfg.File), what, inUnit(t.Truth.Best, sought), 100*max(0, by.explained))
 	t.standIn(nil, map[string]noise{sought.Name: {sd: sd}})
 	return nil
 }
@@ -72,7 +72,7 @@ func (t *Task) everywhere(
 type regression struct {
 	value         func(definition.Point) (float64, error)
 	explained, sd float64
-	model         *objective.Model // nil for neighbors
+	model         *quantity.Model // nil for neighbors
 }
 
 // regress makes a regression of the mean of the nearest neighbors, or of a Gaussian
@@ -111,10 +111,10 @@ func regress(ctx context.Context, def definition.Campaign, rows []table.Row, nei
 // objective's is that of the measurements to come. The rows go through the same
 // projection as the measurements of a campaign, so that the fit is the one that
 // campaigns have.
-func fitRows(ctx context.Context, def definition.Campaign, rows []table.Row) (*objective.Model, error) {
+func fitRows(ctx context.Context, def definition.Campaign, rows []table.Row) (*quantity.Model, error) {
 	def.Objective.Noise, def.Objective.RelativeNoise = nil, nil
 	sought := def.Sought()
-	p := objective.New()
+	p := quantity.New()
 	if err := p.Apply(events.Event{}, &events.CampaignDefined{Definition: def}); err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func (t *Task) function(file *studyfile.File, source *studyfile.Task) (err error
 	if source.Noise != nil {
 		instrument.Noise = *source.Noise
 		noise = fmt.Sprintf("measured with noise of standard deviation %s",
-			quantity(*source.Noise, objective))
+			inUnit(*source.Noise, objective))
 		if source.NoiseUnknown {
 			noise += ", which the model infers"
 		} else {
@@ -288,7 +288,7 @@ func (t *Task) onList(definitions []definition.Campaign) error {
 	}
 	t.Truth.Best, t.Truth.Worst = best, worst
 	t.About += fmt.Sprintf(" Only %d compositions can be measured, and regret is against the best of them, %s.",
-		len(points), quantity(best, t.Truth.Sought))
+		len(points), inUnit(best, t.Truth.Sought))
 	return nil
 }
 
@@ -419,6 +419,6 @@ func sentence(text string) string {
 }
 
 // quantity writes a value, or a noise, of the objective.
-func quantity(x float64, sought definition.Objective) string {
+func inUnit(x float64, sought definition.Objective) string {
 	return format.WithUnit(strconv.FormatFloat(x, 'g', 6, 64), sought.Unit)
 }

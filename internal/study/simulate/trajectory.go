@@ -218,7 +218,7 @@ func after(list []float64, n int, value float64) []float64 {
 
 // named returns the composition that the campaign names as its best; where
 // experts' preferences are the objective, one for each expert. Before there is a
-// model it is the best measured one.
+// model it is the best measured one, and of a trade-off there is none.
 func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 	if s := f.core.State(); compares(s) {
 		if f.policy == nil { // it remembers what it has computed
@@ -239,42 +239,20 @@ func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 		}
 		return points, err
 	}
-	if f.truth.quantities != nil {
-		return f.namedOfSeveral(ctx)
-	}
-	model, err := f.core.Objective().Model(ctx) // of the fit that was recorded by then
-	if err != nil {
-		return nil, err
-	}
-	if model != nil {
-		i, _ := model.Best()
-		if i < 0 {
-			return nil, nil // nothing was measured at the target
-		}
-		return []definition.Point{model.Observations[i].Point}, nil
-	}
-	if best := f.core.Counts().BestMeasured; best != nil {
-		return []definition.Point{best.Parameters}, nil
-	}
-	return nil, nil
-}
 
-// namedOfSeveral is [follower.named] if the objective depends on several quantities, or these are
-// bounded; nil for a trade-off.
-func (f *follower) namedOfSeveral(ctx context.Context) ([]definition.Point, error) {
 	if f.truth.Front != nil {
 		return nil, nil
 	}
-	view, err := f.core.View(ctx)
+	models, err := f.core.Quantities().Models(ctx) // of the fits that were recorded by then
 	if err != nil {
 		return nil, err
 	}
-	best, err := seek.BestOf(view.Campaign, view.Space, view.Objective, view.Outcomes)
+	best, err := seek.BestOf(f.core.State(), f.core.Space(), models)
 	if err != nil {
 		return nil, err
 	}
 	if best != nil {
-		return []definition.Point{view.Objective.Observations[best.Index].Point}, nil
+		return []definition.Point{models.Objective().Observations[best.Index].Point}, nil
 	}
 	if best := f.core.Counts().BestMeasured; best != nil {
 		return []definition.Point{best.Parameters}, nil

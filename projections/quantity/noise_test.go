@@ -1,4 +1,4 @@
-package objective_test
+package quantity_test
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // Law: a known noise in per cent is what an instrument would have said of each value, for the
@@ -27,7 +28,7 @@ func TestRelativeNoise(t *testing.T) {
 				continue
 			}
 			x := campaign.Experiment{ID: m.Experiment, Status: campaign.Measured, Measurement: &m.Measurement}
-			f.Observe(&campaign.State{Definition: &def}, &x, false)
+			quantity.Read(f.Projection, &campaign.State{Definition: &def}, &x, false)
 		}
 		fit := fitted("rbf", shift, scale, noise, prior, space, 0.3)
 		fit.Objective.Log = def.Several()

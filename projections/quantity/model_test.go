@@ -1,4 +1,4 @@
-package objective_test
+package quantity_test
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // process is a Gaussian process by the formulas of any textbook: μ = m + kᵀK⁻¹(z − m),
@@ -140,7 +140,7 @@ const (
 var lengthscales = []float64{0.35, 0.6}
 
 // build folds the sample, and returns what it is to be by the formulas.
-func (s sample) build(t *testing.T) (*objective.Model, process) {
+func (s sample) build(t *testing.T) (*quantity.Model, process) {
 	def := square(s.goal, s.kernel)
 	def.Objective.Noise = s.known
 	f := begin(t, def)
@@ -173,7 +173,7 @@ func (s sample) build(t *testing.T) (*objective.Model, process) {
 }
 
 // each runs a test on samples of all kernels, both goals, noise known or not.
-func each(t *testing.T, test func(t *testing.T, s sample, m *objective.Model, p process)) {
+func each(t *testing.T, test func(t *testing.T, s sample, m *quantity.Model, p process)) {
 	for _, kernel := range []string{"rbf", "matern52", "matern32"} {
 		for _, goal := range []string{definition.Minimize, definition.Maximize} {
 			for _, known := range []*float64{nil, ptr(0.8)} {
@@ -191,7 +191,7 @@ var probes = [][]float64{{0.5, 0.5}, {0, 1}, {0.31, 0.62}, {0.9, 0.05}}
 // over where the campaign maximizes; predictions are in the user's unit. The best
 // composition is the measured one with the best posterior mean.
 func TestModelIsTheFormula(t *testing.T) {
-	each(t, func(t *testing.T, s sample, m *objective.Model, p process) {
+	each(t, func(t *testing.T, s sample, m *quantity.Model, p process) {
 		sign := 1.0
 		if s.goal == definition.Maximize {
 			sign = -1
@@ -265,7 +265,7 @@ func TestMaximizingIsMinimizingTheOpposite(t *testing.T) {
 // only failed the worst result so far, both with the noise of the fit; the model
 // itself and its observations stay.
 func TestPendingExperiments(t *testing.T) {
-	each(t, func(t *testing.T, _ sample, m *objective.Model, p process) {
+	each(t, func(t *testing.T, _ sample, m *quantity.Model, p process) {
 		pending := [][]float64{{0.2, 0.2}, {0.7, 0.9}, p.x[0]}
 		worst := slices.Max(p.z)
 		expecting, believing := p, p
@@ -294,7 +294,7 @@ func TestPendingExperiments(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, c := range map[string]struct {
-			got  *objective.Model
+			got  *quantity.Model
 			want process
 		}{"expected": {e, expecting}, "believed": {b, believing}, "measured": {m, p},
 			"expected beside": {eb, expecting}, "believed beside": {bb, believing}} {
@@ -314,7 +314,7 @@ func TestPendingExperiments(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {
-			of, without *objective.Model
+			of, without *quantity.Model
 			points      [][]float64
 		}{{m, m, nil}, {e, m, pending}, {again, m, append(slices.Clone(pending), []float64{0.4, 0.4})}, {again.Given(e.Conditioned()), nil, nil}} {
 			without, points := c.of.Expected()
@@ -329,7 +329,7 @@ func TestPendingExperiments(t *testing.T) {
 				t.Errorf("at %v the mean moves from %v to %v by what is expected", x, before, after)
 			}
 		}
-		type conditioned func(context.Context, [][]float64) (*objective.Model, error)
+		type conditioned func(context.Context, [][]float64) (*quantity.Model, error)
 		for _, same := range []conditioned{m.Fantasize, m.FantasizeWorst} {
 			if got, err := same(t.Context(), nil); got != m || err != nil {
 				t.Error("with nothing pending it is another model")
@@ -340,7 +340,7 @@ func TestPendingExperiments(t *testing.T) {
 
 // Law: a rougher model is that of the same measurements with shorter lengthscales.
 func TestRougher(t *testing.T) {
-	each(t, func(t *testing.T, _ sample, m *objective.Model, p process) {
+	each(t, func(t *testing.T, _ sample, m *quantity.Model, p process) {
 		r, err := m.Rougher(t.Context(), 0.5)
 		if err != nil {
 			t.Fatal(err)
@@ -384,14 +384,14 @@ func TestStandard(t *testing.T) {
 		if c.excluded > 0 {
 			f.apply(&events.MeasurementCorrected{Experiment: fmt.Sprintf("e%d", c.excluded), Excluded: true})
 		}
-		fit, err := f.FitObjective(t.Context(), 1)
+		fit, err := f.Fit(t.Context(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if math.Abs(fit.Shift-c.shift) > 1e-12*math.Abs(c.shift) || math.Abs(fit.Scale-c.scale) > 1e-9*c.scale || fit.Observations != 3 || fit.Kernel != "rbf" {
 			t.Errorf("%s: shift %v, scale %v of %d observations, want %v and %v", c.name, fit.Shift, fit.Scale, fit.Observations, c.shift, c.scale)
 		}
-		again, err := f.FitObjective(t.Context(), 1)
+		again, err := f.Fit(t.Context(), 1)
 		if err != nil || again.LogPosterior != fit.LogPosterior || !slices.Equal(again.Lengthscales, fit.Lengthscales) {
 			t.Errorf("%s: another fit of the same: %+v, %v", c.name, again, err)
 		}

@@ -1,4 +1,4 @@
-package objective_test
+package quantity_test
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections"
-	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/projectiontest"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 func ptr[T any](x T) *T { return &x }
@@ -39,12 +39,12 @@ func at(x float64) definition.Point { return definition.Point{"x": definition.Nu
 // fold is a campaign whose events are applied one after the other.
 type fold struct {
 	t *testing.T
-	*objective.Projection
+	*quantity.Projection
 	history []events.Event
 }
 
 func begin(t *testing.T, def definition.Campaign) *fold {
-	f := &fold{t: t, Projection: objective.New()}
+	f := &fold{t: t, Projection: quantity.New()}
 	f.apply(&events.CampaignDefined{Definition: def})
 	return f
 }
@@ -78,7 +78,7 @@ func fitted(kernel string, shift, scale, noise, mean, output float64, lengthscal
 }
 
 // observations are those that there are.
-func (f *fold) observations(ids ...string) (list []objective.Observation) {
+func (f *fold) observations(ids ...string) (list []quantity.Observation) {
 	for _, id := range ids {
 		if o := f.Of(id); o != nil {
 			list = append(list, *o)
@@ -141,11 +141,11 @@ func TestObservationsAreInOrderOfExperiments(t *testing.T) {
 // start, but for its being judged and when it came; a person's word is the last.
 func TestCorrectedObservations(t *testing.T) {
 	sd := 0.5
-	judged := objective.Observation{Experiment: "e1", Point: at(1), Value: 5, Judged: true}
-	with := func(change func(*objective.Observation)) []objective.Observation {
+	judged := quantity.Observation{Experiment: "e1", Point: at(1), Value: 5, Judged: true}
+	with := func(change func(*quantity.Observation)) []quantity.Observation {
 		o := judged
 		change(&o)
-		return []objective.Observation{o}
+		return []quantity.Observation{o}
 	}
 	flag := func(verdict events.Verdict) *events.MeasurementFlagged {
 		return &events.MeasurementFlagged{Experiment: "e1", Verdict: verdict, Repetition: "e2"}
@@ -154,35 +154,35 @@ func TestCorrectedObservations(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		fix  []events.Payload
-		want []objective.Observation
+		want []quantity.Observation
 	}{
-		{"nothing", nil, with(func(o *objective.Observation) { o.Judged = false })},
+		{"nothing", nil, with(func(o *quantity.Observation) { o.Judged = false })},
 		{"the value", []events.Payload{&events.MeasurementCorrected{Experiment: "e1", New: &definition.Quantity{Value: 6, SD: &sd}}},
-			with(func(o *objective.Observation) { o.Value, o.SD = 6, &sd })},
+			with(func(o *quantity.Observation) { o.Value, o.SD = 6, &sd })},
 		{"the composition", []events.Payload{&events.MeasurementCorrected{Experiment: "e1", Actual: at(2)}},
-			with(func(o *objective.Observation) { o.Point = at(2) })},
+			with(func(o *quantity.Observation) { o.Point = at(2) })},
 		{"excluded", []events.Payload{&events.MeasurementCorrected{Experiment: "e1", Excluded: true}},
-			with(func(o *objective.Observation) { o.Excluded = true })},
-		{"suspect", []events.Payload{flag(events.VerdictSuspect)}, with(func(o *objective.Observation) { o.Suspect = true })},
-		{"suspect, and a person says it is right", []events.Payload{flag(events.VerdictSuspect), &events.MeasurementCorrected{Experiment: "e1"}}, []objective.Observation{judged}},
-		{"confirmed", []events.Payload{flag(events.VerdictSuspect), flag(events.VerdictConfirmed)}, []objective.Observation{judged}},
-		{"overturned", []events.Payload{flag(events.VerdictSuspect), flag(events.VerdictOverturned)}, with(func(o *objective.Observation) { o.Excluded = true })},
+			with(func(o *quantity.Observation) { o.Excluded = true })},
+		{"suspect", []events.Payload{flag(events.VerdictSuspect)}, with(func(o *quantity.Observation) { o.Suspect = true })},
+		{"suspect, and a person says it is right", []events.Payload{flag(events.VerdictSuspect), &events.MeasurementCorrected{Experiment: "e1"}}, []quantity.Observation{judged}},
+		{"confirmed", []events.Payload{flag(events.VerdictSuspect), flag(events.VerdictConfirmed)}, []quantity.Observation{judged}},
+		{"overturned", []events.Payload{flag(events.VerdictSuspect), flag(events.VerdictOverturned)}, with(func(o *quantity.Observation) { o.Excluded = true })},
 		{"excluded, then confirmed", []events.Payload{&events.MeasurementCorrected{Experiment: "e1", Excluded: true}, flag(events.VerdictConfirmed)},
-			with(func(o *objective.Observation) { o.Excluded = true })},
-		{"overturned, and a person says it is right", []events.Payload{flag(events.VerdictOverturned), &events.MeasurementCorrected{Experiment: "e1"}}, []objective.Observation{judged}},
-		{"made elsewhere", []events.Payload{flag(events.VerdictElsewhere)}, with(func(o *objective.Observation) { o.Judged = false })},
+			with(func(o *quantity.Observation) { o.Excluded = true })},
+		{"overturned, and a person says it is right", []events.Payload{flag(events.VerdictOverturned), &events.MeasurementCorrected{Experiment: "e1"}}, []quantity.Observation{judged}},
+		{"made elsewhere", []events.Payload{flag(events.VerdictElsewhere)}, with(func(o *quantity.Observation) { o.Judged = false })},
 		{"a failure", []events.Payload{&events.ExperimentCorrected{Experiment: "e1", Outcome: events.ResolvedFailed}}, nil},
 		{"a failure, and a measurement after all", []events.Payload{&events.ExperimentCorrected{Experiment: "e1", Outcome: events.ResolvedFailed},
 			&events.ExperimentCorrected{Experiment: "e1", Outcome: events.ResolvedMeasured, Measurement: &other}},
-			with(func(o *objective.Observation) { o.Point, o.Value, o.SD = at(3), 8, &sd })},
+			with(func(o *quantity.Observation) { o.Point, o.Value, o.SD = at(3), 8, &sd })},
 		{"another measurement, excluded", []events.Payload{&events.ExperimentCorrected{Experiment: "e1", Outcome: events.ResolvedMeasured, Measurement: &other, Excluded: true}},
-			with(func(o *objective.Observation) { o.Point, o.Value, o.SD, o.Excluded = at(3), 8, &sd, true })},
+			with(func(o *quantity.Observation) { o.Point, o.Value, o.SD, o.Excluded = at(3), 8, &sd, true })},
 	} {
 		f := begin(t, line(definition.Minimize))
 		f.apply(measured(1, at(1), 5))
 		before := f.Revision()
 		f.apply(c.fix...)
-		if diff := cmp.Diff(c.want, f.observations("e1"), cmp.AllowUnexported(definition.Value{}), cmpopts.IgnoreFields(objective.Observation{}, "Since")); diff != "" {
+		if diff := cmp.Diff(c.want, f.observations("e1"), cmp.AllowUnexported(definition.Value{}), cmpopts.IgnoreFields(quantity.Observation{}, "Since")); diff != "" {
 			t.Errorf("%s:\n%s", c.name, diff)
 		}
 		if changed := c.name != "nothing" && c.name != "made elsewhere"; (f.Revision() > before) != changed {
@@ -295,8 +295,8 @@ func TestSnapshots(t *testing.T) {
 		&events.MeasurementCorrected{Experiment: "e1", New: &definition.Quantity{Value: 3, SD: &sd}},
 		&events.ExperimentCorrected{Experiment: "e3", Outcome: events.ResolvedFailed}, &events.ModelFitFailed{Model: events.ModelObjective},
 		&events.CampaignAmended{Definition: line(definition.Minimize)}, measured(5, at(9), 0), fitted("rbf", 0, 1, 0.1, 0, 1, 1))
-	projectiontest.Run(t, func() []projections.Projection { return []projections.Projection{objective.New()} }, f.history)
-	restored := objective.New()
+	projectiontest.Run(t, func() []projections.Projection { return []projections.Projection{quantity.New()} }, f.history)
+	restored := quantity.New()
 	snapshot, err := f.Snapshot()
 	if err != nil {
 		t.Fatal(err)

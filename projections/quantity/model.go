@@ -1,4 +1,4 @@
-package objective
+package quantity
 
 import (
 	"context"
@@ -98,9 +98,9 @@ func noiseVariance(instrument, campaign *float64, scale float64) float64 {
 	return max(leastNoise, *sd/scale**sd/scale)
 }
 
-// FitObjective fits the hyperparameters to the present observations. The result
+// Fit fits the hyperparameters to the present observations. The result
 // depends on the state and the seed alone.
-func (p *Projection) FitObjective(ctx context.Context, seed uint64) (events.ObjectiveFit, error) {
+func (p *Projection) Fit(ctx context.Context, seed uint64) (events.ObjectiveFit, error) {
 	observations := p.included()
 	model := p.state.Definition.Model
 	std, err := p.standardize(observations)

@@ -1,4 +1,4 @@
-package objective_test
+package quantity_test
 
 import (
 	"math"
@@ -29,7 +29,7 @@ func fold25(t *testing.T, goal, tails string, sign float64) (*fold, events.Objec
 	for i := range x {
 		f.apply(measured(i+1, at(x[i]), y[i]))
 	}
-	fit, err := f.FitObjective(t.Context(), 1)
+	fit, err := f.Fit(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestWhichTailIsHeavy(t *testing.T) {
 		for i := range c.beside { // the first composition
 			f.apply(measured(100+i, at(0.01*float64(i)), 0.001*float64(i)))
 		}
-		fit, err := f.FitObjective(t.Context(), 1)
+		fit, err := f.Fit(t.Context(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestDoubtsOfHeavyTails(t *testing.T) {
 		for n, i := range order {
 			f.apply(measured(n+1, at(x[i]), y[i]))
 		}
-		fit, err := f.FitObjective(t.Context(), 1)
+		fit, err := f.Fit(t.Context(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}

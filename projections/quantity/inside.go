@@ -1,4 +1,4 @@
-package objective
+package quantity
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func (m *Model) Inside(ctx context.Context, seed uint64) (*Model, error) {
 	if p.Observed() < LeastObservations {
 		return nil, nil
 	}
-	fit, err := p.FitObjective(ctx, seed)
+	fit, err := p.Fit(ctx, seed)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package objective_test
+package quantity_test
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func TestCancelled(t *testing.T) {
 
 	pending := [][]float64{{0.3}}
 	for what, search := range map[string]func() error{
-		"a fit":                    func() error { _, err := f.FitObjective(cancelled, 1); return err },
+		"a fit":                    func() error { _, err := f.Fit(cancelled, 1); return err },
 		"what is expected":         func() error { _, err := m.Fantasize(cancelled, pending); return err },
 		"what is expected at most": func() error { _, err := m.FantasizeWorst(cancelled, pending); return err },
 		"the utility":              func() error { _, err := m.Negated(cancelled); return err },

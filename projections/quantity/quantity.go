@@ -1,7 +1,7 @@
-// Package objective is the projection of the measured objective: its
-// observations, and the Gaussian process that follows from them and from the
+// Package quantity is the projection of the measured quantities of a campaign: the
+// observations of each, and the Gaussian process that follows from them and from the
 // fitted hyperparameters (Xu et al. 2024, §3.1).
-package objective
+package quantity
 
 import (
 	"encoding/json"
@@ -73,7 +73,7 @@ type Projection struct {
 	model    *Model // cache; nil where it must be built
 	// outside are the experiments that are compared with no other, astray those of
 	// them that decisions learn from. They follow from the campaign's state: see
-	// Compare.
+	// compare.
 	outside, astray []string
 }
 
@@ -139,7 +139,7 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) (err error) {
 	case *events.ExperimentMeasured, *events.ExperimentResolved, *events.MeasurementCorrected,
 		*events.ExperimentCorrected:
 		if s.Definition.Several() {
-			return nil // see Observe
+			return nil // see [Set]
 		}
 		p.measure(d)
 	case *events.MeasurementFlagged:
@@ -151,12 +151,12 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) (err error) {
 		s.Judged = &judged{p.Version(), d.Expected}
 		return nil // models are as they were
 	case *events.ModelFitted:
-		if d.Model != p.fits() || d.Quantity != s.Quantity {
+		if !p.isOf(d.Model, d.Quantity) {
 			return nil
 		}
 		s.Fit, s.FitRevision = d.Objective, s.Revision
 	case *events.ModelFitFailed:
-		if d.Model != p.fits() || d.Quantity != s.Quantity {
+		if !p.isOf(d.Model, d.Quantity) {
 			return nil
 		}
 		s.FitRevision = s.Revision
@@ -167,12 +167,17 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) (err error) {
 	return err
 }
 
-// fits is the model that events of its fits name.
-func (p *Projection) fits() string {
+// Fits is the model that events of its fits name.
+func (p *Projection) Fits() events.ModelName {
 	if p.state.Quantity != "" {
-		return events.ModelQuantity
+		return events.ModelName{Model: events.ModelQuantity, Quantity: p.state.Quantity}
 	}
-	return events.ModelObjective
+	return events.ModelName{Model: events.ModelObjective}
+}
+
+// isOf reports whether a fit of a model, and of a quantity, is the projection's.
+func (p *Projection) isOf(model, quantity string) bool {
+	return p.Fits() == events.ModelName{Model: model, Quantity: quantity}
 }
 
 // measure folds what was measured, or is said of it, in a campaign that declares
@@ -192,12 +197,12 @@ func (p *Projection) measure(payload events.Payload) {
 	}
 }
 
-// Observe brings the observation of an experiment to what the campaign's state
+// read brings the observation of an experiment to what the campaign's state
 // says of it, where the campaign declares its quantities: there may be a value,
 // none, or one after all, and a quantity that is declared later was reported
 // before. decided is set where a person decided what it is worth. It is called
 // after the state has folded an event about the experiment.
-func (p *Projection) Observe(s *campaign.State, x *campaign.Experiment, decided bool) {
+func (p *Projection) read(s *campaign.State, x *campaign.Experiment, decided bool) {
 	value, ok := s.Given(x)
 	counts := s.Counts(x)
 	if p.state.Quantity != "" {
@@ -241,9 +246,9 @@ func (p *Projection) Observe(s *campaign.State, x *campaign.Experiment, decided 
 		func(o Observation) int { return events.ExperimentNumber(o.Experiment) })
 }
 
-// Compare brings which observations are compared to what the campaign's state
+// compare brings which observations are compared to what the campaign's state
 // says. It is called after the state has folded an event.
-func (p *Projection) Compare(s *campaign.State) {
+func (p *Projection) compare(s *campaign.State) {
 	if !slices.Equal(s.Outside, p.outside) || !slices.Equal(s.Astray, p.astray) {
 		p.outside = s.Outside
 		p.astray = s.Astray

@@ -1,4 +1,4 @@
-package objective_test
+package quantity_test
 
 import (
 	"testing"
@@ -6,11 +6,11 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
-	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/quantity"
 )
 
 // wave is a campaign with so many results of a curve, fitted.
-func wave(t *testing.T, intervals string, n int) *objective.Model {
+func wave(t *testing.T, intervals string, n int) *quantity.Model {
 	t.Helper()
 	def := line(definition.Maximize)
 	def.Model.Intervals = intervals
@@ -21,7 +21,7 @@ func wave(t *testing.T, intervals string, n int) *objective.Model {
 	}
 	fit := fitted("rbf", 5, 12, 0.05, 0.2, 1, 0.3)
 	if n < 20 {
-		found, err := f.FitObjective(t.Context(), 1)
+		found, err := f.Fit(t.Context(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,14 +47,14 @@ func TestIntervals(t *testing.T) {
 		t.Fatal(err)
 	}
 	under := [][]float64{{0.95}}
-	underWay := func(m *objective.Model) *objective.Model {
+	underWay := func(m *quantity.Model) *quantity.Model {
 		m, err := m.Fantasize(t.Context(), under)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m
 	}
-	for name, m := range map[string]struct{ absent, fixed, marginal *objective.Model }{
+	for name, m := range map[string]struct{ absent, fixed, marginal *quantity.Model }{
 		"measured":  {absent, fixed, marginal},
 		"under way": {underWay(absent), underWay(fixed), underWay(marginal)},
 	} {
@@ -65,7 +65,7 @@ func TestIntervals(t *testing.T) {
 		beside := m.marginal.Given(m.marginal.GP().Condition([][]float64{{0.1}}, []float64{0.2}, []float64{0.5}))
 		for _, x := range [][]float64{{0.02}, {0.5}, {0.97}} {
 			mean, sd := m.absent.Posterior(x)
-			for _, other := range []*objective.Model{m.fixed, m.marginal} {
+			for _, other := range []*quantity.Model{m.fixed, m.marginal} {
 				if gotMean, gotSD := other.Posterior(x); gotMean != mean || gotSD != sd {
 					t.Errorf("%s: the posterior at %v is %v ± %v, and was %v ± %v", name, x, gotMean, gotSD, mean, sd)
 				}
