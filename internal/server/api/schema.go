@@ -33,6 +33,9 @@ func newSchemas(names map[reflect.Type]string) huma.Registry {
 			return name
 		}
 		pkg := path[strings.LastIndex(path, "/")+1:]
+		if pkg == "seek" {
+			pkg = "outcome" // as clients know these types since they were in a package of that name
+		}
 		return strings.ToUpper(pkg[:1]) + pkg[1:] + name
 	}
 	schemas := huma.NewMapRegistry("#/components/schemas/", namer)
