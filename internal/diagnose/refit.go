@@ -15,7 +15,7 @@ import (
 
 // leastSpread is the standard deviation, relative to the greatest value, below which values count
 // as equal, and leastNoise the standardized noise variance of measurements without noise: both as
-// in projections/objective.
+// in projections/quantity.
 const (
 	leastSpread = 1e-12
 	leastNoise  = 1e-6

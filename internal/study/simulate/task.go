@@ -418,7 +418,7 @@ func sentence(text string) string {
 	return string(unicode.ToUpper(r)) + text[size:]
 }
 
-// quantity writes a value, or a noise, of the objective.
+// inUnit writes a value, or a noise, of the objective.
 func inUnit(x float64, sought definition.Objective) string {
 	return format.WithUnit(strconv.FormatFloat(x, 'g', 6, 64), sought.Unit)
 }
