@@ -47,3 +47,19 @@ func TestOneObjectiveIsKnownInFewPlaces(t *testing.T) {
 		}
 	}
 }
+
+// kinds ask which kind of campaign one is: with one quantity or several, measured or compared.
+var kinds = regexp.MustCompile(`\.(Sought|Measures|Several|Tradeoff|ByHand|SeveralMatter)\(`)
+
+// mostKinds may be lowered, never raised. The aim is 60: a campaign of one quantity is one with a
+// list of one.
+const mostKinds = 449
+
+// Law: no further place asks for the kind of a campaign.
+func TestFewPlacesAskForTheKind(t *testing.T) {
+	n := 0
+	eachFile(t, func(_, text string) { n += len(kinds.FindAllString(text, -1)) })
+	if n > mostKinds {
+		t.Errorf("%d places ask for the kind of a campaign, at most %d may", n, mostKinds)
+	}
+}
