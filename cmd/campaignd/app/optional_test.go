@@ -42,9 +42,9 @@ var optional = []struct {
 	says string            // a regular expression: what stands in one line
 }{
 	{name: "passkeys at an address", lab: "url: https://192.168.1.20:8443",
-		says: `^Passkeys are off: .*"192.168.1.20" is none. To change that: `},
+		says: `^Passkeys are off: .*"192.168.1.20" is not one. To change that: `},
 	{name: "passkeys at a short name", lab: "url: https://labpc",
-		says: `^Passkeys are off: .*"labpc" is none. To change that: `},
+		says: `^Passkeys are off: .*"labpc" is not one. To change that: `},
 	{name: "OIDC without the variable of its secret", lab: oidc("https://login.example.org", "client_secret_env: NO_SUCH_SECRET"),
 		says: `^Logins with OpenID Connect are off: .*the variable NO_SUCH_SECRET holds nothing. To change that: `},
 	{name: "OIDC without the file of its secret", lab: oidc("https://login.example.org", "client_secret_file: no-such-file"),
