@@ -21,8 +21,7 @@ type action struct {
 	// path is the end of the form's address, permission what the visitor must
 	// have, said the key of the message that is shown afterwards.
 	path, permission, said string
-	// act is what a lab may want the visitor to confirm: see
-	// [Visitor.Confirmed].
+	// act is a request that a lab may want the visitor to confirm: see [Visitor.Confirmed].
 	act string
 	// request reads the form into a request; do, if set, acts without one.
 	request func(r *http.Request, of *lab.Campaign) (engine.Request, error)
@@ -39,9 +38,8 @@ type action struct {
 	back func(r *http.Request, of *lab.Campaign) string
 }
 
-// actions lists all that a form can ask of a campaign. Run and halt have no
-// request: they are no events of the campaign, and asking for them twice is
-// asking for what is the case.
+// actions lists all requests that a form can make of a campaign. Run and halt have no engine
+// request: they are not events of the campaign, and asking for them twice changes nothing.
 func (c *Console) actions() []action {
 	reason := func(r *http.Request) string { return text(r, "reason") }
 	simple := func(make func(r *http.Request) engine.Request) func(*http.Request, *lab.Campaign) (engine.Request, error) {
@@ -91,8 +89,7 @@ func (c *Console) actions() []action {
 			show: showExperiment, request: resolution, back: experiment},
 		{path: "cancel", permission: Resolve, said: "called-off",
 			show: showExperiment, request: cancelling, back: experiment},
-		// What a person says of the device is confirmed as what they say of an
-		// experiment.
+		// A statement about the device is confirmed like a statement about an experiment.
 		{path: "void", permission: Resolve, said: "voided", act: "resolve",
 			show: showExperiment, request: voiding, back: experiment},
 		{path: "correct", permission: Run, said: "corrected", act: "override",
@@ -131,8 +128,8 @@ func excluding(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
 	return engine.Request{Exclude: &engine.Exclude{About: text(r, "about"), Reason: reason}}, nil
 }
 
-// errNothing is returned by a form that asks for nothing new. It is no failure:
-// the visitor is sent back, and the page says so.
+// errNothing is returned by a form that asks for nothing new. It does not count as a failure: the
+// visitor is sent back, and the page says so.
 var errNothing = errors.New("nothing is changed")
 
 // act serves a form of a campaign: it checks the rights, does what the form
@@ -193,8 +190,8 @@ func (v *visit) perform(a action) error {
 	return a.then(v.r.Context(), v.of, by)
 }
 
-// text is what was typed into a field, without surrounding space and with line
-// ends as on the server.
+// text returns the content of a field, without surrounding space and with line ends as on the
+// server.
 func text(r *http.Request, name string) string {
 	return strings.TrimSpace(strings.ReplaceAll(r.PostForm.Get(name), "\r\n", "\n"))
 }

@@ -41,8 +41,8 @@ func answerQuestion(v *visit) error {
 			stored, err = v.of.Submit(ctx, requested(v.r, engine.Request{Answer: a}))
 		}
 	}
-	// An answer that was refused is no use of the identifier: the corrected
-	// form is sent with the same one.
+	// A refused answer does not use up the identifier: the corrected form is sent with the same
+	// one.
 	if err != nil {
 		forgetRequest(v.r, err)
 		v.refusal, v.action = err, "answer"
@@ -105,8 +105,8 @@ func answerWords(def *definition.Campaign, q *campaign.Question, r humans.Reply)
 	return format.Count(len(r.Answer.Estimates), "number") + " of " + strconv.Itoa(len(q.Options)*len(q.Scale.Table()))
 }
 
-// dismissNews puts away a piece of news, that another person has answered too: it is
-// no longer in the visitor's pages.
+// dismissNews puts away the news that another person has answered too: the visitor's pages show it
+// no longer.
 func dismissNews(v *visit) error {
 	err := v.r.ParseForm()
 	if about := text(v.r, fieldNews); isNews(v.of, v.r.PathValue("question"), v.visitor(), about) {

@@ -74,7 +74,7 @@ type batchCell struct {
 	Experiment string
 }
 
-// verdict is what is said of a row. State is empty where nothing was typed.
+// verdict is the judgement of a row. State is empty where nothing was typed.
 type verdict struct {
 	State    string       `json:"state"`
 	Faults   []batchFault `json:"faults,omitempty"`
@@ -89,8 +89,7 @@ const (
 	rowFaulty = "faulty" // it cannot be recorded
 )
 
-// batchFault is what is wrong with a row; Field is empty where it is about the
-// row as a whole.
+// batchFault is a fault of a row; Field is empty where it is about the row as a whole.
 type batchFault struct {
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
@@ -112,7 +111,7 @@ const (
 	endFailed     = "failed"
 	endInfeasible = "infeasible"
 	endAgain      = "again"
-	endMissing    = "missing" // what is empty has no value
+	endMissing    = "missing" // an empty field has no value
 	endLater      = "later"   // everything comes later
 )
 
@@ -265,8 +264,8 @@ func (v *verdict) numbers(
 	return tell, empty, typed
 }
 
-// about adds what is wrong with a field, where something is. The message does not
-// name the quantity again: the column does.
+// about adds an error of a field, if there is one. The message does not name the quantity again:
+// the column does.
 func (v *verdict) about(field string, err error) {
 	if err != nil {
 		_, name, _ := strings.Cut(strings.TrimPrefix(field, prefixRowIs), ".")
@@ -283,7 +282,7 @@ func (v *verdict) fault(field, message string) {
 // are right one in some ten thousand.
 const farOff = 4
 
-// surprise says of a row that is right which of its values the model had not expected.
+// surprise names the values of a valid row that the model had not expected.
 func surprise(t *engine.Tell, def *definition.Campaign, made view.Decided) string {
 	expected := made.Outcomes
 	if expected == nil && made.Prediction != nil {
@@ -308,8 +307,8 @@ func surprise(t *engine.Tell, def *definition.Campaign, made view.Decided) strin
 	return ""
 }
 
-// checkBatch says of each row that something is typed into what would be said of it: it
-// is asked while a person types, and records nothing.
+// checkBatch judges each row that something is typed into as sending it would: the page calls it
+// while a person types, and it records nothing.
 func checkBatch(v *visit) error {
 	rows := make(map[string]verdict)
 	if v.r.ParseForm() == nil {
@@ -319,7 +318,7 @@ func checkBatch(v *visit) error {
 	return v.answer(map[string]any{"rows": rows})
 }
 
-// surprises says of rows that are right which were not expected.
+// surprises marks the valid rows whose values were not expected.
 func (v *visit) surprises(rows map[string]verdict) {
 	log, err := v.of.Timeline(v.r.Context())
 	if err != nil {
@@ -392,7 +391,7 @@ func showBatch(v *visit, taken []string) error {
 	return v.writeAs(status, drawBatch(p))
 }
 
-// says is what is wrong with a row, in a line.
+// says describes the faults of a row in a line.
 func (v verdict) says() string {
 	texts := make([]string, len(v.Faults))
 	for i, f := range v.Faults {

@@ -35,8 +35,8 @@ const (
 	fieldTyped   = "source" // the campaign file
 )
 
-// tablePage is the page that makes a campaign of a table: it shows what is guessed of
-// each column, to be changed, and then the campaign file.
+// tablePage is the page that makes a campaign from a table: it shows the guess for each column, to
+// be changed, and then the campaign file.
 type tablePage struct {
 	*shell
 	CanDefine bool
@@ -162,7 +162,7 @@ func (v *visit) written(p *tablePage, chosen *choices, typed typedFile) *filePag
 	return file
 }
 
-// guessed reads a table, and changes what is guessed of it as a form says.
+// guessed reads a table, and changes the guesses for its columns as a form says.
 func (c *Console) guessed(name, table string, form url.Values) (*guess.Guess, string, *choices, error) {
 	g, table, err := guess.Of(name, table)
 	if err != nil {
@@ -260,7 +260,7 @@ func broughtAlong(g *guess.Guess, chosen *choices, table string) *brought {
 	return b
 }
 
-// broughtOf is the table in the form of a campaign file; nil where there is none.
+// broughtOf returns the table in the form of a campaign file; nil where the form has none.
 func (c *Console) broughtOf(r *http.Request) (*guess.Guess, *brought, error) {
 	if r.PostForm.Get(fieldTable) == "" {
 		return nil, nil, nil

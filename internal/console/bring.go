@@ -31,7 +31,7 @@ const (
 	shownRows = 200
 )
 
-// tableName is what messages call a table that was pasted.
+// tableName stands for a pasted table in messages.
 const tableName = "the table"
 
 // Names of the form's fields, and values of the choice what a column of the
@@ -95,7 +95,7 @@ func (p *bringPage) CanTake() bool {
 type columnUse struct {
 	Index     int
 	Name, Use string
-	// Chosen is what the list of choices shows: Use, or what it may be.
+	// Chosen is the entry that the list of choices shows: Use, or what it may be.
 	Chosen string
 	// Further and Unit are those of a further quantity.
 	Further, Unit string
@@ -169,14 +169,14 @@ func (v *visit) bringPage() *bringPage {
 	return p
 }
 
-// bring shows what would become of a table, or imports it if it is the one
-// that was shown. Rows are imported by one request: all or none.
+// bring shows what would become of a table, or imports it if it is the one that was shown. Rows are
+// imported by one request: all or none.
 //
-// The order is: the table, what became of the form before, whether it is what
-// was looked at, whether it can be taken as it is, and then the request. A
-// table or a choice that is not what was looked at is shown again, with what
-// would become of it now (409); rows that another import has brought meanwhile
-// are said to be known. Nothing is imported on the strength of an older look.
+// The order is: the table, the fate of the form before, whether the visitor has looked at this
+// table with these choices, whether it can be taken as it is, and then the request. A table or a
+// choice that differs from the one looked at is shown again, with what would become of it now
+// (409); rows that another import has brought meanwhile are said to be known. Nothing is imported
+// on the strength of an older look.
 func bring(v *visit) error {
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxTable+1<<16)
 	name, table, how, err := tableOf(v.r)
@@ -228,7 +228,7 @@ func bring(v *visit) error {
 		}
 		return v.writeAs(status, drawBring(p))
 	}
-	// Preview told the fates apart, Read makes the request of the new rows.
+	// Preview separated the fates, Read makes the request of the new rows.
 	if err = im.Read(name, strings.NewReader(table)); err == nil {
 		request := engine.Request{Import: im.Rows, ImportOnce: !p.Again}
 		_, err = v.of.Submit(v.r.Context(), requested(v.r, request))
@@ -299,13 +299,13 @@ func tableOf(r *http.Request) (name, table, how string, err error) {
 	return name, table, how, err
 }
 
-// look finds out what would become of each row, with the uses of columns that
-// the form names. It records nothing. A table from which too much is missing to
-// say anything fails with what is missing; one with columns that are not
-// understood is shown, so that their meaning can be chosen.
+// look finds out what would become of each row, with the uses of columns that the form names. It
+// records nothing. A table that lacks too much to say anything fails with an error that names the
+// missing parts; one with columns that are not understood is shown, so that their meaning can be
+// chosen.
 //
-// A use that the program guesses is preselected and not taken: CanTake wants
-// each choice made by the person.
+// A use that the program guesses is preselected and not taken: CanTake wants each choice made by
+// the person.
 func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 	header := headerOf(p.Table) // what was said of columns of another table is forgotten
 	uses := make(map[string]string)
@@ -332,7 +332,7 @@ func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 		return err
 	}
 	if p.Missing = seen.Missing; p.Missing != nil && len(seen.Unknown) == 0 {
-		return im.Read(p.Name, strings.NewReader(p.Table)) // it says what is missing
+		return im.Read(p.Name, strings.NewReader(p.Table)) // the error names the missing parts
 	}
 	p.Looked, p.Header = true, seen.Header
 	p.Remarks = append(p.Remarks, im.Remarks...)
@@ -360,8 +360,8 @@ func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 		}
 		p.Rows = append(p.Rows, broughtRowOf(seen.Header, row))
 	}
-	// The hash covers all that decides what is imported, so that taking a
-	// table means taking what was shown.
+	// The hash covers everything that decides the import, so that taking a table means taking the
+	// one that was shown.
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %t %t %q %q %q %q", p.Table, p.Again, p.Anyway, im.Notes, im.Ignore,
 		im.Columns, im.Units)

@@ -61,8 +61,8 @@ func (c *Console) abortDevice(r *http.Request, _ *lab.Campaign, by engine.Reques
 		strings.Join(failed, "; ")).With(problem.Remedy{Text: "stop the device by its own stop"})
 }
 
-// calledOffNeeds are what is being called off without an answer. base is the
-// address of the campaign's page.
+// calledOffNeeds lists the experiments that are being called off and have no answer yet. base is
+// the address of the campaign's page.
 func calledOffNeeds(s *view.Campaign, base string, driven bool) (needs []need) {
 	var waiting []string
 	instrument := ""

@@ -21,11 +21,10 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// campaignPage is a campaign, now or as it was after an earlier experiment:
-// where it stands, and what is made of that. Its parts are finished texts and
-// drawings, made while the core was at hand: the template works nothing out,
-// and holds nothing of the campaign that could change under it. Can is all
-// false of an earlier state: what was cannot be acted on.
+// campaignPage is a campaign, now or as it was after an earlier experiment: its state, and what
+// follows from it. Its parts are finished texts and drawings, made while the core was at hand: the
+// template works nothing out, and holds nothing of the campaign that could change under it. Can is
+// all false for an earlier state: no one can act on the past.
 type campaignPage struct {
 	*shell
 	Stands *view.Campaign
@@ -45,7 +44,7 @@ type campaignPage struct {
 	AsOf, Count int
 	Devices     []device
 	World       string // simulated, or empty
-	// Sought and Required are what is sought and required of several quantities.
+	// Sought and Required are the objectives and the constraints of several quantities.
 	Sought, Required []string
 	Backtest         string // how a backtest found the best row of its table
 	Can              allowed
@@ -74,16 +73,16 @@ type findings struct {
 	Ranked    *ranked    // of what an expert prefers among outcomes
 }
 
-// drawings are what is drawn of the experiments. X and Y are the numbers of the
-// parameters, of Axes, on the axes of the scatter.
+// drawings are the figures of the experiments. X and Y are the numbers of the parameters, of Axes,
+// on the axes of the scatter.
 type drawings struct {
 	Curve    template.HTML
 	Scatter  template.HTML
 	Parallel template.HTML
 	Axes     []string
 	X, Y     int
-	// Bounded says of the curve which measurements it leaves out, under constraints on
-	// outcomes. Breaks is set where a composition is drawn that breaks one.
+	// Bounded names the measurements that the curve leaves out, under constraints on outcomes.
+	// Breaks is set where a composition is drawn that breaks one.
 	Bounded string
 	Breaks  bool
 }
@@ -173,11 +172,10 @@ func exclusionRows(def *definition.Campaign, all []campaign.Exclusion) (rows []e
 	return rows
 }
 
-// showCampaign shows a campaign, and why a request on its page was refused: the
-// form keeps what was typed. ?tab= chooses the part that is shown below the summary,
-// ?at= shows the campaign as it was at an experiment, ?x= and ?y= choose the scatter's
-// axes, ?page= the page of the table, ?sort= its order, ?all lists all. What makes no sense is as if it
-// were not there: an address is easily cut off, and is no form.
+// showCampaign shows a campaign, and why a request on its page was refused: the form keeps its
+// input. ?tab= chooses the part that is shown below the summary, ?at= shows the campaign as it was
+// at an experiment, ?x= and ?y= choose the scatter's axes, ?page= the page of the table, ?sort= its
+// order, ?all lists all. Invalid query parameters are ignored: addresses are easily cut off.
 func showCampaign(v *visit) error {
 	p := &campaignPage{shell: v.shell(v.of.Name())}
 	p.Watch = p.Campaign
@@ -242,7 +240,7 @@ func (p *campaignPage) then(r *http.Request, of *lab.Campaign, log *view.Timelin
 	if err == nil {
 		stood = view.Summarized(core, summary)
 	} else if r.Context().Err() == nil {
-		stood.NoModel = err.Error() // a model that cannot be built is no fault of the page
+		stood.NoModel = err.Error() // a model that cannot be built is not a fault of the page
 	}
 	p.Watch = ""
 	p.State = state{"as it was", "paused"}
@@ -463,8 +461,8 @@ func (t *tables) experiments(
 	}
 }
 
-// experimentRowOf writes the row of an experiment. What ended it without a
-// value comes before why it was chosen: it is what a reader looks for there.
+// experimentRowOf writes the row of an experiment. The reason why it ended without a value comes
+// before the reason why it was chosen: a reader looks for that one there.
 func experimentRowOf(
 	s *campaign.State, x *campaign.Experiment, write format.Compositions, log *view.Timeline,
 ) experimentRow {

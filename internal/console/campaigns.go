@@ -27,21 +27,19 @@ import (
 // has a drawing.
 const perPage = 50
 
-// listed is a campaign in the list: where it stands, and what is made of that.
-// Composition is the one to go by, in one line, or what the first expert
-// prefers where nothing is measured.
+// listed is a campaign in the list: its state, and what follows from it. Composition is the one to
+// go by, in one line, or the first expert's favorite where nothing is measured.
 type listed struct {
 	Name, Path  string
 	Stands      *view.Campaign
 	State       state
-	World       string // what is simulated of it; empty where nothing is
+	World       string // the simulated parts; empty where nothing is simulated
 	Composition string
-	// GoBy is why that experiment is the one to go by, where several quantities are
-	// sought, GoByID which it is. Unknown is why there is none, though something was
-	// measured.
+	// GoBy is why that experiment is the one to go by, where several quantities are sought, GoByID
+	// which it is. Unknown is why no experiment is, though something was measured.
 	GoBy, GoByID, Unknown string
-	// Expects is what is expected of it, of a trade-off; SparkOf says what Spark is of, where
-	// that is not the best so far of what is sought.
+	// Expects is the expected outcome of that composition, for a trade-off; SparkOf names the
+	// values of Spark where they are not the best so far of the objective.
 	Expects, SparkOf string
 	Spark            template.HTML
 	Needs            []need
@@ -50,9 +48,9 @@ type listed struct {
 	CanFile          bool
 }
 
-// allowed is what may be done with a campaign, by its status and by the
-// visitor's rights: buttons that would be refused are not shown. That they are
-// shown decides nothing: a form is judged when it comes.
+// allowed tells which actions a campaign offers, by its status and by the visitor's rights: buttons
+// that would be refused are not shown. That they are shown decides nothing: a form is judged when
+// it comes.
 type allowed struct{ Run, Halt, Pause, Resume, Abort, Stop bool }
 
 // allowedIn says what the campaign's status and the visitor's rights allow.
@@ -85,9 +83,8 @@ type need struct {
 	Also   Link // another page that helps
 }
 
-// stateOf says where a campaign stands: its end first, then what keeps it from
-// running, then where it runs. A campaign in trouble may be paused too; what is
-// wrong is what a person must hear of first.
+// stateOf says where a campaign stands: its end first, then what keeps it from running, then where
+// it runs. A campaign in trouble may be paused too; a person must hear of the trouble first.
 func stateOf(s lab.Standing) state {
 	switch {
 	case s.Status == campaign.Completed:
@@ -123,7 +120,7 @@ type campaignsPage struct {
 	Troubles         []string // stores that cannot be opened
 	Unsent           []string // systems that do not take events
 	CanDefine        bool
-	Nothing, NoMatch bool   // there is no campaign; none matches
+	Nothing, NoMatch bool   // the lab has no campaign; none matches
 	Here             string // the address of this part of the list, without its path
 }
 
@@ -134,7 +131,7 @@ type listing struct {
 	Turned                 bool // in the opposite order
 }
 
-// listingOf reads an address. An order that there is none of is that of the names.
+// listingOf reads an address. An unknown order means the order of the names.
 func listingOf(q url.Values) listing {
 	l := listing{Query: strings.TrimSpace(q.Get("q")), Show: q.Get("show"), Tag: q.Get("tag"),
 		Sort: q.Get("sort"), Turned: q.Get("turned") != ""}
@@ -144,7 +141,7 @@ func listingOf(q url.Values) listing {
 	return l
 }
 
-// query is what an address says of it, and of the page. What is the default is left
+// query returns the part of an address that stands for the listing and the page. Defaults are left
 // out, so that one part has one address.
 func (l listing) query(page int) string {
 	q := url.Values{}
@@ -263,14 +260,14 @@ var shows = []struct{ word, text string }{
 // by the next page, or by the stream of changes.
 const worthWaiting = time.Second
 
-// atOnce is how long the list waits for them. It is what people look at first, and many
-// times a day; what models say of its campaigns comes with the stream a moment later.
+// atOnce is how long the list waits for them. People look at the list first, and many times a day;
+// what models say of its campaigns comes with the stream a moment later.
 const atOnce = 20 * time.Millisecond
 
-// showCampaigns lists the campaigns: ?q= searches, ?show= keeps a part, ?tag= those
-// with a tag, ?sort= orders, ?page= pages. Counts are of all that match, before the part is
-// chosen. Choosing looks at every campaign, and takes only what is at hand; models are asked
-// for the rows of one page.
+// showCampaigns lists the campaigns: ?q= searches, ?show= keeps a part, ?tag= those with a tag,
+// ?sort= orders, ?page= pages. Counts are of all that match, before the part is chosen. Choosing
+// looks at every campaign, and takes only the data at hand; models are asked for the rows of one
+// page.
 func showCampaigns(v *visit) error {
 	p := campaignsPage{shell: v.shell("Campaigns"), listing: listingOf(v.r.URL.Query()), Sorts: sorts}
 	p.Watch = "*"
@@ -453,7 +450,7 @@ func coveredIn(t *seek.Front) (percent []campaign.Judged) {
 	return percent
 }
 
-// expectedIn is what is expected of a composition, in a line.
+// expectedIn writes the expected outcome of a composition in a line.
 func expectedIn(m *seek.Member) string {
 	var texts []string
 	for _, q := range believed(m) {
@@ -462,13 +459,12 @@ func expectedIn(m *seek.Member) string {
 	return strings.Join(texts, ", ")
 }
 
-// runs reports whether what is needed is that the campaign is run.
+// runs reports whether the need is that the campaign is run.
 func (n need) runs() bool { return strings.HasSuffix(n.Post, "/run") }
 
-// needsOf returns what waits for a person in a campaign, what is wrong first. A
-// campaign that has not been started waits for a person as much as one that
-// cannot run: nothing else would start it. Where this process runs it, or is
-// about to, there is no button to run it.
+// needsOf returns what waits for a person in a campaign, faults first. A campaign that has not been
+// started waits for a person as much as one that cannot run: nothing else would start it. Where
+// this process runs it, or is about to, it gets no button to run it.
 func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 	base := address(c)
 	if s.Trouble != nil && !s.Status.Ended() {
@@ -533,8 +529,8 @@ func openNeeds(s *view.Campaign, base string) (needs []need) {
 	return append(needs, toMeasureBy(s, base)...)
 }
 
-// toMeasureBy is what a campaign wants measured by hand: one thing, however many
-// experiments it is, since they are done together.
+// toMeasureBy returns the need to measure by hand: one for a campaign, however many experiments it
+// has, since they are done together.
 func toMeasureBy(s *view.Campaign, base string) []need {
 	if !s.Definition.ByHand() || s.Status == campaign.Paused {
 		return nil

@@ -20,8 +20,8 @@ import (
 // known is an experiment that is shown with a candidate, for comparison.
 type known struct{ ID, Value, Line string }
 
-// card is a composition on a page of a question, with what is known around it:
-// all in words and drawings, ready for the template.
+// card is a composition on a page of a question, with the knowledge around it: all in words and
+// drawings, ready for the template.
 type card struct {
 	Index      int
 	Name       string // the letter, where there are several
@@ -54,11 +54,10 @@ type cardRow struct {
 	Incumbent                      string
 }
 
-// reference is what candidates of a question are compared with: what was
-// measured, and the best of it. It holds copies, since it outlives the lock on
-// the campaign. Distances are in the unit cube of the campaign's space, in
-// which each parameter's range has length one: raw units would let one
-// parameter decide.
+// reference holds the measurements, and the best of them, with which candidates of a question are
+// compared. It holds copies, since it outlives the lock on the campaign. Distances are in the unit
+// cube of the campaign's space, in which each parameter's range has length one: raw units would let
+// one parameter decide.
 type reference struct {
 	def    *definition.Campaign
 	space  *space.Space
@@ -76,10 +75,9 @@ type neighbor struct {
 	gave definition.Quantity
 }
 
-// newReference gathers what was measured. The campaign is locked meanwhile.
-// What was made is what counts, not what was asked for; a composition that the
-// space cannot encode (of a definition that was amended since) has no place and
-// is left out of the neighbors.
+// newReference gathers the measurements. The campaign is locked meanwhile. Compositions as they
+// were made count, not as they were asked for; one that the space cannot encode (of a definition
+// that was amended since) has no place and is left out of the neighbors.
 func newReference(core *engine.Core) *reference {
 	s := core.State()
 	b := &reference{def: s.Definition, space: core.Space(), values: measuredValues(s)}
@@ -113,11 +111,10 @@ func (b *reference) span(options []events.Option) figure.Span {
 	return figure.SpanOf(0.02, all...)
 }
 
-// order sorts the parameters, those first in which the compositions differ
-// most: from each other if there are several, else from the best. It returns
-// their numbers. What differs is what a question is about; with many parameters
-// it would be lost among those that agree. Equal ones keep the campaign's
-// order.
+// order sorts the parameters, those first in which the compositions differ most: from each other if
+// there are several, else from the best. It returns their numbers. A question is about the
+// differences; with many parameters they would be lost among those that agree. Equal ones keep the
+// campaign's order.
 func (b *reference) order(points []definition.Point) []int {
 	differ := make([]float64, len(b.def.Parameters))
 	all := make([][]float64, 0, len(points)+1)
@@ -142,10 +139,10 @@ func (b *reference) order(points []definition.Point) []int {
 	return order
 }
 
-// card shows a composition with what is known around it. order is that of its
-// rows; points are all that are shown together; blind leaves out what would
-// influence an expert: neighbors, predictions and beliefs. The incumbent's
-// values stay: they are what was measured, and not what a model makes of it.
+// card shows a composition with the knowledge around it. order is that of its rows; points are all
+// that are shown together; blind leaves out all that would influence an expert: neighbors,
+// predictions and beliefs. The incumbent's values stay: they were measured, and no model had a part
+// in them.
 func (b *reference) card(
 	write format.Compositions, o events.Option, order []int, points []definition.Point,
 	shown figure.Span, blind bool,

@@ -44,7 +44,7 @@ type plotted struct{ Name, Title, Hint string }
 
 func plottedAs(name, title, hint string) plotted { return plotted{name, title, hint} }
 
-// explored are the groups of the report of which the page has charts that answer.
+// explored reports whether the page has an interactive chart of its own for a group of the report.
 func explored(g report.FigureGroup) bool {
 	return strings.HasSuffix(g.Title, " along each parameter") || slices.Contains([]string{
 		"Course", "The models over a mixture of three", "The model over two parameters", "The model along each parameter",
@@ -115,11 +115,10 @@ func showCharts(v *visit) error {
 	return v.write(drawCharts(p))
 }
 
-// drawn returns the figures of a campaign, drawn anew when the log has grown.
-// The sequence is taken before they are drawn: what is recorded meanwhile may be
-// in them already, and they are drawn once more than needed, never too seldom.
-// Drawing that fails or is cut off is not kept. No lock is held while they are
-// sent: a visitor who reads slowly holds up no other.
+// drawn returns the figures of a campaign, drawn anew when the log has grown. The sequence is taken
+// before they are drawn: events recorded meanwhile may be in them already, and they are drawn once
+// more than needed, never too seldom. A drawing that fails or is cut off is not kept. No lock is
+// held while they are sent: a visitor who reads slowly holds up no other.
 func (c *Console) drawn(ctx context.Context, of *lab.Campaign, triangle [3]string) ([]report.FigureGroup, error) {
 	d := c.figures.of(of)
 	d.mu.Lock()

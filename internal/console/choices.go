@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/guess"
 )
 
-// guessedColumn is what was guessed of a column when a form was made.
+// guessedColumn is the guess for a column at the time when a form was made.
 type guessedColumn struct {
 	Heading string       `json:"heading"`
 	Role    guess.Role   `json:"role"`
@@ -21,8 +21,8 @@ type guessedColumn struct {
 	High    string       `json:"high,omitempty"`
 }
 
-// choices are what a form says of the columns of a table, held against what was guessed of
-// them. Guessed is what is guessed now, for the next form.
+// choices are a form's choices for the columns of a table, held against the guesses for them.
+// Guessed is the guess as of now, for the next form.
 type choices struct {
 	guessed []guessedColumn
 	sum     []string // headings of the parts of a mixture
@@ -30,13 +30,13 @@ type choices struct {
 	otherwise []string
 }
 
-// guessedForm is what a form holds of a guess.
+// guessedForm is a form's copy of a guess.
 type guessedForm struct {
 	Columns []guessedColumn `json:"columns"`
 	Sum     []string        `json:"sum,omitempty"`
 }
 
-// guessedOf notes what is guessed of a table.
+// guessedOf notes the guesses for a table.
 func guessedOf(g *guess.Guess) *choices {
 	c := new(choices)
 	for _, column := range g.Columns {
@@ -91,7 +91,7 @@ func choose(g *guess.Guess, form url.Values) *choices {
 	return c
 }
 
-// take gives a column what a form says of it.
+// take applies a form's choice to a column.
 func (c *choices) take(column *guess.Column, was, said guessedColumn, anew bool) {
 	switch guessed := column.Role; {
 	case !anew, said.Role != was.Role:
@@ -111,7 +111,7 @@ func (c *choices) take(column *guess.Column, was, said guessedColumn, anew bool)
 	keep(&column.High, was.High, said.High, true)
 }
 
-// columnOf is what a form says of its column j.
+// columnOf reads a form's choice for its column j.
 func columnOf(form url.Values, j int) guessedColumn {
 	field := func(prefix string) string { return strings.TrimSpace(form.Get(prefix + strconv.Itoa(j))) }
 	return guessedColumn{
@@ -139,7 +139,7 @@ func placesIn(g *guess.Guess, was []guessedColumn) []int {
 // are empty where nothing was typed. Called is the name that was typed into it.
 type typedFile struct{ written, source, called string }
 
-// typedIn is what was typed into the file that a form comes from, or brings along.
+// typedIn returns the fields for the file that a form comes from, or brings along.
 func typedIn(form url.Values) (t typedFile) {
 	written, source := unixLines(form.Get(fieldWritten)), unixLines(form.Get(fieldTyped))
 	if written == "" || source == written {

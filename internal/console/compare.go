@@ -71,7 +71,7 @@ type comparePair struct {
 type compared struct {
 	name, link string
 	sought     definition.Objective
-	seeks      string               // what is sought, in words; empty where no course has a best so far
+	seeks      string               // the objective in words; empty where no course has a best so far
 	def        *definition.Campaign // of a trade-off
 	traded     [][]float64          // of each experiment, see [view.Traded]
 	course     *view.Course
@@ -117,8 +117,8 @@ func (v *visit) seen(name string) (*lab.Campaign, error) {
 	return of, err
 }
 
-// courses reads the courses that an address asks for: ?c= names a campaign, ?w= a
-// what-if run as CAMPAIGN/RUN. The first one says what is compared.
+// courses reads the courses that an address asks for: ?c= names a campaign, ?w= a what-if run as
+// CAMPAIGN/RUN. The first one decides the objective to compare.
 func (v *visit) courses() (all []compared, err error) {
 	query := v.r.URL.Query()
 	names, runs := query["c"], query["w"]
@@ -314,7 +314,7 @@ func showCompare(v *visit) error {
 	return v.write(drawCompare(p))
 }
 
-// refuse says why there is no comparison. The name of a campaign keeps its letters, also at
+// refuse says why the page shows no comparison. The name of a campaign keeps its letters, also at
 // the beginning of a sentence.
 func (p *comparePage) refuse(v *visit, err error) {
 	v.refusal = err
@@ -380,8 +380,8 @@ func (p *comparePage) fill(all []compared, query url.Values) error {
 	return nil
 }
 
-// reachOf is the value of which the table says when it was reached: what is asked for, else
-// the worst of the courses' bests, which all have reached. NaN where there is none.
+// reachOf returns the value for which the table shows when it was reached: the requested one, else
+// the worst of the courses' bests, which all have reached. NaN where no course has a best.
 func reachOf(all []compared, sought definition.Objective, asked string) (reach float64, err error) {
 	if asked = strings.TrimSpace(asked); asked != "" {
 		v, err := format.ReadNumber(asked)
@@ -472,7 +472,7 @@ type comparedData struct {
 	CostUnit string         `json:"cost_unit,omitempty"`
 }
 
-// comparePoint is an experiment of it; null where there is none.
+// comparePoint is an experiment of a course; null where the course has none.
 type comparePoint struct {
 	ID string `json:"id"`
 	// Leads is set where it is the best so far itself.

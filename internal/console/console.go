@@ -1,66 +1,61 @@
-// Package console is the lab in a browser: HTML pages made on the server, with
-// one stylesheet and a little script, all embedded. Everything works without
-// the script, but for what changes by itself, sliders and dragging.
+// Package console is the lab in a browser: HTML pages made on the server, with one stylesheet and a
+// little script, all embedded. Everything works without the script, except pages that change by
+// themselves, sliders and dragging.
 //
-// What is shown is made from internal/lab and internal/view; what a form asks
-// for is a request of internal/engine, recorded in the visitor's name. No page
-// holds inline script or style: a strict Content-Security-Policy may be set on
-// all of them.
+// The pages show data of internal/lab and internal/view; a form makes a request of internal/engine,
+// recorded in the visitor's name. No page holds inline script or style: a strict
+// Content-Security-Policy may be set on all of them.
 //
 // # A page's journey
 //
-// A GET: internal/server knows the visitor and calls [Handler] with a [Visitor]
-// in the context. The page's campaign is looked up, and whether the visitor may see it
-// ([visit.find]). The page takes what it shows from the campaign's core,
-// whose lock it holds only while it copies (lab.Campaign.Read), puts it into a
-// page type whose fields are finished texts and drawings, and executes a
-// template ([visit.write]). A page type embeds *shell: the frame, with what
-// the visitor may do, messages, and what the page listens to.
+// A GET: internal/server knows the visitor and calls [Handler] with a [Visitor] in the context. The
+// page's campaign is looked up, and whether the visitor may see it ([visit.find]). The page takes
+// its data from the campaign's core, whose lock it holds only while it copies (lab.Campaign.Read),
+// puts them into a page type whose fields are finished texts and drawings, and executes a template
+// ([visit.write]). A page type embeds *shell: the frame, with the visitor's rights, messages, and
+// the names of the changes that the page listens to.
 //
-// A POST: the form's hidden fields hold an identifier, made with the page, so
-// that a form that is sent twice counts once. A reader of the form makes an
-// engine.Request of it, the campaign records it or refuses it, and the visitor
-// is redirected to a page that says what was done (303, so that reloading
-// repeats nothing). A refusal shows the form again with what was typed, at the
+// A POST: the form's hidden fields hold an identifier, made with the page, so that a form that is
+// sent twice counts once. A reader of the form makes an engine.Request of it, the campaign records
+// it or refuses it, and the visitor is redirected to a page that says what was done (303, so that
+// reloading repeats nothing). A refusal shows the form again with its input, and the message at the
 // fault.
 //
-// Afterwards the stream /live (live.go) says that the campaign has changed, and
-// the script of each page that shows it asks for the page again and exchanges
-// what differs.
+// Afterwards the stream /live (live.go) says that the campaign has changed, and the script of each
+// page that shows it asks for the page again and exchanges the parts that differ.
 //
-// Answers of experts differ: the script of the page holds them for a few seconds
-// before they are sent, so that they can be taken back (console.js).
+// Answers of experts differ: the script of the page holds them for a few seconds before they are
+// sent, so that they can be taken back (console.js).
 //
 // # Files
 //
-// console.go lists the routes, routes.go those that are there where people have
-// accounts: login.go, passkey.go, account.go, people.go and auditlog.go. render.go
-// writes pages and failures, visit.go is a request for one, request.go gives forms their
-// identifiers, visitor.go is what the pages need to know of the visitor.
+// console.go lists the routes, routes.go those that exist where people have accounts: login.go,
+// passkey.go, account.go, people.go and auditlog.go. render.go writes pages and failures, visit.go
+// is a request for one, request.go gives forms their identifiers, visitor.go is the pages' view of
+// the visitor.
 //
-// queue.go is the list of questions, outcome.go what came of those that were
-// answered, question.go the review page, with candidate.go, shares.go and
-// pinpoint.go for what it shows; reply.go reads its forms, answering.go records
-// them, and contest.go reports answers of others to the same question.
+// queue.go is the list of questions, outcome.go the fate of the answered ones, question.go the
+// review page, with candidate.go, shares.go and pinpoint.go for its parts; reply.go reads its
+// forms, answering.go records them, and contest.go reports answers of others to the same question.
 //
-// docs.go shows the documentation. begin.go is where a campaign begins, begin_table.go where it begins with a table. campaigns.go, campaign.go (with the log in words and the forms of a
-// campaign), instruments.go, experiment.go, decision.go, whatif.go, results.go,
-// bring.go, files.go, region.go, define.go and sheet.go are the other pages, and for many
-// experiments at once runsheet.go and batch.go; measured.go
-// holds the fields that every form for a result has. proof.go hands out proofs,
-// live.go is the stream of changes, figure.go and charts.go draw.
+// docs.go shows the documentation. begin.go is where a campaign begins, begin_table.go where it
+// begins with a table. campaigns.go, campaign.go (with the log in words and the forms of a
+// campaign), instruments.go, experiment.go, decision.go, whatif.go, results.go, bring.go, files.go,
+// region.go, define.go and sheet.go are the other pages, and for many experiments at once
+// runsheet.go and batch.go; measured.go holds the fields that every form for a result has. proof.go
+// hands out proofs, live.go is the stream of changes, figure.go and charts.go draw.
 //
-// # What holds for every page
+// # Rules for every page
 //
-// A page decides nothing about a campaign. What it offers follows from where
-// the campaign stands and what its visitor may do, so that no button is shown
-// in vain; what is sent is judged by engine.Core.Handle, as from anywhere else.
+// A page decides nothing about a campaign. Its offers follow from the state of the campaign and the
+// visitor's rights, so that no button is shown in vain; engine.Core.Handle judges each request, as
+// from anywhere else.
 //
-// While a campaign is read (lab.Campaign.Read), its events wait. Within it a
-// page copies and formats; models, files and the network come before or after.
+// While a campaign is read (lab.Campaign.Read), its events wait. Within it a page copies and
+// formats; models, files and the network come before or after.
 //
-// What a visitor may not see is not found: neither a list, nor a count, nor an
-// error message says that it exists.
+// A campaign that a visitor may not see looks like one that does not exist: neither a list, nor a
+// count, nor an error message says that it does.
 package console
 
 import (
@@ -78,7 +73,7 @@ import (
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
-// Options say what is shown, and what the pages work with.
+// Options are the settings of the pages, and the services that they work with.
 type Options struct {
 	// Lab holds the campaigns.
 	Lab *lab.Lab

@@ -36,7 +36,7 @@ type news struct {
 	Campaign, Question string
 	// ID is that of the answer that it is about.
 	ID string
-	// Who did it, and what they answered; Mine is what the visitor did.
+	// Who did it, and their answer; Mine is the visitor's own act.
 	Who, Theirs, Mine string
 	// Counts is set where the visitor's answer counts, Agree where both say the
 	// same, Replaced where theirs took the place of the visitor's.
@@ -46,14 +46,13 @@ type news struct {
 
 func (n news) Path() string { return questionPath(n.Campaign, n.Question) }
 
-// newsOf returns the news for a person about their answers to a question: each
-// answer of another person that was contested while theirs counts, or the one
-// that counts in place of theirs. What they knew when they answered is no news:
-// answers that theirs has replaced, which the page showed them. now is a
-// parameter for tests.
+// newsOf returns the news for a person about their answers to a question: each answer of another
+// person that was contested while theirs counts, or the one that counts in place of theirs. What
+// they knew when they answered does not count as news: answers that theirs has replaced, which the
+// page showed them. now is a parameter for tests.
 //
-// The identifier of a piece has the campaign's instance in it, so that what was
-// put away of one campaign is not silent about another of the name.
+// The identifier of a piece has the campaign's instance in it: a piece that was put away for one
+// campaign must not silence the news of another one with the same name.
 func newsOf(s *campaign.State, q *campaign.Question, name string, now time.Time) (list []news) {
 	if len(q.Aside) == 0 {
 		return nil
@@ -78,7 +77,7 @@ func newsOf(s *campaign.State, q *campaign.Question, name string, now time.Time)
 			n.Who = counts
 			n.Theirs = words(q.Answer)
 			n.Mine = words(aside.Answer)
-			// Theirs came beside another's, which was replaced since.
+			// Theirs was contested by another's, which was replaced since.
 			n.Replaced = n.Replaced || slices.ContainsFunc(q.Aside[i+1:],
 				func(a campaign.Aside) bool { return a.Replaced })
 		}

@@ -43,7 +43,7 @@ instrument: manual
 #   - {name: ada, web: {}}
 `
 
-// fileName is what faults call the text that was typed.
+// fileName stands for the typed text in faults.
 const fileName = "the campaign file"
 
 // filePage is a page with a campaign file to be edited: of a new campaign, or
@@ -66,8 +66,8 @@ type filePage struct {
 	// Changes are what it would make of that.
 	Reworded bool
 	Changes  []string
-	// Becomes is what the file that is shown would make of what was found; nil where that
-	// is the same, and of a campaign of one quantity.
+	// Becomes is the effect of the shown file on the campaign's findings; nil where they stay the
+	// same, and for a campaign of one quantity.
 	Becomes *view.Becomes
 }
 
@@ -104,14 +104,13 @@ func showNew(v *visit) error {
 	return v.write(drawNew(p))
 }
 
-// beginFile begins a campaign, or only checks its file. With measurements of
-// another campaign to take along, the campaign begins without running, imports
-// them, and runs then: else it would decide without them.
+// beginFile begins a campaign, or only checks its file. With measurements of another campaign to
+// take along, the campaign begins without running, imports them, and runs then: else it would
+// decide without them.
 //
-// Checking alone records nothing, and opens nothing that the file names for
-// those who may not begin it. Once the campaign has begun, the visitor is sent
-// to its page, also where its measurements or its start have failed: the
-// campaign is there, and its page says what is missing.
+// Checking alone records nothing, and opens nothing that the file names for those who may not begin
+// it. Once the campaign has begun, the visitor is sent to its page, also where its measurements or
+// its start have failed: the campaign exists, and its page names the missing parts.
 func beginFile(v *visit) error {
 	if err := v.defines(); err != nil {
 		return err
@@ -174,11 +173,10 @@ var waysOfRows = []way{
 	{Text: "Or tick that rows which cannot be taken are left out"},
 }
 
-// bringAlong imports measurements into a campaign that has just begun, and runs
-// it. A form that was sent before has done so already; another person may have
-// halted the campaign since, so it is not run again. The form makes two
-// requests, of which each needs its own identifier: the second one's is that of
-// the first, with a suffix, so that it is the same each time the form is sent.
+// bringAlong imports measurements into a campaign that has just begun, and runs it. A form that was
+// sent before has done so already; another person may have halted the campaign since, so it is not
+// run again. The form makes two requests, and each needs its own identifier: the second one's is
+// that of the first, with a suffix, so that it is the same each time the form is sent.
 func (c *Console) bringAlong(r *http.Request, begun *lab.Campaign, rows []engine.Tell) error {
 	request := requested(r, engine.Request{Import: rows})
 	if request.ID != "" {

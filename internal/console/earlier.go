@@ -115,9 +115,9 @@ func (c *Console) eachEarlier(f func(string, []byte, func(before, after []byte) 
 	return nil
 }
 
-// recordEarlier records an answer once, by the identifier of its form, unless it
-// was taken back. It is marked first, so that no other server takes it back
-// meanwhile: text is what is kept of it then.
+// recordEarlier records an answer once, by the identifier of its form, unless it was taken back. It
+// is marked first, so that no other server takes it back meanwhile: text is the part that is kept
+// of it then.
 func (c *Console) recordEarlier(a *earlier, text *[]byte, swap func(before, after []byte) (bool, error)) error {
 	switch a.State {
 	case "":

@@ -20,8 +20,8 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// edited is what the editor gets to know of a campaign file as it is typed: what it says, and
-// what is wrong with it, or else what it means.
+// edited is the editor's view of a campaign file as it is typed: its content, and its faults or
+// else its meaning.
 type edited struct {
 	// Source is the file after a change of the form; empty where the file is only checked.
 	Source string `json:"source,omitempty"`
@@ -56,8 +56,8 @@ type firstExperiments struct {
 // mostFirst is how many experiments of the initial design the editor shows.
 const mostFirst = 6
 
-// sendSchema serves the schema of campaign files, of which the editor makes its form: so
-// a plug-in's settings are in it, too.
+// sendSchema serves the schema of campaign files. The editor makes its form from it: so a plug-in's
+// settings are in the form, too.
 func sendSchema(v *visit) error {
 	text, err := campaignfile.Schema(v.lab.Registry())
 	if err != nil {
@@ -140,7 +140,7 @@ func changeOf(r *http.Request) (yamledit.Change, error) {
 	return change, err
 }
 
-// check says what a file says, and what is wrong with it or else what it means.
+// check reads a file, and returns its faults or else its meaning.
 func (c *Console) check(r *http.Request, source []byte, answer *edited) {
 	if root, faults := yamltree.Read(source, campaignfile.Format); len(faults) == 0 {
 		answer.Tree = root
@@ -178,7 +178,7 @@ func (c *Console) check(r *http.Request, source []byte, answer *edited) {
 	}
 }
 
-// refuse says what is wrong with a file.
+// refuse names the faults of a file.
 func (e *edited) refuse(err error, campaign string) {
 	f := failureOf(err, campaign)
 	e.Faults, e.Text = f.Faults, f.Title
@@ -239,8 +239,8 @@ func askedFirst(def *definition.Campaign) []string {
 	return said
 }
 
-// afterDesign says what follows the initial design, of which so many experiments are still to
-// be made, where so many measurements were taken along.
+// afterDesign says what follows the initial design, where design of its experiments are still to be
+// made and along measurements were taken along.
 func afterDesign(def *definition.Campaign, design, along int) string {
 	chooses := def.Policy.Next.Name + " chooses"
 	switch {

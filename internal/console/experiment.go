@@ -101,9 +101,8 @@ func (p *experimentPage) among(s *campaign.State) {
 	}
 }
 
-// fill takes what is shown from the core. best is the experiment to highlight.
-// The core is locked meanwhile, so that x is copied: the page outlives the
-// lock.
+// fill copies the page's data from the core. best is the experiment to highlight. The core is
+// locked meanwhile, so that x is copied: the page outlives the lock.
 func (p *experimentPage) fill(
 	core *engine.Core, best string, x *campaign.Experiment, log *view.Timeline,
 ) {
@@ -143,10 +142,9 @@ func (p *experimentPage) fill(
 	}
 }
 
-// reasonOf says why an experiment was chosen, and what the model expected of
-// it: nil for nothing. What was expected is what was recorded before the
-// measurement: today's model knows the result and would expect it. Where no
-// decision stands behind it, view says why not.
+// reasonOf says why an experiment was chosen, and what the model expected of it: nil for nothing.
+// The expectation is the one recorded before the measurement: today's model knows the result and
+// would expect it. Where no decision stands behind it, view says why not.
 func reasonOf(
 	s *campaign.State, x *campaign.Experiment, log *view.Timeline,
 ) (why string, expected *events.Prediction) {
@@ -217,8 +215,7 @@ func (p *experimentPage) describe(core *engine.Core) {
 	add("outside", p.Outside)
 }
 
-// describeResult lists what was measured besides the value of what is sought,
-// and what was not.
+// describeResult lists the measured values besides the objective's, and the missing ones.
 func (p *experimentPage) describeResult(s *campaign.State, add func(name, text string)) {
 	m := p.Measurement
 	if m == nil {
@@ -275,10 +272,10 @@ func experimentOf(of *lab.Campaign, id string) (x campaign.Experiment, err error
 	return x, err
 }
 
-// resolution reads the form that settles what became of an experiment. A value
-// without a choice means that it was measured; no choice without a value is a
-// fault, since to guess a fate is what the form is there to avoid. Several
-// experiments can be settled by one form, where they were lost together.
+// resolution reads the form that settles the fate of an experiment. A value without a choice means
+// that it was measured; no choice without a value is a fault, since the form is there so that no
+// one guesses a fate. Several experiments can be settled by one form, where they were lost
+// together.
 func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	id := text(r, "experiment")
 	x, err := experimentOf(of, id)

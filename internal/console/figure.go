@@ -16,10 +16,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// newDrawing returns an empty drawing in classes of the stylesheet, so that it
-// follows the theme and needs no inline style, which the pages'
-// Content-Security-Policy forbids. Its title is shown where the pointer rests
-// on it, and is what a screen reader says.
+// newDrawing returns an empty drawing in classes of the stylesheet, so that it follows the theme
+// and needs no inline style, which the pages' Content-Security-Policy forbids. Its title is shown
+// where the pointer rests on it, and read out by a screen reader.
 func newDrawing(w, h float64, role figure.Role, title string) *figure.Canvas {
 	d := figure.Page{Palette: figure.Classes}.Canvas(w, h, role, title)
 	d.Title(title)
@@ -83,9 +82,9 @@ func (f *frame) headings(x, y string, below float64) {
 	f.Text(axis, "end", f.right, below, x)
 }
 
-// scale draws what is expected on the scale of what was measured: a tick for
-// each measurement, the best one longer, and a box from mean − sd to mean + sd
-// with a whisker of two sd. Once there is a scale, its ends stand below.
+// scale draws an expectation on the scale of the measurements: a tick for each measurement, the
+// best one longer, and a box from mean − sd to mean + sd with a whisker of two sd. Below a scale
+// stand its ends.
 func scale(measured []float64, best *float64, shown figure.Span, p *events.Prediction) template.HTML {
 	const w, h, pad = 300.0, 40.0, 8.0
 	title := "Nothing was measured yet"
@@ -229,8 +228,8 @@ func classOf(s *campaign.State, x *campaign.Experiment, best string) string {
 	return "done"
 }
 
-// drawn are the experiments that a figure of compositions shows: all but those
-// that were called off, of which nothing was made.
+// drawn are the experiments that a figure of compositions shows: all but those that were called
+// off, whose compositions were never made.
 func drawn(s *campaign.State) (all []*campaign.Experiment) {
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; !x.Status.CalledOff() {
@@ -322,9 +321,9 @@ func gaveWords(s *campaign.State, x *campaign.Experiment) (text string) {
 	return text
 }
 
-// tonesOf returns in which tone an experiment is drawn: by what was measured of
-// what is sought, and none where that breaks a constraint on outcomes; of a trade-off, whether it is on the front; of what an expert
-// prefers by its place in their order.
+// tonesOf returns the tone for drawing each experiment: by its measured value of the objective,
+// without a tone where that breaks a constraint on outcomes; in a trade-off, by whether it is on
+// the front; under an expert's preference, by its place in their order.
 func tonesOf(s *campaign.State, bests engine.Bests) func(x *campaign.Experiment) int {
 	if t := bests.Tradeoff; t != nil {
 		return func(x *campaign.Experiment) int {
@@ -345,7 +344,7 @@ func tonesOf(s *campaign.State, bests engine.Bests) func(x *campaign.Experiment)
 	}
 	values := figure.SpanOf(0, kept...)
 	return func(x *campaign.Experiment) int {
-		if s.Breaks(x) { // it is no better for its value
+		if s.Breaks(x) { // its value does not make it better
 			return 0
 		}
 		return tone(valueOf(s, x), values, s.Definition.Sought())
@@ -399,10 +398,10 @@ func endsOf(par *definition.Parameter) (ticks []plot.Tick) {
 	return ticks
 }
 
-// parallel draws each composition as a line through all parameters to its
-// value, on parallel axes from each parameter's lower to its upper bound. It is
-// the one figure of the page that shows all parameters at once, and is as wide
-// as their axes need. Where nothing is measured, there is no last axis.
+// parallel draws each composition as a line through all parameters to its value, on parallel axes
+// from each parameter's lower to its upper bound. It is the one figure of the page that shows all
+// parameters at once, and is as wide as their axes need. Where nothing is measured, the axis of the
+// value is left out.
 func parallel(s *campaign.State, bests engine.Bests) template.HTML {
 	def := s.Definition
 	best, _ := bests.Leading()

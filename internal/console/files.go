@@ -150,7 +150,7 @@ func (v *fileView) showTable(ctx context.Context, of *lab.Campaign) {
 	for len(v.Rows) <= previewRows {
 		row, err := in.Read()
 		if err != nil {
-			break // its end, or what is no table: what was read is shown
+			break // its end, or not a table: the rows read so far are shown
 		}
 		v.More = v.More || len(row) > previewColumns
 		v.Rows = append(v.Rows, row[:min(len(row), previewColumns)])
@@ -276,8 +276,8 @@ func (v *visit) takeForm(permission string) error {
 	return nil
 }
 
-// takeParts reads the parts of a form: its fields, and its files, whose bytes
-// are kept. A field for a file that is left empty is none.
+// takeParts reads the parts of a form: its fields, and its files, whose bytes are kept. An empty
+// field for a file does not count as a file.
 func takeParts(
 	ctx context.Context, of *lab.Campaign, parts *multipart.Reader,
 ) (fields url.Values, files []engine.Attach, err error) {
@@ -368,7 +368,7 @@ func withdrawing(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
 	return engine.Request{Withdraw: &engine.Withdraw{File: text(r, "file"), Reason: text(r, "reason")}}, nil
 }
 
-// fileOnPage is what the template of a file's form needs of its page.
+// fileOnPage is the data that the template of a file's form needs of its page.
 type fileOnPage struct {
 	*shell
 	Path, FilesOf string

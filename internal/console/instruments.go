@@ -12,9 +12,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// device is an instrument of a campaign, as its page shows it. A campaign may
-// have had several: each name and identity is one. What is shown of it is what
-// the log says; no device is asked for a page.
+// device is an instrument of a campaign, as its page shows it. A campaign may have had several:
+// each name and identity is one. All of it comes from the log; no device is asked for a page.
 type device struct {
 	Name, Identity, World, Driver string
 	State                         state
@@ -95,9 +94,8 @@ func deviceOf(key view.Device, signs view.Signs) device {
 	return d
 }
 
-// give notes what an experiment that was sent to the device says of it.
-// Experiments come in their order, so that the last one that is in trouble
-// gives the state.
+// give notes the state of the device that an experiment sent to it shows. Experiments come in their
+// order, so that the last one that is in trouble gives the state.
 func (d *device) give(x *campaign.Experiment) {
 	d.World = map[bool]string{true: "real", false: "simulated"}[x.Real]
 	if x.BeingCalledOff() {

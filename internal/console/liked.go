@@ -15,7 +15,7 @@ const mostLiked = 12
 // ranked is the order in which an expert is expected to prefer what was measured.
 type ranked struct {
 	First string     // the experiment of the most preferred composition
-	Says  []view.Row // what is expected of it
+	Says  []view.Row // the expected outcome
 	Open  string     // whether it comes first is open; "" where it is not
 	Head  []string
 	Rows  []rankedRow
@@ -29,7 +29,7 @@ type rankedRow struct {
 	Cells                    []string
 }
 
-// rankedOf lists a ranking; nil where there is none.
+// rankedOf lists a ranking; nil for an empty one.
 func rankedOf(def *definition.Campaign, ranking []engine.Liked) *ranked {
 	if len(ranking) == 0 {
 		return nil
@@ -62,8 +62,8 @@ func rankedOf(def *definition.Campaign, ranking []engine.Liked) *ranked {
 	return r
 }
 
-// rankTone is the tone of an experiment by its place in a ranking, darker being
-// better; the lightest of what is not ranked.
+// rankTone is the tone of an experiment by its place in a ranking, darker being better; the
+// lightest one stands for experiments outside the ranking.
 func rankTone(ranking []engine.Liked, experiment string) int {
 	for i := range ranking {
 		if ranking[i].Experiment == experiment {

@@ -105,15 +105,15 @@ func (h *hub) listen(campaign string) (changed <-chan []string, end func()) {
 	}
 }
 
-// mark is what a page of a campaign depends on: its log, and what goes on in
-// the process that runs it. Two equal marks give the same page.
+// mark is the state that a page of a campaign depends on: its log, and what goes on in the process
+// that runs it. Two equal marks give the same page.
 type mark struct {
 	sequence events.Sequence
 	doing    string
 }
 
-// markOf returns the mark of a campaign now. It must hold whatever a page shows
-// that can change without an event: what is not in it changes on no open page.
+// markOf returns the mark of a campaign now. It must hold all that a page shows and that can change
+// without an event: a change outside of it reaches no open page.
 func markOf(c *lab.Campaign) mark {
 	m := mark{sequence: c.Sequence()}
 	s := c.Standing()
@@ -202,11 +202,10 @@ func (h *hub) pass(ctx context.Context, more <-chan struct{}) {
 	}
 }
 
-// tellNext notifies the first listener that is due: three times in four one that
-// shows what has changed, where there is one. It returns false if there is none, and
-// how long it is until the next one. A listener in the list once is notified once,
-// with all names that came meanwhile; one that has not read its last list gets both
-// in one, so that the hub never waits for a page.
+// tellNext notifies the first listener that is due: three times in four one that shows a changed
+// campaign, if there is one. It returns false if no listener is due, and how long it is until the
+// next one. A listener in the list once is notified once, with all names that came meanwhile; one
+// that has not read its last list gets both in one, so that the hub never waits for a page.
 func (h *hub) tellNext(now time.Time) (notified bool, wait time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -318,9 +317,9 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// behind is the campaign of a page that was made before the campaign's last event
-// and listens only now; "" for none. Without it what came in between would be shown
-// with the next change, and of a campaign that waits for people there is none.
+// behind is the campaign of a page that was made before the campaign's last event and listens only
+// now; "" if the page is up to date. Without it the events in between would be shown with the next
+// change, and a campaign that waits for people has no next change.
 func (c *Console) behind(r *http.Request, visitor Visitor) string {
 	of, err := c.lab.Campaign(r.URL.Query().Get("campaign"))
 	if err != nil || visitor.may(See, of.Name()) != nil {

@@ -21,10 +21,9 @@ type logPage struct {
 // linesPerPage is how many events a page of the log shows.
 const linesPerPage = 200
 
-// showLog serves the log of a campaign, the newest events first. ?q= keeps the
-// events that hold all words; ?routine shows those that tell a reader little.
-// It searches what is shown, the events in words, their kind and their subject,
-// and not the payloads: what is found can be seen on the page.
+// showLog serves the log of a campaign, the newest events first. ?q= keeps the events that hold all
+// words; ?routine shows those that tell a reader little. It searches the shown texts, the events in
+// words, their kind and their subject, and not the payloads: every match can be seen on the page.
 func showLog(v *visit) error {
 	all, err := v.of.Timeline(v.r.Context())
 	if err != nil {

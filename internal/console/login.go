@@ -62,7 +62,7 @@ func showConfirm(v *visit, next string) error {
 	return v.write(drawConfirm(v.loginPage("Confirm", next, v.identity().Account)))
 }
 
-// loginPage is what both forms have.
+// loginPage is the common part of both forms.
 func (v *visit) loginPage(title, next, name string) loginPage {
 	return loginPage{
 		shell: v.after(title, ""), Next: nextOf(next), Name: name,

@@ -45,12 +45,11 @@ type measuredFields struct {
 	// for.
 	Computed bool
 	SD, Of   string // standard deviation as typed, and as recorded
-	// Known are the quantities that the campaign declares, apart from what it
-	// seeks, and those that it has measured before; Other are the rows for others,
-	// of which the last one is empty.
+	// Known are the quantities that the campaign declares, apart from its objective, and those that
+	// it has measured before; Other are the rows for others, the last one empty.
 	Known, Other []quantityField
-	// Declared are the quantities of the campaign, each of which can have no value
-	// or, where Corrects is set, be left out of the models.
+	// Declared are the quantities of the campaign, each of which can have no value or, where
+	// Corrects is set, be left out of the models.
 	Declared []declaredField
 	Corrects bool
 	// Lacks is set where a result was refused for a quantity without a value.
@@ -74,14 +73,14 @@ type quantityField struct {
 	Declared bool
 }
 
-// declaredField says of a declared quantity why it has no value, or that its
+// declaredField is the part of a form that says why a declared quantity has no value, or that its
 // value is to be left out.
 type declaredField struct {
 	Name, Why string
 	Out       bool
 }
 
-// quantityRow is what the template of a row needs.
+// quantityRow is the data of the template of a row.
 type quantityRow struct {
 	Prefix string
 	Row    quantityField
@@ -109,14 +108,13 @@ func (m measuredFields) MadeTyped() bool {
 		func(f pointField) bool { return f.Typed != "" })
 }
 
-// measuredFieldsOf returns the fields, with what is recorded of an experiment
-// (nil: none), and with what was typed if typed is set. What is recorded stands
-// next to a field and not in it: a field that is sent empty changes nothing, so
-// that a correction of one value does not repeat the others, rounded.
+// measuredFieldsOf returns the fields, with the recorded values of an experiment (nil: none), and
+// with the typed ones if typed is set. A recorded value stands next to a field and not in it: a
+// field that is sent empty changes nothing, so that a correction of one value does not repeat the
+// others, rounded.
 //
-// Quantities that the campaign declares or has measured before are offered by
-// name, so that they are called the same; a typed one of such a name goes into
-// its row.
+// Quantities that the campaign declares or has measured before are offered by name, so that they
+// are called the same; a typed one of such a name goes into its row.
 func (s *shell) measuredFieldsOf(
 	prefix string, state *campaign.State, x *campaign.Experiment, typed bool,
 ) measuredFields {
@@ -215,10 +213,9 @@ func madeIn(x *campaign.Experiment) definition.Point {
 	return x.Parameters
 }
 
-// knownQuantities are those that a campaign declares apart from what it seeks,
-// and behind them the further ones that it has measured, in the order in which
-// they came, each with the unit that it had last. Those are no part of the
-// definition: what people have recorded is what there is.
+// knownQuantities are those that a campaign declares apart from its objective, and behind them the
+// further ones that it has measured, in the order in which they came, each with the unit that it
+// had last. The further ones are outside the definition: only the recorded results show them.
 func knownQuantities(s *campaign.State) (list []definition.Quantity) {
 	def := s.Definition
 	if def.Several() {
@@ -266,8 +263,7 @@ func quantityRows(form map[string][]string) (rows []quantityField) {
 	return rows
 }
 
-// typedResult is what a form says of a measurement; nil for what it says
-// nothing of.
+// typedResult is the part of a form about a measurement; nil for what the form leaves out.
 type typedResult struct {
 	Value, SD  *float64
 	Quantities []definition.Quantity // those that the campaign declares
@@ -286,8 +282,8 @@ func (t typedResult) any() bool {
 // hasValue reports whether a value from which something is learned was typed.
 func (t typedResult) hasValue() bool { return t.Value != nil || t.Quantities != nil }
 
-// named is what was typed of an experiment that failed in a campaign that declares its
-// quantities: a value is there of a quantity with a name.
+// named returns the input for an experiment that failed in a campaign that declares its quantities:
+// a value then belongs to a quantity with a name.
 func (t typedResult) named(def *definition.Campaign) typedResult {
 	if def.Several() && t.Value != nil {
 		t.Quantities = append(t.Quantities, def.Sought().Quantity(*t.Value, t.SD))
@@ -347,8 +343,8 @@ func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typed
 	return t, err
 }
 
-// lacksOf are the quantities that decisions rest on of which a form gives no value, and does
-// not say why. Those that arrive later are awaited.
+// lacksOf are the quantities that decisions rest on and for which a form gives neither a value nor
+// a reason why it is missing. Those that arrive later are awaited.
 func lacksOf(def *definition.Campaign, form url.Values) (names []string) {
 	if !def.Several() {
 		return nil
@@ -399,8 +395,8 @@ func madeOf(r *http.Request, def *definition.Campaign, recorded definition.Point
 	if err != nil {
 		return nil, problem.New(problem.Invalid, "what was made: %w", err)
 	}
-	// Written and read again, a recorded value might lose digits: what was
-	// left as it was stays exactly what is recorded.
+	// Written and read again, a recorded value might lose digits: a value that was left alone stays
+	// exactly the recorded one.
 	for _, par := range def.Parameters {
 		if text(r, prefixActual+par.Name) == "" {
 			point[par.Name] = recorded[par.Name]

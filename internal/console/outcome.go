@@ -29,13 +29,12 @@ func (a answered) Path() string { return questionPath(a.Campaign, a.ID) }
 // campaign are looked at.
 const mostAnswers = 8
 
-// lastAnswers returns the newest answers of the visitor, with what came of
-// them. If none is theirs by name (the only user of an open server may have any
-// name), it returns those of all experts. Answers of simulated experts are not
-// people's and are left out.
+// lastAnswers returns the newest answers of the visitor, with their outcomes. If no answer has the
+// visitor's name (the only user of an open server may have any name), it returns those of all
+// experts. Answers of simulated experts are not people's and are left out.
 //
-// The campaigns are read one by one to choose, and the outcomes are worked out
-// for the few that were chosen: they need the campaign event by event.
+// The campaigns are read one by one to choose, and the outcomes are worked out for the few that
+// were chosen: they need the campaign event by event.
 func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) {
 	type one struct {
 		of *lab.Campaign
@@ -161,7 +160,7 @@ func estimatesOutcome(s *campaign.State, q *campaign.Question) string {
 }
 
 // measuredOf compares an estimate of a quantity with the first measurement of it at its
-// composition; "" where there is none.
+// composition; "" before the first one.
 func measuredOf(s *campaign.State, point definition.Point, e events.Estimate) string {
 	for i := range s.Experiments {
 		x := &s.Experiments[i]

@@ -7,9 +7,9 @@ import (
 	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
-// ceremony is what a browser sends to finish a ceremony with a passkey: the
-// name that it was given at the beginning, the browser's answer, and a name for
-// a new passkey, which is the person's choice.
+// ceremony is the message with which a browser finishes a ceremony with a passkey: the name that it
+// was given at the beginning, the browser's answer, and a name for a new passkey, which is the
+// person's choice.
 type ceremony struct {
 	Ceremony string          `json:"ceremony"`
 	Name     string          `json:"name"`
@@ -27,10 +27,9 @@ func (v *visit) challenge(name string, options json.RawMessage, err error) error
 	return v.answer(map[string]any{"ceremony": name, "options": options})
 }
 
-// finished reads what a browser brings back from a ceremony, and answers with
-// what do says of it. Script asks here and no form, so that failures are
-// problems in JSON and not pages. do sets the session's cookie, before the
-// answer is begun.
+// finished reads the browser's answer to a ceremony, and replies with the result of do. The caller
+// is a script and not a form, so that failures are problems in JSON and not pages. do sets the
+// session's cookie, before the answer is begun.
 func (v *visit) finished(do func(ceremony) error) error {
 	var c ceremony
 	err := json.NewDecoder(v.r.Body).Decode(&c)

@@ -66,7 +66,7 @@ func sendProof(v *visit) error {
 	return v.send("text/plain; charset=utf-8", []byte(p.Text))
 }
 
-// unnameable is what a file's name on any system should not hold.
+// unnameable matches the characters that a file's name on any system should not hold.
 var unnameable = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // proofFile is the file name of the proof of an event.

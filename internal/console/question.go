@@ -56,8 +56,8 @@ type questionPage struct {
 	*shell
 	campaign.Question
 	Heading, Aim string
-	// Cards are what the question is about, Suggestion is what the campaign
-	// would take.
+	// Cards are the compositions that the question is about, Suggestion is the campaign's own
+	// choice.
 	Cards      []*card
 	Suggestion *card
 	Names      []string // of the options
@@ -88,8 +88,8 @@ type questionPage struct {
 
 func (p *questionPage) Path() string { return questionPath(p.Campaign, p.ID) }
 
-// Signature says what sending an answer means and what is recorded of it: who,
-// when, and as what, as 21 CFR 11.50 asks of an electronic signature.
+// Signature says what sending an answer means and what the log then holds: who, when, and as what,
+// as 21 CFR 11.50 asks of an electronic signature.
 func (p *questionPage) Signature() string {
 	means := map[events.Form]string{
 		events.FormLabel:      "whether this is worth an experiment",
@@ -150,9 +150,9 @@ func showQuestion(v *visit) error {
 	return v.write(drawQuestion(p))
 }
 
-// fill takes what is shown from the core, whose campaign cannot record an event
-// meanwhile. A question that has an answer can be answered anew: the last
-// answer of a person who has seen the one before counts.
+// fill copies the page's data from the core, whose campaign cannot record an event meanwhile. A
+// question that has an answer can be answered anew: the last answer of a person who has seen the
+// one before counts.
 func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	s := core.State()
 	def := s.Definition
@@ -243,9 +243,8 @@ func (p *questionPage) show(ref *reference) {
 	p.Nearest = strings.Join(nearest, " ")
 }
 
-// typedOf is what stands in the field of an option: what was typed, else what
-// the answer that counts says of it. A form that was refused wins, also with an
-// empty field.
+// typedOf is the content of an option's field: the typed text, else the value in the answer that
+// counts. A form that was refused wins, also with an empty field.
 func (p *questionPage) typedOf(option int) string {
 	if p.Form != events.FormComparison {
 		return ""

@@ -58,19 +58,19 @@ func (c *Console) queueOf(v Visitor) (list []queued) {
 type queuePage struct {
 	*shell
 	Waiting []queued
-	// ByHand is what campaigns want measured by hand, of the visitor who may enter
-	// results there: one thing for each campaign.
+	// ByHand are the experiments that campaigns want measured by hand, where the visitor may enter
+	// results: one entry for each campaign.
 	ByHand []handed
 	Last   []answered
 }
 
-// handed is what a campaign wants measured by hand.
+// handed is a campaign's request for measurements by hand.
 type handed struct {
 	Campaign, Path string
 	Needs          []need
 }
 
-// byHand is what waits to be measured by a visitor.
+// byHand lists the requests for measurements that wait for a visitor.
 func (c *Console) byHand(v Visitor) (list []handed) {
 	for _, each := range c.lab.Campaigns() {
 		if v.may(Run, each.Name()) != nil {

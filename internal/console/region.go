@@ -221,8 +221,8 @@ func (p *regionPage) lies(core *engine.Core, in func(definition.Point) bool) {
 	}
 }
 
-// hiddenFieldsOf are the fields that say the same region again, in the order of
-// their names, with all digits: what is excluded is exactly what was looked at.
+// hiddenFieldsOf are the fields that say the same region again, in the order of their names, with
+// all digits: the excluded region is exactly the one that was looked at.
 func hiddenFieldsOf(where map[string]definition.RegionSide) (fields []hiddenField) {
 	for _, name := range slices.Sorted(maps.Keys(where)) {
 		side := where[name]

@@ -70,9 +70,9 @@ func when(t time.Time) template.HTML {
 		t.UTC().Format(time.RFC3339), t.Local().Format("2006-01-02 15:04:05")))
 }
 
-// shell is what every page has; page types embed it. It belongs to one request.
-// It is made by [Console.shellOf] alone, so that no page lacks the visitor,
-// what waits for them, and the messages.
+// shell is the part that every page has; page types embed it. It belongs to one request. It is made
+// by [Console.shellOf] alone, so that no page lacks the visitor, what waits for them, and the
+// messages.
 type shell struct {
 	Title   string
 	Visitor Visitor
@@ -83,18 +83,17 @@ type shell struct {
 	// Watch is the campaign whose changes concern the page: a name, "*" for
 	// all, "" for none.
 	Watch string
-	// At is the sequence of the campaign of the page's address when the page was
-	// begun: of what is recorded from then on the page has to hear.
+	// At is the sequence of the campaign of the page's address when the page was begun: the page
+	// has to hear of every later event.
 	At events.Sequence
-	// Said is what the last request did, in words.
+	// Said describes the effect of the last request in words.
 	Said string
 	// Failure is why a request was refused, Failed which one.
 	Failure *failure
 	Failed  string
 	// Open counts the questions that wait for the visitor.
 	Open int
-	// News is what became of the visitor's answers to questions that others
-	// have answered too.
+	// News is the fate of the visitor's answers to questions that others have answered too.
 	News    []news
 	Version string
 
@@ -104,8 +103,8 @@ type shell struct {
 // May reports whether the visitor may do something in the page's campaign.
 func (s *shell) May(permission string) bool { return s.Visitor.may(permission, s.Campaign) == nil }
 
-// Typed is what was typed into a field of a request that was refused. A page
-// may have several forms with fields of one name: action says of which.
+// Typed returns the input in a field of a request that was refused. A page may have several forms
+// with fields of one name: action names the form.
 func (s *shell) Typed(action, name string) string {
 	if s.Failed != action || s.form == nil {
 		return ""
@@ -171,7 +170,7 @@ var saids = map[string]string{
 	"dismissed": "Put away.",
 }
 
-// saidWhile says how long what a message says of a campaign is so; the others stay true.
+// saidWhile says how long a message about a campaign stays true; the others stay true.
 var saidWhile = map[string]func(s lab.Standing) bool{
 	"begun":   func(s lab.Standing) bool { return !s.Status.Ended() },
 	"paused":  func(s lab.Standing) bool { return s.Status == campaign.Paused },

@@ -15,11 +15,10 @@ import (
 // fieldRequest is the hidden field with the identifier of a form's request.
 const fieldRequest = "request"
 
-// Request is the hidden field of a form with the identifier of its request. It
-// is made with the page, so that a double click, a resend and the back button
-// count once. What is pressed in a part of a page that is kept up to date, to
-// would change the part each time. Without one, a second press is refused, or
-// asks for what is the case already.
+// Request is the hidden field of a form with the identifier of its request. It is made with the
+// page, so that a double click, a resend and the back button count once. Buttons in a part of a
+// page that is kept up to date have none, since it would change the part each time. Without one, a
+// second press is refused, or asks for the state that holds already.
 func (s *shell) Request(action string) template.HTML {
 	id := s.Typed(action, fieldRequest)
 	if id == "" {
@@ -29,10 +28,9 @@ func (s *shell) Request(action string) template.HTML {
 	return template.HTML(`<input type="hidden" name="` + fieldRequest + `" value="` + id + `">`)
 }
 
-// forgetRequest gives a form that was refused another identifier when it is
-// shown again: a refusal is not recorded, and what is typed next may be another
-// request. Where it is unknown whether the request was recorded, the identifier
-// stays, so that sending it again cannot count twice.
+// forgetRequest gives a form that was refused another identifier when it is shown again: a refusal
+// is not recorded, and the next input may be another request. Where it is unknown whether the
+// request was recorded, the identifier stays, so that sending it again cannot count twice.
 func forgetRequest(r *http.Request, err error) {
 	switch problem.CodeOf(err) {
 	case problem.Uncertain, problem.Interrupted:

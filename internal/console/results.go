@@ -40,8 +40,8 @@ type toMeasure struct {
 	ID, Why   string
 	Predicted string
 	Rows      []amount
-	// Shares is set where the parameters' amounts follow from the size of the
-	// batch; Rest is what their sum leaves, where it is less than the whole.
+	// Shares is set where the parameters' amounts follow from the size of the batch; Rest is the
+	// remainder that their sum leaves to the whole, if any.
 	Shares    bool
 	Sum       string
 	Replicate int
@@ -52,19 +52,18 @@ type toMeasure struct {
 	Late []lateField
 }
 
-// lateField is a quantity that arrives after its experiment has ended. Value and
-// Why, that there is none, are as they were typed.
+// lateField is a quantity that arrives after its experiment has ended. Value and Why, the reason
+// for a missing value, are as they were typed.
 type lateField struct{ Name, Unit, Until, Value, Why string }
 
-// amount is a parameter of a composition; Amount is what to weigh in for the
-// batch, empty where that does not follow.
+// amount is a parameter of a composition; Amount is the amount to weigh in for the batch, empty
+// where that does not follow.
 type amount struct{ Name, Unit, Value, Description, Amount string }
 
-// showResults shows what is to be measured by hand, and why a result was
-// refused. ?experiment= chooses which one is shown, ?batch= the size of the
-// batch that amounts are for. An experiment that has not been sent to its
-// instrument yet can be measured by hand, too. One whose fate is unknown is
-// settled on its own page.
+// showResults shows the experiments to be measured by hand, and why a result was refused.
+// ?experiment= chooses which one is shown, ?batch= the size of the batch that amounts are for. An
+// experiment that has not been sent to its instrument yet can be measured by hand, too. One whose
+// fate is unknown is settled on its own page.
 func showResults(v *visit) error {
 	p := &resultsPage{shell: v.shell("Results of " + v.of.Name())}
 	p.in(v.of, pageResults)
@@ -186,7 +185,8 @@ func waitsOf(s lab.Standing) (text string, ways []way) {
 	return s.WaitingFor, ways
 }
 
-// foreseen is what was expected of an experiment when it was chosen; empty where nothing was.
+// foreseen is the expected outcome of an experiment when it was chosen; empty where nothing was
+// expected.
 func foreseen(made view.Decided) string {
 	switch p := made.Prediction; {
 	case made.Outcomes != nil:
@@ -197,10 +197,9 @@ func foreseen(made view.Decided) string {
 	return ""
 }
 
-// result reads the form of a result: a value, or why there is none. Both at
-// once is a fault: one of them was left from before, and which one is not to be
-// guessed. Of several quantities some may be there although it failed. Whether a
-// value is missing, or doubtful, the engine judges.
+// result reads the form of a result: a value, or why it is missing. Both at once is a fault: one of
+// them was left from before, and no one should guess which. Of several quantities some may be there
+// although it failed. Whether a value is missing, or doubtful, the engine judges.
 func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	tell := &engine.Tell{Experiment: text(r, "experiment"), Anyway: text(r, "anyway") != ""}
 	def := definitionOf(of)

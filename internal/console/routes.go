@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
-// Route is a pattern of [http.ServeMux] and what is served there.
+// Route is a pattern of [http.ServeMux] and its handler.
 type Route struct {
 	Pattern string
 	Handle  http.HandlerFunc

@@ -26,7 +26,7 @@ type runSheetPage struct {
 	Sheet   *exchange.RunSheet
 	Options sheetOptions
 	Heads   []sheetHead
-	Weighed []string // parameters of which an amount is given
+	Weighed []string // parameters with an amount to weigh in
 	Asked   []string // columns to be written in
 	Rows    []sheetLine
 	Plates  []template.HTML
@@ -71,7 +71,7 @@ const (
 	sheetOfThese = "of"    // the experiments that are laid out
 )
 
-// sheetOptionsOf reads what an address says of a run sheet.
+// sheetOptionsOf reads the options for a run sheet from an address.
 func sheetOptionsOf(q url.Values) (o exchange.SheetOptions, typed sheetOptions, err error) {
 	typed = sheetOptions{
 		Down: q.Get(sheetDown) != "", Falling: q.Get(sheetFalling) != "", Plain: q.Get(sheetPlain) != "",
@@ -86,7 +86,7 @@ func sheetOptionsOf(q url.Values) (o exchange.SheetOptions, typed sheetOptions, 
 	return o, typed, err
 }
 
-// query is the options as an address has them; what is the default is left out.
+// query writes the options for an address; defaults are left out.
 func (o sheetOptions) query() url.Values {
 	q := url.Values{}
 	set := func(name, value string) {
@@ -112,8 +112,8 @@ func (o sheetOptions) query() url.Values {
 	return q
 }
 
-// sheetOf returns the run sheet that an address asks for; where the address makes
-// no sense, that of no options, with what is wrong.
+// sheetOf returns the run sheet that an address asks for; where the address makes no sense, the
+// sheet without options, and the error.
 func sheetOf(of *lab.Campaign, q url.Values) (sheet *exchange.RunSheet, typed sheetOptions, err error) {
 	o, typed, err := sheetOptionsOf(q)
 	of.Read(func(core *engine.Core) {

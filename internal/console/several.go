@@ -12,12 +12,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// frontPart is what a page shows of the front of a trade-off.
+// frontPart is a page's view of the front of a trade-off.
 type frontPart struct {
 	view.FrontWords
-	// Suggested is the experiment of the compromise, with what is expected of it;
-	// empty where there is none. Satisfied is how far it goes from the worst to the
-	// best in each objective.
+	// Suggested is the experiment of the compromise, with its expected outcome; empty without a
+	// compromise. Satisfied is how far it goes from the worst to the best in each objective.
 	Suggested string
 	Expected  []view.Row
 	Satisfied string
@@ -90,9 +89,8 @@ func drawingsFor(campaign string) figure.Page {
 	return figure.Page{Palette: figure.Classes, Link: func(id string) string { return subjectPath(campaign, id) }}
 }
 
-// shownQuantities are those of which a table of experiments has a column besides
-// that of what is sought: all others that are declared, those that follow from the
-// parameters among them.
+// shownQuantities are those with a column in a table of experiments besides the objective's: all
+// others that are declared, those that follow from the parameters among them.
 func shownQuantities(def *definition.Campaign) (all []definition.QuantityDef) {
 	sought := def.Sought().Name
 	for _, q := range def.Quantities {
@@ -103,8 +101,8 @@ func shownQuantities(def *definition.Campaign) (all []definition.QuantityDef) {
 	return all
 }
 
-// quantityCells are what an experiment gave of some quantities; a dash for what is
-// missing of a measurement and will not come any more.
+// quantityCells are an experiment's values of some quantities; a dash for a value that a
+// measurement lacks and that will not come any more.
 func quantityCells(s *campaign.State, x *campaign.Experiment, quantities []definition.QuantityDef) (cells []string) {
 	for _, q := range quantities {
 		text := ""
@@ -158,8 +156,7 @@ func countedOf(s *campaign.State, o definition.Objective) (values []float64) {
 	return values
 }
 
-// onFront says of an experiment how it stands in a trade-off: empty where it is not
-// on the front.
+// onFront says how an experiment stands in a trade-off: empty where it is not on the front.
 func onFront(f *seek.Front, id string) string {
 	m := f.Member(id)
 	switch {

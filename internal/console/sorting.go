@@ -24,8 +24,8 @@ type column struct {
 	down bool
 }
 
-// columnsOf are the columns of a campaign's table: of what is sought, of other quantities,
-// and of parameters, categories in their order.
+// columnsOf are the columns of a campaign's table: of the objective, of other quantities, and of
+// parameters, categories in their order.
 func columnsOf(s *campaign.State) (sought column, quantities, parameters []column) {
 	def := s.Definition
 	o := def.Sought()

@@ -59,7 +59,7 @@ func barIn(s *campaign.State, path, current string) []tab {
 	return bar
 }
 
-// partsIn lists the parts of a campaign's page. With is what their addresses keep of an
+// partsIn lists the parts of a campaign's page. With is the query that keeps their addresses at an
 // earlier state, the experiment as of which the page is shown; nil for now.
 func partsIn(s *campaign.State, path, current string, with url.Values) (bar []tab) {
 	part := func(name, text string, count int) {

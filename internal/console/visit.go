@@ -57,7 +57,7 @@ func (c *Console) formOf(permission string, serve func(*visit) error) http.Handl
 func (v *visit) accounts() *accounts.Directory { return v.gate.Accounts() }
 func (v *visit) identity() accounts.Identity   { return gate.IdentityOf(v.r.Context()) }
 
-// visitor is who asks for the page.
+// visitor returns the visitor of the page.
 func (v *visit) visitor() Visitor { return visitorOf(v.r.Context()) }
 
 // find returns the campaign of the address, if the visitor has the permission in
@@ -127,7 +127,7 @@ func (v *visit) writeAs(status int, page markup.Page) error {
 	return nil
 }
 
-// send answers with a text that is no page.
+// send answers with a text that does not form a page.
 func (v *visit) send(contentType string, text []byte) error {
 	v.w.Header().Set("Content-Type", contentType)
 	_, _ = v.w.Write(text) // the visitor may have gone

@@ -20,10 +20,9 @@ const (
 	Accounts     = "accounts"       // manage accounts
 )
 
-// Visitor is the person who asks for a page, as far as the pages need to know.
-// The package that mounts the pages puts it into each request's context with
-// [WithVisitor]. The functions may be nil, and then allow everything:
-// internal/server fills them from its accounts.
+// Visitor is the person who asks for a page, as far as the pages need to know. The package that
+// mounts the pages puts it into each request's context with [WithVisitor]. The functions may be
+// nil, and then allow everything: internal/server fills them from its accounts.
 type Visitor struct {
 	// Name is the person's: what they do is recorded as person:NAME.
 	Name string
@@ -39,10 +38,9 @@ type Visitor struct {
 	// Confirmed fails where the visitor must log in again before an act:
 	// "stop", "resolve" or "override". A nil Confirmed asks for nothing.
 	Confirmed func(act string) error
-	// MayDefine says why the visitor may not have this server run a campaign of
-	// that definition, which may name a program, a file or an address; nil where
-	// they may. was is what the campaign was before, nil for a new one. A nil
-	// MayDefine allows all.
+	// MayDefine says why the visitor may not have this server run a campaign of that definition,
+	// which may name a program, a file or an address; nil where they may. was is the campaign's
+	// definition so far, nil for a new one. A nil MayDefine allows all.
 	MayDefine func(def, was *definition.Campaign) error
 	// Now returns the visitor as they are now, for a page that stays open: what
 	// they may do can have changed. It fails once they are logged out. A nil

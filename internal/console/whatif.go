@@ -44,9 +44,8 @@ type otherwise struct {
 // interest, or a weight. Key is the name of its field.
 type soughtNumber struct{ Key, Label, Now string }
 
-// otherwiseOf returns the form for a decision. def is the definition that was
-// in force when it was made, so that what is offered is what could have been
-// then.
+// otherwiseOf returns the form for a decision. def is the definition that was in force when it was
+// made, so that the offered changes are those that were possible then.
 func (c *Console) otherwiseOf(
 	s *shell, of *lab.Campaign, decision string, def *definition.Campaign,
 ) otherwise {
@@ -265,9 +264,8 @@ type imaginedRow struct {
 	Quantities            []string // where there are several
 }
 
-// showWhatIf shows what is imagined, and how far that has come. Runs are
-// forgotten when the server ends, or when many others came after; then there is
-// no page.
+// showWhatIf shows the imagined course, and how far it has come. Runs are forgotten when the server
+// ends, or when many others came after; their pages are not found then.
 func showWhatIf(v *visit) error {
 	run, err := v.whatIf.Now(v.of.Name(), v.of.Place(), v.r.PathValue("run"))
 	if err != nil {
@@ -292,7 +290,7 @@ func showWhatIf(v *visit) error {
 	return v.write(drawWhatif(p))
 }
 
-// fill writes what came of a run into the page.
+// fill writes the result of a run into the page.
 func (p *imaginedPage) fill(a *whatif.Answer) {
 	def := a.Definition
 	sought := def.Sought()
@@ -385,7 +383,7 @@ func imagined(a *whatif.Answer) template.HTML {
 	f.Line(figure.Role("fork"), fork, f.top-8, fork, f.bottom)
 	f.Text(tick, "middle", fork, f.top-11, a.From)
 
-	for i := range len(a.Before) - 1 { // there it is what was
+	for i := range len(a.Before) - 1 { // there it is the actual course
 		bestImagined[i] = nan
 	}
 	one := f.steps("best", bestReally)
@@ -428,8 +426,8 @@ func imagined(a *whatif.Answer) template.HTML {
 	return f.SVG()
 }
 
-// valuesOf returns the values of experiments, and the best of them so far, of those that
-// keep the constraints of today; NaN where there is none, so that they keep their places.
+// valuesOf returns the values of experiments, and the best of them so far, of those that keep the
+// constraints of today; NaN for a missing one, so that they keep their places.
 func valuesOf(def *definition.Campaign, lists ...[]whatif.Experiment) (values, best []float64) {
 	var judged []campaign.Judged
 	for _, x := range slices.Concat(lists...) {
