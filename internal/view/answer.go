@@ -53,9 +53,9 @@ func ParseAnswer(def *definition.Campaign, q *campaign.Question, text string) (h
 	return reply, nil
 }
 
-// CheckReply says what is wrong with a reply to a question, and what it calls
-// for. It is for replies that come as data, from a page or a program; those in
-// words are right by the time they are read.
+// CheckReply finds the faults of a reply to a question, judged by the form of answer that the
+// question calls for. It is for replies that come as data, from a page or a program; those in words
+// are right by the time they are read.
 func CheckReply(def *definition.Campaign, q *campaign.Question, r humans.Reply) error {
 	err := r.Check(q.Form, len(q.Options), q.Scale)
 	if err == nil {
@@ -87,8 +87,8 @@ func readLabel(_ *definition.Campaign, _ *campaign.Question, text string) (r hum
 	return r, err
 }
 
-// readOrder reads the letters of options, the best first. It may end after the
-// first few: what is said of the others is then nothing.
+// readOrder reads the letters of options, the best first. It may end after the first few: the
+// answer then says nothing about the others.
 func readOrder(_ *definition.Campaign, q *campaign.Question, text string) (r humans.Reply, err error) {
 	r.Answer.Order, err = humans.ParseOrder(text, len(q.Options))
 	return r, err

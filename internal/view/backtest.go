@@ -18,10 +18,9 @@ func IsBacktest(core *engine.Core) bool {
 	return driver.Foregone != nil
 }
 
-// Backtest says what a backtest is, which row is the best, and whether and when
-// the campaign found it; empty for a campaign that is none. best is nil where
-// the table cannot be read any more; the best row is left out, too, where it
-// belongs to another table than the measurements.
+// Backtest describes a backtest, its best row, and whether and when the campaign found it; empty
+// for any other campaign. best is nil where the table cannot be read any more; the best row is left
+// out, too, where it belongs to another table than the measurements.
 func Backtest(core *engine.Core, best *instruments.Foregone) string {
 	if !IsBacktest(core) {
 		return ""

@@ -13,9 +13,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Becomes is what an amendment makes of what a campaign of several quantities has
-// found, by the models of what was measured: another bound or objective makes another
-// composition the best.
+// Becomes is the effect of an amendment on the findings of a campaign of several quantities, by the
+// models of its measurements: another bound or objective makes another composition the best.
 type Becomes struct {
 	Before Stands `json:"before"`
 	After  Stands `json:"after"`
@@ -24,7 +23,7 @@ type Becomes struct {
 	Missing []Uncounted `json:"missing,omitempty"`
 }
 
-// Stands is what a campaign has found under a definition.
+// Stands are a campaign's findings under a definition.
 type Stands struct {
 	// Best is the experiment of the best composition by the models, of a trade-off of the
 	// suggestion, of a preference of what is preferred to all; "" for none. Front are
@@ -97,7 +96,7 @@ func BecomesOfAmendment(
 	return BecomesOf(ctx, before, after)
 }
 
-// standsOf is what a campaign has found.
+// standsOf returns a campaign's findings.
 func standsOf(ctx context.Context, core *engine.Core) (Stands, error) {
 	summary, err := core.Summarize(ctx)
 	if err != nil {

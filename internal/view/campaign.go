@@ -25,7 +25,7 @@ type Campaign struct {
 	Reason   string // of the pause or the end
 	// Sequence is that of the last event.
 	Sequence events.Sequence
-	// Revision is what the models follow from.
+	// Revision identifies the input of the models: equal ones give equal models.
 	Revision   engine.Revision
 	Definition *definition.Campaign
 	// Began is when it was defined, Last when its last event was recorded.
@@ -35,8 +35,8 @@ type Campaign struct {
 	Open   int // experiments under way
 	Budget int // as Done counts
 	Asked  int
-	// Named counts the compositions that experts named, Estimated those of
-	// which they gave numbers or marks.
+	// Named counts the compositions that experts named, Estimated those for which they gave numbers
+	// or marks.
 	Named     int
 	Estimated int
 	// Unanswered counts the questions that were not answered in time, nor since,
@@ -73,8 +73,8 @@ type Campaign struct {
 	Values  []campaign.Judged // what was measured and counts, in order
 	// Simulated and Real count the measurements of either world.
 	Simulated, Real int
-	// Valueless are the measured experiments that lack a value of what is asked of them;
-	// nil where none does.
+	// Valueless are the measured experiments that lack a requested value; nil where all are
+	// complete.
 	Valueless *campaign.Valueless
 
 	// WaitingFor says what a run waits for, Computing what it has been
@@ -153,9 +153,9 @@ func Summarized(core *engine.Core, summary engine.Summary) Campaign {
 	return CampaignOf(core, Shown{summary: summary, known: true}, "")
 }
 
-// count counts an experiment. Imported experiments and those that were called
-// off cost the budget nothing. An experiment of which the fate is unknown is
-// open: its place in the budget stays taken until a person has settled it.
+// count counts an experiment. Imported experiments and those that were called off cost the budget
+// nothing. An experiment with an unknown fate is open: its place in the budget stays taken until a
+// person has settled it.
 func (c *Campaign) count(x *campaign.Experiment) {
 	if x.Status.Open() {
 		c.UnderWay = append(c.UnderWay, *x)
@@ -181,10 +181,9 @@ func (c *Campaign) count(x *campaign.Experiment) {
 
 // ask counts a question.
 //
-// Where nothing is measured a comparison is what an experiment is elsewhere:
-// one that is over counts as done, whether it was answered or not, unless the
-// expert gave it unasked. A question whose answer was contested has answers
-// that do not count, which a person should look at.
+// Where nothing is measured a comparison takes the place of an experiment: one that is over counts
+// as done, whether it was answered or not, unless the expert gave it unasked. A question whose
+// answer was contested has answers that do not count, and a person should look at it.
 func (c *Campaign) ask(q *campaign.Question) {
 	switch q.Status {
 	case campaign.Asked:
@@ -245,8 +244,8 @@ func (c *Campaign) ForPeople() []campaign.Question {
 	return slices.DeleteFunc(slices.Clone(c.Questions), func(q campaign.Question) bool { return !IsPerson(c.Definition, q.Expert) })
 }
 
-// ExpertName is what an expert is called where people read it: a program is
-// called one, so that it is not taken for a person.
+// ExpertName is an expert's name where people read it: a program is called one, so that it is not
+// taken for a person.
 func ExpertName(def *definition.Campaign, name string) string {
 	if def == nil {
 		return name
@@ -264,7 +263,7 @@ func AnsweredByPerson(def *definition.Campaign, q *campaign.Question) bool {
 	return q.Status == campaign.Answered && !q.Volunteered && IsPerson(def, q.Expert)
 }
 
-// Counted is what Done, Open and Budget count: "experiment".
+// Counted is the unit of Done, Open and Budget: "experiment".
 func (c *Campaign) Counted() string {
 	if !c.Definition.Measures() {
 		return "comparison"
@@ -282,7 +281,7 @@ func (c *Campaign) BudgetText() string {
 // may have been lowered below what was spent.
 func (c *Campaign) Share() int { return int(100*c.Spent() + rounding) }
 
-// rounding is what makes whole a share that is, and was divided.
+// rounding is the error that a share may have after a division and still be whole.
 const rounding = 1e-9
 
 // Spent is [Campaign.Share] as a part of 1.
@@ -296,7 +295,7 @@ func (c *Campaign) Spent() (share float64) {
 	return min(share, 1)
 }
 
-// Computing writes what is being computed, and since when.
+// Computing names a computation, and says since when it runs.
 func Computing(what string, since, now time.Time) string {
 	return what + " since " + Clock(since, now)
 }

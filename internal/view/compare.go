@@ -19,15 +19,15 @@ type Progress struct {
 	Breaking int
 	// From is the place of the best one up to each experiment, −1 for none.
 	From []int
-	// Cost is what was spent by then, nil where courses have no cost; one that is not
-	// known counts as none.
+	// Cost is the cost spent by then, nil where courses have no cost; an unknown cost counts as
+	// zero.
 	Cost []float64
 	// Hours is the time since the first outcome at which an outcome was recorded, nil where
 	// none has a time.
 	Hours []float64
 }
 
-// ProgressOf follows a course in its first quantity, which is what is sought.
+// ProgressOf follows a course in its first quantity, the objective.
 func ProgressOf(c *Course, sought definition.Objective) (p Progress) {
 	p.Values = c.judged(0)
 	p.From = campaign.BestSoFar(p.Values, sought)
@@ -60,7 +60,7 @@ func ProgressOf(c *Course, sought definition.Objective) (p Progress) {
 	return p
 }
 
-// SharedStart counts the first experiments of which two courses measured the same
+// SharedStart counts the experiments at the beginning in which two courses measured the same
 // compositions, in the same order.
 func SharedStart(a, b *Course) (n int) {
 	for n < len(a.Experiments) && n < len(b.Experiments) {

@@ -8,8 +8,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Covered is what courses of one trade-off are compared by: how much the front of what each
-// had measured covers, beyond one reference for all of them.
+// Covered is the measure that courses of one trade-off are compared by: how much the front of the
+// measurements of each covers, beyond one reference for all of them.
 var Covered = definition.Objective{Name: "hypervolume", Unit: "%", Goal: definition.Maximize}
 
 // Traded are the values of a trade-off's objectives that an experiment gave, in their order
@@ -91,7 +91,7 @@ func Coverings(def *definition.Campaign, courses [][][]float64) (covered [][]flo
 	}
 	for k, a := range aims {
 		if len(all) == 0 {
-			break // nothing says what is not given
+			break // without measurements no reference is known
 		}
 		o := def.ObjectiveOf(a)
 		value := -o.Sign() * reference[k]

@@ -148,7 +148,7 @@ func mixturesOf(def *definition.Campaign, f *diagnose.Frame) (all [][]string) {
 	return all
 }
 
-// courseQuantities are what is sought, if it is one value, then all that is declared.
+// courseQuantities are the objective, if it is one value, then all declared quantities.
 func courseQuantities(def *definition.Campaign) (all []CourseQuantity) {
 	sought := def.Sought()
 	if def.Single() {
@@ -216,7 +216,7 @@ func (c *Course) experiment(s *campaign.State, x *campaign.Experiment, log *Time
 	return out
 }
 
-// expectedOf is what a decision expected of a quantity; nil for nothing.
+// expectedOf returns a decision's prediction of a quantity; nil where it had none.
 func expectedOf(d Decided, quantity string, sought bool) *events.Prediction {
 	for i := range d.Outcomes {
 		if d.Outcomes[i].Quantity == quantity {

@@ -51,10 +51,10 @@ type Decision struct {
 	Story []Line `json:"-"`
 }
 
-// DecisionBehind returns the decision that led to an experiment, a question or
-// a decision of the campaign. Where there is none, why is a sentence that says
-// so. An identifier that is neither an experiment nor a question is returned as
-// it is: whether there is such a decision is found out by who reads it.
+// DecisionBehind returns the decision that led to an experiment, a question or a decision of the
+// campaign. Where no decision did, why is a sentence that says so. An identifier that names neither
+// an experiment nor a question is returned as it is: its reader finds out whether such a decision
+// exists.
 func DecisionBehind(state *campaign.State, id string) (decision, why string) {
 	if x := state.Experiment(id); x != nil {
 		return x.Decision, map[events.Origin]string{
@@ -69,10 +69,9 @@ func DecisionBehind(state *campaign.State, id string) (decision, why string) {
 	return id, ""
 }
 
-// findDecision returns what a campaign's log says about a decision behind a
-// sequence, and the sequence of its event; nil where there is none with that
-// identifier. It reads on from there until it finds it, so that a caller that
-// knows the event's place names the one before.
+// findDecision returns the log's content about a decision behind a sequence, and the sequence of
+// its event; nil where no decision has that identifier. It reads on from there until it finds it,
+// so that a caller that knows the event's place names the one before.
 func findDecision(
 	ctx context.Context, log events.Log, name, id string, after events.Sequence,
 ) (*events.DecisionMade, events.Sequence, error) {

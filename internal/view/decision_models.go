@@ -44,8 +44,8 @@ type Attributed struct {
 // second.
 const mostAttributed = 2e8
 
-// quantityModels are the models of the quantities at a decision, what is sought first
-// unless it is computed; nil where one quantity is measured.
+// quantityModels are the models of the quantities at a decision, the objective's first unless it is
+// computed; nil where one quantity is measured.
 func quantityModels(ctx context.Context, before *engine.Core, made *events.DecisionMade) (models []QuantityModel, err error) {
 	def := before.State().Definition
 	if !def.Several() || made.Objective == nil {
@@ -105,9 +105,9 @@ func attributed(ctx context.Context, sp *space.Space, m *quantity.Model, made *e
 	return a, nil
 }
 
-// AttributedTable says what each parameter does to what is expected of each quantity at
-// the chosen candidate: a line of names first, then a row for each parameter. It is nil
-// where nothing is attributed.
+// AttributedTable shows how each parameter contributes to the prediction of each quantity at the
+// chosen candidate: a line of names first, then a row for each parameter. It is nil where nothing
+// is attributed.
 func (d *Decision) AttributedTable() (table [][]string) {
 	var of []QuantityModel
 	head := []string{""}
@@ -171,7 +171,7 @@ func (d *Decision) Models() []Row {
 	return rows
 }
 
-// modelled is what a fit is of. It is named where there are several.
+// modelled is the subject of a fit. It is named where there are several.
 type modelled struct {
 	name, unit string
 	log        bool

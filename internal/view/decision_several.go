@@ -12,10 +12,9 @@ import (
 	"github.com/campaignd/campaignd/policies/seek"
 )
 
-// severalQuantities are the rows of a decision's candidates where several
-// quantities are sought or constrained: what is expected of each besides the
-// objective, of the objective that is computed from them, and how probably each
-// constraint is kept.
+// severalQuantities are the rows of a decision's candidates where several quantities are sought or
+// constrained: the prediction of each besides the objective, of the objective that is computed from
+// them, and how probably each constraint is kept.
 func severalQuantities(def *definition.Campaign, d *events.DecisionMade) (rows []candidateQuantity) {
 	if len(d.Candidates) == 0 {
 		return nil
@@ -64,7 +63,7 @@ func severalQuantities(def *definition.Campaign, d *events.DecisionMade) (rows [
 	return rows
 }
 
-// informedQuantities are the rows of what is expected with experts' numbers of single
+// informedQuantities are the rows of the predictions that include experts' numbers of single
 // quantities.
 func informedQuantities(d *events.DecisionMade) (rows []candidateQuantity) {
 	first := &d.Candidates[0]
@@ -89,9 +88,8 @@ func informedQuantities(d *events.DecisionMade) (rows []candidateQuantity) {
 	return rows
 }
 
-// several are the facts of a decision about several quantities: the front that it
-// knew, what the chosen candidate is expected to add to it, and for the sake of
-// which quantity.
+// several are the facts of a decision about several quantities: the front that it knew, what the
+// chosen candidate is expected to add to it, and for the sake of which quantity.
 func (d *Decision) several() (rows []Row) {
 	if t := d.Decision.Tradeoff; t != nil {
 		front := "no composition was on it"
@@ -117,8 +115,8 @@ func (d *Decision) several() (rows []Row) {
 	return rows
 }
 
-// waysWeighed are the ways to measure a composition that a decision weighed, of many the
-// one that was taken and the target, and what is expected of it at the target.
+// waysWeighed are the ways to measure a composition that a decision weighed, of many the chosen one
+// and the target, and the prediction for it at the target.
 func waysWeighed(def *definition.Campaign, c *events.Candidate) []Row {
 	f := c.Fidelity
 	rows := []Row{{"fidelity", fmt.Sprintf("%s is expected at the target; %s weighed by information for the cost",

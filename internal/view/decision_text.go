@@ -50,9 +50,9 @@ func (d *Decision) Write(w io.Writer, how How) error {
 // decisionNames is the width of the names of a decision's rows.
 const decisionNames = 10
 
-// facts are what is needed to repeat the decision, what it did, and the answer
-// it took up. Where the decision took up an answer, the earlier decision that
-// asked is named: what was weighed stands there.
+// facts are the data needed to repeat the decision, its action, and the answer it took up. Where
+// the decision took up an answer, the earlier decision that asked is named: the weighed candidates
+// stand there.
 func (d *Decision) facts(how How) []Row {
 	rows := d.Facts()
 	if q := d.Answered; q != nil {
@@ -63,8 +63,8 @@ func (d *Decision) facts(how How) []Row {
 	return rows
 }
 
-// Facts are what is needed to repeat the decision, and what it did. The state,
-// the policy, the seed and the build together give the same decision again.
+// Facts are the data needed to repeat the decision, and its action. The state, the policy, the seed
+// and the build together give the same decision again.
 func (d *Decision) Facts() []Row {
 	made := d.Decision
 	rows := []Row{
@@ -170,10 +170,9 @@ type CandidateRow struct {
 	Cells []string
 }
 
-// CandidateTable lists what is recorded of a decision's candidates: the values
-// of the parameters, then what the models said. A quantity that no candidate
-// has gets no row. Compositions that lie close together get the decimals that
-// tell them apart.
+// CandidateTable lists the recorded data of a decision's candidates: the values of the parameters,
+// then the statements of the models. A quantity that no candidate has gets no row. Compositions
+// that lie close together get enough decimals to differ.
 func CandidateTable(def *definition.Campaign, d *events.DecisionMade) (rows []CandidateRow) {
 	points := make([]definition.Point, len(d.Candidates))
 	for i, c := range d.Candidates {
@@ -234,7 +233,7 @@ func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []can
 		}},
 		{acquisitionName(d), func(c *events.Candidate) string {
 			if def.Several() {
-				return "" // what is expected and the probabilities say it, in units that people know
+				return "" // the prediction and the probabilities say it, in units that people know
 			}
 			return optional(c.Acquisition)
 		}},
@@ -274,8 +273,8 @@ func acquisitionName(d *events.DecisionMade) string {
 	return "acquisition (smaller is better)"
 }
 
-// HelpsOf is what a decision recorded of the worth of each expert's answers;
-// nil where they are no measurements.
+// HelpsOf returns the recorded worth of each expert's answers at a decision; nil where answers do
+// not count as measurements.
 func HelpsOf(d *events.DecisionMade) (helps []policies.Help) {
 	for _, w := range d.Answers {
 		helps = append(helps, policies.Help{Expert: w.Expert, Kind: w.Kind, Quantity: w.Quantity, Labels: w.Answers,
@@ -383,10 +382,9 @@ func CandidateGloss(d *events.DecisionMade) string {
 	return gloss + "."
 }
 
-// Models are the fits that a decision used, a row or two each. Numbers in
-// standard units are written in the campaign's, where they have a unit. They
-// are read from the decision and fitted nowhere: what was used then is what
-// counts.
+// Models are the fits that a decision used, a row or two each. Numbers in standard units are
+// written in the campaign's, where they have a unit. They are read from the decision and fitted
+// nowhere: the fits used at the time are the ones that count.
 func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 	if f := d.Objective; f != nil {
 		sought := def.Sought()
@@ -471,8 +469,7 @@ func noiseText(sought definition.Objective, m modelled, f *events.ObjectiveFit) 
 // sqrt is the root of a variance that rounding may have made negative.
 func sqrt(x float64) float64 { return math.Sqrt(max(x, 0)) }
 
-// writeStory writes what followed. It is what the log says of it up to now, and
-// grows with it.
+// writeStory writes the consequences, as far as the log has them by now: it grows with the log.
 func (d *Decision) writeStory(p *page, how How) {
 	p.heading("What followed")
 	if len(d.Story) == 0 {

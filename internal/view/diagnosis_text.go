@@ -39,7 +39,7 @@ const diagnosisNames = 12
 
 // writeCheck writes how left-out compositions were predicted.
 //
-// Where there are several quantities their name is said: it is what is sought, or the
+// Where there are several quantities their name is said: the checked one is the objective, or the
 // first objective of a trade-off.
 func writeCheck(p *page, d diagnose.Diagnosis) {
 	check := d.LeaveOneOut

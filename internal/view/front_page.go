@@ -8,12 +8,12 @@ import (
 	"github.com/campaignd/campaignd/policies/seek"
 )
 
-// FrontWords is what is said of the front of a trade-off besides its table.
+// FrontWords are the sentences about the front of a trade-off besides its table.
 type FrontWords struct {
 	// None is why it has no member; empty where it has some.
 	None string
-	// BestIn names what is best in each objective, OfInterest from where on a value
-	// is of interest, Grown how much the last experiments brought.
+	// BestIn names the best composition in each objective, OfInterest from where on a value is of
+	// interest, Grown how much the last experiments brought.
 	BestIn, OfInterest, Grown string
 	// Constant names the objectives that are the same everywhere.
 	Constant string
@@ -21,7 +21,7 @@ type FrontWords struct {
 	Waiting []Row
 }
 
-// WordsOf returns what is said of a front.
+// WordsOf returns the sentences about a front.
 func WordsOf(f *seek.Front) FrontWords {
 	w := FrontWords{
 		OfInterest: ofInterest(f), Grown: grown(f.Curve), Constant: decidesNothing(f), Waiting: waiting(f.Waiting),
@@ -34,8 +34,8 @@ func WordsOf(f *seek.Front) FrontWords {
 	return w
 }
 
-// FoundInShort is what a campaign has found by the models, in a few rows: the front,
-// or the best composition.
+// FoundInShort returns a campaign's findings by the models in a few rows: the front, or the best
+// composition.
 func (c *Campaign) FoundInShort() []Row {
 	switch best := c.BestByModel; {
 	case c.Definition.Tradeoff() != nil:

@@ -16,9 +16,9 @@ import (
 // the most of it.
 const fewMembers = 12
 
-// foundFront says what a trade-off has found: its front, what is best in each
-// objective, and a compromise. Nothing of it is called optimal: a composition is on
-// the front with a probability.
+// foundFront lists the findings of a trade-off: its front, the best composition in each objective,
+// and a compromise. Nothing of it is called optimal: a composition is on the front with a
+// probability.
 func (c *Campaign) foundFront() []Row {
 	f := c.Tradeoff
 	switch {
@@ -30,7 +30,7 @@ func (c *Campaign) foundFront() []Row {
 	return append(c.frontRows(f), c.AroundFront()...)
 }
 
-// AroundFront is what there is to say of a front besides its compositions.
+// AroundFront are the rows about a front besides its compositions.
 func (c *Campaign) AroundFront() (rows []Row) {
 	f := c.Tradeoff
 	if best := f.Compromise; best != nil {
@@ -91,7 +91,7 @@ func (c *Campaign) FrontInShort() []Row {
 	}
 }
 
-// frontRows are the table of the front, or why there is none.
+// frontRows are the table of the front, or the reason why it is missing.
 func (c *Campaign) frontRows(f *seek.Front) []Row {
 	if len(f.Members) == 0 {
 		return []Row{{"front", "nothing that was measured is on it: " + noFront(f)}}
@@ -167,9 +167,8 @@ func mostOf(f *seek.Front) []seek.Member {
 	})
 }
 
-// FrontTable is a table of members, with a line of names first: what is believed of
-// each quantity, the probabilities, and the share of what the front covers that a
-// member alone holds.
+// FrontTable is a table of members, with a line of names first: the belief about each quantity, the
+// probabilities, and the share of the covered hypervolume that a member alone holds.
 func FrontTable(f *seek.Front, members []seek.Member) [][]string {
 	head := []string{""}
 	constrained := false
@@ -245,7 +244,7 @@ func Columns(table [][]string) []string {
 	return lines
 }
 
-// bestIn names what is best in each objective.
+// bestIn names the best composition in each objective.
 func bestIn(f *seek.Front) string {
 	var parts []string
 	for _, o := range f.Objectives {

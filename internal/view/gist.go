@@ -20,7 +20,7 @@ var acquired = map[string]string{
 	next.ThompsonName: "Thompson sample",
 }
 
-// ruled names what settled a decision where that is not what is looked for.
+// ruled names the rule that settled a decision where an acquisition did not.
 var ruled = map[string]string{
 	policies.RuleDesign:     "design",
 	policies.RuleRestart:    "restart: nothing improved",
@@ -67,8 +67,8 @@ func gistOf(d *events.DecisionMade) string {
 	return strings.Join(parts, ", ")
 }
 
-// answered says by how much experts' answers change what is expected; empty where that is
-// not worth a word: sd is how well it was known without them.
+// answered says by how much experts' answers change a prediction; empty where the change is
+// negligible: sd is how well it was known without them.
 func answered(by, sd float64) string {
 	if math.Abs(by) < 0.1*sd {
 		return ""

@@ -26,10 +26,10 @@ type Importance struct {
 	Compositions int `json:"compositions"`
 }
 
-// Effect is a total-effect index: the median of those of functions that are drawn from
-// the posterior, and Low and High the bounds of their central 68 %, which is what the
-// model does not know. Of what is computed from several quantities it is that of the
-// mean, without bounds. It is nil for a parameter that cannot be varied.
+// Effect is a total-effect index: the median of those of functions that are drawn from the
+// posterior, and Low and High the bounds of their central 68 %, the model's uncertainty. For a
+// value that is computed from several quantities it is that of the mean, without bounds. It is nil
+// for a parameter that cannot be varied.
 type Effect struct {
 	Total *float64 `json:"total"`
 	Low   *float64 `json:"low,omitempty"`
@@ -39,9 +39,9 @@ type Effect struct {
 	Learned *Learned `json:"learned,omitempty"`
 }
 
-// Learned is what a model has learned about a parameter: in words, and the greatest
-// difference of the mean along the slice through the best composition, ± its standard
-// deviation, in the quantity's unit; nil where the parameter cannot be varied.
+// Learned is a model's knowledge about a parameter: in words, and the greatest difference of the
+// mean along the slice through the best composition, ± its standard deviation, in the quantity's
+// unit; nil where the parameter cannot be varied.
 type Learned struct {
 	Reading  string   `json:"reading"`
 	Change   *float64 `json:"change,omitempty"`

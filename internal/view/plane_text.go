@@ -78,8 +78,8 @@ func (d *Decision) heading(parameter string) string {
 	return parameter
 }
 
-// planeMarks says what is marked in which cell, and what the marks stand for. A
-// cell has room for two marks; a third hides the second.
+// planeMarks says which marks stand in which cell, and their meanings. A cell has room for two
+// marks; a third hides the second.
 func (d *Decision) planeMarks(p *events.Plane) (marks map[planeCell]string, legend []string) {
 	marks = make(map[planeCell]string)
 	mark := func(name string, point definition.Point) {

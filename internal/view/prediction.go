@@ -22,8 +22,8 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Prediction is what the models say about a composition, as `campaignd predict
-// --json` and the API print it: fields are only added.
+// Prediction is the statement of the models about a composition, as `campaignd predict --json` and
+// the API print it: fields are only added.
 type Prediction struct {
 	Parameters definition.Point `json:"parameters"`
 	// Outside says why the composition could not be suggested: the numbers are
@@ -60,8 +60,8 @@ type Prediction struct {
 // no model that could predict, yet or ever.
 var ErrNoModel = errors.New("no model")
 
-// noModel says why there is none. Its text has no prefix, since it is shown to
-// people as it is; errors.Is finds [ErrNoModel] nevertheless.
+// noModel says why no model exists. Its text has no prefix, since it is shown to people as it is;
+// errors.Is finds [ErrNoModel] nevertheless.
 type noModel struct{ why string }
 
 func (e noModel) Error() string        { return e.why }
@@ -76,13 +76,12 @@ type Predictor struct {
 	several  *seek.Predictor // nil where one quantity is sought, and nothing is required
 }
 
-// NewPredictor returns one, or why there is none: an error of the models, or
-// one that wraps [ErrNoModel]. It may fit models, which takes seconds;
-// predictions after that are quick.
+// NewPredictor returns a predictor, or why it cannot: an error of the models, or one that wraps
+// [ErrNoModel]. It may fit models, which takes seconds; predictions after that are quick.
 //
-// The cases go from an error of a model that there should be to the reason why
-// there is none: a policy without a model is another case than one that has not
-// had an answer yet, since waiting helps only with the second.
+// The cases go from an error of a model that should exist to the reason why none exists: a policy
+// without a model is another case than one that has not had an answer yet, since waiting helps only
+// with the second.
 func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 	read, err := core.Read(ctx)
 	if err != nil {
@@ -119,7 +118,7 @@ func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 	return nil, noModel{"the campaign has no model: there is none before an expert has answered a comparison"}
 }
 
-// severalOf is what predicts several quantities together; nil where there is one.
+// severalOf returns the predictor of several quantities together; nil for a single one.
 func severalOf(v policies.View) (*seek.Predictor, error) {
 	if v.Objective() == nil {
 		return nil, nil
@@ -131,7 +130,7 @@ func severalOf(v policies.View) (*seek.Predictor, error) {
 	return p.NewPredictor()
 }
 
-// quantities adds what is expected of each quantity.
+// quantities adds the prediction of each quantity.
 func (p *Predictor) quantities(to *Prediction, x []float64) {
 	def := p.core.State().Definition
 	if !def.Several() {
@@ -163,8 +162,8 @@ func (p *Predictor) quantities(to *Prediction, x []float64) {
 	}
 }
 
-// quantityNames are the names of all quantities of a campaign, those that follow from
-// the parameters among them, what is sought first unless it stands among the others.
+// quantityNames are the names of all quantities of a campaign, those that follow from the
+// parameters among them, the objective first unless it stands among the others.
 func quantityNames(def *definition.Campaign) (names []string) {
 	if sought := def.Sought(); !sought.Computed() && def.Quantity(sought.Name) == nil {
 		names = append(names, sought.Name)
@@ -288,9 +287,9 @@ func (p *Prediction) prefer(
 	return nil
 }
 
-// beliefOf returns the prediction of an expert's belief; nil if there is none.
-// With a single expert (only) it stands in a field of its own. The JSON has had
-// the one field since there was one expert, and keeps it.
+// beliefOf returns the prediction of an expert's belief; nil for an expert without one. With a
+// single expert (only) it stands in a field of its own. The JSON has had the one field since there
+// was one expert, and keeps it.
 func (p *Prediction) beliefOf(expert string, only bool) *events.Interval {
 	if interval := p.Beliefs[expert]; interval != nil {
 		return interval
@@ -321,7 +320,7 @@ type predictionTable struct {
 	measured  bool
 	informed  bool     // answers are measurements
 	others    []string // headings of the other quantities
-	computed  bool     // what is sought is computed from them
+	computed  bool     // the objective is computed from them
 	feasible  bool     // there are constraints on outcomes
 	believing []string // the experts whose beliefs are predicted
 	comparing []string // those whose preferences are

@@ -8,11 +8,11 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// fewLiked is how many compositions a summary of what is preferred lists.
+// fewLiked is how many preferred compositions a summary lists.
 const fewLiked = 3
 
-// foundPreferred says what is preferred of what was measured: the first, how sure
-// that is, and the next ones. Utilities are not written: they have no unit.
+// foundPreferred lists the preferred compositions among the measured ones: the first, how sure that
+// is, and the next ones. Utilities are not written: they have no unit.
 func (c *Campaign) foundPreferred() (rows []Row) {
 	switch {
 	case len(c.Ranking) == 0 && len(c.Values) == 0:
@@ -58,7 +58,7 @@ func OpenFirst(ranking []engine.Liked) string {
 		ranking[0].Experiment, ranking[1].Experiment, *ranking[0].Before)
 }
 
-// LikedText is an experiment with what is expected of its quantities.
+// LikedText is an experiment with the predictions of its quantities.
 func LikedText(l *engine.Liked) string {
 	return l.Experiment + ": " + strings.Join(Expects(l.Quantities), ", ")
 }

@@ -29,7 +29,7 @@ func Question(def *definition.Campaign, q *campaign.Question) humans.Question {
 // formWords are the words for a form of question. A new form of question is a
 // row of these, and no further branch elsewhere in the package.
 type formWords struct {
-	// initial is what an expert gives unasked.
+	// initial is the word for an answer that an expert gives unasked at the beginning.
 	initial string
 	// decided says what a decision that asks does.
 	decided func(d *events.DecisionMade) string
@@ -47,8 +47,7 @@ type formWords struct {
 	choices func(def *definition.Campaign, q *campaign.Question) []string
 }
 
-// about is what a question is about: compositions, and their outcomes where these
-// are compared.
+// about is the subject of a question: compositions, and their outcomes where these are compared.
 type about struct {
 	points   []definition.Point
 	outcomes []events.Outcome
@@ -103,8 +102,8 @@ var forms = map[events.Form]formWords{
 	},
 }
 
-// wordsOf are the words for a form. A log may hold one that this program does not know:
-// one that was changed, which an audit finds, is read all the same.
+// wordsOf are the words for a form. A log may hold one that this program does not know: one that
+// was changed, which an audit finds, is read nevertheless.
 func wordsOf(form events.Form) formWords {
 	if words, known := forms[form]; known {
 		return words
@@ -123,8 +122,8 @@ func wordsOf(form events.Form) formWords {
 	}
 }
 
-// Answers says in words what may be answered to a question. It completes “say
-// …”, in messages about an answer that is none.
+// Answers describes the valid answers to a question. It completes “say …”, in messages about an
+// invalid answer.
 func Answers(def *definition.Campaign, q *campaign.Question) string {
 	return wordsOf(q.Form).answers(def, q)
 }
@@ -212,7 +211,7 @@ func orderChoices(_ *definition.Campaign, q *campaign.Question) []string {
 	return append(names, "unsure")
 }
 
-// There are no candidates to be named: what is asked for is the expert's.
+// There are no candidates to be named: the composition is for the expert to give.
 func decidedToPinpoint(d *events.DecisionMade) string {
 	return fmt.Sprintf("ask %s for a composition of their own", d.Expert)
 }
@@ -236,8 +235,7 @@ func pointAnswers(def *definition.Campaign, q *campaign.Question) string {
 	return text + " or unsure"
 }
 
-// One choice stands for all compositions; the hint after it is no part of what
-// is typed.
+// One choice stands for all compositions; the hint after it is not typed.
 func pointChoices(def *definition.Campaign, q *campaign.Question) []string {
 	if q.Suggestion != nil {
 		return []string{format.Blank(def.Parameters) + "   (or ok, or unsure)"}
@@ -263,8 +261,8 @@ func asksForNumbers(def *definition.Campaign, q *campaign.Question) (question st
 	return fmt.Sprintf(": what %s do you expect of each?", Estimated(q.Scale)), lines
 }
 
-// Estimated names what is estimated on a scale, with units: "conductivity (mS/cm) and
-// viscosity (mPa·s)".
+// Estimated names the quantities that are estimated on a scale, with units: "conductivity (mS/cm)
+// and viscosity (mPa·s)".
 func Estimated(scale *events.Scale) string {
 	columns := scale.Table()
 	names := make([]string, len(columns))
@@ -300,7 +298,7 @@ func numberChoices(_ *definition.Campaign, q *campaign.Question) []string {
 		"   (or all in order: --values …,…; or unsure)"}
 }
 
-// What is compared is what an experiment gives, not how it is made.
+// The comparison is between the results of experiments, not between ways to make them.
 func decidedToCompareOutcomes(d *events.DecisionMade) string {
 	return fmt.Sprintf("ask %s which of two outcomes they would rather have", d.Expert)
 }

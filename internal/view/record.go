@@ -47,8 +47,8 @@ type Record struct {
 	timeline *Timeline  // nil until it is asked for, and at rest
 }
 
-// NewRecord returns the record of a campaign of which no event was taken yet.
-// Its earlier states are kept in past, which several records may share.
+// NewRecord returns the record of a campaign before its first event. Its earlier states are kept in
+// past, which several records may share.
 func NewRecord(reg registry.Registry, name string, past *Past) *Record {
 	return &Record{registry: reg, name: name, past: past, core: engine.NewCore(reg)}
 }
@@ -70,8 +70,8 @@ func FoldRecord(
 	return r, r.known(r.core)
 }
 
-// known fails where a core has folded nothing. An empty fold is no campaign,
-// and not one without events: readers must not show it.
+// known fails where a core has folded nothing. An empty fold differs from a campaign without
+// events: it is not a campaign, and readers must not show it.
 func (r *Record) known(core *engine.Core) error {
 	if core.State().Status == campaign.Undefined {
 		return fmt.Errorf("%w: %q", engine.ErrNoCampaign, r.name)
@@ -324,7 +324,7 @@ func LastUpTo(
 		return 0, context.Cause(ctx)
 	}
 	var found events.Position
-	from, to := events.Sequence(0), last // the event at from is within the limit, or there is none
+	from, to := events.Sequence(0), last // the event at from is within the limit, or no event is
 	for from < to {
 		middle := from + (to-from+1)/2
 		p, err := position(middle)

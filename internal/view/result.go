@@ -83,8 +83,7 @@ func (c *Campaign) found() []Row {
 	return add(append(rows, both), measured.Parameters, measured.Further)
 }
 
-// noValue says that nothing that was measured has a value of what is sought, and what it
-// lacks.
+// noValue says that no measurement has a value of the objective, and which values are missing.
 func (c *Campaign) noValue() string {
 	if text := c.NoneWithin(); text != "" {
 		return text
@@ -169,15 +168,15 @@ func closest(def *definition.Campaign, best *engine.ModelBest) string {
 		confidence(def), best.Experiment, best.Feasible.Probability)
 }
 
-// behind writes what is expected of the quantities besides what is sought.
+// behind writes the predictions of the quantities besides the objective.
 func behind(def *definition.Campaign, best *engine.ModelBest) string {
-	sought := def.Sought().Name // of a formula it is no quantity
+	sought := def.Sought().Name // a formula's name does not stand for a quantity
 	return strings.Join(Expects(slices.DeleteFunc(slices.Clone(best.Quantities), func(q events.QuantityPrediction) bool {
 		return q.Quantity == sought
 	})), ", ")
 }
 
-// Expects writes what is expected of quantities.
+// Expects writes the predictions of quantities.
 func Expects(quantities []events.QuantityPrediction) []string {
 	parts := make([]string, len(quantities))
 	for i, q := range quantities {
@@ -186,8 +185,7 @@ func Expects(quantities []events.QuantityPrediction) []string {
 	return parts
 }
 
-// Expected is what is expected of a quantity, with its standard deviation unless it is
-// known exactly.
+// Expected is the prediction of a quantity, with its standard deviation unless it is known exactly.
 func Expected(q events.QuantityPrediction) string {
 	if q.SD == 0 {
 		return format.Quantity(q.Mean, q.Unit)
@@ -209,8 +207,8 @@ func confidence(def *definition.Campaign) string {
 	return format.Setting(least)
 }
 
-// MeasuredSays says of the best measured value that it does not keep the constraints,
-// or that this is not known; nothing where it does.
+// MeasuredSays warns that the best measured value does not keep the constraints, or that this is
+// not known; empty where it does.
 func MeasuredSays(best *engine.Best) []string {
 	switch best.Keeps {
 	case campaign.KeepsNot:
@@ -351,12 +349,11 @@ func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 	return lines
 }
 
-// worthText says what an expert's answers of a kind are worth, each against one
-// measurement and where nothing is known yet, and in which direction they are
-// taken. The kind is named where the expert has given several, and the quantity
-// where single quantities are estimated. The three
-// readings, of which the likeliest is given: the answers are guesses, mislead, or
-// help. Misleading answers are turned over, and are then worth something too.
+// worthText says what an expert's answers of a kind are worth, each against one measurement and
+// where nothing is known yet, and in which direction they are taken. The kind is named where the
+// expert has given several, and the quantity where single quantities are estimated. The three
+// readings, from which the likeliest is given: the answers are guesses, mislead, or help.
+// Misleading answers are turned over, and are then worth something too.
 func worthText(h policies.Help, several bool) string {
 	word := h.Expert + "'s word"
 	if h.Quantity != "" {

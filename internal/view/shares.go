@@ -18,12 +18,11 @@ type Share struct {
 	Parameters          []string
 	Values              []float64
 	Total               float64
-	// Model is what the model itself says of the quantity there; nil where the
-	// decision did not record it, or only in a unit that bad results stretch,
-	// or a standard deviation only as people see it (model.intervals). It
-	// is the total, but for decisions of version 2 of the policies: they rested
-	// on the measured compositions alone (Adachi et al. 2024, Prop. 4), which
-	// know less and less about candidates far away.
+	// Model is the model's own prediction of the quantity there; nil where the decision did not
+	// record it, or only in a unit that bad results stretch, or a standard deviation only as people
+	// see it (model.intervals). It is the total, except for decisions of version 2 of the policies:
+	// they rested on the measured compositions alone (Adachi et al. 2024, Prop. 4), which know less
+	// and less about candidates far away.
 	Model *float64
 }
 
@@ -81,9 +80,9 @@ func Shares(def *definition.Campaign, d *events.DecisionMade) []Share {
 	return shares
 }
 
-// recorded is what a decision recorded of a quantity at a candidate, compressed
-// like the fit's values; nil if it did not record it in that form. A standard
-// deviation has no compressed form where the mean is compressed.
+// recorded is a decision's record of a quantity at a candidate, compressed like the fit's values;
+// nil if it did not record it in that form. A standard deviation has no compressed form where the
+// mean is compressed.
 func recorded(d *events.DecisionMade, candidate, quantity string) *float64 {
 	compressed := d.Objective.Compressed
 	for i := range d.Candidates {

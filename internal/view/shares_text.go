@@ -147,7 +147,7 @@ func signed(x float64) string {
 	return strings.ReplaceAll(format.Short(x), "-", "−")
 }
 
-// summand writes what is added: "+ 0.17", "− 0.17".
+// summand writes a term of a sum: "+ 0.17", "− 0.17".
 func summand(x float64) string {
 	if x < 0 {
 		return "− " + format.Short(-x)

@@ -22,7 +22,7 @@ func (s *Shown) Keep(at engine.Revision, summary engine.Summary) {
 // Of reports whether the kept summary is of that revision.
 func (s *Shown) Of(now engine.Revision) bool { return s.known && s.revision == now }
 
-// Helps is what experts' labels had shown then; nil for nothing.
+// Helps is the worth of experts' labels as known then; nil before any was known.
 func (s *Shown) Helps() []policies.Help { return s.summary.Helps }
 
 // Fill copies what the models said into a summary that was counted from the

@@ -27,8 +27,8 @@ type resting struct {
 	log      events.Log // holds its events; nil where it was packed in this process
 }
 
-// packing is what a campaign at rest consists of. The core's snapshot does not
-// hold the places of the decisions, which [Record.Made] looks up.
+// packing is the content of a campaign at rest. The core's snapshot does not hold the places of the
+// decisions, which [Record.Made] looks up.
 type packing struct {
 	Core engine.Snapshot   `json:"core"`
 	Made []events.Sequence `json:"made,omitempty"`
@@ -103,7 +103,7 @@ func (r *Record) wake() bool {
 		return false
 	}
 	r.core = engine.NewCore(r.registry)
-	// The fold is what there was without a snapshot.
+	// Without a usable snapshot the log is folded, as if there had been none.
 	r.fold(context.Background(), from.log, from.sequence)
 	if r.broken == nil && r.core.State().Sequence != from.sequence {
 		r.broken = err
@@ -114,9 +114,8 @@ func (r *Record) wake() bool {
 	return r.core != nil
 }
 
-// unpack returns a record's campaign at rest, and the sequences of its
-// decisions. Whose it is, and of which event, is looked at again after the
-// checksum: a value may be whole and stand under another key.
+// unpack returns a record's campaign at rest, and the sequences of its decisions. Its owner and its
+// event are looked at again after the checksum: a value may be whole and stand under another key.
 func (at *resting) unpack(r *Record) (*engine.Core, []events.Sequence, error) {
 	text := flate.NewReader(bytes.NewReader(at.packed))
 	var p packing
@@ -190,9 +189,9 @@ func snapshotPrefix(campaign string) string {
 	return fmt.Sprintf("record/%d/%s/", snapshotFormat, url.PathEscape(campaign))
 }
 
-// Restore puts a record of which no event was taken yet, at rest, to where the
-// newest snapshot has it that is believed. The record stays as it is where there
-// is none. An error of the store is no error here: the log is folded instead.
+// Restore puts a record before its first event, at rest, to the state of the newest snapshot that
+// is believed. The record stays as it is without such a snapshot. An error of the store is not
+// returned: the log is folded instead.
 func (s *Snapshots) Restore(ctx context.Context, r *Record) {
 	found, stands, keys := s.newest(ctx, r.name, func(Campaign) bool { return true })
 	if found != nil {

@@ -235,8 +235,7 @@ func (c *Campaign) calledOff(how How, driven bool) []string {
 	return needs
 }
 
-// contradicted says of which experiment an instrument has said something else
-// than a person.
+// contradicted lists the experiments about which an instrument contradicts a person.
 func (c *Campaign) contradicted(how How) []string {
 	x := c.Contradicted
 	if x == nil {

@@ -17,13 +17,13 @@ import (
 // move their row's text.
 const statusNames = 12
 
-// Around is what a status shows and the campaign itself does not know. They are
-// the process's and the caller's: the status itself follows from the log alone.
+// Around is the part of a status that the campaign itself does not know. It comes from the process
+// and the caller: the status itself follows from the log alone.
 type Around struct {
 	// Running says which process runs it, and what that process does; "" where
 	// none does.
 	Running string
-	// NeedsPerson is what a person must do, at least [Campaign.NeedsPerson].
+	// NeedsPerson lists the tasks of a person, at least [Campaign.NeedsPerson].
 	NeedsPerson []string
 	// Store is where it is kept.
 	Store string
@@ -147,8 +147,8 @@ func modelLine(d diagnose.Diagnosis, how How) string {
 	return line
 }
 
-// pending says what the campaign waits for. The fate that is unknown is among
-// what is under way, and again in what a person must do.
+// pending lists what the campaign waits for. An unknown fate stands among the experiments under
+// way, and again among the tasks of a person.
 func (st *Status) pending(how How, now time.Time) (rows []Row) {
 	def := st.Definition
 	write := format.CompositionsOf(def)
@@ -216,8 +216,8 @@ func BeingCalledOff(ids []string) string {
 	return events.ExperimentList(ids) + is
 }
 
-// AwaitedTexts say which quantities are still to arrive, of which experiments, and
-// when the first of them counts as missing: "capacity_100 of e7 and e8, …".
+// AwaitedTexts say which quantities are still to arrive, from which experiments, and when the first
+// of them counts as missing: "capacity_100 of e7 and e8, …".
 func AwaitedTexts(awaited []campaign.Awaited, now time.Time) (texts []string) {
 	of := make(map[string][]campaign.Awaited)
 	var names []string

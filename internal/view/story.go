@@ -58,9 +58,8 @@ func (e Entry) Line(how How) string {
 	return plaintext.Line(line)
 }
 
-// ending is what a remedy adds to the line of an event. Where the fate of an
-// experiment is unknown, a look at the instrument comes before any command: the
-// command records what was seen.
+// ending is the part of an event's line that a remedy adds. Where the fate of an experiment is
+// unknown, a look at the instrument comes before any command: the command records the findings.
 func ending(r problem.Remedy, how How) string {
 	if r.Action == problem.Resolve {
 		return ". Look at the instrument, then `" + how(r) + "`"

@@ -10,10 +10,9 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// In this file are the events of the campaign as a whole. Each method returns
-// the words for one kind; kind, subject and account are added by [Story.Entry].
-// It is a sentence without a doer: who began the campaign is in the event, and
-// the campaign is what the reader looks for.
+// In this file are the events of the campaign as a whole. Each method returns the words for one
+// kind; kind, subject and account are added by [Story.Entry]. It is a sentence without a doer: who
+// began the campaign is in the event, and readers look for the campaign.
 func (s *Story) campaignDefined(_ events.Event, p *events.CampaignDefined) Entry {
 	def := &p.Definition
 	budget := format.Count(def.Budget.Experiments, "experiment")

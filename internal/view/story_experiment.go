@@ -83,7 +83,7 @@ func (s *Story) experimentInfeasible(_ events.Event, p *events.ExperimentInfeasi
 	return Entry{Text: p.Experiment + " cannot be done", Reason: p.Cause}
 }
 
-// Nothing moved, which is what tells it from a failure.
+// Nothing moved, which distinguishes it from a failure.
 func (s *Story) experimentDeferred(_ events.Event, p *events.ExperimentDeferred) Entry {
 	return Entry{Text: p.Experiment + " did not take place and is to be tried again", Reason: p.Cause}
 }
@@ -261,9 +261,8 @@ func (s *Story) instrumentStalled(e events.Event, p *events.InstrumentStalled) E
 	return lost.entry(p.Experiment)
 }
 
-// measured writes a result: the objective, or the declared quantities with the
-// formula that is computed from them, then the further ones, and what is
-// missing.
+// measured writes a result: the objective, or the declared quantities with the formula that is
+// computed from them, then the further ones, and the missing ones.
 func (s *Story) measured(m *events.Measurement) string {
 	var parts []string
 	if s.def != nil && s.def.Sought().Computed() {

@@ -14,7 +14,7 @@ import (
 // is unknown. Each is an event; in a story those that say the same of the same
 // instrument, one after the other, are one entry.
 
-// loss is what an instrument leaves of an experiment, apart from which one it is.
+// loss is the state in which an instrument leaves an experiment, apart from which one it is.
 type loss struct {
 	kind              events.Kind
 	instrument, cause string
@@ -22,14 +22,13 @@ type loss struct {
 	account           string
 }
 
-// losses are experiments of which the same is said, in the order of the log.
+// losses are experiments with the same loss, in the order of the log.
 type losses struct {
 	of  loss
 	ids []string
 }
 
-// lossOf returns what an event says of an experiment that was lost; ok is false
-// for any other event.
+// lossOf returns the loss of an experiment in an event; ok is false for any other event.
 func lossOf(e events.Event, payload events.Payload) (l loss, ok bool) {
 	l = loss{kind: events.KindOf(payload), account: e.ToldBy()}
 	switch p := payload.(type) {
@@ -43,7 +42,7 @@ func lossOf(e events.Event, payload events.Payload) (l loss, ok bool) {
 	return l, true
 }
 
-// entry is what is said of experiments: "the fate of e1-e24 is UNKNOWN".
+// entry is the line about experiments: "the fate of e1-e24 is UNKNOWN".
 func (l loss) entry(ids ...string) Entry {
 	list := events.ExperimentList(ids)
 	if l.kind == events.KindInstrumentStalled {
@@ -80,9 +79,9 @@ func (s *Story) Tell(e events.Event, payload events.Payload) []Entry {
 	return before
 }
 
-// Rest returns the entry that Tell holds back, since the next event may go on with
-// it; none where there is none. Who tells a story as it happens asks for it after a
-// moment, and everyone at the end.
+// Rest returns the entry that Tell holds back, since the next event may go on with it; empty if it
+// holds back nothing. A caller that tells a story as it happens asks for it after a moment, and
+// every caller at the end.
 func (s *Story) Rest() []Entry {
 	if s.lost.ids == nil {
 		return nil

@@ -16,8 +16,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Suggestion is what a campaign asks of people who run its experiments
-// themselves.
+// Suggestion is a campaign's request to people who run its experiments themselves.
 type Suggestion struct {
 	Campaign string `json:"campaign"`
 	// Experiment is the one to run next, nil where there is none.
@@ -116,7 +115,7 @@ func suggestedExperiment(
 	return s, nil
 }
 
-// Showing is what a suggestion is written with.
+// Showing holds the choices for writing a suggestion.
 type Showing struct {
 	// Question writes a question as its expert sees it.
 	Question func(humans.Question) (title string, body []string)
@@ -124,7 +123,7 @@ type Showing struct {
 	Clause func(message string, remedies []problem.Remedy) string
 	// How says how a remedy is done.
 	How How
-	// Now is when times are told.
+	// Now is the time from which times are counted.
 	Now time.Time
 }
 
@@ -203,8 +202,7 @@ func Seeks(def *definition.Campaign) string {
 	return "trade off: " + strings.Join(parts, ", ")
 }
 
-// measuredNames are the quantities that an experiment is to give, what is sought
-// first.
+// measuredNames are the quantities that an experiment is to give, the objective first.
 func measuredNames(def *definition.Campaign) []string {
 	var names []string
 	if !def.Sought().Computed() {

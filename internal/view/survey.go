@@ -119,7 +119,7 @@ type Corner struct {
 	Weight    float64 `json:"weight"`
 }
 
-// NewSurvey returns one, or why there is none, as [NewPredictor].
+// NewSurvey returns a survey, or why it cannot, as [NewPredictor].
 func NewSurvey(ctx context.Context, core *engine.Core) (*Survey, error) {
 	predictor, err := NewPredictor(ctx, core)
 	if err != nil {
@@ -146,8 +146,8 @@ func NewSurvey(ctx context.Context, core *engine.Core) (*Survey, error) {
 	return s, nil
 }
 
-// layersOf are what a prediction says, in the order of people's interest: what is
-// sought, the other quantities, whether constraints are kept, what is preferred.
+// layersOf are the layers of a prediction, in the order of people's interest: the objective, the
+// other quantities, whether constraints are kept, the preference.
 func layersOf(def *definition.Campaign, p *Prediction) (layers []Layer) {
 	sought := def.Sought()
 	if p.Value != nil {
@@ -228,8 +228,8 @@ func (s *Survey) evaluate(ctx context.Context, x []float64) (mean, sd []float64,
 	return mean, sd, nil
 }
 
-// finite is a number for JSON, with as many digits as a drawing can show; nil for
-// what is none.
+// finite is a number for JSON, with as many digits as a drawing can show; nil for NaN and
+// infinities.
 func finite(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
@@ -249,8 +249,7 @@ func (s *Survey) newGrid() Grid {
 	return Grid{Layers: s.layers, Mean: make([][]*float64, len(s.layers)), SD: make([][]*float64, len(s.layers))}
 }
 
-// node adds a node to a grid: the point x of the unit cube, nil where there is no
-// composition.
+// node adds a node to a grid: the point x of the unit cube, nil where no composition exists.
 func (s *Survey) node(ctx context.Context, g *Grid, x []float64) error {
 	at := len(g.Mean[0])
 	if x == nil || !s.frame.Feasible(x) {
@@ -276,8 +275,8 @@ func (s *Survey) node(ctx context.Context, g *Grid, x []float64) error {
 type mover struct {
 	Axis
 	index int
-	// to is the point of the unit cube where the parameter has the k-th value of the
-	// axis, from x on; nil where there is none.
+	// to is the point of the unit cube where the parameter has the k-th value of the axis, from x
+	// on; nil where no such point exists.
 	to func(x []float64, k int) []float64
 }
 

@@ -40,13 +40,13 @@ type Line struct {
 	Entry
 }
 
-// Words is what the event says in a line, without the commands of a terminal.
+// Words describe the event in a line, without the commands of a terminal.
 func (l Line) Words() string {
 	l.Remedy = nil
 	return l.Line(nil)
 }
 
-// Decided is what a list of experiments shows of the decision behind one.
+// Decided is the part of the decision behind an experiment that a list of experiments shows.
 type Decided struct {
 	Reason string
 	// Gist is the reason in a few words, what tells it from others first; it may be empty.
@@ -66,7 +66,7 @@ type Decided struct {
 // identity.
 type Device struct{ Name, Identity string }
 
-// Sign is what the log holds about a device: a sign of life, or an error.
+// Sign is an entry of the log about a device: a sign of life, or an error.
 type Sign struct {
 	At         time.Time
 	Experiment string
@@ -151,8 +151,7 @@ func (t *Timeline) sign(e events.Event, payload events.Payload) {
 	t.Signs[device] = s
 }
 
-// Decision returns what is known of a decision by its identifier; false where
-// there is none.
+// Decision returns the known data of a decision by its identifier; false for an unknown one.
 func (t *Timeline) Decision(id string) (Decided, bool) {
 	n := events.DecisionNumber(id)
 	if n < 1 || n > len(t.decisions) {

@@ -1,5 +1,5 @@
 // Package view holds what a page or a command shows about a campaign: the story
-// of its events, its status, a decision and what led to it, a question, a
+// of its events, its status, a decision and its causes, a question, a
 // suggestion, a prediction, its result, and the methods.
 //
 // Each is a struct of data, made from the log or from [engine.Core], that can be
@@ -10,17 +10,17 @@
 // [problem.Remedy], which the command line turns into a command and a browser
 // into a button.
 //
-// # What is where
+// # Contents
 //
 //   - The campaign folded for readers: [Record] is one fold of a log that all
 //     readers of a process share, [Past] keeps its earlier states, [Snapshots]
-//     keeps records in the store, [Shown] what models said last; [LastUpTo]
+//     keeps records in the store, [Shown] the models' last statements; [LastUpTo]
 //     finds a campaign's last event before a position.
 //   - Where a campaign stands: [Campaign], which [CampaignOf] and
 //     [Summarized] make: nothing else counts that. [Status], made by
-//     [StatusOf], adds what a diagnosis says; [StatusDocument] is its JSON. The
-//     methods of [Campaign] say in words what it found and spent, and
-//     [Campaign.NeedsPerson] what a person must do. [TrustIn] says how far
+//     [StatusOf], adds the diagnosis; [StatusDocument] is its JSON. The
+//     methods of [Campaign] describe its findings and its costs, and
+//     [Campaign.NeedsPerson] the tasks of a person. [TrustIn] says how far
 //     experts are trusted, [AsksForLabels] and [IsPerson] whom a campaign asks
 //     for what, [Exclusions] lists those that hold. [Backtest] is about campaigns
 //     whose results are known beforehand.
@@ -31,14 +31,14 @@
 //     [CandidateGloss], [Shares] of its parameters (Shapley values), [Models],
 //     [TestWords], [HelpsOf], [ActionText], [Policy], [Letters].
 //   - Questions and answers: [Question] for a channel, [Asks], [Answers] and
-//     [AnswerTo] in words, [ParseAnswer] and [IsLabel] of what a person typed,
-//     [Answer] of what is recorded.
+//     [AnswerTo] in words, [ParseAnswer] and [IsLabel] of typed text, [Answer] of
+//     the recorded one.
 //   - What comes next: [Suggest] returns a [Suggestion]; [Predictor] makes a
 //     [Prediction].
 //   - All else: [Methods], [WriteDiagnosis], [Build] and [Revision] of programs,
 //     [Clock], [Until] and [Computing] of times.
 //
-// All that is written for people is written in [Row]s or lines, at 100 columns.
+// Texts for people are [Row]s or lines, at 100 columns.
 //
 //	record, err := view.FoldRecord(ctx, registry, log, "bread")
 //	decision, err := record.Decision(ctx, log, "d7")

@@ -7,9 +7,9 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// World says what of a campaign is simulated: what was measured, or before that what is to
-// measure; and where nothing is measured, or something real, the experts. It is empty where
-// nothing is.
+// World names the simulated part of a campaign: the lab that measured, or before that the one that
+// is to measure; and where nothing is measured, or something real, the experts. It is empty where
+// nothing is simulated.
 func World(reg registry.Registry, c *Campaign) string {
 	def := c.Definition
 	experts := slices.ContainsFunc(def.Experts, func(e definition.Expert) bool { return !e.Asked() })
