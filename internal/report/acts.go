@@ -15,8 +15,7 @@ type act struct {
 	// Text says what they did: "paused the campaign".
 	Text   string
 	Reason string
-	// About is the experiment or question it is about, empty where there is
-	// none.
+	// About is the experiment or question that the act is about, empty where it is about neither.
 	About string
 }
 
@@ -70,8 +69,8 @@ func isAct(e events.Event, payload events.Payload) bool {
 	return false
 }
 
-// exclusionRow is a region that a person excluded, and that is still excluded.
-// ID is what a request to allow the region again names.
+// exclusionRow is a region that a person excluded, and that is still excluded. ID is the identifier
+// for a request to allow the region again.
 type exclusionRow struct{ ID, Region, Reason, Actor, Time string }
 
 // exclusionsOf lists the regions that are excluded now.

@@ -16,10 +16,9 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// choice is one decision in which an expert chose between candidates: what was
-// shown, what was answered, and what came of it. It is a block of the page under
-// "Experts". Campaigns that only compare have none: their answers lead to no
-// experiment that could be looked at afterwards.
+// choice is one decision in which an expert chose between candidates: the candidates, the answer,
+// and its outcome. It is a block of the page under "Experts". Campaigns that only compare have
+// none: their answers lead to no experiment that could be looked at afterwards.
 type choice struct {
 	ID, Expert, Question string // ID is the decision's
 	Answer               string // empty while the question is open
@@ -71,11 +70,10 @@ func choicesOf(h *history) (all []choice, left int, err error) {
 	return all, left, nil
 }
 
-// choiceOf gathers what is known of the i-th decision, with figures or without.
+// choiceOf gathers the data of the i-th decision, with figures or without.
 //
-// What the decision recorded is enough for all of it: no model is evaluated
-// here, so that the figures show what the decision knew and not what is known
-// now.
+// The decision's own record is enough for all of it: no model is evaluated here, so that the
+// figures show the knowledge of the decision and not today's.
 func choiceOf(h *history, i int, figures bool) (choice, error) {
 	d := &h.decisions[i]
 	c := choice{ID: d.Decision, Expert: d.Expert, Question: d.question}
@@ -130,10 +128,10 @@ func choiceOf(h *history, i int, figures bool) (choice, error) {
 	return c, nil
 }
 
-// ledTo is the experiment that the answer to the i-th decision led to, and what
-// it measured; both are empty as long as there is none. The answer is acted on
-// by the next decision that asks for an experiment, so that one is it. Where the
-// campaign went on without an answer, one that came later has led to nothing.
+// ledTo is the experiment that the answer to the i-th decision led to, and its measured value; both
+// are empty as long as it led to none. The next decision that asks for an experiment acts on the
+// answer, so that one is it. Where the campaign went on without an answer, one that came later has
+// led to nothing.
 func ledTo(h *history, i int) (experiment, measured string) {
 	for j := i + 1; j < len(h.decisions); j++ {
 		id := h.decisions[j].experiment

@@ -19,7 +19,7 @@ import (
 type result struct {
 	number     int // from 1
 	class      class
-	value      float64 // NaN where there is none
+	value      float64 // NaN where no value exists
 	experiment *campaign.Experiment
 }
 
@@ -189,9 +189,9 @@ func drawResults(h *history, c *figure.Chart, results []result) (legend []Symbol
 	return legend
 }
 
-// convergenceCaption says what is drawn of a course with this number of values.
-// The stepped line is called by its color where the page's palette has a word
-// for it; on a page with a dark and a light palette no word is true of both.
+// convergenceCaption describes the drawing of a course with this number of values. The stepped line
+// is called by its color where the page's palette has a word for it; on a page with a dark and a
+// light palette no word is true of both.
 func convergenceCaption(h *history, course convergence, values int) string {
 	steps := "The stepped line"
 	if word, ok := h.target.Palette.Word(figure.Ink); ok {
@@ -258,7 +258,7 @@ func (h *history) spotText(x *campaign.Experiment) string {
 	return text + "\n" + h.format.LineWithUnits(point)
 }
 
-// value writes a value of what is sought.
+// value writes a value of the objective.
 func (h *history) value(v float64) string { return figure.Typeset(format.Fixed(v, h.places)) }
 
 // decimals is the number of decimals that measured values are written with, so

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Believed is what the model held the best composition for, after so many
-// experiments: its posterior mean and standard deviation, without noise.
+// Believed is the model's belief about the best composition, after so many experiments: its
+// posterior mean and standard deviation, without noise.
 type Believed struct {
 	Experiments int     `json:"experiments"`
 	Mean        float64 `json:"mean"`

@@ -13,9 +13,9 @@ import (
 	"github.com/campaignd/campaignd/internal/plot"
 )
 
-// trustworthiness is what the page says about how far the model can be trusted.
-// What it says is worked out by internal/diagnose, for the command line and the
-// console too; this room only writes it down and draws it.
+// trustworthiness is the part of the page about how far the model can be trusted. internal/diagnose
+// works it out, for the command line and the console too; this package only writes it down and
+// draws it.
 type trustworthiness struct {
 	Verdict  string
 	Class    string // for the style sheet
@@ -25,8 +25,8 @@ type trustworthiness struct {
 	Experts []expertRow
 }
 
-// finding is one of diagnose's, with its command in a type of its own. Next is
-// what can be done about it, cut into pieces by [phrases].
+// finding is a finding of diagnose, with its command in a type of its own. Next is the advice about
+// it, cut into pieces by [phrases].
 type finding struct {
 	Level string
 	Text  string
@@ -39,9 +39,8 @@ type phrase struct {
 	Code bool
 }
 
-// phrases splits a text at its backquotes, between which stands what is to be
-// typed. It keeps the template from interpreting texts: nothing that an event
-// holds becomes markup.
+// phrases splits a text at its backquotes, between which stands text for the reader to type. It
+// keeps the template from interpreting texts: nothing that an event holds becomes markup.
 func phrases(text string) (out []phrase) {
 	for i, part := range strings.Split(text, "`") {
 		if part != "" {
@@ -131,9 +130,9 @@ func agreeing(h *history, r expertRow, a *diagnose.Agreement) expertRow {
 	return r
 }
 
-// intervalSVG draws an interval on a scale from 0 to 1, with a mark at a half,
-// which is what guessing gives. Green lies wholly above it, red below. Color is
-// not the only sign: the interval either contains the mark or does not.
+// intervalSVG draws an interval on a scale from 0 to 1, with a mark at a half, the result of
+// guessing. Green lies wholly above it, red below. Color is not the only sign: the interval either
+// contains the mark or does not.
 func intervalSVG(h *history, lower, share, upper float64) template.HTML {
 	const width, height = 150.0, 14.0
 	x := func(v float64) float64 { return 4 + v*(width-8) }
@@ -153,7 +152,7 @@ func intervalSVG(h *history, lower, share, upper float64) template.HTML {
 	return c.SVG()
 }
 
-// figuresLeaveOneOut draws the checks of all modelled quantities: what is sought first.
+// figuresLeaveOneOut draws the checks of all modelled quantities, the objective first.
 func figuresLeaveOneOut(h *history) (figures []Figure) {
 	d := &h.diagnosis
 	add := func(id, name, unit string, check *diagnose.LeaveOneOut, outliers []diagnose.Outlier) {
@@ -304,7 +303,7 @@ func figureCalibration(h *history) []Figure {
 	return []Figure{f}
 }
 
-// sensitivity is what the model has learned about a parameter.
+// sensitivity is the model's knowledge about a parameter.
 type sensitivity struct {
 	Parameter   string
 	Lengthscale string // in the parameter's unit

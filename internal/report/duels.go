@@ -16,26 +16,24 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// standing is what each expert preferred after a number of comparisons: a point
-// of the lines in the figures of comparisons. Read keeps one for every few
-// comparisons, since the models of an earlier moment cannot be had from the core
-// later.
+// standing is each expert's favorite after a number of comparisons: a point of the lines in the
+// figures of comparisons. Read keeps one for every few comparisons, since the models of an earlier
+// moment cannot be had from the core later.
 type standing struct {
 	comparisons int
 	preferred   []policies.Best
 }
 
-// standings is about how often what is preferred is computed over a campaign's
-// budget. Each is a search over the whole space, with all models fitted.
+// standings is about how often the preferences are computed over a campaign's budget. Each is a
+// search over the whole space, with all models fitted.
 const standings = 24
 
-// stand notes what is preferred, now and then while the log of a campaign that
-// measures nothing is read. It fails with the context's error, or where the
-// models cannot be fitted.
+// stand notes the preferences, now and then while the log of a campaign that measures nothing is
+// read. It fails with the context's error, or where the models cannot be fitted.
 //
-// It is called after the event was applied. Comparisons that expired or were
-// withdrawn are counted too, so that the count can pass a multiple of every
-// without an answer: the point is then that of the next answer.
+// It is called after the event was applied. Comparisons that expired or were withdrawn are counted
+// too, so that the count can pass a multiple of every without an answer: the point is then that of
+// the next answer.
 func (h *history) stand(ctx context.Context, payload events.Payload) error {
 	def := h.state.Definition
 	if p, ok := payload.(*events.QuestionAnswered); !ok || p.Form != events.FormComparison || def == nil ||
@@ -70,9 +68,8 @@ func (h *history) compared() (n int) {
 	return n
 }
 
-// preferred is what one expert prefers to everything else. Rows have the form of
-// the answer of a campaign that measures, so that the template needs no second
-// table.
+// preferred is the composition that one expert prefers to everything else. Rows have the form of
+// the answer of a campaign that measures, so that the template needs no second table.
 type preferred struct {
 	Expert string
 	Rows   []answerRow

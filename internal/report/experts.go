@@ -26,9 +26,8 @@ type askedLabel struct {
 	outcome  labelOutcome
 }
 
-// labelOutcome is what came of a question for a label. It is an index into
-// outcomeNames and into the arrays that are counted with; outcomes is their
-// number.
+// labelOutcome is the outcome of a question for a label. It is an index into outcomeNames and into
+// the arrays that are counted with; outcomes is their number.
 type labelOutcome int
 
 const (
@@ -203,18 +202,17 @@ func figureTrust(h *history) []Figure {
 	}}
 }
 
-// worthLine is what the answers of one expert and kind have been worth. Points
-// hold decisions alone; figureWorth adds what is known now.
+// worthLine is the worth of one expert's answers of a kind over time. Points hold decisions alone;
+// figureWorth adds the current worth.
 type worthLine struct {
 	expert, kind, quantity string
 	points                 plot.XYs
 }
 
-// worthLines are those of all experts, as the decisions knew it. A worth is in
-// measurements: an answer of worth 0.5 reduces the variance of the objective as
-// half a measurement would. Below zero the answers were turned over, since they
-// go against what is measured. The lines are in the order of their first
-// appearance in the log.
+// worthLines are those of all experts, as the decisions knew them. A worth is in measurements: an
+// answer of worth 0.5 reduces the variance of the objective as half a measurement would. Below zero
+// the answers were turned over, since they go against the measurements. The lines are in the order
+// of their first appearance in the log.
 func (h *history) worthLines() (lines []worthLine) {
 	for _, d := range h.decisions {
 		for _, w := range d.Answers {
@@ -234,12 +232,11 @@ func (h *history) worthLines() (lines []worthLine) {
 	return lines
 }
 
-// figureWorth draws what one answer of each expert was worth against one
-// measurement, where answers are measurements.
+// figureWorth draws the worth of one answer of each expert against one measurement, where answers
+// are measurements.
 //
-// A line goes on to what is known now, so that its end and the caption say the
-// same. The color is that of the expert in the definition's order, as in the
-// other figures.
+// A line goes on to the current worth, so that its end and the caption say the same. The color is
+// that of the expert in the definition's order, as in the other figures.
 func figureWorth(h *history) []Figure {
 	lines := h.worthLines()
 	if lines == nil {

@@ -20,7 +20,7 @@ type Figure struct {
 	// SVG is the drawing, in the colors of the page that it was drawn for.
 	SVG    template.HTML
 	Legend []Symbol
-	// Caption says what is drawn, in sentences; it may be empty.
+	// Caption describes the drawing, in sentences; it may be empty.
 	Caption string
 }
 

@@ -57,7 +57,7 @@ func FrontCaption(f *seek.Front) string {
 	return caption
 }
 
-// frontWords say what is on the front, for readers who do not see it.
+// frontWords describe the front, for readers who do not see it.
 func frontWords(f *seek.Front, i, j int) string {
 	const most = 12
 	var texts []string
@@ -75,7 +75,7 @@ func frontWords(f *seek.Front, i, j int) string {
 	return "On the front: " + strings.Join(texts, "; ") + "."
 }
 
-// expectedText is what is expected of the k-th objective of a composition.
+// expectedText is the prediction of the k-th objective of a composition.
 func expectedText(m *seek.Member, k int) string {
 	q := m.Quantities[k]
 	return figure.Typeset(format.Quantity(q.Mean, q.Unit))
@@ -117,7 +117,7 @@ func kindOf(m *seek.Member, otherwise figure.Kind) figure.Kind {
 	return otherwise
 }
 
-// predicted is what is expected of a quantity; NaN where nothing is.
+// predicted is the predicted mean of a quantity; NaN without a prediction.
 func predicted(all []events.QuantityPrediction, name string) float64 {
 	for _, q := range all {
 		if q.Quantity == name {

@@ -17,7 +17,7 @@ import (
 // answer are the two best compositions: by the model, and as measured. They
 // differ where the best measurement owes its value to noise.
 type answer struct {
-	ByModel, Measured *bestAnswer // ByModel is nil where there is no model,
+	ByModel, Measured *bestAnswer // ByModel is nil without a model,
 	NoModel           string      // and why
 	Unit              string
 	Objective         string
@@ -42,11 +42,10 @@ type answerRow struct{ Name, Value, Unit, Description string }
 // line below. All three are finished texts.
 type number struct{ Value, Name, Detail string }
 
-// answerOf are the best compositions; where there are none, the text says what is
-// missing for one.
+// answerOf are the best compositions; without any, the text says why.
 //
-// The two bests come from the summary and are not searched for here, so that
-// report, console and command line name the same compositions.
+// The two bests come from the summary and are not searched for here, so that report, console and
+// command line name the same compositions.
 func answerOf(h *history) (*answer, string) {
 	measured, byModel := h.summary.BestMeasured, h.summary.BestByModel
 	if measured == nil {
@@ -74,8 +73,8 @@ func answerOf(h *history) (*answer, string) {
 	return a, ""
 }
 
-// front is what a trade-off found: a table of the compositions on the front, where
-// there are any, and lines about it.
+// front is the result of a trade-off: a table of the compositions on the front, if any, and lines
+// about it.
 type front struct {
 	Head  []string
 	Rows  []frontRow

@@ -37,14 +37,13 @@ const (
 	heatPixels = 246 // pixels along each side, interpolated between nodes
 )
 
-// heatOf computes the model over the two parameters with the shortest
-// lengthscales that can be varied independently; ok is false where there are
-// none. All other parameters keep the values of the best composition by the
-// model, except where a constraint makes them give way.
+// heatOf computes the model over the two parameters with the shortest lengthscales that can be
+// varied independently; ok is false without such a pair. All other parameters keep the values of
+// the best composition by the model, except where a constraint makes them give way.
 //
-// Pairs are tried in the order of relevance, so that the first pair that can be
-// variedOf independently is the most relevant one. In a mixture of two components
-// neither moves without the other, and there is no map.
+// Pairs are tried in the order of relevance, so that the first pair that variedOf finds independent
+// is the most relevant one. In a mixture of two components neither moves without the other, and no
+// map is drawn.
 func heatOf(h *history) (out heat, ok bool, err error) {
 	through := h.through()
 	if h.model == nil || through == nil {
@@ -254,8 +253,7 @@ func (m *heat) shown(values [][]float64) (shown []float64) {
 	return shown
 }
 
-// imageOf paints the values, interpolated between the nodes, and leaves out what
-// is not allowed.
+// imageOf paints the values, interpolated between the nodes, and leaves out forbidden compositions.
 func imageOf(b figure.Bands, m heat, values [][]float64) image.Image {
 	const hatch = 8 // pixels from one stripe over an excluded region to the next
 	return b.Image(heatPixels, heatPixels, func(x, y int) (float64, bool) {

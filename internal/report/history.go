@@ -85,7 +85,7 @@ type history struct {
 	failure    string // cause of the last fit of the objective, if it failed
 }
 
-// decision is a decision with what came of it.
+// decision is a decision with its outcome.
 type decision struct {
 	*events.DecisionMade
 	event    events.Event
@@ -99,8 +99,8 @@ type decision struct {
 	// best is the experiment of the best composition by then, empty without
 	// a model.
 	best string
-	// helps is what the experts' answers were worth by then; read only for
-	// decisions that tested an expert's trust.
+	// helps is the worth of the experts' answers by then; read only for decisions that tested an
+	// expert's trust.
 	helps []policies.Help
 }
 
@@ -111,8 +111,7 @@ type trustStep struct {
 	decision int // index of the last decision before it; -1 before the first
 }
 
-// progress is what the model knew after a fit: a point of the convergence
-// curve.
+// progress is the model's knowledge after a fit: a point of the convergence curve.
 type progress struct {
 	experiments int     // number of the last experiment measured by then
 	mean, sd    float64 // posterior at the best measured composition
@@ -430,9 +429,9 @@ func (h *history) follow(ctx context.Context, payload events.Payload, m *measure
 	}
 }
 
-// note adds a point to the progress, in place of one at the same experiment. It is what
-// the campaign's summary says of the best by the model then; of a trade-off, and of what an
-// expert prefers, the best posterior mean of the first quantity.
+// note adds a point to the progress, in place of one at the same experiment. It is the best by the
+// model then, as the campaign's summary states it; of a trade-off, and of an expert's preference,
+// the best posterior mean of the first quantity.
 func (h *history) note(v policies.View, experiments int) {
 	var point progress
 	if v.Campaign.Definition.Single() {

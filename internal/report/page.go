@@ -14,8 +14,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// pageData is what report.html shows, by section: every field is finished text, a number or
-// a figure. An empty slice or an empty text leaves its part out.
+// pageData is the data of report.html, by section: every field is finished text, a number or a
+// figure. An empty slice or an empty text leaves its part out.
 type pageData struct {
 	Style       template.CSS
 	Name        string
@@ -42,7 +42,7 @@ type headPart struct {
 	Facts      [][2]string
 }
 
-// summaryPart is what was found, and the course of it.
+// summaryPart is the findings, and the course towards them.
 type summaryPart struct {
 	Answer   *answer
 	Front    *front // instead of an answer, of a trade-off
@@ -69,7 +69,7 @@ type duelsPart struct {
 	Rows      []group[comparisonRow]
 }
 
-// expertsPart is what experts were asked, and what came of it.
+// expertsPart is the questions to experts, and their outcomes.
 type expertsPart struct {
 	AnyExperts  bool // experts take part, or did before an amendment
 	Choices     []choice
@@ -80,7 +80,7 @@ type expertsPart struct {
 	NoExperts   string // instead of Experts
 }
 
-// modelPart is what the model has learned.
+// modelPart is the model's knowledge.
 type modelPart struct {
 	NoModel        string // why there are no figures of the model
 	Heat           []Figure
@@ -113,7 +113,7 @@ type tablesPart struct {
 	DecisionCount int
 }
 
-// notesPart is what people did and said.
+// notesPart is the acts and the words of people.
 type notesPart struct {
 	Notes      []campaign.Note
 	Files      []campaign.File // those that count
@@ -122,7 +122,7 @@ type notesPart struct {
 	Amendments []amendmentRow
 }
 
-// auditPart is what is needed to check the report.
+// auditPart is the data needed to check the report.
 type auditPart struct {
 	Audit          []command
 	Digest         string // of the folded state; campaignd replay prints the same
@@ -133,8 +133,8 @@ type auditPart struct {
 	DefinitionText string          // the campaign file as it was given
 }
 
-// command is a line for the shell, with what it is good for. It is what a
-// reader types to check the report against the store.
+// command is a line for the shell, with its purpose. A reader types it to check the report against
+// the store.
 type command struct{ Line, Purpose string }
 
 // amendmentRow is one change of the definition after the campaign began.
@@ -246,8 +246,8 @@ func summaryOf(h *history, store string) (d summaryPart) {
 	return d
 }
 
-// expertsOf says what experts were asked, and draws what came of it where something is
-// measured; a campaign of comparisons has figures of its own.
+// expertsOf lists the questions to experts, and draws their outcomes where something is measured; a
+// campaign of comparisons has figures of its own.
 func expertsOf(h *history) (d expertsPart, err error) {
 	d.AnyExperts = len(h.def.Experts) > 0 || len(h.state.Questions) > 0
 	d.Questions = questionRowsOf(h)

@@ -31,8 +31,8 @@ var formWords = map[events.Form]struct{ action, asks, given string }{
 	events.FormOutcomes:   {"compare", "compare outcomes", "comparisons of outcomes"},
 }
 
-// actionText is what a decision does, in a word. "Ask" alone would not tell a
-// label from a comparison.
+// actionText names the action of a decision in a word. "Ask" alone would not distinguish a label
+// from a comparison.
 func actionText(d *events.DecisionMade) string {
 	if d.Action == events.ActionAsk {
 		return formWords[d.Form].action
@@ -78,9 +78,8 @@ func questionRowsOf(h *history) []questionRow {
 	return rows
 }
 
-// answerText says what came of a question, in a few words. It is shown in table
-// cells: what takes more than a line, such as an estimate for each composition,
-// is only counted.
+// answerText describes the outcome of a question in a few words. It is shown in table cells: an
+// answer that takes more than a line, such as an estimate for each composition, is only counted.
 func (h *history) answerText(q *campaign.Question) string {
 	switch {
 	case q.Status != campaign.Answered:

@@ -1,25 +1,24 @@
-// Package report writes what a campaign found, and why it did what it did, as
-// one self-contained HTML file: no script, no network, figures as inline SVG.
+// Package report writes a campaign's findings, and the reasons of its decisions, as one
+// self-contained HTML file: no script, no network, figures as inline SVG.
 //
-// Everything in it is folded from the log. It uses no clock and no randomness:
-// equal logs give equal files, byte for byte on one build. So a report can be
-// made again years later, and compared with the one that was filed.
+// Everything in it is folded from the log. It uses no clock and no randomness: equal logs give
+// equal files, byte for byte on one build. So a report can be made again years later, and compared
+// with the one that was filed.
 //
 // # How a report is put together
 //
 // [Write] works in three steps.
 //
-//  1. read (history.go) folds the campaign's events once, into a history: the
-//     engine's core after the last event, and with it what the core forgets
-//     and the report shows: each decision with what came of it, the model's
-//     best composition after each fit, corrections, incidents, acts of people.
-//  2. history.page (page.go) computes a pageData from it: only texts, numbers
-//     and finished figures. Each part of the page is a file, see below.
-//  3. The template report.html arranges the pageData. All it decides is to
-//     leave out what is empty.
+//  1. read (history.go) folds the campaign's events once, into a history: the engine's core after
+//     the last event, and with it what the core forgets and the report shows: each decision with
+//     its outcome, the model's best composition after each fit, corrections, incidents, acts of
+//     people.
+//  2. history.page (page.go) computes a pageData from it: only texts, numbers and finished figures.
+//     Each part of the page is a file, see below.
+//  3. The template report.html arranges the pageData. All it decides is to leave out empty parts.
 //
-// [Figures] does the first two steps and hands out the figures alone, for the
-// console, whose pages have colors and a width of their own (figure.Page).
+// [Figures] does the first two steps and hands out the figures alone, for the console, whose pages
+// have colors and a width of their own (figure.Page).
 //
 //	err := report.Write(ctx, file, report.Input{
 //		Registry: registry,
@@ -27,14 +26,12 @@
 //		Campaign: "electrolyte",
 //	})
 //
-// The files of the package: history.go folds the log; convergence.go,
-// experts.go, slices.go, heatmap.go and diagnostics.go each compute the data of
-// a figure, or take it from internal/diagnose, and draw it on a chart
-// (internal/figure, glyph.go); questions.go says what experts were asked,
-// choices.go what they chose between, duels.go everything about campaigns that
-// measure nothing; header.go and glance.go write the top of the page,
-// warnings.go what went wrong, tables.go the tables; page.go arranges it all
-// for report.html.
+// The files of the package: history.go folds the log; convergence.go, experts.go, slices.go,
+// heatmap.go and diagnostics.go each compute the data of a figure, or take it from
+// internal/diagnose, and draw it on a chart (internal/figure, glyph.go); questions.go lists the
+// questions to experts, choices.go the candidates they chose between, duels.go everything about
+// campaigns that measure nothing; header.go and glance.go write the top of the page, warnings.go
+// the warnings, tables.go the tables; page.go arranges it all for report.html.
 package report
 
 import (
@@ -74,9 +71,9 @@ type Input struct {
 	// Triangle names the three components of a mixture that maps are drawn over.
 	// Default: those that vary most.
 	Triangle [3]string
-	// Shown is what the models were found to say already. Where it is of the campaign as
-	// the log has it, that is not worked out again: the front that the models expect takes
-	// longer than all figures. Zero for none.
+	// Shown are the models' statements as they were worked out before. Where they belong to the
+	// campaign as the log has it, they are not worked out again: the front that the models expect
+	// takes longer than all figures. The zero value holds none.
 	Shown view.Shown
 }
 
@@ -85,13 +82,12 @@ type Input struct {
 //go:embed style.css
 var style string
 
-// Write writes the report. A campaign in any state has one. It fails with
-// engine.ErrNoCampaign where the log holds no such campaign, with the error of
-// the log, of the context, or of w; on a failure before the end nothing has
-// been written to w.
+// Write writes the report. A campaign in any state has one. It fails with engine.ErrNoCampaign
+// where the log holds no such campaign, with the error of the log, of the context, or of w; on a
+// failure before the end nothing has been written to w.
 //
-// A model that cannot be fitted is no failure: the report says so and shows
-// what does not rest on it.
+// A model that cannot be fitted does not make it fail: the report says so and shows the parts that
+// do not rest on it.
 func Write(ctx context.Context, w io.Writer, in Input) error {
 	// Names, reasons and comments in a log come from other people and programs.
 	// The template escapes what HTML would interpret; this writer removes

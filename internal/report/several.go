@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// middle is what the composition to go by is called.
+// middle is the name for the composition to go by.
 func (h *history) middle() string {
 	if h.def.Tradeoff() != nil {
 		return "suggested compromise"
@@ -83,7 +83,7 @@ type layer struct {
 	id, title, unit string
 	scheme          figure.Scheme
 	darkIsHigh      bool
-	// dark says what is dark.
+	// dark is the meaning of the dark shade.
 	dark string
 	// share is set of a probability.
 	share bool

@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/internal/plot"
 )
 
-// slices computes the model of what is sought along every parameter that can be
-// varied, through the composition to go by; none where there is no model.
+// slices computes the objective's model along every parameter that can be varied, through the
+// composition to go by; empty without a model.
 func (h *history) slices() ([]diagnose.Slice, error) {
 	best := h.through()
 	if h.model == nil || best == nil {
@@ -21,8 +21,8 @@ func (h *history) slices() ([]diagnose.Slice, error) {
 	return diagnose.Slices(h.def, h.core.Space(), h.model, best)
 }
 
-// through is the composition that slices and maps go through: the best by the model,
-// of a trade-off the compromise, of a preference what is preferred; nil for none.
+// through is the composition that slices and maps go through: the best by the model, the compromise
+// of a trade-off, or the preferred one; nil where none is known.
 func (h *history) through() definition.Point {
 	switch {
 	case h.summary.BestByModel != nil:
@@ -35,8 +35,7 @@ func (h *history) through() definition.Point {
 	return nil
 }
 
-// figureSlices draws the slices of what is sought, and writes the caption for all
-// of them.
+// figureSlices draws the slices of the objective, and writes the caption for all of them.
 func figureSlices(h *history) ([]Figure, string, error) {
 	all, err := h.slices()
 	if err != nil || len(all) == 0 {
@@ -182,9 +181,9 @@ func drawSlice(h *history, c *figure.Chart, s diagnose.Slice) {
 	c.Points(allowed, figure.Hollow(figure.Blue, 2.6, 1.4))
 }
 
-// drawCategories draws the model at each category: nothing lies between them,
-// so that there is no line. Categories stand at 0, 1, 2, … in the definition's
-// order; names are shortened so that neighbors do not overlap.
+// drawCategories draws the model at each category: nothing lies between them, so that they are not
+// joined by a line. Categories stand at 0, 1, 2, … in the definition's order; names are shortened
+// so that neighbors do not overlap.
 func drawCategories(h *history, c *figure.Chart, s diagnose.Slice) {
 	c.X.Min, c.X.Max = -0.6, float64(len(s.X))-0.4
 	var labels []plot.Tick

@@ -14,8 +14,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// cell is a parameter's value; Asked is set where another one was asked for.
-// What was made comes first, since that is what was measured.
+// cell is a parameter's value; Asked is set where another one was asked for. The value as made
+// comes first, since that one was measured.
 type cell struct{ Value, Asked string }
 
 // measurementRow is one experiment, with or without a measurement. All texts
@@ -91,12 +91,10 @@ func measurementsOf(h *history) []group[measurementRow] {
 	return folded(rows, unfolded, func(r *measurementRow) string { return r.ID })
 }
 
-// measurementRowOf writes a row of the table, but for its symbol and for whether
-// it is the best.
+// measurementRowOf writes a row of the table, except its symbol and the mark of the best.
 //
-// A row without a measurement shows what was asked for and why there is no
-// value; residual and surprise are about the prediction that the decision
-// recorded, not about today's model.
+// A row without a measurement shows the requested composition and why it has no value; residual and
+// surprise are about the prediction that the decision recorded, not about today's model.
 func measurementRowOf(h *history, x *campaign.Experiment) measurementRow {
 	row := measurementRow{ID: x.ID, Decision: x.Decision, Why: h.why(x), Time: format.Time(x.EndedAt)}
 	m := x.Measurement
@@ -252,10 +250,9 @@ func differs(a, b definition.Value) bool {
 	return math.Abs(x-y) > 1e-9*max(math.Abs(x), math.Abs(y), 1e-6)
 }
 
-// why says why an experiment was chosen: its decision's reason, or its origin
-// where no decision chose it. A replicate has the decision of the first run. It
-// is what the decision recorded then, and no explanation that is found
-// afterwards.
+// why says why an experiment was chosen: its decision's reason, or its origin where no decision
+// chose it. A replicate has the decision of the first run. The decision recorded it at the time: it
+// is not an explanation found afterwards.
 func (h *history) why(x *campaign.Experiment) string {
 	text := ""
 	switch x.Origin {
@@ -363,8 +360,8 @@ func candidateRowOf(h *history, d *decision, c events.Candidate) candidateRow {
 	return r
 }
 
-// decisionFacts lists what is needed to make the decision again: the events it
-// saw, its seed, the policy, the fitted models and the program.
+// decisionFacts lists the data needed to make the decision again: the events it saw, its seed, the
+// policy, the fitted models and the program.
 //
 // It stands on the page for a reader who has the page alone.
 func decisionFacts(h *history, d *decision) [][2]string {

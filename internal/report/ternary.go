@@ -18,12 +18,12 @@ import (
 // in between is interpolated.
 const ternaryNodes = 40
 
-// ternary is what the maps of a mixture are drawn over.
+// ternary is the triangle that the maps of a mixture are drawn over.
 type ternary struct {
 	diagnose.Triangle
 	h     *history
 	nodes [][][]float64 // points of the unit cube: [top component][right component]
-	// allowed says of each node whether bounds and constraints are kept.
+	// allowed reports for each node whether bounds and constraints are kept.
 	allowed func(shares [3]float64) bool
 	barred  func(shares [3]float64) bool
 	corners [3]figure.Corner

@@ -17,11 +17,10 @@ type warning struct {
 	Details []string
 }
 
-// warningsOf returns what went wrong, the gravest first. store is the path for
-// the commands in them.
+// warningsOf returns the warnings, the gravest first. store is the path for the commands in them.
 //
-// Within grave and light the order is that of this function: what stops the
-// campaign, then what puts the model in doubt, then what is over.
+// Within grave and light the order is that of this function: what stops the campaign, then what
+// puts the model in doubt, then what is over.
 func warningsOf(h *history, store string) []warning {
 	var grave, light []warning
 	add := func(w warning) {

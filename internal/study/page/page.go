@@ -136,7 +136,7 @@ func (in Input) page() pageData {
 		}
 	}
 	// Several builds are allowed: results are kept from run to run, and the program may have
-	// changed in between. The reader must be told.
+	// changed in between. The reader must learn of it.
 	var builds []string
 	for _, b := range in.Summary.Builds {
 		builds = append(builds, b.Version+" "+b.Go+" "+b.Arch)

@@ -216,9 +216,9 @@ func after(list []float64, n int, value float64) []float64 {
 	return list
 }
 
-// named returns the composition that the campaign names as its best; where
-// experts' preferences are the objective, one for each expert. Before there is a
-// model it is the best measured one, and of a trade-off there is none.
+// named returns the composition that the campaign names as its best; where experts' preferences are
+// the objective, one for each expert. Before the first model it is the best measured one; a
+// trade-off names none.
 func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 	if s := f.core.State(); compares(s) {
 		if f.policy == nil { // it remembers what it has computed
