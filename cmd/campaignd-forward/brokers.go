@@ -20,7 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/relay"
 )
 
-// clientName is what brokers show of this program.
+// clientName is this program's name at brokers.
 const clientName = "campaignd"
 
 // campaignKey is where a message on its way to a publisher holds its campaign.
@@ -128,10 +128,9 @@ func (natsMarshaler) Marshal(subject string, msg *message.Message) (*nats.Msg, e
 	return &nats.Msg{Subject: subject, Header: header, Data: msg.Payload}, nil
 }
 
-// openAMQP returns a publisher to an exchange of AMQP 0-9-1, which confirms
-// each message once it is on disk in every queue that takes it. Where there is
-// no such exchange, one is made that gives every queue all of them; where a
-// message has reached no queue, a queue is made.
+// openAMQP returns a publisher to an exchange of AMQP 0-9-1, which confirms each message once it is
+// on disk in every queue that takes it. A missing exchange is made, one that gives every queue all
+// messages; where a message has reached no queue, a queue is made.
 func openAMQP(address, exchange string) (message.Publisher, error) {
 	config := watermillamqp.NewDurablePubSubConfig(address, nil)
 	config.Connection.AmqpConfig = &amqp091.Config{
@@ -173,9 +172,8 @@ func amqpMessage(p amqp091.Publishing) amqp091.Publishing {
 	return p
 }
 
-// declare makes an exchange where there is none of the name, and, where it is
-// to be bound, a queue. It asks passively first, so that an exchange of another
-// type that is there is used as it is.
+// declare makes the exchange if it is missing, and, where it is to be bound, a queue. It asks
+// passively first, so that an existing exchange of another type is used as it is.
 func declare(conn *amqp091.Connection, exchange string, bind bool) error {
 	channel, err := conn.Channel()
 	if err != nil {

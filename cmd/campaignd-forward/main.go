@@ -1,7 +1,7 @@
-// Command campaignd-forward sends what leaves a lab: events to Kafka, NATS and AMQP, and messages to
-// people by e-mail, Slack, ntfy and whatever else shoutrrr knows. campaignd starts it, one process
-// for each connection and each message, and asks it over its standard input and output (package
-// relay); nobody runs it by hand.
+// Command campaignd-forward sends everything that leaves a lab: events to Kafka, NATS and AMQP, and
+// messages to people by e-mail, Slack, ntfy and every other service of shoutrrr. campaignd starts
+// it, one process for each connection and each message, and asks it over its standard input and
+// output (package relay); people do not run it by hand.
 package main
 
 import (
@@ -39,7 +39,7 @@ type connection struct {
 	publisher message.Publisher
 }
 
-// do does what is asked. A message that its target has taken for good is done.
+// do carries out a request. A message that its target has taken for good is done.
 func (c *connection) do(r relay.Request) error {
 	switch {
 	case r.Open != nil:

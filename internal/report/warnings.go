@@ -20,7 +20,7 @@ type warning struct {
 // warningsOf returns the warnings, the gravest first. store is the path for the commands in them.
 //
 // Within grave and light the order is that of this function: what stops the campaign, then what
-// puts the model in doubt, then what is over.
+// puts the model in doubt, then past events.
 func warningsOf(h *history, store string) []warning {
 	var grave, light []warning
 	add := func(w warning) {

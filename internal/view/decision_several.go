@@ -89,7 +89,7 @@ func informedQuantities(d *events.DecisionMade) (rows []candidateQuantity) {
 }
 
 // several are the facts of a decision about several quantities: the front that it knew, what the
-// chosen candidate is expected to add to it, and for the sake of which quantity.
+// chosen candidate is expected to add to it, and the quantity for whose sake.
 func (d *Decision) several() (rows []Row) {
 	if t := d.Decision.Tradeoff; t != nil {
 		front := "no composition was on it"

@@ -59,8 +59,8 @@ func (c *call) accounts(r accounts.Request) (accounts.Reply, error) {
 	return askAccounts(c.ctx, lablog.Address(place), r)
 }
 
-// rolesHelp lists the permissions of each role. It is made from the table of
-// roles, so that the help cannot contradict what is enforced.
+// rolesHelp lists the permissions of each role. It is made from the table of roles, so that the
+// help cannot contradict the enforced permissions.
 func rolesHelp() string {
 	var lines []string
 	for _, r := range accounts.Roles() {
@@ -284,8 +284,8 @@ var accountDisable = command{
 	run:  naming(func(name string) accounts.Request { return accounts.Request{Disable: name} }),
 }
 
-// accountRemove makes no change: it says why, and what is done instead. It is
-// there because people look for it.
+// accountRemove changes nothing: it says why, and names the alternative. It exists because people
+// look for it.
 var accountRemove = command{
 	name: "remove",
 	args: cobra.ExactArgs(1),

@@ -13,17 +13,17 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// errSame is returned by the builder of the request where the file says nothing
-// new: then there is no event to record.
+// errSame is returned by the builder of the request where the file says nothing new: then there is
+// no event to record.
 var errSame = errors.New("nothing differs")
 
 // amendCommand is `campaignd amend`.
 //
-// The file is the whole definition, as it is wanted from now on, and not a list
-// of changes: so the file and the campaign agree afterwards.
+// The file is the whole definition, as it is wanted from now on, and not a list of changes: so the
+// file and the campaign agree afterwards.
 //
-// Nothing to change is no failure, so that a script may amend with the same
-// file again.
+// Nothing to change does not count as a failure, so that a script may amend with the same file
+// again.
 var amendCommand = command{
 	name: "amend",
 	args: cobra.ExactArgs(1),

@@ -8,9 +8,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// subject finds the experiment or question among a command's arguments: the
-// first, or the second after a target. It returns its index, −1 where there is
-// none. A file that is named like an experiment is given as ./e1.
+// subject finds the experiment or question among a command's arguments: the first, or the second
+// after a target. It returns its index, −1 without one. A file that is named like an experiment is
+// given as ./e1.
 func subject(args []string) (n int) {
 	for n = range min(len(args), 2) {
 		if isSubject(args[n]) {

@@ -1,5 +1,5 @@
-// Package app is the program campaignd as a function, for programs of your own
-// that know more instruments, channels to experts or methods:
+// Package app is the program campaignd as a function, for programs of your own that know more
+// instruments, channels to experts or methods:
 //
 //	func main() {
 //		registry := app.Builtin()
@@ -9,32 +9,29 @@
 //
 // A whole one is examples/plugin.
 //
-// A command is flags and printing: what it shows of a campaign comes from
-// internal/view, what runs campaigns is internal/lab, and what is proved of a
-// store comes from internal/attest. Each command has a file of its own name, with
-// its row of the table in root.go; what the help says of it is in help.txt.
-// The others are what commands share:
+// A command is flags and printing: its views of a campaign come from internal/view, internal/lab
+// runs campaigns, and internal/attest proves stores. Each command has a file of its own name, with
+// its row of the table in root.go; its help is in help.txt. The other files are shared by commands:
 //
-//   - app.go, root.go, command.go: the program, its global flags and output; what
-//     a row of the table is, and one call of a command
-//   - target.go, session.go, remote.go: from an argument to an open store, of
-//     this process, of another process of this machine, or of a server
-//   - request.go, input.go: sending a request to a campaign, and reading the
-//     numbers, compositions and identifiers that a person typed
-//   - exit.go, remedies.go, commands.go: errors as messages and exit codes, and
-//     what can be done about them as command lines
-//   - run.go with progress.go (lines) and live*.go (a picture in the terminal):
-//     driving one campaign here, and showing how it goes on
+//   - app.go, root.go, command.go: the program, its global flags and output; a row of the table,
+//     and one call of a command
+//   - target.go, session.go, remote.go: from an argument to an open store, of this process, of
+//     another process of this machine, or of a server
+//   - request.go, input.go: sending a request to a campaign, and reading the numbers, compositions
+//     and identifiers that a person typed
+//   - exit.go, remedies.go, commands.go: errors as messages and exit codes, and their remedies as
+//     command lines
+//   - run.go with progress.go (lines) and live*.go (a picture in the terminal): driving one
+//     campaign here, and showing how it goes on
 //   - serve*.go, account*.go: the server of a folder of stores, and who may use it
 //   - audit.go, checkpoint*.go, verify.go, export.go, remote_attest.go: proofs
 //   - simulate*.go: studies in memory
-//   - build.go, modules.go: which program this is, and which modules it is made of
+//   - build.go, modules.go: the program's identity, and the modules it is made of
 //
-// A command that writes is a request of the engine: asking and askingOf find the
-// store, app.submit opens it and sends the request, and app.printRecorded prints
-// the events that came of it. A command that reads goes through call.reading.
-// Errors return to Run, which alone prints them (app.fail) and chooses the exit
-// code.
+// A command that writes is a request of the engine: asking and askingOf find the store, app.submit
+// opens it and sends the request, and app.printRecorded prints the resulting events. A command that
+// reads goes through call.reading. Errors return to Run, which alone prints them (app.fail) and
+// chooses the exit code.
 package app
 
 import (

@@ -16,13 +16,13 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// attachedFile is what the command line says of a file.
+// attachedFile is the description of a file on the command line.
 type attachedFile struct {
 	location string // a path here, or a URI
 	events.Attachment
 }
 
-// add adds the flags of what is said of a file.
+// add adds the flags for the description of the file.
 func (f *attachedFile) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Name, "name", "", "what to call it (default: the end of its path or URI)")
 	flags.StringVar(&f.MediaType, "media-type", "", "what is in it, as in `text/csv` (default: by the ending of its name)")
@@ -72,8 +72,8 @@ func lastExperiment(c *call, args []string) (rest []string, experiment string, e
 	return args, experiment, err
 }
 
-// complete says what is said of the file where it was not typed, and refuses
-// what cannot be meant.
+// complete fills in the parts of the description that were not typed, and refuses what cannot be
+// meant.
 func (f *attachedFile) complete() error {
 	if isURI(f.location) {
 		f.URI = f.location

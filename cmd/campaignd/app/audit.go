@@ -102,7 +102,7 @@ func (a *auditing) run(args []string) error {
 		return err
 	}
 	err = a.present(report, func() { report.print(a.app) })
-	// The answer is no, and it has been printed.
+	// The answer is "no", and it has been printed.
 	if err == nil && !report.Passed() {
 		err = errReported
 	}
@@ -267,8 +267,8 @@ func (r *audited) printRepeated(a *app) {
 	}
 }
 
-// printPrograms says what came of the answers of programs. None is made again
-// unless it was asked for: who reads the line is to know what was not looked at.
+// printPrograms prints the outcome for the answers of programs. They are not made again unless the
+// user asked for it: the reader of the line must learn which checks were left out.
 func (r *audited) printPrograms(a *app) {
 	if n := r.Proposals; n > 0 {
 		a.printf("%s of a program that is the method: each was shown what the log said; recorded, %s.\n",
@@ -361,10 +361,9 @@ func unmadeText(u decisions.Unmade) string {
 		made, u.Version, by(u.Family, u.Module), u.Here, here)
 }
 
-// readCheckpoints reads the checkpoints of an audit and sorts them, the one of
-// the fewest events first. With mustSign each must be signed by a known key. The
-// order is what narrows a place down: the first that the log does not extend and
-// the last that it does bound it.
+// readCheckpoints reads the checkpoints of an audit and sorts them, the one of the fewest events
+// first. With mustSign each must be signed by a known key. The order narrows a place down: the
+// first that the log does not extend and the last that it does bound it.
 func readCheckpoints(
 	files []string, known []note.Verifier, mustSign bool,
 ) (kept []attest.Earlier, err error) {

@@ -160,9 +160,9 @@ func hashOfProgram() string {
 // writes it at the beginning.
 const headOfProgram = 64 << 10
 
-// buildID finds the build ID that the linker wrote into a program (cmd/internal/buildid):
-// an ELF note of type 4 named "Go", elsewhere a mark before the code. It is nil where there
-// is none, and where it has no hash of the program, which follows the last slash.
+// buildID finds the build ID that the linker wrote into a program (cmd/internal/buildid): an ELF
+// note of type 4 named "Go", elsewhere a mark before the code. It is nil for a program without one,
+// and for one without the hash of the program, which follows the last slash.
 func buildID(head []byte) []byte {
 	const note, mark, end = "\x04\x00\x00\x00Go\x00\x00", "\xff Go build ID: \"", "\"\n \xff"
 	var id []byte

@@ -69,8 +69,7 @@ func (a *app) callsOff(ctx context.Context, s *session, t target, stored []event
 	}
 	instrument := "the instrument"
 	goesOn := false
-	// The run that took the request may have ended by now: this is no more than
-	// a help then.
+	// The run that took the request may have ended by now: this only helps the reader then.
 	if core, err := s.core(ctx); err == nil {
 		state := core.State()
 		instrument = cmp.Or(state.Experiment(ids[0]).Instrument, instrument)

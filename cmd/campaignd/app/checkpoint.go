@@ -111,8 +111,8 @@ type keyMade struct {
 	Private  string `json:"private"`
 }
 
-// makeKey makes the user's key pair and prints the verifier key. The verifier
-// key alone goes to standard output: it is what is handed on.
+// makeKey makes the user's key pair and prints the verifier key. The verifier key alone goes to
+// standard output: that one is handed on.
 func (a *checkpointing) makeKey() error {
 	path, public, err := newKey(a.key)
 	if err != nil {
@@ -173,9 +173,9 @@ func (a *checkpointing) proof(t target, log events.Store, c *attest.Checkpoint) 
 	return c.Prove(a.ctx, log, e.Position)
 }
 
-// extend adds to a checkpoint the proof that the log extends the checkpoint in
-// a file. Where it does not, the answer is no. The earlier checkpoint need not
-// be signed: the proof shows what holds between the two, and not who made them.
+// extend adds to a checkpoint the proof that the log extends the checkpoint in a file. Where it
+// does not, the answer is "no". The earlier checkpoint need not be signed: the proof shows the
+// relation of the two, and not their makers.
 func extend(ctx context.Context, log events.Store, c *attest.Checkpoint, file string) error {
 	old, err := readCheckpoint(file, nil)
 	if err != nil {
@@ -188,10 +188,10 @@ func extend(ctx context.Context, log events.Store, c *attest.Checkpoint, file st
 	return err
 }
 
-// readCheckpoint reads the checkpoint in a file, which may be a proof. Its
-// signatures are checked with the known keys; what cannot be checked is listed
-// in it. An error of reading the file is returned as it is, so that a caller
-// can tell a missing file from one that is no checkpoint.
+// readCheckpoint reads the checkpoint in a file, which may be a proof. Its signatures are checked
+// with the known keys; those that cannot be checked are listed in it. An error of reading the file
+// is returned as it is, so that a caller can distinguish a missing file from one without a
+// checkpoint.
 func readCheckpoint(file string, known []note.Verifier) (attest.Earlier, error) {
 	text, err := readAll(file)
 	if err != nil {
@@ -218,8 +218,8 @@ func (a *app) checkpointOf(ctx context.Context, log events.Store) (*attest.Check
 	return attest.TakeCheckpoint(ctx, log, key)
 }
 
-// checkpointText is the text of [app.checkpointOf], empty where it could not be
-// made. A report is written without it all the same.
+// checkpointText is the text of [app.checkpointOf], empty where it could not be made. A report is
+// then written without it.
 func (a *app) checkpointText(ctx context.Context, log events.Store) string {
 	c, err := a.checkpointOf(ctx, log)
 	if err != nil {
@@ -235,11 +235,11 @@ type keeping struct{ file, command string }
 // checkpointCommandVariable names the command for all runs of a user.
 const checkpointCommandVariable = "CAMPAIGND_CHECKPOINT_COMMAND"
 
-// handOver writes a checkpoint to the file and gives it to the command,
-// whichever are set. If one fails the other is tried all the same.
+// handOver writes a checkpoint to the file and gives it to the command, whichever are set. If one
+// fails the other is still tried.
 //
-// The command finds the checkpoint on standard input and its origin and size in
-// the environment. It is the user's own, with the user's rights.
+// The command finds the checkpoint on standard input and its origin and size in the environment. It
+// is the user's own, with the user's rights.
 func (a *app) handOver(
 	ctx context.Context, log events.Store, c *attest.Checkpoint, keep keeping,
 ) error {
@@ -272,11 +272,10 @@ func (a *app) handOver(
 	return errors.Join(errs...)
 }
 
-// keepCheckpoint replaces an earlier checkpoint in a file, unless the earlier
-// one contradicts the log: then that one is the evidence, and stays.
+// keepCheckpoint replaces an earlier checkpoint in a file, unless the earlier one contradicts the
+// log: then that one is the evidence, and stays.
 //
-// A file that is no checkpoint is not overwritten either: it may have been named
-// by mistake.
+// A file without a checkpoint is not overwritten either: it may have been named by mistake.
 func keepCheckpoint(
 	ctx context.Context, log events.Store, c *attest.Checkpoint, file string,
 ) error {

@@ -119,9 +119,8 @@ func signer(path string) (note.Signer, error) {
 // longestKey bounds the file of a key, in bytes.
 const longestKey = 64 << 10
 
-// keyText is a verifier key, given itself or by the path of a file with it.
-// What cannot be read as a file is taken for the key: a key is no likely name
-// of one.
+// keyText is a verifier key, given itself or by the path of a file with it. A text that cannot be
+// read as a file is taken for the key: a key is an unlikely name of a file.
 func keyText(given string) string {
 	if content, err := input.ReadText(given, longestKey); err == nil {
 		given = string(content)
@@ -129,11 +128,10 @@ func keyText(given string) string {
 	return strings.TrimSpace(given)
 }
 
-// verifiers returns the keys that given names, each a verifier key or a file
-// with one, and then the user's own, where there is one.
+// verifiers returns the keys that given names, each a verifier key or a file with one, and then the
+// user's own, if it exists.
 //
-// That there is no key of the user's own is no error, and neither is that their
-// folder cannot be found.
+// A user without a key is not an error, and neither is a user's folder that cannot be found.
 func verifiers(given []string) (known []note.Verifier, err error) {
 	for _, text := range given {
 		text = keyText(text)

@@ -12,8 +12,8 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 )
 
-// command is a row of the program's table: what carries out a command. Rows are never changed:
-// whatever belongs to one call is made by new. What the help says of them is in help.txt.
+// command is a row of the program's table: the code that carries out a command. Rows are never
+// changed: all state of one call is made by new. The help of a command is in help.txt.
 type command struct {
 	name string
 	// args refuses a wrong number of arguments, as bad input.
@@ -25,7 +25,7 @@ type command struct {
 	new        func(flags *pflag.FlagSet) runner
 	run        runner
 	persistent func(flags *pflag.FlagSet)
-	// oneOf are flags of which one at most is given, together those that go with each other.
+	// oneOf are flags that exclude each other, together those that go with each other.
 	oneOf, together []string
 	commands        []command
 }
@@ -70,7 +70,7 @@ func (c command) of(a *app, within string) *cobra.Command {
 	return cmd
 }
 
-// help is what the help says of a command, beside its flags.
+// help is the help of a command, apart from its flags.
 type help struct{ arguments, short, long, example string }
 
 //go:embed help.txt

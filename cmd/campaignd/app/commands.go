@@ -9,10 +9,9 @@ import (
 // for. It names no store: in the lines of events the reader has just named it.
 func commandFor(r problem.Remedy) string { return commands{}.line(r) }
 
-// commandsOn are the commands of a page about a target. Commands that continue
-// the campaign name the file that the person gave, because it says more than
-// the store; an answer names the store; commands about what is on the page name
-// neither.
+// commandsOn are the commands of a page about a target. Commands that continue the campaign name
+// the file that the person gave, because it says more than the store; an answer names the store;
+// commands about the subject of the page name neither.
 func commandsOn(t target) view.How {
 	named := t.store
 	if t.path != "" {

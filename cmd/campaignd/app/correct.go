@@ -12,8 +12,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// correction is what the flags of correct say, as it was typed. The flags are
-// pointers, since Cobra fills them in after the command is made.
+// correction holds the flags of correct, as they were typed. The flags are pointers, since Cobra
+// fills them in after the command is made.
 type correction struct {
 	measuredFlags
 	exclude, include bool
@@ -75,10 +75,9 @@ var correctCommand = command{
 	},
 }
 
-// otherFlag returns the name of a flag that is given and is not the one that
-// may be given; empty where there is none. It is how a command that takes two
-// kinds of subjects refuses what belongs to the other kind: a flag that is
-// ignored would look as if it had been heeded.
+// otherFlag returns the name of a flag that is given and is not the one that may be given; empty
+// without one. A command that takes two kinds of subjects refuses the flags of the other kind with
+// it: a flag that is ignored would look as if it had been heeded.
 func otherFlag(cmd *cobra.Command, may string) string {
 	other := ""
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
@@ -119,9 +118,9 @@ func (f correction) read(id string) (*engine.Correct, error) {
 	return c, nil
 }
 
-// place completes a correction from the campaign: what is not named stays as it
-// is. The request says in full what holds from now on, so the log does not need
-// to be read together with the flags that were left out.
+// place completes a correction from the campaign: unnamed values stay as they are. The request says
+// in full what holds from now on, so the log does not need to be read together with the flags that
+// were left out.
 func (f correction) place(state *campaign.State, c *engine.Correct) error {
 	if err := known(state, c.Experiment); err != nil {
 		return err

@@ -132,10 +132,9 @@ func (a *app) compare(ctx context.Context, t target, s *campaign.State) error {
 	return linesError{badInput("%s", b.String())}
 }
 
-// wantedDefinition is what a file says about a campaign that exists, completed
-// in the same way as when that was begun: with the candidates of its
-// instrument, and with the defaults of the program that began it. Otherwise a
-// default that has changed since would look like a change of the file.
+// wantedDefinition is a file's definition of a campaign that exists, completed in the same way as
+// when that was begun: with the candidates of its instrument, and with the defaults of the program
+// that began it. Otherwise a default that has changed since would look like a change of the file.
 func (a *app) wantedDefinition(
 	ctx context.Context, t target, s *campaign.State,
 ) (definition.Campaign, error) {

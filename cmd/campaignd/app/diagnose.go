@@ -8,9 +8,9 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// diagnoseCommand is `campaignd diagnose`. It fits the models as the next
-// decision would, and records nothing. The exit code does not follow the
-// verdict, since a doubtful model is no failure of the command.
+// diagnoseCommand is `campaignd diagnose`. It fits the models as the next decision would, and
+// records nothing. The exit code does not follow the verdict, since a doubtful model is not a
+// failure of the command.
 var diagnoseCommand = command{
 	name: "diagnose",
 	args: cobra.MaximumNArgs(1),

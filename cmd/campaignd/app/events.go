@@ -92,10 +92,9 @@ var eventsCommand = command{
 	},
 }
 
-// kindFilter returns which kinds are wanted: all of them where none is named.
-// The messages of the bus are a kind as well, of which the vocabulary does not
-// know. A kind that does not exist is refused with the nouns: a misspelled one
-// would print nothing, and with --follow wait for that.
+// kindFilter returns which kinds are wanted: all of them if wanted is empty. The messages of the
+// bus are a kind as well, one outside the vocabulary. A kind that does not exist is refused with
+// the nouns: a misspelled one would print nothing, and with --follow wait for that.
 func kindFilter(wanted []string) (keep func(events.Kind) bool, err error) {
 	if len(wanted) == 0 {
 		return func(events.Kind) bool { return true }, nil
@@ -121,14 +120,12 @@ func kindFilter(wanted []string) (keep func(events.Kind) bool, err error) {
 	return func(k events.Kind) bool { return kinds[k] }, nil
 }
 
-// followLog prints events until the campaigns of the store have ended, or ctx is
-// done, which is no error. A store that no process holds is opened only for a
-// moment at a time, so that a run can begin meanwhile; one that is held is
-// followed through its process.
+// followLog prints events until the campaigns of the store have ended, or ctx is done, which does
+// not count as an error. A store that no process holds is opened only for a moment at a time, so
+// that a run can begin meanwhile; one that is held is followed through its process.
 //
-// The store changes hands while it is followed: a run begins, ends, is taken
-// over by a server. Each round of the loop opens it as it is then, and goes on
-// behind the last event that was read.
+// The store changes hands while it is followed: a run begins, ends, is taken over by a server. Each
+// round of the loop opens it as it is then, and goes on behind the last event that was read.
 func followLog(a *call, t target, after events.Position, print func(events.Event) error) error {
 	ctx := a.ctx
 	ended := make(map[string]bool) // the campaigns seen, and whether they have ended
@@ -201,12 +198,12 @@ func followLog(a *call, t target, after events.Position, print func(events.Event
 	}
 }
 
-// followRemote follows a campaign of a server. A server never releases its
-// store, so the end of the process cannot be waited for: it reads what is
-// there, and then follows, until the campaign has ended.
+// followRemote follows a campaign of a server. A server never releases its store, so the end of the
+// process cannot be waited for: it reads the events so far, and then follows, until the campaign
+// has ended.
 //
-// s stays open all the while. Following is begun again where it ends without an
-// error before the campaign does.
+// s stays open all the while. Following is begun again where it ends without an error before the
+// campaign does.
 func followRemote(
 	ctx context.Context, s *session, last *events.Position, over func() bool,
 	take func(iter.Seq2[events.Event, error]) error,

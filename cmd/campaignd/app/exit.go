@@ -31,11 +31,11 @@ const (
 var (
 	// errInterrupted is the cause of a context that a person's Ctrl-C ended.
 	errInterrupted = errors.New("interrupted")
-	// errNo is wrapped by the errors of commands whose answer is no. Its own
-	// text is empty, because the answer has the words.
+	// errNo is wrapped by the errors of commands with the answer "no". Its own text is empty,
+	// because the answer has the words.
 	errNo = errors.New("")
-	// errReported means that the answer is no and has been printed already: only
-	// the exit code is left to be chosen.
+	// errReported means that the answer is "no" and has been printed already: only the exit code is
+	// left to be chosen.
 	errReported = errors.New("reported")
 	// errUncounted is errReported where a check passed as far as could be seen
 	// without counting acts.
@@ -169,9 +169,8 @@ type failure struct {
 	Problem *problem.Error `json:"problem,omitempty"`
 }
 
-// problemOf is an error as data; nil for one that has no code, of which the
-// text says all. A program can act on it: the remedies have actions in place of
-// command lines.
+// problemOf is an error as data; nil for one without a code, whose text says all. A program can act
+// on it: the remedies have actions in place of command lines.
 func problemOf(err error) *problem.Error {
 	code := codeOf(err)
 	if code == problem.Internal {
@@ -231,8 +230,7 @@ func (a *app) explainError(err error) string {
 // clause is an error with what can be done about it.
 func (a *app) clause(err error) string { return a.about.clause(err.Error(), problem.RemediesOf(err)) }
 
-// damageInWords says what is damaged, in one line, without what the database
-// says of its own files.
+// damageInWords names the damage, in one line, without the database's words about its own files.
 func damageInWords(err error) string {
 	message, _, _ := strings.Cut(err.Error(), "\n")
 	message, _, _ = strings.Cut(message, ": pebble: ")

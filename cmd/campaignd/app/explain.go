@@ -69,11 +69,10 @@ func whichDecision(arg string, n int) error {
 	}
 }
 
-// explain prints what is recorded about a decision, or about the one behind an
-// experiment or question.
+// explain prints the recorded data of a decision, or of the one behind an experiment or question.
 //
-// The record folds the log once, and from it comes the state at the decision as
-// well as the one now.
+// The record folds the log once, and from it comes the state at the decision as well as the one
+// now.
 func explain(c *call, s *session, id string) error {
 	record, decision, why, err := behind(c.ctx, s, id)
 	if err != nil {
@@ -101,8 +100,8 @@ func explain(c *call, s *session, id string) error {
 	return d.Write(c.stdout, commandFor)
 }
 
-// behind returns the record of a session's campaign, and the decision behind an
-// identifier there; where there is none (an experiment that a person chose), why.
+// behind returns the record of a session's campaign, and the decision behind an identifier there;
+// without a decision (an experiment that a person chose), why.
 func behind(ctx context.Context, s *session, id string) (record *view.Record, decision, why string, err error) {
 	record, err = s.Record(ctx, s.name)
 	if err != nil {
@@ -130,7 +129,7 @@ type explained struct {
 	calledOff bool
 }
 
-// experimentIn is the experiment of an identifier; nil where it is none.
+// experimentIn is the experiment of an identifier; nil for any other identifier.
 func experimentIn(record *view.Record, id string) (e *explained) {
 	record.Read(func(core *engine.Core) {
 		s := core.State()

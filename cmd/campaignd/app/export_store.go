@@ -76,7 +76,7 @@ func (a *exporting) exportStore(t target) error {
 	return a.present(done, func() { a.printExported(done, m.Again) })
 }
 
-// printExported says what is where now, and what to do next.
+// printExported prints the places of the files now, and the next step.
 func (a *exporting) printExported(done storeExported, again bool) {
 	was, where := shellArg(done.From), shellArg(done.To)
 	switch {

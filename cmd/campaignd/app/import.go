@@ -143,7 +143,7 @@ const maxSheet = 256 << 20
 // standardInput is the path that stands for standard input.
 const standardInput = "-"
 
-// tableName is what messages call the file of a path.
+// tableName is the name in messages for the file of a path.
 func tableName(path string) string {
 	if path == standardInput {
 		return "standard input"

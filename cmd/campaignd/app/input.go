@@ -99,9 +99,8 @@ func parsePoint(def *definition.Campaign, what, text string, all bool) (definiti
 	return point, nil
 }
 
-// assignments splits "lipf6=1,1,ec=0.3" at the commas between NAME=VALUE. A
-// part without = belongs to the value before it, so that a decimal comma is no
-// separator.
+// assignments splits "lipf6=1,1,ec=0.3" at the commas between NAME=VALUE. A part without = belongs
+// to the value before it, so that a decimal comma does not separate.
 func assignments(text string) (parts []string) {
 	for _, part := range strings.Split(text, ",") {
 		if n := len(parts); n > 0 && !strings.Contains(part, "=") && strings.Contains(parts[n-1], "=") {
@@ -116,8 +115,8 @@ func assignments(text string) (parts []string) {
 // quantityValue is a number, in group 1, with its unit behind it in group 2.
 var quantityValue = regexp.MustCompile(`^([+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?)\s*(.*)$`)
 
-// parseQuantities reads quantities, one a text: "viscosity=3.1mPas". The unit is
-// kept as it was typed; flag is what messages call them.
+// parseQuantities reads quantities, one a text: "viscosity=3.1mPas". The unit is kept as it was
+// typed; flag is the name for them in messages.
 func parseQuantities(flag string, texts []string) ([]definition.Quantity, error) {
 	var quantities []definition.Quantity
 	for _, text := range texts {

@@ -46,13 +46,12 @@ type checking struct {
 	patience         time.Duration
 }
 
-// instrumentCheckCommand is `campaignd instrument check`: the conformance suite
-// of adapters/instruments/instrumenttest for an instrument of the user's own.
+// instrumentCheckCommand is `campaignd instrument check`: the conformance suite of
+// adapters/instruments/instrumenttest for an instrument of the user's own.
 //
-// It takes a campaign file and no store, since it is run before a campaign: the
-// file says which instrument, within which bounds, and what is measured. What
-// can break something real needs a flag of its own; without any, only the
-// description is looked at.
+// It takes a campaign file and no store, since it is run before a campaign: the file names the
+// instrument, the bounds, and the quantities to measure. A check that can break something real
+// needs a flag of its own; without any, only the description is looked at.
 var instrumentCheckCommand = command{
 	name: "check",
 	args: cobra.ExactArgs(1),
@@ -82,13 +81,12 @@ var instrumentCheckCommand = command{
 	},
 }
 
-// run runs the suite and prints its report. The answer is no (exit
-// code 1) where a check failed or, without --allow-unjudged, could not be
-// judged. What passed uncounted has an exit code of its own: a script reads that
-// and not the report.
+// run runs the suite and prints its report. The answer is "no" (exit code 1) where a check failed
+// or, without --allow-unjudged, could not be judged. An uncounted pass has an exit code of its own:
+// a script reads that and not the report.
 //
-// The lock comes before the first experiment and after everything that can be
-// refused; a description alone needs none.
+// The lock comes before the first experiment and after everything that can be refused; a
+// description alone needs none.
 func (a *checking) run(file string) error {
 	t, err := a.fileTarget(file, "the check takes a campaign file")
 	if err != nil {

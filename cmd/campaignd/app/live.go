@@ -249,8 +249,8 @@ func (p *panel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		p.printing = false
 		return p, p.print()
 	case *openForm:
-		// The person has just typed into this form and gets it back with what
-		// is wrong: it stays in front.
+		// The person has just typed into this form and gets it back with its fault: it stays in
+		// front.
 		if msg.Form.Problem != "" { // asked again: it stays where it was
 			p.forms = slices.Insert(p.forms, 0, msg)
 		} else {
@@ -290,8 +290,8 @@ func (p *panel) print() tea.Cmd {
 		}
 		return nil
 	}
-	// Lines are broken here: the terminal would break them anywhere, and what
-	// is drawn below would not know of it.
+	// Lines are broken here: the terminal would break them anywhere, and the drawing below would
+	// not know of it.
 	text := ansi.Wrap(plaintext.Text(strings.Join(p.lines, "\n")), p.width, "")
 	p.lines, p.printing = nil, true
 	return tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} })

@@ -12,13 +12,12 @@ import (
 // formEdge stands before each line of a form, to set it off from the rest.
 const formEdge = "  ┃ "
 
-// asking draws the screen while something is asked. above is how the campaign
-// stands. Where not everything fits, above is dropped first, then the list of
-// other forms, then the explanations: the question comes last and whole, next
-// to what is typed.
+// asking draws the screen while something is asked. above is the state of the campaign. Where not
+// everything fits, above is dropped first, then the list of other forms, then the explanations: the
+// question comes last and whole, next to the person's input.
 //
-// A terminal of any height must let the person answer: what cannot be seen at
-// once is a page away (paged).
+// A terminal of any height must let the person answer: the parts that cannot be seen at once are a
+// page away (paged).
 func (p *panel) asking(above []string) []string {
 	height := p.rows()
 	if p.page > 0 {
@@ -146,9 +145,8 @@ func (p *panel) explanations(f *openForm) []string {
 	return more
 }
 
-// paged draws one page of all that a form holds: explanations, title and body.
-// last is whether no page follows. A page that there is no more, on a screen
-// that has grown, is the last one.
+// paged draws one page of all that a form holds: explanations, title and body. last is whether no
+// page follows. A page that no longer exists, on a screen that has grown, is the last one.
 func (p *panel) paged(f *openForm, height int) (lines []string, last bool) {
 	width := p.formWidth()
 	all := slices.Concat(p.explanations(f), p.edged(console.Wrap(f.Form.Key+"  "+f.Form.Title, width), bold),
@@ -191,8 +189,7 @@ func (p *panel) typed(f *openForm) []string {
 	return p.edged(lines[max(len(lines)-3, 0):], plainly)
 }
 
-// word is what the person types to see more of a form. A form whose answers
-// could be "m" has another.
+// word is the person's input to see more of a form. A form whose answers could be "m" has another.
 func (f *openForm) word() string {
 	if f.Form.Page != "" {
 		return f.Form.Page

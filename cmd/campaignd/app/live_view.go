@@ -36,9 +36,9 @@ var sequences = strings.NewReplacer("\ufdd0", "\x1b[1m", "\ufdd1", "\x1b[2m", "\
 // out.
 func drawn(line string) string { return sequences.Replace(plaintext.Line(line)) }
 
-// bestByModel writes the composition that is best by the model, as it was last
-// worked out, or why there is none yet. It may be older than the last
-// measurement: a fit takes a while, and the panel does not wait for it.
+// bestByModel writes the composition that is best by the model, as it was last worked out, or why
+// it is still missing. It may be older than the last measurement: a fit takes a while, and the
+// panel does not wait for it.
 func bestByModel(s view.Campaign) string {
 	if best := s.BestByModel; best != nil {
 		return fmt.Sprintf("%s  in %s", bold(view.ByModel(best)), best.Experiment)
@@ -187,9 +187,9 @@ func (p *panel) bar() string {
 		faint(strings.Repeat("─", left))
 }
 
-// left says how many experiments are left and about how long they take, at the
-// mean pace of this run. Below three experiments a pace says nothing. The time
-// that an interrupted campaign lay still is no part of the pace.
+// left says how many experiments are left and about how long they take, at the mean pace of this
+// run. Below three experiments a pace says nothing. The time that an interrupted campaign lay still
+// does not count towards the pace.
 func (p *panel) left() string {
 	s := p.progress
 	left := s.Budget - s.Done
@@ -210,8 +210,8 @@ func (p *panel) elapsed() string {
 	return format.Duration(p.now.Sub(p.progress.Began).Truncate(time.Second))
 }
 
-// timeBudget is the limit on that time, empty where there is none. It stands
-// behind the time that has passed.
+// timeBudget is the limit on that time, empty without a limit. It stands behind the time that has
+// passed.
 func (p *panel) timeBudget() string {
 	limit := time.Duration(p.progress.Definition.Budget.Time)
 	if limit == 0 {

@@ -19,9 +19,9 @@ var outcomes = []events.Resolution{
 	events.ResolvedNotPerformed,
 }
 
-// measuredFlags are the flags for what was measured, as it was typed. Every
-// command that takes a result has them. They stay texts until parse and made
-// read them, which have the words for what is wrong.
+// measuredFlags are the flags for measurements, as they were typed. Every command that takes a
+// result has them. They stay texts until parse and made read them, which have the words for their
+// faults.
 type measuredFlags struct {
 	value, sd, actual   string
 	quantities, missing []string
@@ -80,7 +80,8 @@ func (f *measuredFlags) reasons() (missing []events.Missing, err error) {
 	return missing, nil
 }
 
-// madeOf is made for an experiment, as it was asked for; there is none of several.
+// madeOf is made for one experiment, from the composition that was asked for; nil for several
+// experiments.
 func (f *measuredFlags) madeOf(s *campaign.State, id string) (definition.Point, error) {
 	x := s.Experiment(id)
 	switch {

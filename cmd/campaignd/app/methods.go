@@ -94,12 +94,10 @@ func methodCells(m view.Method) []string {
 	return []string{"  " + m.Name, summary}
 }
 
-// printMethod prints a method with its settings, in the form that a campaign
-// file may have them. Settings without a default cannot stand there and are
-// named in a comment, as is what a rule on a utility reads from other parts of
-// the file. The policy is written from its JSON, and so is what `campaignd
-// validate --explain` writes: a file with it means the same as one with the
-// name.
+// printMethod prints a method with its settings, in the form that a campaign file may have them.
+// Settings without a default cannot stand there and are named in a comment, as are the values that
+// a rule on a utility reads from other parts of the file. The policy is written from its JSON, as
+// `campaignd validate --explain` does: a file with it means the same as one with the name.
 func printMethod(a *app, m view.Method) error {
 	if a.json {
 		return a.printJSON(m)

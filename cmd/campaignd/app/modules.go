@@ -24,11 +24,10 @@ func withModules(registry Registry, info *debug.BuildInfo) Registry {
 	return registry
 }
 
-// packageOf is the import path of the package that a function is declared in;
-// "main" for a function of the program itself.
+// packageOf is the import path of the package that a function is declared in; "main" for a function
+// of the program itself.
 //
-// There is no other way to learn it: a plug-in registers a function, and the
-// function knows its name alone.
+// Only the function's name tells it: a plug-in registers a function and nothing else.
 func packageOf(function any) string {
 	name := runtime.FuncForPC(reflect.ValueOf(function).Pointer()).Name()
 	folder := strings.LastIndexByte(name, '/') + 1

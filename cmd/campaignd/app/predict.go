@@ -58,10 +58,10 @@ var predictCommand = command{
 	},
 }
 
-// predict asks the models at each row of a table. Rows outside the space are
-// reported all together. Without a model the answer is no (exit code 1): that
-// is a state of the campaign, and not a mistake in the table. All rows are
-// looked at before any fault is reported, so that a table is mended once.
+// predict asks the models at each row of a table. Rows outside the space are reported all together.
+// Without a model the answer is "no" (exit code 1): that is a state of the campaign, and not a
+// mistake in the table. All rows are looked at before any fault is reported, so that a table is
+// mended once.
 func predict(ctx context.Context, core *engine.Core, points *exchange.Sheet) ([]view.Prediction, error) {
 	predictor, err := view.NewPredictor(ctx, core)
 	switch {

@@ -40,10 +40,9 @@ type display interface {
 	close()
 }
 
-// feed brings the events of a campaign to a display, in a goroutine of its
-// own, so that a slow terminal does not hold up the campaign. It follows the log
-// like any other reader: a display shows what is recorded, never what is only
-// intended.
+// feed brings the events of a campaign to a display, in a goroutine of its own, so that a slow
+// terminal does not hold up the campaign. It follows the log like any other reader: a display shows
+// recorded events, never intentions.
 type feed struct {
 	end  context.CancelFunc
 	done chan struct{} // closed once nothing more is shown
@@ -144,12 +143,10 @@ func (f *feed) close(last events.Sequence) {
 	<-f.done
 }
 
-// plain is the display where there is no terminal: a line for each event worth
-// reading. Questions are asked on the lines of standard input, where there are
-// any.
+// plain is the display without a terminal: a line for each event worth reading. Questions are asked
+// on the lines of standard input, if it has any.
 //
-// mu guards what the loop, the feed and adapters touch; lines has a lock of its
-// own.
+// mu guards the state that the loop, the feed and adapters touch; lines has a lock of its own.
 type plain struct {
 	lines *console.Lines
 	story *teller
@@ -158,9 +155,8 @@ type plain struct {
 	out     io.Writer
 	after   events.Sequence // what came before was printed by an earlier process
 	waiting string          // the last wait for a person that was printed
-	// now is where the campaign stands. silent names the open questions that no
-	// one can answer at this input, and of which it has not been printed yet how
-	// they are answered from elsewhere.
+	// now is the state of the campaign. silent names the open questions that no one can answer at
+	// this input, and for which the way to answer from elsewhere has not been printed yet.
 	now    view.Campaign
 	silent []string
 	target target
@@ -200,8 +196,8 @@ func (p *plain) stands(now view.Campaign) {
 		p.slow = time.AfterFunc(slowComputation,
 			func() { p.remark(view.Computing(c.What, c.Since, clock.Now())) })
 	}
-	// A campaign waits for instruments all the time, which is no news. What is
-	// printed is what a person has to act on.
+	// A campaign waits for instruments all the time, so that is not worth a line. Only matters that
+	// a person has to act on are printed.
 	waiting := ""
 	if len(now.Unresolved) > 0 || now.Status == campaign.Paused {
 		waiting = now.WaitingFor
@@ -255,12 +251,11 @@ func (p *plain) close() {
 	}
 }
 
-// Prompt implements console.Prompter. Where the input has ended no one can
-// answer here, but someone can from another terminal: the form stays open until
-// ctx says that it is no longer wanted.
+// Prompt implements console.Prompter. Where the input has ended no one can answer here, but someone
+// can from another terminal: the form stays open until ctx says that it is no longer wanted.
 //
-// It never returns an answer that no one has typed: an input that ends is no
-// "can't tell".
+// It never returns an answer that no one has typed: the end of the input does not mean "can't
+// tell".
 func (p *plain) Prompt(ctx context.Context, f console.Form) (string, error) {
 	line, err := p.lines.Prompt(ctx, f)
 	if !errors.Is(err, console.ErrClosed) {

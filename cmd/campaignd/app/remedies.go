@@ -89,9 +89,8 @@ var parts = map[string]string{
 	string(events.ResolvedNotPerformed): "--not-performed",
 }
 
-// how is the end of a sentence that says what a remedy is good for: " with
-// `campaignd …`". It is empty where no command does it, as for what is done in
-// the browser.
+// how is the end of a sentence about a remedy: " with `campaignd …`". It is empty for a remedy
+// without a command, such as one done in the browser.
 func (c commands) how(r problem.Remedy) string {
 	switch r.Action {
 	case problem.Start:
@@ -116,9 +115,8 @@ func (c commands) how(r problem.Remedy) string {
 // without quotes.
 func (c commands) line(r problem.Remedy) string { return joined(c.words(r)...) }
 
-// words are the words of that command, each written for a shell; some may be
-// empty. Ways of which one is to be chosen are joined by |, as usages write
-// them.
+// words are the words of that command, each written for a shell; some may be empty. Alternatives
+// are joined by |, as usages write them.
 func (c commands) words(r problem.Remedy) []string {
 	verb := verbs[r.Action]
 	if strings.HasPrefix(verb.name, accounting) {
@@ -211,8 +209,7 @@ func subjectOr(subject, placeholder string) string {
 	return placeholder
 }
 
-// chosenFrom writes ways as arguments of which one is to be chosen:
-// "--include|--value VALUE".
+// chosenFrom writes alternatives as arguments: "--include|--value VALUE".
 func chosenFrom(ways []string) string {
 	words := make([]string, len(ways))
 	for i, way := range ways {
@@ -258,8 +255,7 @@ func (c commands) sentence(r problem.Remedy) string {
 	return string(unicode.ToUpper(first)) + r.Text[size:] + c.how(r) + "."
 }
 
-// advice is what a person can do, in sentences; before is what they should know
-// first.
+// advice is the advice for a person, in sentences; before is what they should know first.
 func (c commands) advice(before string, remedies []problem.Remedy) string {
 	var sentences []string
 	if before != "" {

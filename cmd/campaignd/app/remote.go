@@ -32,9 +32,9 @@ const (
 	tokenVariable  = "CAMPAIGND_TOKEN"
 )
 
-// checkServer refuses what cannot be done with --server, and an address that is
-// none, before any command runs. It also refuses to send a token over an
-// unencrypted connection that leaves the machine.
+// checkServer refuses requests that cannot be made with --server, and an invalid address, before
+// any command runs. It also refuses to send a token over an unencrypted connection that leaves the
+// machine.
 func (a *app) checkServer(cmd *cobra.Command) error {
 	if a.server == "" {
 		return nil
@@ -249,8 +249,8 @@ func runRemote(a *call, t target, seed *uint64) error {
 	return a.summarize(ctx, core, t, "", nil)
 }
 
-// tellStory prints what happens in a campaign until it has ended, or ctx is
-// done. An interrupt is no error here.
+// tellStory prints the events of a campaign until it has ended, or ctx is done. An interrupt does
+// not count as an error here.
 func tellStory(a *call, s *session) error {
 	out := a.stdout
 	if a.json {

@@ -28,8 +28,7 @@ type replayed struct {
 
 // replayCommand is `campaignd replay`.
 //
-// It folds the log itself, from the first event, and uses no snapshot: it is
-// what others are compared with.
+// It folds the log itself, from the first event, and uses no snapshot: others are compared with it.
 var replayCommand = command{
 	name: "replay",
 	args: cobra.MaximumNArgs(1),

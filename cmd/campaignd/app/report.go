@@ -82,12 +82,11 @@ func reportHere(c *call, t target, output *string) (name string, err error) {
 	return name, c.writeReport(c.ctx, log, name, t.store, *output, checkpoint, mode)
 }
 
-// reportPath is where a campaign's report is kept: report.html next to the
-// store. Where that is the report of another campaign, by its title, it is left
-// alone, and this one is named after its store: "electrolyte.report.html".
+// reportPath is the place of a campaign's report: report.html next to the store. Where that is the
+// report of another campaign, by its title, it is left alone, and this one is named after its
+// store: "electrolyte.report.html".
 //
-// The title is what report.html begins with; a page of someone else is left
-// alone as well.
+// report.html begins with its title; a page of another program is left alone as well.
 func reportPath(address, name string) string {
 	if store.InDatabase(address) {
 		return name + ".report.html"

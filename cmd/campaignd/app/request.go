@@ -19,8 +19,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// asking carries out a command that makes a request of a campaign, and prints what came of it.
-// own is how many arguments the command has behind an optional target.
+// asking carries out a command that makes a request of a campaign, and prints the outcome. own is
+// how many arguments the command has behind an optional target.
 func asking(own int, ask func(args []string) engine.Request) runner {
 	return func(c *call, args []string) error {
 		t, args, err := c.targetAndArgs(args, own)
@@ -45,8 +45,7 @@ func askingOf(own int, ask func(s *campaign.State, args []string) (engine.Reques
 // forTheRecord is the help of most reasons.
 const forTheRecord = "why, for the record"
 
-// record has the request that build returns recorded, and prints what came of
-// it.
+// record has the request that build returns recorded, and prints the outcome.
 func (a *app) record(ctx context.Context, t target, build func(*session) (engine.Request, error)) error {
 	return a.recordAll(ctx, t, step{build: build})
 }
@@ -58,9 +57,8 @@ type step struct {
 	send  func(context.Context, *session, engine.Request) ([]events.Event, error)
 }
 
-// recordAll has one request after the other recorded, and prints what came of
-// them together. Where one fails, what was recorded before it is printed all the
-// same.
+// recordAll has one request after the other recorded, and prints their outcomes together. Where one
+// fails, the outcomes of those before it are still printed.
 func (a *app) recordAll(ctx context.Context, t target, steps ...step) error {
 	var all []events.Event
 	for i, next := range steps {
@@ -146,7 +144,7 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 	}
 	path := reportPath(t.store, s.name)
 	if _, err := os.Stat(path); err != nil {
-		return nil // there is none
+		return nil // the campaign has no report
 	}
 	checkpoint := a.checkpointText(ctx, local.Events())
 	err := a.writeReport(ctx, s.Log(), s.name, t.store, path, checkpoint, storeMode(t.store))
@@ -159,8 +157,8 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 	return nil
 }
 
-// sayOutside prints the lines of [outsideOf] for a campaign that another process runs. That
-// one may have ended by now: the request is recorded, and this is no more than a help.
+// sayOutside prints the lines of [outsideOf] for a campaign that another process runs. That one may
+// have ended by now: the request is recorded, and the lines only help the reader.
 func (a *app) sayOutside(ctx context.Context, s *session, stored []events.Event) {
 	brings := func(e events.Event) bool { return measures[e.Kind] }
 	if a.json || !slices.ContainsFunc(stored, brings) {
@@ -266,16 +264,16 @@ func (a *app) submit(ctx context.Context, t target, next step) (s *session, stor
 	return s, stored, err
 }
 
-// recorded is what commands that write print as JSON. Becomes is what an amendment makes
-// of what was found.
+// recorded is the JSON document of commands that write. Becomes is an amendment's effect on the
+// findings.
 type recorded struct {
 	Recorded []json.RawMessage `json:"recorded"`
 	Becomes  *view.Becomes     `json:"becomes,omitempty"`
 }
 
-// printRecorded prints the recorded events: as sentences, or with --json as
-// CloudEvents. With an amendment goes what it makes of what was found; where models cannot
-// be worked out, it is recorded all the same.
+// printRecorded prints the recorded events: as sentences, or with --json as CloudEvents. An
+// amendment is printed with its effect on the findings; where models cannot be worked out, it is
+// recorded nevertheless.
 func (a *app) printRecorded(ctx context.Context, s *session, stored []events.Event) error {
 	becomes, err := view.BecomesOfAmendment(ctx, a.registry, s.Log(), s.name, stored)
 	if control.IsLost(err) {

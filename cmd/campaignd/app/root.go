@@ -18,8 +18,8 @@ import (
 	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
-// app is what all commands share: the streams they read and write, and the
-// global flags. One is made for each call of Run, and used by one goroutine.
+// app is the common part of all commands: the streams they read and write, and the global flags.
+// One is made for each call of Run, and used by one goroutine.
 type app struct {
 	registry Registry
 
@@ -140,9 +140,9 @@ func storeOfEnvironment() string {
 	return address
 }
 
-// unknownCommand runs where the first argument is no command: it shows the
-// help, or the commands with a similar name. It is bad input, with its exit
-// code, so that a script with a misspelled command does not go on.
+// unknownCommand runs where the first argument does not name a command: it shows the help, or the
+// commands with a similar name. It is bad input, with its exit code, so that a script with a
+// misspelled command does not go on.
 func unknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return root.Help()
@@ -176,9 +176,9 @@ func systemUser() string {
 	return "unknown"
 }
 
-// actor is who acts, as it is recorded in events: "person:NAME". The name is
-// what the person says; the account of the system's user is recorded with it by
-// the process that receives the request.
+// actor is the acting person, as events record them: "person:NAME". The name is the person's own
+// statement; the account of the system's user is recorded with it by the process that receives the
+// request.
 func (a *app) actor() (string, error) {
 	actor := "person:" + strings.TrimSpace(a.as)
 	if err := engine.CheckActor(actor); err != nil {
@@ -197,7 +197,7 @@ func (a *app) printJSON(value any) error {
 	return encoder.Encode(value)
 }
 
-// present prints the document of a command, or without --json says what is in it.
+// present prints the document of a command, or without --json its content in words.
 func (a *app) present(document any, say func()) error {
 	if a.json {
 		return a.printJSON(document)
@@ -215,9 +215,8 @@ func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format,
 // What others wrote in it must have been made safe before.
 func (a *app) print(text string) { fmt.Fprintln(a.stdout, text) }
 
-// remark writes to stderr what is not part of the answer: warnings, and what to
-// do next. With --json a program reads standard output; a remark never gets in
-// its way.
+// remark writes text outside the answer to stderr: warnings, and the next step. With --json a
+// program reads standard output; a remark never gets in its way.
 func (a *app) remark(format string, args ...any) {
 	fmt.Fprintf(a.stderr, format+"\n", inLine(args)...)
 }
@@ -257,9 +256,9 @@ func beneath(stream any) any {
 	return stream
 }
 
-// sizeOf returns a function that reports the size of a terminal in characters,
-// also of one that cannot be drawn on; nil where the stream is no terminal. A
-// terminal that does not know its size counts as 80 by 24.
+// sizeOf returns a function that reports the size of a terminal in characters, also of one that
+// cannot be drawn on; nil for any other stream. A terminal that does not know its size counts as 80
+// by 24.
 func sizeOf(stream any) func() (width, height int) {
 	f, ok := beneath(stream).(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

@@ -44,8 +44,8 @@ var runCommand = command{
 				return err
 			}
 			var wanted *uint64
-			// A pointer, because 0 is no seed and "not given" must leave the
-			// seed of the file, or of the store, as it is.
+			// A pointer, because 0 is refused as a seed and "not given" must leave the seed of the
+			// file, or of the store, as it is.
 			if c.cmd.Flags().Changed("seed") {
 				if seed == 0 {
 					return badInput("--seed must be at least 1")
@@ -53,8 +53,8 @@ var runCommand = command{
 				wanted = &seed
 			}
 			if t.remote {
-				// The command from the environment is no mistake with --server:
-				// it is meant for the stores of this machine.
+				// The command from the environment is not a mistake with --server: it is meant for
+				// the stores of this machine.
 				if keep != (keeping{command: os.Getenv(checkpointCommandVariable)}) {
 					return badInput("--checkpoint and --checkpoint-command are for stores of this machine: " +
 						"GET /api/v1/campaigns/NAME/checkpoint of the server has one")
@@ -177,9 +177,8 @@ func (r *running) prepare(ctx context.Context, seed *uint64) error {
 	return r.assemble(ctx, *def)
 }
 
-// load opens the store and folds the campaign. It returns nil without an error
-// where the campaign is yet to be begun: there is no store, or the store holds
-// other campaigns only.
+// load opens the store and folds the campaign. It returns nil without an error where the campaign
+// is yet to be begun: the store does not exist, or holds other campaigns only.
 func (r *running) load(ctx context.Context) (*engine.Core, error) {
 	exists, err := r.target.hasStore()
 	if err != nil {
@@ -208,8 +207,8 @@ func (r *running) load(ctx context.Context) (*engine.Core, error) {
 	return core, err
 }
 
-// openStore opens the store, and makes it where there is none. From here on no
-// other process can run its campaigns; release gives it up.
+// openStore opens the store, and makes a missing one. From here on no other process can run its
+// campaigns; release gives it up.
 func (r *running) openStore(ctx context.Context) error {
 	h, err := r.openLocal(ctx, r.target.store, lab.LocalOptions{
 		Remark: func(_, text string) { r.warn(text) },

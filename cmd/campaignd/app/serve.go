@@ -36,8 +36,8 @@ import (
 // defaultAddress is where the server listens: on this machine alone.
 const defaultAddress = "127.0.0.1:7070"
 
-// serving is what the flags of serve say. domains, proxy and cert exclude each
-// other: they are three ways to TLS.
+// serving holds the flags of serve. domains, proxy and cert exclude each other: they are three ways
+// to TLS.
 type serving struct {
 	*app
 	folder, address string
@@ -67,8 +67,8 @@ func (d *driving) flags(flags *pflag.FlagSet, folder *string) {
 		"with a database: drive no campaign at an instrument of lab.yaml but at these `names`")
 }
 
-// place is what the arguments of a command name: a folder, or the database of a
-// lab, which is also that of --store where it names no store.
+// place reads the place of the lab from the arguments of a command: a folder, or the database of a
+// lab, which may also come from --store where that names no store.
 func (d *driving) place(a *app, args []string, folder *string) error {
 	named := a.store
 	if len(args) > 0 {
@@ -382,9 +382,9 @@ func (a *app) labOptions(folder string, drives driving) lab.Options {
 	}
 }
 
-// served says what is served, and to whom. Secure marks cookies as for HTTPS
-// alone, also where a proxy speaks it. Signing is asked for at each checkpoint,
-// so that a key that was made meanwhile is used.
+// served returns the content of the server, and its audience. Secure marks cookies as for HTTPS
+// alone, also where a proxy speaks it. Signing is asked for at each checkpoint, so that a key that
+// was made meanwhile is used.
 func (s serving) served(named *labfile.File, open *openedLab, who gate.Options) server.Options {
 	who.User = s.as
 	who.Secure = s.encrypts() || who.Proxy != nil

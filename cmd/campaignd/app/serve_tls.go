@@ -44,11 +44,11 @@ func (s serving) tls() (*tls.Config, error) {
 	}, nil
 }
 
-// keyPair is a certificate in two files, which are read again when the
-// certificate's file changes: certificates are renewed while the server runs.
+// keyPair is a certificate in two files, which are read again when the certificate's file changes:
+// certificates are renewed while the server runs.
 //
-// A pair of which only one file has been replaced so far does not load, and the
-// old one serves on.
+// While only one file of a pair has been replaced, the pair does not load, and the old one serves
+// on.
 type keyPair struct {
 	cert, key string
 

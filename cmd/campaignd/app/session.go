@@ -27,9 +27,9 @@ type session struct {
 	name string
 }
 
-// access is what a command does with a store. A reader never waits for the
-// store's lock, a writer takes it or speaks to the process that has it.
-// `reading` never blocks a run, and works on a store that cannot be written to.
+// access is a command's way to use a store. A reader never waits for the store's lock, a writer
+// takes it or speaks to the process that has it. `reading` never blocks a run, and works on a store
+// that cannot be written to.
 type access int
 
 const (
@@ -37,9 +37,8 @@ const (
 	writing
 )
 
-// openToRead opens for reading the store that a command's optional argument
-// names, or the only one there is. The target is returned as well, since what
-// is printed names it.
+// openToRead opens for reading the store that a command's optional argument names, or the only one
+// there is. The target is returned as well, since the output names it.
 func (a *app) openToRead(ctx context.Context, args []string) (target, *session, error) {
 	t, err := a.optionalTarget(args)
 	if err != nil {
@@ -124,7 +123,7 @@ func (a *app) openStore(ctx context.Context, t target, mode access) (*session, e
 func (a *app) remarkMarks(ctx context.Context, address string) {
 	marks, err := store.MarksOf(ctx, address)
 	switch {
-	case err != nil: // the store has been read, and that is what was asked for
+	case err != nil: // the store has been read, as the command asked
 	case marks.Moved != "":
 		a.remark("%s was moved to %s: this is how it was then.", address, marks.Moved)
 	case marks.Unfinished != "":
@@ -170,8 +169,7 @@ func (a *app) holding(o lab.LocalOptions) lab.LocalOptions {
 	return o
 }
 
-// openLocal opens a store for this process alone, or makes it where there is
-// none. The caller closes it.
+// openLocal opens a store for this process alone, or makes a missing one. The caller closes it.
 func (a *app) openLocal(ctx context.Context, store string, o lab.LocalOptions) (*lab.Local, error) {
 	local, err := lab.OpenLocal(ctx, store, a.holding(o))
 	if err != nil {

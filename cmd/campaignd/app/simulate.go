@@ -97,11 +97,10 @@ type studiedRank struct {
 	Rank float64 `json:"rank"`
 }
 
-// studiedArm is an arm on a task: the mean simple regret over seeds in the
-// objective's unit, with its standard error, and the paired difference to the
-// baseline with its 95 % interval. Of a trade-off the regret is what is missing of
-// the greatest hypervolume, in per cent, and Hypervolume what is covered. A number
-// that does not exist is left out.
+// studiedArm is an arm on a task: the mean simple regret over seeds in the objective's unit, with
+// its standard error, and the paired difference to the baseline with its 95 % interval. In a
+// trade-off the regret is the missing part of the greatest hypervolume, in per cent, and
+// Hypervolume the covered part. A number that does not exist is left out.
 type studiedArm struct {
 	Task        string             `json:"task"`
 	Arm         string             `json:"arm"`
@@ -129,12 +128,12 @@ type studiedProvenance struct {
 	FromSurrogate float64 `json:"from_surrogate"`
 }
 
-// run runs what is missing of the study, then writes and prints the comparison;
-// of a shard there is nothing to compare. Campaigns that failed make the command
-// fail at the end, after the others are compared.
+// run runs the missing campaigns of the study, then writes and prints the comparison; a shard alone
+// is not compared. Campaigns that failed make the command fail at the end, after the others are
+// compared.
 //
-// Campaigns that an earlier command has run are taken from the study's folder,
-// so that an interrupted study goes on where it was.
+// Campaigns that an earlier command has run are taken from the study's folder, so that an
+// interrupted study goes on where it was.
 func (s *simulation) run(ctx context.Context) error {
 	if s.workers < 1 {
 		return badInput("--workers must be at least 1")
@@ -259,8 +258,8 @@ func notOpened(err error) error {
 	return inputError{err}
 }
 
-// compare writes the comparison into the study's folder and prints it. done is
-// what the command has done, as data and in words.
+// compare writes the comparison into the study's folder and prints it. done is the command's work,
+// as data and in words.
 func (s *simulation) compare(study *simulate.Study, results *simulate.Results, done studied, did string) error {
 	summary := study.Summarize(results)
 	if err := s.write(study, summary); err != nil {

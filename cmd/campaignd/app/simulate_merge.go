@@ -18,7 +18,7 @@ type merging struct {
 	simulation
 	// folders are those that were named, besides the study's own.
 	folders []string
-	// incomplete is set where what is there is to be compared.
+	// incomplete is set where the results so far are to be compared.
 	incomplete bool
 }
 

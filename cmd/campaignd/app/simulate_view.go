@@ -38,13 +38,12 @@ type studyProgress struct {
 	drawn   sync.WaitGroup // waits for draw
 }
 
-// printEvery is how often a line is printed at first where there is no
-// terminal. The pause grows to a tenth of the time elapsed, so that the log of
-// a study of days stays readable.
+// printEvery is how often a line is printed at first without a terminal. The pause grows to a tenth
+// of the time elapsed, so that the log of a study of days stays readable.
 const printEvery = 10 * time.Second
 
-// newProgress prints what is to be run and begins to show the progress. It is
-// closed with close.
+// newProgress prints the plan of the study and begins to show the progress. It is closed with
+// close.
 func (s *simulation) newProgress(study *simulate.Study, missing int) *studyProgress {
 	p := &studyProgress{
 		out: s.stderr, terminal: isTerminal(s.stderr), study: study, total: missing,
@@ -150,14 +149,14 @@ func (p *studyProgress) close() {
 	p.drawn.Wait()
 }
 
-// table prints the comparison, a table for each task: final simple regret, or the
-// missing hypervolume of a trade-off, its paired difference to the task's baseline, the mean rank, the number of
-// experiments until the regret came near the best, questions asked, and median
-// seconds a suggestion. Every arm of a task is compared over the same seeds,
-// those of which all arms have a result.
+// table prints the comparison, a table for each task: final simple regret, or the missing
+// hypervolume of a trade-off, its paired difference to the task's baseline, the mean rank, the
+// number of experiments until the regret came near the best, questions asked, and median seconds a
+// suggestion. Every arm of a task is compared over the same seeds, those with a result of every
+// arm.
 //
-// A mean and a difference are shown with the number of seeds they rest on; a
-// dash is a number that does not exist, as where no campaign came near the best.
+// A mean and a difference are shown with the number of seeds they rest on; a dash is a number that
+// does not exist, as where no campaign came near the best.
 func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 	for _, t := range summary.Tasks {
 		if len(t.Seeds) == 0 {

@@ -26,12 +26,11 @@ var statusCommand = command{
 	},
 }
 
-// status prints where a campaign stands. The models are fitted here as the next
-// decision would fit them, and nothing is recorded: what is shown does not wait
-// for a run.
+// status prints the state of a campaign. The models are fitted here as the next decision would fit
+// them, and nothing is recorded: the output does not wait for a run.
 //
-// What the log says comes from core, what the process that runs it is doing from
-// its socket; the second may be a moment older.
+// The log's part comes from core, the activity of the process that runs it from its socket; the
+// second may be a moment older.
 func status(c *call, core *engine.Core, s *session, t target) error {
 	st, err := view.StatusOf(c.ctx, core, core.Registry().Foregone(core.State().Definition, t.base))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
-// steering is a runner whose request is no more than a reason.
+// steering is a runner whose request consists of a reason.
 func steering(request func(reason string) engine.Request) func(*pflag.FlagSet) runner {
 	return func(flags *pflag.FlagSet) runner {
 		reason := flags.String("reason", "", forTheRecord)

@@ -30,9 +30,8 @@ var suggestCommand = command{
 
 // suggest prints the next experiment, or how the campaign ended.
 //
-// It may take as long as a decision does, and record one: asked twice, it
-// answers the same. The store is made where there is none, since the first
-// suggestion is how a campaign by hand begins.
+// It may take as long as a decision does, and record one: asked twice, it answers the same. A
+// missing store is made, since the first suggestion is how a campaign by hand begins.
 func suggest(a *call, args []string) error {
 	t, err := a.optionalTarget(args)
 	if err != nil {

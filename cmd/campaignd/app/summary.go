@@ -28,8 +28,8 @@ func (a *app) summarize(
 		return a.printJSON(result{Summary: summary, Store: a.where(t)})
 	}
 	stands := view.Summarized(core, summary)
-	// row prints one row of the summary: a name in 12 columns, and a text that
-	// is wrapped to what is left of a terminal's width.
+	// row prints one row of the summary: a name in 12 columns, and a text that is wrapped to the
+	// rest of a terminal's width.
 	row := func(what, how string) {
 		lines := []string{how}
 		if size := sizeOf(a.stdout); size != nil { // a terminal would break lines within words

@@ -12,9 +12,8 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 )
 
-// target is what a command is about, as far as the arguments tell: a store, its
-// campaign, and the file where one was given. Nothing is opened yet, and the
-// store need not exist.
+// target is the subject of a command, as far as the arguments say: a store, its campaign, and the
+// file where one was given. Nothing is opened yet, and the store need not exist.
 //
 // One is made per command, by app.target, and passed by value.
 type target struct {
@@ -22,8 +21,8 @@ type target struct {
 	// identifier on the server, empty for the only one there.
 	store  string
 	remote bool
-	// server is the server of the command line, empty where there is none or
-	// the environment names it. Commands that messages suggest repeat it.
+	// server is the server of the command line, empty without one or where the environment names
+	// it. Commands that messages suggest repeat it.
 	server string
 	// campaign is the campaign's name; empty stands for the only one in the
 	// store.
@@ -76,8 +75,8 @@ func (a *app) findTarget(arg string) (target, error) {
 	info, err := os.Stat(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		// The ending tells a store from a file, so that the message can say how
-		// to make what is missing.
+		// The ending distinguishes a store from a file, so that the message can say how to make the
+		// missing one.
 		if strings.HasSuffix(strings.TrimRight(arg, "/"), store.Ending) {
 			return target{}, badStore("there is no store %s; %s", arg, target{}.howToBegin())
 		}

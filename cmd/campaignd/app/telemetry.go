@@ -6,9 +6,9 @@ import (
 	"github.com/campaignd/campaignd/internal/telemetry"
 )
 
-// telemetry begins the export of traces and metrics, where the environment asks for it, and ends
-// no command: what is wrong with it is said. failing, if not nil, takes a line while the command
-// runs. flush sends the last spans and is called however the command ends.
+// telemetry begins the export of traces and metrics, where the environment asks for it, and ends no
+// command: its faults are only reported. failing, if not nil, takes a line while the command runs.
+// flush sends the last spans and is called however the command ends.
 func (a *app) telemetry(ctx context.Context, failing func(format string, args ...any)) (flush func()) {
 	failed := func(err error) {
 		if failing != nil {

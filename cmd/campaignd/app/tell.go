@@ -13,13 +13,12 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// reportedResult is what the flags of tell say of a result, as it was typed.
-// What it means depends on the campaign, which is not open yet when the flags
-// are read.
+// reportedResult holds the flags of tell about a result, as they were typed. Their meaning depends
+// on the campaign, which is not open yet when the flags are read.
 type reportedResult struct {
 	measuredFlags
 	unit, parameters, values string
-	// failed, cannot and again say why there is no value. At most one is given.
+	// failed, cannot and again say why the value is missing. At most one is given.
 	failed, cannot, again string
 	// later says that the experiment has ended, and gives all later.
 	later   bool
@@ -28,12 +27,11 @@ type reportedResult struct {
 	files []string
 }
 
-// tellCommand is `campaignd tell`: results of experiments that people run, and
-// answers to questions.
+// tellCommand is `campaignd tell`: results of experiments that people run, and answers to
+// questions.
 //
-// The first argument that looks like an experiment or a question decides what is
-// told; Cobra counts no arguments here, since only that tells how many there may
-// be.
+// The first argument that looks like an experiment or a question decides the subject; Cobra counts
+// no arguments here, since only the subject decides how many there may be.
 var tellCommand = command{
 	name: "tell",
 	args: cobra.ArbitraryArgs, // an order, a composition or numbers may be many
@@ -78,8 +76,8 @@ func (f reportedResult) answer(c *call, args []string, n int) error {
 	return c.answer(args, n, f.comment)
 }
 
-// tell sends the result of an experiment. It is read in two parts: what is wrong
-// without the campaign is found before a store is opened or a server is asked.
+// tell sends the result of an experiment. It is read in two parts: faults that show without the
+// campaign are found before a store is opened or a server is asked.
 func (f reportedResult) tell(c *call, args []string) error {
 	if f.values != "" {
 		return badInput("--values answers a question: name it, as in q1; an experiment has one --value")
@@ -117,9 +115,8 @@ func (f reportedResult) tell(c *call, args []string) error {
 	return c.recordAll(c.ctx, t, steps...)
 }
 
-// without is the reason why there is no value, empty where there is one. Their
-// concatenation stands for "any of them", and result finds out whether it is
-// one.
+// without is the reason for a missing value, empty with a value. The concatenation stands for "any
+// of them", and result finds out whether it is one.
 func (f reportedResult) without() string { return f.failed + f.cannot + f.again }
 
 // readArguments sorts the arguments into the target, the experiment (empty for

@@ -9,9 +9,8 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// teller prints the story of a campaign as it happens. What the story holds back,
-// to say of several experiments at once what is the same of each, it prints a
-// moment later, whatever happens.
+// teller prints the story of a campaign as it happens. The story holds back an entry, to join what
+// several experiments have in common; teller prints it a moment later, whatever happens.
 type teller struct {
 	print func(lines []string)
 
@@ -47,7 +46,7 @@ func (t *teller) tell(e events.Event, payload events.Payload, known bool) {
 	}
 }
 
-// rest prints what is held back.
+// rest prints the entry that the story holds back.
 func (t *teller) rest() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -35,13 +35,12 @@ type validatedFault struct {
 	Advice  string `json:"advice,omitempty"`
 }
 
-// validateCommand is `campaignd validate`. With --json a file with faults is an
-// answer and is printed as one; the exit code says that it is not valid.
-// Without it, faults are the command's error, which is printed with their
-// lines.
+// validateCommand is `campaignd validate`. With --json a file with faults is an answer and is
+// printed as one; the exit code says that it is not valid. Without it, faults are the command's
+// error, which is printed with their lines.
 //
-// Remarks do not make a file invalid: they are about what is allowed and
-// probably not meant.
+// Remarks do not make a file invalid: they are about content that is allowed and probably not
+// meant.
 var validateCommand = command{
 	name: "validate",
 	args: cobra.ExactArgs(1),
@@ -77,7 +76,7 @@ var validateCommand = command{
 	},
 }
 
-// validatedJSON prints what came of a file as the document.
+// validatedJSON prints the result for a file as the document.
 func validatedJSON(c *call, def *definition.Campaign, remarks []string, err error) error {
 	answer := validated{Valid: err == nil, Definition: def, Faults: []validatedFault{}, Remarks: remarks}
 	var faulty *yamltree.Error

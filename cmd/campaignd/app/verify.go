@@ -13,9 +13,8 @@ import (
 
 // verifyCommand is `campaignd verify`.
 //
-// It opens no store and asks no server, and can be run by someone who has
-// neither. What it says of a file follows from the files and from the keys that
-// are known.
+// It opens no store and asks no server, and can be run by someone who has neither. Its judgement of
+// a file follows from the files and from the known keys.
 var verifyCommand = command{
 	name: "verify",
 	args: cobra.MinimumNArgs(1),
@@ -50,9 +49,9 @@ var verifyCommand = command{
 	},
 }
 
-// printVerified prints a line for each file, and at the end each pair of
-// checkpoints that contradict each other. A proof says of which log it is, by
-// origin, size and root: two proofs of different logs both hold.
+// printVerified prints a line for each file, and at the end each pair of checkpoints that
+// contradict each other. A proof names its log, by origin, size and root: two proofs of different
+// logs both hold.
 func printVerified(a *app, v *attest.Files) {
 	for _, f := range v.Files {
 		if f.Problem != "" {

@@ -15,8 +15,8 @@ type versioned struct {
 	Modified bool   `json:"modified,omitempty"`
 }
 
-// versionCommand is `campaignd version`. Revision is what decisions record,
-// which is not always a commit: see [revisionOf].
+// versionCommand is `campaignd version`. Revision is the one that decisions record, which is not
+// always a commit: see [revisionOf].
 var versionCommand = command{
 	name: "version",
 	args: cobra.NoArgs,

@@ -63,7 +63,7 @@ func whatIf(c *call, t target, s *session, id string, q whatif.Question) error {
 	return answer.Write(c.stdout)
 }
 
-// whatIfFlags are the flags that say what is to be otherwise.
+// whatIfFlags are the flags for the changes to imagine.
 type whatIfFlags struct {
 	asked                  whatif.Question
 	without, worst, weight []string
@@ -88,7 +88,7 @@ func (f *whatIfFlags) register(flags *pflag.FlagSet) {
 		"for how many `experiments` to go on, at most %d (default as many as were really run since, at least %d)", whatif.Most, whatif.Least))
 }
 
-// question is what the flags ask, from no decision yet.
+// question is the question of the flags, about no decision yet.
 func (f *whatIfFlags) question(reg registry.Registry) (q whatif.Question, err error) {
 	q = f.asked
 	if err = leftOut(&q, f.without); err != nil {
@@ -112,7 +112,7 @@ func (f *whatIfFlags) question(reg registry.Registry) (q whatif.Question, err er
 	return q, nil
 }
 
-// leftOut tells constraints from the expert among what is left out: a name has
+// leftOut separates constraints from the expert among the names to leave out: the expert's name has
 // neither <= nor >=.
 func leftOut(q *whatif.Question, without []string) error {
 	for _, what := range without {
