@@ -46,9 +46,8 @@ func endSession(v *visit) error {
 	return v.accounts().EndSession(v.r.Context(), who, who.Account, v.r.PathValue("id"))
 }
 
-// accountPage is the page of one's own account: what it is, what it can log in
-// with, and what has been given out in its name. Permissions and Campaigns are
-// the choices for the bounds of a new token.
+// accountPage is the page of one's own account: its data, its means to log in, and the tokens given
+// out in its name. Permissions and Campaigns are the choices for the bounds of a new token.
 type accountPage struct {
 	*shell
 	Account     accounts.Account

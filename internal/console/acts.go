@@ -32,7 +32,7 @@ type action struct {
 	// look answers a form whose button only shows what would become of the
 	// campaign; nil where none has one.
 	look func(*visit) error
-	// show shows the form's page again, with what was wrong.
+	// show shows the form's page again, with the fault.
 	show func(*visit) error
 	// back is where the visitor is sent afterwards; nil: to the campaign.
 	back func(r *http.Request, of *lab.Campaign) string
@@ -132,10 +132,9 @@ func excluding(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
 // visitor is sent back, and the page says so.
 var errNothing = errors.New("nothing is changed")
 
-// act serves a form of a campaign: it checks the rights, does what the form
-// asks for, and sends the visitor back to a page that says so. A failure shows
-// the form again, with what was typed, and with another identifier where
-// nothing was recorded ([forgetRequest]).
+// act serves a form of a campaign: it checks the rights, carries out the request, and sends the
+// visitor back to a page that says so. A failure shows the form again, with its input, and with
+// another identifier where nothing was recorded ([forgetRequest]).
 func (c *Console) act(a action) http.HandlerFunc {
 	return c.pageOf(a.permission, func(v *visit) error {
 		v.action = a.path
@@ -164,11 +163,10 @@ func (c *Console) act(a action) http.HandlerFunc {
 	})
 }
 
-// perform does what a form asks for, once: a form that was recorded before
-// succeeds without doing anything. The order is: repeat, faults, confirmation;
-// the visitor is asked to log in again only for what can be done. The request
-// is made before and judged after, by the process that holds the store: what
-// changes in between is found there.
+// perform carries out a form's request once: a form that was recorded before succeeds without doing
+// anything. The order is: repeat, faults, confirmation; the visitor is asked to log in again only
+// for requests that can succeed. The request is made before and judged after, by the process that
+// holds the store: it finds the changes in between.
 func (v *visit) perform(a action) error {
 	by := requested(v.r, engine.Request{})
 	if a.do != nil {

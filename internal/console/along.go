@@ -22,7 +22,7 @@ const (
 	fieldAlong = "along"
 )
 
-// fates are what becomes of the rows of a table that a new campaign takes along.
+// fates are the fates of the rows of a table that a new campaign takes along.
 type fates struct {
 	New  int
 	Left []leftRows
@@ -67,12 +67,12 @@ func fatesOf(def *definition.Campaign, seen *exchange.Preview, skip bool) *fates
 	return f
 }
 
-// takenAlong reads what the form of a new campaign takes along: the rows of a table, or the
-// measurements of another campaign. It returns the requests' rows, nil for none, and the
+// takenAlong reads the data that a new campaign takes along by its form: the rows of a table, or
+// the measurements of another campaign. It returns the requests' rows, nil without any, and the
 // table as the form holds it, also where it cannot be taken.
 //
-// The file is nil where it has faults. What it names is opened, as beginning the campaign
-// does: the visitor's rights are looked at before.
+// The file is nil where it has faults. The files that it names are opened, as beginning the
+// campaign does: the visitor's rights are looked at before.
 func (c *Console) takenAlong(
 	r *http.Request, v Visitor, file *campaignfile.File,
 ) (rows []engine.Tell, b *brought, err error) {
@@ -94,9 +94,9 @@ func (c *Console) takenAlong(
 	return rows, nil, err
 }
 
-// rowsOf are the rows of a table as the campaign of a file imports them, and what becomes of
-// each. The campaign is rehearsed in memory for this: a form that is refused leaves no
-// campaign behind. Each fault has its line and column in the table.
+// rowsOf are the rows of a table as the campaign of a file imports them, and the fate of each. The
+// campaign is rehearsed in memory for this: a form that is refused leaves no campaign behind. Each
+// fault has its line and column in the table.
 func (c *Console) rowsOf(
 	v Visitor, g *guess.Guess, b *brought, file *campaignfile.File,
 ) ([]engine.Tell, *fates, error) {

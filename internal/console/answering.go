@@ -84,7 +84,7 @@ func given(of *lab.Campaign, id string, v Visitor, form url.Values) (a *engine.A
 	return a, err
 }
 
-// answerWords says in a few words what was answered.
+// answerWords describes an answer in a few words.
 func answerWords(def *definition.Campaign, q *campaign.Question, r humans.Reply) string {
 	switch {
 	case r.Answer.Unsure():

@@ -14,9 +14,8 @@ var auditLogRoutes = []accountRoute{
 	{"POST /trail/verify", verifyAuditLog},
 }
 
-// auditLogPage is the page of the audit log, the newest entries first. Before
-// is the number of the oldest entry shown, where older ones may follow;
-// Verified what a check of the whole log has found.
+// auditLogPage is the page of the audit log, the newest entries first. Before is the number of the
+// oldest entry shown, where older ones may follow; Verified the result of a check of the whole log.
 type auditLogPage struct {
 	*shell
 	Entries  []accounts.Entry
@@ -27,10 +26,9 @@ type auditLogPage struct {
 // entriesAPage is how many entries of the audit log a page shows.
 const entriesAPage = 100
 
-// showAuditLog shows a page of entries, and what a check has found. ?before=
-// goes back in time; a number that cannot be read is that of the newest page.
-// Pages go by the numbers of entries and not by counting, since further ones
-// come in meanwhile.
+// showAuditLog shows a page of entries, and the result of a check. ?before= goes back in time; a
+// number that cannot be read is that of the newest page. Pages go by the numbers of entries and not
+// by counting, since further ones come in meanwhile.
 func showAuditLog(v *visit, verified string) error {
 	before, _ := strconv.ParseUint(v.r.URL.Query().Get("before"), 10, 64)
 	entries, err := v.accounts().AuditLog(v.identity(),
@@ -45,9 +43,9 @@ func showAuditLog(v *visit, verified string) error {
 	return v.write(drawTrail(page))
 }
 
-// verifyAuditLog reads the whole of the lab's log and says what it found; it
-// changes nothing. It is a POST, since it takes time with the length of the
-// log, and a link that is prefetched must not cause that.
+// verifyAuditLog reads the whole of the lab's log and reports its findings; it changes nothing. It
+// is a POST, since it takes time with the length of the log, and a link that is prefetched must not
+// cause that.
 func verifyAuditLog(v *visit) error {
 	proof, err := v.accounts().Verify(v.identity())
 	verified := ""

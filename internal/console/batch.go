@@ -21,13 +21,12 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// batchPage is the page on which many results are entered at once: a row for each
-// experiment that waits to be measured by hand, a column for each quantity.
+// batchPage is the page on which many results are entered at once: a row for each experiment that
+// waits to be measured by hand, a column for each quantity.
 //
-// What is right is recorded, in one request; a row that is faulty or not whole
-// stays as it was typed, and says why. So a slip in one row holds up none of the
-// others, and none is recorded that a person did not mean: a row is one result,
-// and is taken as the single form would take it.
+// Valid rows are recorded, in one request; a row that is faulty or not whole stays as it was typed,
+// and says why. So a slip in one row holds up none of the others, and none is recorded that a
+// person did not mean: a row is one result, and is taken as the single form would take it.
 type batchPage struct {
 	*shell
 	Query      template.URL // which order the rows have, as the address of a run sheet
@@ -45,7 +44,7 @@ type batchPage struct {
 	WithSD   bool // standard deviations are typed
 	// Expecting is set where the model expected something of a row.
 	Expecting bool
-	// Waits says why there is nothing to be entered, and Ways what can be done.
+	// Waits says why nothing can be entered, and Ways names the remedies.
 	Waits string
 	Ways  []way
 }
@@ -56,7 +55,7 @@ type batchQuantity struct {
 	Name, Unit string
 }
 
-// batchRow is an experiment on the page, with what was typed of it.
+// batchRow is an experiment on the page, with its input.
 type batchRow struct {
 	ID, Since, Place, Line string
 	Expects                string
@@ -134,13 +133,12 @@ func recordBatch(v *visit) error {
 			taken = append(taken, id)
 		}
 	}
-	v.r.PostForm.Del(fieldRequest) // what stays is another request
+	v.r.PostForm.Del(fieldRequest) // the remaining rows are another request
 	return showBatch(v, taken)
 }
 
-// tellRows records the rows of a form that are right; none where no row is. Between
-// the look at a row and its record another person may have taken the same: then the
-// rows are looked at once more.
+// tellRows records the valid rows of a form; without any it records nothing. Between the look at a
+// row and its record another person may have taken the same: then the rows are looked at once more.
 func (v *visit) tellRows() (stored []events.Event, err error) {
 	for range 2 {
 		var rows []engine.Tell
@@ -218,8 +216,8 @@ func judged(r *http.Request, core *engine.Core, id, actor string) (v verdict) {
 	return v
 }
 
-// rowEnds are the ways in which a row ends, with what each makes of its result: empty are the
-// quantities that it has no value of.
+// rowEnds are the ways in which a row ends, with the effect of each on its result: empty are the
+// quantities without a value.
 var rowEnds = map[string]func(tell *engine.Tell, why string, empty []string){
 	"": func(*engine.Tell, string, []string) {},
 	endMissing: func(tell *engine.Tell, why string, empty []string) {
@@ -277,9 +275,9 @@ func (v *verdict) fault(field, message string) {
 	v.Faults = append(v.Faults, batchFault{field, message})
 }
 
-// farOff is how many standard deviations a value must be from what was expected for the
-// page to ask whether it is one: a slipped decimal point is further off, and of values that
-// are right one in some ten thousand.
+// farOff is how many standard deviations a value must be from the prediction for the page to ask
+// whether it is right: a slipped decimal point is further off, and of valid values some one in ten
+// thousand.
 const farOff = 4
 
 // surprise names the values of a valid row that the model had not expected.
@@ -338,9 +336,9 @@ func (v *visit) surprises(rows map[string]verdict) {
 	})
 }
 
-// showBatch shows the page: what waits, with what was typed and was not recorded, and
-// why not. taken are the experiments whose results were recorded just now; where nothing
-// stays, the visitor is sent on, so that reloading sends nothing twice.
+// showBatch shows the page: the waiting experiments, with the input that was not recorded, and why
+// not. taken are the experiments whose results were recorded just now; where no row remains, the
+// visitor is sent on, so that reloading sends nothing twice.
 func showBatch(v *visit, taken []string) error {
 	v.action = "batch"
 	p := &batchPage{shell: v.shell("Results of " + v.of.Name())}

@@ -21,8 +21,8 @@ type beginPage struct {
 	First bool
 }
 
-// showFirst serves the first page of the lab: the list, and where that is empty what to
-// begin with, to those who may.
+// showFirst serves the first page of the lab: the list, or for an empty lab the ways to begin, to
+// those who may.
 func showFirst(v *visit) error {
 	if v.visitor().may(Define, "") == nil && v.seenBy(v.visitor()) == nil {
 		return v.redirect("/begin", "")

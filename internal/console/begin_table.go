@@ -19,7 +19,7 @@ const mostBegun = 2 << 20
 // Fields of a table that a campaign begins with, besides those of [bringPage]. Those of
 // a column begin with its number.
 const (
-	fieldOrigin = "origin" // what the table is called
+	fieldOrigin = "origin" // the table's name
 	fieldCalled = "called" // the campaign's name
 	fieldBudget = "budget"
 	fieldSum    = "sum"
@@ -28,8 +28,8 @@ const (
 	prefixRole  = "role."
 	prefixLow   = "low."
 	prefixHigh  = "high."
-	// What the form was made of: what was guessed, and the campaign file as the choices
-	// made it. What differs from it a person has chosen, or typed.
+	// What the form was made of: the guesses, and the campaign file as the choices made it. A
+	// person has chosen, or typed, all that differs from it.
 	fieldGuessed = "guessed"
 	fieldWritten = "written"
 	fieldTyped   = "source" // the campaign file
@@ -47,8 +47,8 @@ type tablePage struct {
 	// Otherwise are the columns that are taken for something else than the form said, since
 	// the table has changed.
 	Otherwise []string
-	// Keeps holds what the page does not show: what was guessed, and what was typed into the
-	// campaign file.
+	// Keeps holds the data that the page does not show: the guesses, and the input in the campaign
+	// file.
 	Keeps []hiddenField
 }
 
@@ -86,9 +86,9 @@ func showTable(v *visit) error {
 	return v.write(drawTable(p))
 }
 
-// lookAtTable shows what a table is guessed to be, or with do=write the campaign file that
-// follows. It records nothing. Where a table was changed and its columns are taken for
-// something else since, that is shown before a file is written.
+// lookAtTable shows the guesses about a table, or with do=write the campaign file that follows. It
+// records nothing. Where a table was changed and its columns are taken for something else since,
+// that is shown before a file is written.
 func lookAtTable(v *visit) error {
 	if err := v.defines(); err != nil {
 		return err
@@ -146,8 +146,8 @@ func lookAtTable(v *visit) error {
 	return v.writeAs(status, drawTable(p))
 }
 
-// written is the page with the campaign file that follows from a table, with what was typed
-// into an earlier one.
+// written is the page with the campaign file that follows from a table, with the input from an
+// earlier one.
 func (v *visit) written(p *tablePage, chosen *choices, typed typedFile) *filePage {
 	source := p.Guess.Source()
 	file := &filePage{shell: v.shell("New campaign"), CanDefine: true}
@@ -196,14 +196,15 @@ func (c *Console) free(name string) string {
 type brought struct {
 	Origin   string
 	Left     []leftRows // rows that are no measurements
-	Varied   []string   // what the columns are to the campaign, in words
+	Varied   []string   // the columns' roles in the campaign, in words
 	Measured []string
 	Noted    []string
 	LeftOut  []string
-	// WithAnyway takes rows that the file does not allow, Skip leaves out what cannot be taken.
+	// WithAnyway takes rows that the file does not allow, Skip leaves out those that cannot be
+	// taken.
 	WithAnyway, Skip bool
 	OffSum           int
-	// Fates are what becomes of the rows; nil while the file has faults.
+	// Fates are the fates of the rows; nil while the file has faults.
 	Fates *fates
 	// Typed are the lines of the file that stay as they were typed, though the columns say
 	// something else.

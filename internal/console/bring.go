@@ -34,12 +34,12 @@ const (
 // tableName stands for a pasted table in messages.
 const tableName = "the table"
 
-// Names of the form's fields, and values of the choice what a column of the
-// person's own is. Fields of one column end with its heading.
+// Names of the form's fields, and values of the choice about a column of the person's own. Fields
+// of one column end with its heading.
 const (
 	fieldTable  = "table"
 	fieldFile   = "file"
-	fieldSeen   = "seen" // what was looked at, to be taken
+	fieldSeen   = "seen" // the table as it was looked at, to be taken
 	prefixUse   = "use."
 	useAsNote   = "note"
 	useAsNought = "ignore"
@@ -50,13 +50,12 @@ const (
 	useAsColumn  = "is." // before the name of one of the campaign's columns
 )
 
-// bringPage is the page that imports measurements from a table, in two steps:
-// the first shows what would become of each row, the second imports what was
-// shown. Nothing is recorded by the first.
+// bringPage is the page that imports measurements from a table, in two steps: the first shows what
+// would become of each row, the second imports the rows that were shown. Nothing is recorded by the
+// first.
 //
-// The table itself travels in the form from the first step to the second; the
-// server keeps nothing in between. Seen, a hash of the table and of all
-// choices, holds the two steps together.
+// The table itself travels in the form from the first step to the second; the server keeps nothing
+// in between. Seen, a hash of the table and of all choices, holds the two steps together.
 type bringPage struct {
 	*shell
 	Table, Name   string
@@ -90,8 +89,7 @@ func (p *bringPage) CanTake() bool {
 	return p.Looked && p.Wrong == 0 && p.New > 0 && !undecided
 }
 
-// columnUse is a column that the campaign does not know, and what it is used
-// for.
+// columnUse is a column that the campaign does not know, and its use.
 type columnUse struct {
 	Index     int
 	Name, Use string
@@ -110,7 +108,7 @@ type columnChoice struct {
 	name, unit  string
 }
 
-// broughtRow is a row of a table, and what becomes of it.
+// broughtRow is a row of a table, and its fate.
 type broughtRow struct {
 	Line       int
 	Cells      []broughtCell
@@ -126,8 +124,8 @@ type broughtCell struct {
 	Wrong bool
 }
 
-// showBring shows the empty form to those who see the campaign; what a table would
-// do needs the permission to run it.
+// showBring shows the empty form to those who see the campaign; to see a table's effect takes the
+// permission to run it.
 func showBring(v *visit) error {
 	return v.write(drawBring(v.bringPage()))
 }
@@ -262,10 +260,9 @@ var bringWords = exchange.Words{
 	},
 }
 
-// tableOf reads a table that was sent as a file or as text, and what to call it
-// in messages. A file that was chosen wins over a text that was pasted.
-// Lines end as on the server, since faults count them. how says in which encoding it came,
-// where that is worth a word.
+// tableOf reads a table that was sent as a file or as text, and its name in messages. A chosen file
+// wins over a pasted text. Lines end as on the server, since faults count them. how says in which
+// encoding it came, where that is worth a word.
 func tableOf(r *http.Request) (name, table, how string, err error) {
 	tooLarge := problem.New(problem.Invalid, "the table is larger than %d MB", maxTable>>20).
 		With(problem.Remedy{Text: "bring it in parts, each with the header: what is there already is left out"})
@@ -307,7 +304,7 @@ func tableOf(r *http.Request) (name, table, how string, err error) {
 // A use that the program guesses is preselected and not taken: CanTake wants each choice made by
 // the person.
 func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
-	header := headerOf(p.Table) // what was said of columns of another table is forgotten
+	header := headerOf(p.Table) // choices about columns of another table are forgotten
 	uses := make(map[string]string)
 	im.Columns, im.Units = make(map[string]string), make(map[string]string)
 	for _, column := range header {
@@ -351,8 +348,7 @@ func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 	p.New, p.Known = seen.Count(exchange.FateNew), seen.Count(exchange.FateKnown)
 	p.Left, p.Wrong = seen.Count(exchange.FateLeft), seen.Count(exchange.FateWrong)
 	p.Lacking = lackingIn(im.Core.State().Definition, seen)
-	// Rows with faults are shown beyond the limit too: they are what the person
-	// must mend.
+	// Rows with faults are shown beyond the limit too: the person must mend them.
 	for i, row := range seen.Rows {
 		if i >= shownRows && row.Fate != exchange.FateWrong || len(p.Rows) >= 2*shownRows {
 			p.Hidden++

@@ -64,13 +64,13 @@ func (x underWay) Since() time.Time {
 	return x.RequestedAt
 }
 
-// findings are what a campaign has found: the composition to go by, or what
-// each expert prefers, where nothing is measured. Both are empty at first.
+// findings are a campaign's findings: the composition to go by, or each expert's favorite, where
+// nothing is measured. Both are empty at first.
 type findings struct {
 	Leading   []cardRow
 	Preferred []view.Row
 	Front     *frontPart // of a trade-off
-	Ranked    *ranked    // of what an expert prefers among outcomes
+	Ranked    *ranked    // of outcomes, by an expert's preference
 }
 
 // drawings are the figures of the experiments. X and Y are the numbers of the parameters, of Axes,
@@ -132,8 +132,8 @@ func reasonIn(text string) reason {
 	return reason{strings.TrimRight(gist, ",;:. ") + " …", text}
 }
 
-// reasonFor begins the reason of an experiment with what tells it from those of others,
-// where that is known: most begin with the same words.
+// reasonFor begins the reason of an experiment with its difference from those of others, where that
+// is known: most begin with the same words.
 func reasonFor(x *campaign.Experiment, log *view.Timeline, whole reason) reason {
 	made, decided := log.Decision(x.Decision)
 	switch {
@@ -224,11 +224,10 @@ func (p *campaignPage) now(v *visit, log *view.Timeline) {
 	})
 }
 
-// then fills in where the campaign stood just before the experiment that
-// follows the one that is asked for. The core is the page's own: it is not
-// locked while the page is made. The page watches nothing, since what was does
-// not change, and the timeline is cut off where the page stands, so that no
-// later event speaks in it.
+// then fills in the state of the campaign just before the experiment that follows the requested
+// one. The core is the page's own: it is not locked while the page is made. The page watches
+// nothing, since the past does not change, and the timeline is cut off where the page stands, so
+// that no later event speaks in it.
 func (p *campaignPage) then(r *http.Request, of *lab.Campaign, log *view.Timeline) error {
 	until := log.Before[p.AsOf] // the last event before the next experiment was requested
 	core, err := of.At(r.Context(), until)
@@ -333,7 +332,7 @@ func (p *campaignPage) Below() (figures []report.Figure) {
 // UnderMore counts the others.
 func (p *campaignPage) UnderMore() int { return len(p.Under) - len(p.UnderFirst()) }
 
-// foundIn writes what a campaign has found.
+// foundIn writes a campaign's findings.
 func foundIn(s *view.Campaign) (f findings) {
 	def := s.Definition
 	write := format.CompositionsOf(def)
@@ -360,8 +359,8 @@ func axesOf(query url.Values) (d drawings) {
 	return d
 }
 
-// curve draws how the campaign went. The course of a trade-off is that of its front, and
-// what an expert prefers has none: utilities have no unit.
+// curve draws the course of the campaign. The course of a trade-off is that of its front, and an
+// expert's preference has none: utilities have no unit.
 func (d *drawings) curve(s *campaign.State) {
 	if s.Definition.Single() {
 		d.Curve = convergence(s)
@@ -369,8 +368,8 @@ func (d *drawings) curve(s *campaign.State) {
 	}
 }
 
-// draw draws the experiments, and highlights the best. With one parameter there
-// is nothing to draw it against.
+// draw draws the experiments, and highlights the best. A single parameter has no other to be drawn
+// against.
 func (d *drawings) draw(s *campaign.State, bests engine.Bests) {
 	for _, par := range s.Definition.Parameters {
 		d.Axes = append(d.Axes, par.Name)
@@ -385,9 +384,9 @@ func (d *drawings) draw(s *campaign.State, bests engine.Bests) {
 	d.Breaks = slices.ContainsFunc(drawn(s), s.Breaks)
 }
 
-// list lists the last events, the notes and the exclusions, and names the
-// columns of the experiments. Exclusions that were lifted stay in the list:
-// that something was excluded once explains what was not measured then.
+// list lists the last events, the notes and the exclusions, and names the columns of the
+// experiments. Exclusions that were lifted stay in the list: an earlier exclusion explains a gap in
+// the measurements.
 func (t *tables) list(s *campaign.State, log *view.Timeline) {
 	t.Last = log.Last(lastEvents)
 	if s.Definition.Several() {
@@ -484,8 +483,8 @@ func experimentRowOf(
 	return row
 }
 
-// instrumentName names what measures an experiment: with the device's identity
-// where it has reported one.
+// instrumentName names the instrument of an experiment: with the device's identity where it has
+// reported one.
 func instrumentName(def *definition.Campaign, x *campaign.Experiment) string {
 	switch {
 	case def.ByHand():
@@ -498,7 +497,7 @@ func instrumentName(def *definition.Campaign, x *campaign.Experiment) string {
 	return def.Driver().Name
 }
 
-// SubjectPath is the page of what an event is about; empty if it has none.
+// SubjectPath is the page of an event's subject; empty if it has none.
 func (s *shell) SubjectPath(id string) string { return subjectPath(s.Campaign, id) }
 
 // subjectPath is the page of an experiment, a question or a decision by its
@@ -516,8 +515,8 @@ func subjectPath(campaign, id string) string {
 	return ""
 }
 
-// eventList is a list of events on a page, which links what they are about.
-// Several pages share one template for it; the page knows the addresses.
+// eventList is a list of events on a page, which links their subjects. Several pages share one
+// template for it; the page knows the addresses.
 type eventList struct {
 	Page  *shell
 	Lines []view.Line

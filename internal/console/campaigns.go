@@ -53,9 +53,9 @@ type listed struct {
 // it comes.
 type allowed struct{ Run, Halt, Pause, Resume, Abort, Stop bool }
 
-// allowedIn says what the campaign's status and the visitor's rights allow.
-// Only what the lab runs can be halted here; what another process runs is halted
-// there, or paused by an event.
+// allowedIn returns the actions that the campaign's status and the visitor's rights allow. Only a
+// campaign that the lab runs can be halted here; one that another process runs is halted there, or
+// paused by an event.
 func allowedIn(s lab.Standing, may bool) allowed {
 	open := may && !s.Status.Ended()
 	return allowed{
@@ -71,9 +71,8 @@ func allowedIn(s lab.Standing, may bool) allowed {
 // state is where a campaign stands, in words and as a class of the stylesheet.
 type state struct{ Text, Class string }
 
-// need is something that waits for a person, with what settles it: a link or a
-// button. A button is a form without fields, so it can only be what needs no
-// words.
+// need is something that waits for a person, with the way to settle it: a link or a button. A
+// button is a form without fields, so it can only stand for a request without words.
 type need struct {
 	Text   string
 	Link   string // a page
@@ -124,8 +123,7 @@ type campaignsPage struct {
 	Here             string // the address of this part of the list, without its path
 }
 
-// listing is which part of the list is shown, and in which order: what its
-// address says.
+// listing is which part of the list is shown, and in which order, as its address says.
 type listing struct {
 	Query, Show, Tag, Sort string
 	Turned                 bool // in the opposite order
@@ -255,13 +253,13 @@ var shows = []struct{ word, text string }{
 	{"archived", "Archived"},
 }
 
-// worthWaiting is how long a page waits for what models say: a second is the
-// most that does not interrupt a person's thought. What takes longer is shown
-// by the next page, or by the stream of changes.
+// worthWaiting is how long a page waits for the models' statements: a second is the most that does
+// not interrupt a person's thought. Statements that take longer are shown by the next page, or by
+// the stream of changes.
 const worthWaiting = time.Second
 
 // atOnce is how long the list waits for them. People look at the list first, and many times a day;
-// what models say of its campaigns comes with the stream a moment later.
+// the models' statements about its campaigns come with the stream a moment later.
 const atOnce = 20 * time.Millisecond
 
 // showCampaigns lists the campaigns: ?q= searches, ?show= keeps a part, ?tag= those with a tag,
@@ -491,9 +489,9 @@ func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 	return needs
 }
 
-// openNeeds returns what a campaign leaves to people: unknown fates,
-// silent instruments, doubtful measurements, open questions to people, and
-// experiments made by hand. base is the address of its page.
+// openNeeds returns a campaign's tasks for people: unknown fates, silent instruments, doubtful
+// measurements, open questions to people, and experiments made by hand. base is the address of its
+// page.
 func openNeeds(s *view.Campaign, base string) (needs []need) {
 	def := s.Definition
 	at := func(id string) string { return base + "/experiments/" + id }

@@ -24,13 +24,13 @@ type known struct{ ID, Value, Line string }
 // drawings, ready for the template.
 type card struct {
 	Index      int
-	Name       string // the letter, where there are several
+	Name       string // the letter, if there are several
 	Key        int    // on the keyboard
 	Rows       []cardRow
 	Near       string // the nearest measured composition, in words
 	NearID     string
 	Prediction string
-	Scale      template.HTML // the prediction among what was measured
+	Scale      template.HTML // the prediction among the measurements
 	Belief     string
 	Line       string   // the composition in one line
 	Plain      []string // the values, in the campaign's order
@@ -38,7 +38,7 @@ type card struct {
 	Numbers    []number // that are asked for of it
 }
 
-// number is a field for an estimate of a row; Of is its column's quantity where there are
+// number is a field for an estimate of a row; Of is its column's quantity where the row has
 // columns.
 type number struct{ Field, Typed, Of string }
 
@@ -98,9 +98,8 @@ func newReference(core *engine.Core) *reference {
 	return b
 }
 
-// span is the scale of what was measured and is expected: predictions within
-// two standard deviations fit in. All cards of a page share it, so that their
-// bars can be compared by eye.
+// span is the scale of measurements and predictions: predictions within two standard deviations fit
+// in. All cards of a page share it, so that their bars can be compared by eye.
 func (b *reference) span(options []events.Option) figure.Span {
 	all := slices.Clone(b.values)
 	for _, o := range options {

@@ -52,7 +52,7 @@ func guessedOf(g *guess.Guess) *choices {
 	return c
 }
 
-// hidden is the field of a form that holds what was guessed.
+// hidden is the field of a form that holds the guesses.
 func (c *choices) hidden() []hiddenField {
 	text, _ := json.Marshal(guessedForm{c.guessed, c.sum}) // texts have JSON
 	return []hiddenField{{fieldGuessed, string(text)}}

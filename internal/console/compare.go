@@ -28,15 +28,15 @@ const mostCompared = 8
 // comparePage shows courses of campaigns, and imagined ones, over each other.
 type comparePage struct {
 	*shell
-	// Choices are the campaigns that could be compared, by what they seek.
+	// Choices are the campaigns that could be compared, by their objectives.
 	Choices  []compareChoice
 	Imagined []string // what-if runs, kept in the form
 	Sought   string
 	Unit     string
 	Front    bool   // fronts are compared, not a best value
-	Beyond   string // what they are measured beyond
+	Beyond   string // the reference that they are measured beyond
 	Reach    string // the value of the table's column
-	Asked    string // that which was asked for
+	Asked    string // the requested value
 	Curve    template.HTML
 	Rows     []compareRow
 	Pairs    []comparePair
@@ -78,11 +78,11 @@ type compared struct {
 	progress   view.Progress
 	byModel    string
 	imagined   bool
-	beyond     []definition.Quantity // what fronts are measured beyond
+	beyond     []definition.Quantity // the reference that fronts are measured beyond
 }
 
-// seekWords says what a campaign seeks, in its units: courses are compared in it. Empty
-// where it has no best so far.
+// seekWords names a campaign's objective, in its units: courses are compared in it. Empty for a
+// campaign without a best so far.
 func seekWords(def *definition.Campaign) string {
 	switch {
 	case def == nil || !def.Measures():

@@ -10,7 +10,7 @@ type outcomeCard struct {
 	Name       string // the letter
 	Key        int    // on the keyboard
 	Experiment string // where it was measured; empty: it is expected
-	Line       string // what it is of
+	Line       string // its subject
 	Rows       []outcomeRow
 }
 

@@ -79,19 +79,18 @@ type Options struct {
 	Lab *lab.Lab
 	// Version is the program's.
 	Version string
-	// Log, if set, takes what the operator should know.
+	// Log, if set, takes messages to the operator.
 	Log func(format string, args ...any)
 	// Closing is closed when streams are to end; nil for never.
 	Closing <-chan struct{}
 	// Signer, if set, returns the key that signs checkpoints; nil for none.
 	Signer func() note.Signer
-	// WhatIf works out what campaigns would have done otherwise; nil for one of
-	// the pages' own.
+	// WhatIf works out imagined courses of campaigns; nil for one of the pages' own.
 	WhatIf *whatif.Runs
 	// Gate lets people in; nil where the pages have no accounts.
 	Gate *gate.Gate
-	// Reached, if set, says how each person of the lab is reached, and what
-	// they have still to hear of.
+	// Reached, if set, says how each person of the lab is reached, and which news they have still
+	// to hear.
 	Reached func() []notify.Status
 	// Unsent, if set, says which systems do not take the lab's events now.
 	Unsent func() []string
@@ -140,8 +139,8 @@ func New(o Options) *Console {
 	return c
 }
 
-// Close ends what goes on in the background, and returns when it has ended.
-// What-if runs are closed by who made them.
+// Close ends the work in the background, and returns when it has ended. The maker of the what-if
+// runs closes them.
 func (c *Console) Close() {
 	c.cancel()
 	if c.options.WhatIf == nil {

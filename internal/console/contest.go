@@ -18,8 +18,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// If several people may answer a question, one answer counts and all are kept.
-// Each person learns what became of theirs.
+// If several people may answer a question, one answer counts and all are kept. Each person learns
+// the fate of theirs.
 
 // newsLasts is how long a person is reminded that another one has answered the
 // same question, unless they put it away.
@@ -28,10 +28,9 @@ const newsLasts = 7 * 24 * time.Hour
 // fieldNews names the piece of news that a form puts away.
 const fieldNews = "news"
 
-// news tells a person what became of their answer to a question that another
-// person has answered too: which of the two counts, and whether they differ. An
-// expert whose answer was replaced without a word would not trust the lab with
-// another.
+// news reports to a person the fate of their answer to a question that another person has answered
+// too: which of the two counts, and whether they differ. An expert whose answer was replaced
+// without a word would not trust the lab with another.
 type news struct {
 	Campaign, Question string
 	// ID is that of the answer that it is about.
@@ -61,7 +60,7 @@ func newsOf(s *campaign.State, q *campaign.Question, name string, now time.Time)
 	counts := events.ActorName(q.AnsweredBy)
 	for i, aside := range slices.Backward(q.Aside) {
 		if counts == name && aside.Replaced {
-			break // they knew what was there before
+			break // they knew the answers before
 		}
 		theirs := events.ActorName(aside.Actor) == name
 		if theirs == (counts == name) {
@@ -148,9 +147,9 @@ func isNews(of *lab.Campaign, id string, v Visitor, about string) (is bool) {
 	return is
 }
 
-// newsFor returns a visitor's news, the newest first, but for what they have
-// put away. It is made for the frame of every page: campaigns without a
-// contested answer, which are nearly all, are left out without being read.
+// newsFor returns a visitor's news, the newest first, except those they have put away. It is made
+// for the frame of every page: campaigns without a contested answer, which are nearly all, are left
+// out without being read.
 func (c *Console) newsFor(ctx context.Context, v Visitor) (list []news) {
 	now := clock.Now()
 	for _, each := range c.lab.Campaigns() {

@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// nothingKeeps is said where the best so far has no line.
+// nothingKeeps is shown where the best so far has no line.
 const nothingKeeps = "none of which keeps the constraints on outcomes"
 
 // sparkline draws how the best so far has gone, and a point for each value. It
@@ -111,11 +111,10 @@ func (f *frame) steps(role figure.Role, best []float64) (end float64) {
 	return end
 }
 
-// convergence draws every measurement and the best so far. It is the small
-// figure of the campaign's page; internal/report draws the large one with the
-// model. It is empty where nothing was measured. Values that are left out of
-// the models, and what breaks a constraint on outcomes, are shown and do not count for
-// the best; failures stand at the lower edge, since they have no value.
+// convergence draws every measurement and the best so far. It is the small figure of the campaign's
+// page; internal/report draws the large one with the model. It is empty without measurements.
+// Values that are left out of the models, and those that break a constraint on outcomes, are shown
+// and do not count for the best; failures stand at the lower edge, since they have no value.
 func convergence(s *campaign.State) template.HTML {
 	sought := s.Definition.Sought()
 	n := len(s.Experiments)
@@ -167,8 +166,8 @@ func convergence(s *campaign.State) template.HTML {
 // that say nothing.
 const mostMarks, newestMarks = 300, 100
 
-// boundedCurve says which measurements the best so far leaves out; "" where there are no
-// constraints on outcomes.
+// boundedCurve says which measurements the best so far leaves out; "" without constraints on
+// outcomes.
 func boundedCurve(s *campaign.State) string {
 	if len(s.Definition.ConstraintsOnOutcomes) == 0 {
 		return ""

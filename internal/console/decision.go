@@ -14,21 +14,20 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// decisionPage is all that is recorded about a decision, in words, with the
-// what-if runs that were asked from it on. What the models would say today is
-// not shown next to what they said then.
+// decisionPage is the whole record of a decision, in words, with the what-if runs that were asked
+// from it on. Today's view of the models is not shown next to the view they had then.
 type decisionPage struct {
 	*shell
 	ID, What, Reason string
 	Facts, Several   []view.Row
 	Names            []string
 	Rows             []view.CandidateRow
-	Gloss            string // what the candidates' names mean
+	Gloss            string // the meanings of the candidates' names
 	Tests            []testRow
 	Models           []view.Row
 	Shares           []shareTable
 	AddUp            bool
-	Attributed       [][]string // Shapley values of each quantity at what was chosen
+	Attributed       [][]string // Shapley values of each quantity at the chosen candidate
 	Plane            template.HTML
 	PlaneText        string
 	Asked            string
@@ -45,8 +44,8 @@ type decisionPage struct {
 	Otherwise        otherwise
 }
 
-// testRow is a question that the decision put to its models, and the answer:
-// what made it ask an expert, follow one, or end.
+// testRow is a question that the decision put to its models, and the answer: the reason why it
+// asked an expert, followed one, or ended.
 type testRow struct {
 	Name, Compared, Answer string
 }
@@ -100,10 +99,9 @@ func showDecision(v *visit) error {
 	return v.write(drawDecision(p))
 }
 
-// fill writes the recorded decision into the page: its candidates, tests,
-// models, shares, and what followed. Everything is written with the definition
-// that was in force when it was made: names and units may have been amended
-// since.
+// fill writes the recorded decision into the page: its candidates, tests, models, shares, and
+// consequences. Everything is written with the definition that was in force when it was made: names
+// and units may have been amended since.
 func (p *decisionPage) fill(d *view.Decision) {
 	made, def := d.Decision, d.Definition
 	p.What = sentence(view.ActionText(made))
@@ -111,7 +109,7 @@ func (p *decisionPage) fill(d *view.Decision) {
 	p.Time = d.Time
 	for _, row := range d.Facts() {
 		switch row.Name {
-		case "front", "interest", "gain", "worth": // what it knew of several quantities
+		case "front", "interest", "gain", "worth": // its knowledge about several quantities
 			p.Several = append(p.Several, row)
 		default:
 			p.Facts = append(p.Facts, row)
@@ -149,9 +147,8 @@ func (p *decisionPage) fill(d *view.Decision) {
 	p.Story = d.Story
 }
 
-// candidateNames names the candidates of a decision, with their letters and
-// what became of them. Chosen is the one that the decision itself took;
-// preferred, the one that an expert picked when they were asked.
+// candidateNames names the candidates of a decision, with their letters and fates. Chosen is the
+// one that the decision itself took; preferred, the one that an expert picked when they were asked.
 func candidateNames(d *view.Decision) (names []string) {
 	winner := ""
 	if d.Asked != nil && d.Asked.Winner() != nil {
@@ -177,10 +174,10 @@ func reviewText(r *events.ChoiceReview) string {
 		" was right with a probability of " + format.Percent(r.Probability) + "."
 }
 
-// plane draws the objective over two parameters, darker where it is better, in
-// ten steps of the stylesheet, and returns the caption. It is drawn from the
-// numbers that were recorded with the decision, a row for each y. What is dark
-// is said in the caption, since it is not the same for every objective.
+// plane draws the objective over two parameters, darker where it is better, in ten steps of the
+// stylesheet, and returns the caption. It is drawn from the numbers that were recorded with the
+// decision, a row for each y. The caption explains the dark end, since it is not the same for every
+// objective.
 func plane(at *events.Plane, sought definition.Objective) (template.HTML, string) {
 	rows := len(at.Ys)
 	if rows == 0 || len(at.Xs) == 0 {

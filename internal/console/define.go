@@ -62,8 +62,8 @@ type filePage struct {
 	Measured  int
 	// Brought is the table whose rows are taken along; nil for none.
 	Brought *brought
-	// Reworded is set where the file that is shown is not the campaign's,
-	// Changes are what it would make of that.
+	// Reworded is set where the file that is shown is not the campaign's, Changes are its effects
+	// on that.
 	Reworded bool
 	Changes  []string
 	// Becomes is the effect of the shown file on the campaign's findings; nil where they stay the
@@ -167,7 +167,7 @@ func beginFile(v *visit) error {
 	return v.redirect(address(begun), "begun") // where it does not run, its page says why
 }
 
-// waysOfRows are what can be done about rows of a table that a campaign cannot take.
+// waysOfRows are the remedies for rows of a table that a campaign cannot take.
 var waysOfRows = []way{
 	{Text: "Mend the rows: go back to what the columns are, where the table can be changed"},
 	{Text: "Or tick that rows which cannot be taken are left out"},
@@ -223,8 +223,8 @@ func (c *Console) renamed(source string) string {
 	}
 }
 
-// remarks are what a file may contain but probably does not mean. Finding them
-// opens the files that it names, so they are only for visitors who may run it.
+// remarks are about content that a file may have but probably does not mean. Finding them opens the
+// files that it names, so they are only for visitors who may run it.
 func (c *Console) remarks(ctx context.Context, v Visitor, file *campaignfile.File) []string {
 	if v.mayDefine(&file.Definition, nil) != nil {
 		return nil
@@ -242,9 +242,8 @@ func showDefinition(v *visit) error {
 	return v.write(drawDefinition(p))
 }
 
-// showChanges shows what a changed file would make of a campaign, and amends
-// nothing. What was typed stays in the form, to be sent as it is or changed
-// again.
+// showChanges shows the effect of a changed file on a campaign, and amends nothing. The input stays
+// in the form, to be sent as it is or changed again.
 func showChanges(v *visit) error {
 	p := v.definitionPage()
 	var err error
@@ -259,9 +258,9 @@ func showChanges(v *visit) error {
 	return v.write(drawDefinition(p))
 }
 
-// becomes says what a campaign of several quantities has found, and what it would
-// have found under a changed file. Models take a while, so that it is worked out where
-// it is asked for, and not with each letter.
+// becomes compares the findings of a campaign of several quantities with those it would have under
+// a changed file. Models take a while, so that it is worked out on request, and not with each
+// letter.
 func (c *Console) becomes(r *http.Request, of *lab.Campaign) (*view.Becomes, error) {
 	request, err := c.amendment(r, of)
 	if errors.Is(err, errNothing) {
@@ -281,7 +280,7 @@ func (c *Console) becomes(r *http.Request, of *lab.Campaign) (*view.Becomes, err
 	return view.BecomesOf(r.Context(), core, amended)
 }
 
-// reword shows what was typed in place of the campaign's file.
+// reword shows the input in place of the campaign's file.
 func (p *filePage) reword(r *http.Request) {
 	p.Source = r.PostForm.Get("source")
 	p.Reason = r.PostForm.Get("reason")
@@ -289,8 +288,7 @@ func (p *filePage) reword(r *http.Request) {
 	p.number()
 }
 
-// definitionPage is the page with a campaign's file, as it was sent last, and
-// what it means now.
+// definitionPage is the page with a campaign's file, as it was sent last, and its meaning now.
 func (v *visit) definitionPage() *filePage {
 	p := &filePage{shell: v.shell("The file of " + v.of.Name())}
 	p.in(v.of, pageDefinition)
@@ -304,9 +302,8 @@ func (v *visit) definitionPage() *filePage {
 	return p
 }
 
-// changes says in words what a changed file would make of a campaign. It fails
-// where the campaign would refuse the amendment: it is the same request that
-// would be sent, and is not sent.
+// changes describes the effect of a changed file on a campaign. It fails where the campaign would
+// refuse the amendment: it is the same request that would be sent, and is not sent.
 func (c *Console) changes(r *http.Request, of *lab.Campaign, source []byte) ([]string, error) {
 	request, err := c.amendmentBy(r, of, source)
 	if errors.Is(err, errNothing) {
@@ -327,10 +324,9 @@ func (c *Console) amendment(r *http.Request, of *lab.Campaign) (engine.Request, 
 	return c.amendmentBy(r, of, sourceOf(r))
 }
 
-// amendmentBy returns the request of a changed file. It returns errNothing where the
-// file says what the campaign does already. The changes are worked out against
-// the campaign as it is now; where another amendment comes between, the engine
-// judges the request by that.
+// amendmentBy returns the request of a changed file. It returns errNothing where the file agrees
+// with the campaign already. The changes are worked out against the campaign as it is now; where
+// another amendment comes between, the engine judges the request by that.
 func (c *Console) amendmentBy(
 	r *http.Request, of *lab.Campaign, source []byte,
 ) (engine.Request, error) {
@@ -338,8 +334,7 @@ func (c *Console) amendmentBy(
 	if err != nil {
 		return engine.Request{}, err
 	}
-	// Rights are checked against what the file says before anything opens what
-	// it names.
+	// Rights are checked against the file's content before any file that it names is opened.
 	if err := visitorOf(r.Context()).mayDefine(&file.Definition, of.Defined()); err != nil {
 		return engine.Request{}, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// docsPage is the documentation: a page of it, what a search finds, or the list of pages.
+// docsPage is the documentation: a page of it, the results of a search, or the list of pages.
 type docsPage struct {
 	*shell
 	Query string
@@ -38,7 +38,7 @@ func explainedPolicy(by events.PolicyRef) (parts []explained) {
 	return parts
 }
 
-// showDocs serves the list of pages, or with ?q= what a search finds in all of them.
+// showDocs serves the list of pages, or with ?q= the results of a search in all of them.
 func showDocs(v *visit) error {
 	p := &docsPage{shell: v.shell("Docs")}
 	p.Query = strings.TrimSpace(v.r.URL.Query().Get("q"))

@@ -35,10 +35,9 @@ type earlier struct {
 	State, Why, Sending                   string
 }
 
-// sendEarlier records the answers that servers of earlier versions have
-// acknowledged and not recorded, and ends when none is left. One that cannot be
-// read stays where it is; the operator's log names it, and each answer that a
-// campaign does not take.
+// sendEarlier records the answers that servers of earlier versions have acknowledged and not
+// recorded, and ends after the last one. One that cannot be read stays where it is; the operator's
+// log names it, and each answer that a campaign does not take.
 func (c *Console) sendEarlier() {
 	said := make(map[string]bool)
 	say := func(place, problem string, err error) {
@@ -84,8 +83,8 @@ func (c *Console) sendEarlier() {
 	}
 }
 
-// eachEarlier calls f for each answer that is kept, with what exchanges its text
-// unless another process has done so.
+// eachEarlier calls f for each answer that is kept, with a function that exchanges its text unless
+// another process has done so.
 func (c *Console) eachEarlier(f func(string, []byte, func(before, after []byte) (bool, error))) error {
 	paths, _ := filepath.Glob(filepath.Join(c.lab.Private(), earlierFiles))
 	for _, path := range paths {

@@ -74,10 +74,10 @@ func (v *visit) mayEdit() error {
 	return v.defines()
 }
 
-// validate checks a file as it is typed, to begin a campaign or to amend one, and answers
-// with JSON for the script. Faults are no failure of the request: the status is 200. It is
-// open to those who may amend a campaign too, without being allowed to begin one; of the
-// campaign that is amended it says what would change only to those who may.
+// validate checks a file as it is typed, to begin a campaign or to amend one, and answers with JSON
+// for the script. Faults do not make the request fail: the status is 200. It is open to those who
+// may amend a campaign too, without being allowed to begin one; of the campaign that is amended it
+// shows the changes only to those who may.
 func validate(v *visit) error {
 	if err := v.mayEdit(); err != nil {
 		return err
@@ -91,9 +91,8 @@ func validate(v *visit) error {
 	return v.answer(answer)
 }
 
-// editFile changes one value of a file, as the form asks for, and checks what has become of
-// it. The file is changed where the value stands, and nowhere else (package yamledit).
-// Nothing is recorded.
+// editFile changes one value of a file, at the form's request, and checks the result. The file is
+// changed where the value stands, and nowhere else (package yamledit). Nothing is recorded.
 func editFile(v *visit) error {
 	if err := v.mayEdit(); err != nil {
 		return err
@@ -184,9 +183,9 @@ func (e *edited) refuse(err error, campaign string) {
 	e.Faults, e.Text = f.Faults, f.Title
 }
 
-// firstOf returns what a campaign begins with that is not there yet, given the measurements
-// that it takes along. It opens the files that the campaign names, as beginning it does, and
-// so is only for those who may.
+// firstOf returns the beginning of a campaign as far as it is still to be made, given the
+// measurements that it takes along. It opens the files that the campaign names, as beginning it
+// does, and so is only for those who may.
 func (c *Console) firstOf(v Visitor, file *campaignfile.File, rows []engine.Tell) *firstExperiments {
 	def := &file.Definition
 	if !def.Measures() || v.mayDefine(def, nil) != nil {
@@ -215,7 +214,7 @@ func (c *Console) firstOf(v Visitor, file *campaignfile.File, rows []engine.Tell
 	return first
 }
 
-// askedFirst says what each expert is asked before anything is decided.
+// askedFirst names the questions to each expert before the first decision.
 func askedFirst(def *definition.Campaign) []string {
 	said := []string{} // null in JSON otherwise
 	in := def.Initial

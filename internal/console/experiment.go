@@ -14,28 +14,27 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// experimentPage is an experiment with all that is known of it, and what can be
-// done about it: the page of those whose fate is unknown and of those in doubt.
-// It shows every event about it, since settling a fate needs all that was
-// heard.
+// experimentPage is an experiment with its whole record, and its remedies: the page of those whose
+// fate is unknown and of those in doubt. It shows every event about it, since settling a fate needs
+// all of them.
 type experimentPage struct {
 	*shell
 	campaign.Experiment
 	Class                  string
 	Previous, Next         string // the experiments before and after it; empty for none
 	Rows                   []cardRow
-	Made                   bool // what was made is not what was asked for
+	Made                   bool // the made composition differs from the requested one
 	Facts                  []view.Row
 	Value, Unit, Objective string
 	Cause, Instrument      string
 	Doubt                  string // why it is in doubt
 	Why, Predicted         string
 	Tradeoff               bool
-	// Quantities are what several quantities were, and were expected to be;
-	// Required is how probably the constraints were expected to be kept.
+	// Quantities are the measured and the expected values of several quantities; Required is how
+	// probably the constraints were expected to be kept.
 	Quantities         []quantityOutcome
 	Required           []view.Row
-	Scale              [1]card     // the prediction among what was measured
+	Scale              [1]card     // the prediction among the measurements
 	Lines              []view.Line // events about it
 	ByHand, CanResolve bool
 	CanRepeat          bool
@@ -155,10 +154,9 @@ func reasonOf(
 	return sentence(why), nil
 }
 
-// compose shows the composition that was asked for and, where it was measured,
-// what was made instead. Values are written with the digits for a person who
-// makes the composition; a difference is one of the recorded values, also where
-// the digits shown agree.
+// compose shows the requested composition and, where it was measured, the one that was made
+// instead. Values are written with the digits for a person who makes the composition; a difference
+// is one of the recorded values, also where the digits shown agree.
 func (p *experimentPage) compose(def *definition.Campaign) {
 	var actual definition.Point
 	if p.Measurement != nil {
@@ -189,8 +187,8 @@ func cardRows(
 	return rows
 }
 
-// describe lists what else is known of the experiment. What is usual (a first
-// run, a real measurement, one that the models use) is not said.
+// describe lists the further data of the experiment. Usual facts (a first run, a real measurement,
+// one that the models use) are not mentioned.
 func (p *experimentPage) describe(core *engine.Core) {
 	s := core.State()
 	add := func(name, text string) {
@@ -288,7 +286,7 @@ func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	}
 	how := events.Resolution(text(r, "resolution"))
 	switch {
-	case how == "" && result.hasValue(): // what has a value was measured
+	case how == "" && result.hasValue(): // an experiment with a value was measured
 		how = events.ResolvedMeasured
 	case how == "":
 		return engine.Request{}, problem.New(problem.Invalid, "choose what became of %s", id).About(id)

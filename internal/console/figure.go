@@ -25,8 +25,8 @@ func newDrawing(w, h float64, role figure.Role, title string) *figure.Canvas {
 	return d
 }
 
-// dot draws the mark of an experiment in a role of the stylesheet: shapes tell
-// apart what colors alone would not.
+// dot draws the mark of an experiment in a role of the stylesheet: shapes distinguish what colors
+// alone would not.
 func dot(d *figure.Canvas, standing figure.Role, id, title string, x, y float64) {
 	shape := figure.RoundDot
 	switch kind, _, _ := strings.Cut(string(standing), " "); kind {
@@ -76,7 +76,7 @@ func (f *frame) horizontal(v float64, label string) {
 	f.Text(tick, "end", f.left-6, f.Y(v)+4, label)
 }
 
-// headings writes what the axes show: the vertical one above it.
+// headings writes the names of the axes: the vertical one above it.
 func (f *frame) headings(x, y string, below float64) {
 	f.Text(axis, "start", 0, 14, y)
 	f.Text(axis, "end", f.right, below, x)
@@ -133,9 +133,8 @@ func bar(title string, share, incumbent float64) template.HTML {
 	return d.SVG()
 }
 
-// shareBar draws what a parameter does to a quantity, to the left and right of
-// zero; most is the value that fills one side, the same for all bars of a
-// table.
+// shareBar draws a parameter's contribution to a quantity, to the left and right of zero; most is
+// the value that fills one side, the same for all bars of a table.
 func shareBar(title string, value, most float64) template.HTML {
 	const w, h = 120.0, 14.0
 	d := newDrawing(w, h, "bar", title)
@@ -162,10 +161,9 @@ func positions(def *definition.Campaign, p definition.Point) []float64 {
 	return shares
 }
 
-// positionOf returns where a value lies in a parameter's range, from 0 to 1;
-// NaN for a missing or unknown value. A value beyond the range stands at its
-// end: what was made may lie outside what may be asked for, and the range may
-// have been amended since.
+// positionOf returns the place of a value in a parameter's range, from 0 to 1; NaN for a missing or
+// unknown value. A value beyond the range stands at its end: a composition as made may lie outside
+// the allowed space, and the range may have been amended since.
 func positionOf(par *definition.Parameter, v definition.Value) float64 {
 	between := func(x, low, high float64) float64 {
 		if high > low {
@@ -264,10 +262,9 @@ func valueOf(s *campaign.State, x *campaign.Experiment) float64 {
 	return math.NaN()
 }
 
-// scatter draws compositions by the i-th and j-th parameter against each other,
-// toned by what was measured. It shows what was asked for, as does [parallel]:
-// open experiments have nothing else, and one mark must not jump when its
-// result comes.
+// scatter draws compositions by the i-th and j-th parameter against each other, toned by the
+// measured value. It shows requested compositions, as does [parallel]: open experiments have
+// nothing else, and one mark must not jump when its result comes.
 func scatter(s *campaign.State, i, j int, bests engine.Bests) template.HTML {
 	def := s.Definition
 	best, _ := bests.Leading()
@@ -298,8 +295,8 @@ func scatter(s *campaign.State, i, j int, bests engine.Bests) template.HTML {
 	return f.SVG()
 }
 
-// gaveWords says what an experiment gave of all quantities, after its composition, and
-// whether that breaks a constraint on outcomes; "" where it gave nothing.
+// gaveWords lists an experiment's values of all quantities, after its composition, and whether that
+// breaks a constraint on outcomes; "" without values.
 func gaveWords(s *campaign.State, x *campaign.Experiment) (text string) {
 	if x.Status != campaign.Measured {
 		return ""

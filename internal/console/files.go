@@ -78,7 +78,7 @@ func filesOf(s *campaign.State, experiment, path string) (views []fileView) {
 	return views
 }
 
-// fileViewOf is a file, without what must be read of it.
+// fileViewOf is a file, without the parts that must be read from it.
 func fileViewOf(f campaign.File, path string) fileView {
 	v := fileView{
 		File: f, Of: f.Experiment, Who: events.ActorName(f.Actor),
@@ -113,8 +113,8 @@ func showTables(ctx context.Context, of *lab.Campaign, files []fileView) {
 	}
 }
 
-// showTable reads the beginning of a file that is a table. What cannot be shown
-// is said, and costs nothing else of the page.
+// showTable reads the beginning of a file that is a table. An error of it is shown, and costs
+// nothing else of the page.
 func (v *fileView) showTable(ctx context.Context, of *lab.Campaign) {
 	comma := map[string]rune{"text/csv": ',', "text/tab-separated-values": '\t'}[v.MediaType]
 	switch {
@@ -333,7 +333,7 @@ func attachBrought(ctx context.Context, of *lab.Campaign, by engine.Request) err
 	return nil
 }
 
-// attaching does what the form that attaches files asks for.
+// attaching makes the requests of the form that attaches files.
 func attaching(r *http.Request, of *lab.Campaign, by engine.Request) error {
 	if len(brings(r.Context())) == 0 {
 		return problem.New(problem.Invalid, "there is no file").With(problem.Remedy{Text: "choose one"})
@@ -347,7 +347,7 @@ func toldWith(ctx context.Context, of *lab.Campaign, by engine.Request) error {
 	if len(files) == 0 {
 		return nil
 	}
-	if files[0].Experiment == "" { // one's own: its identifier is in what was recorded
+	if files[0].Experiment == "" { // one's own: its identifier is in the recorded events
 		stored, err := of.Recorded(ctx, by)
 		if err != nil || len(stored) == 0 {
 			return errors.Join(err, problem.New(problem.Internal, "the result is recorded, and its files are not attached").

@@ -30,11 +30,10 @@ type command struct {
 	Since time.Time
 }
 
-// devicesOf lists the instruments of a campaign, the present one first. The
-// present one is that to which the last experiment was sent, else the one that
-// the definition names. Experiments that wait are shown with it, since it is
-// the one that will get them; what keeps the campaign from running is said
-// there as well, as it mostly is the instrument.
+// devicesOf lists the instruments of a campaign, the present one first. The present one is that to
+// which the last experiment was sent, else the one that the definition names. Experiments that wait
+// are shown with it, since it is the one that will get them; the reason why the campaign cannot run
+// is shown there as well, as it mostly is the instrument.
 func devicesOf(s *campaign.State, log *view.Timeline, standing lab.Standing) (devices []device) {
 	def := s.Definition
 	if !def.Measures() {
@@ -115,7 +114,7 @@ func (d *device) give(x *campaign.Experiment) {
 	}
 }
 
-// rest says what state the device is in where nothing is wrong with it.
+// rest describes the state of a device without faults.
 func (d *device) rest(ended bool) {
 	switch {
 	case d.State != (state{}):

@@ -12,7 +12,7 @@ import (
 // mostLiked is how many compositions a ranking lists.
 const mostLiked = 12
 
-// ranked is the order in which an expert is expected to prefer what was measured.
+// ranked is the order in which an expert is expected to prefer the measured outcomes.
 type ranked struct {
 	First string     // the experiment of the most preferred composition
 	Says  []view.Row // the expected outcome

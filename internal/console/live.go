@@ -33,13 +33,12 @@ const (
 	often = time.Second
 )
 
-// hub tells open pages which campaigns have changed. Two goroutines work for it
-// while anyone listens, and none otherwise: watch finds out what has changed,
-// pass notifies the listeners one by one.
+// hub notifies open pages of the campaigns that have changed. Two goroutines work for it while
+// anyone listens, and none otherwise: watch finds out which have changed, pass notifies the
+// listeners one by one.
 //
-// It says that something has changed and not what: a page is made anew from the
-// campaign, with the rights of its visitor, so that there is one way by which
-// anything is shown.
+// It reports a change and not its content: a page is made anew from the campaign, with the rights
+// of its visitor, so that there is one way by which anything is shown.
 type hub struct {
 	lab *lab.Lab
 	ctx context.Context
@@ -105,7 +104,7 @@ func (h *hub) listen(campaign string) (changed <-chan []string, end func()) {
 	}
 }
 
-// mark is the state that a page of a campaign depends on: its log, and what goes on in the process
+// mark is the state that a page of a campaign depends on: its log, and the activity of the process
 // that runs it. Two equal marks give the same page.
 type mark struct {
 	sequence events.Sequence
@@ -132,8 +131,8 @@ func (h *hub) watch(ctx context.Context) {
 		seen[c] = markOf(c)
 	}
 	for {
-		// The channel is taken before the campaigns are looked at: what changes
-		// meanwhile closes it, and is found in the next round.
+		// The channel is taken before the campaigns are looked at: a change meanwhile closes it,
+		// and is found in the next round.
 		changed := h.lab.Changed()
 		var names []string
 		for _, c := range h.lab.Campaigns() {

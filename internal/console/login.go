@@ -15,9 +15,8 @@ const (
 	nextCookie     = "campaignd-oidc-next"
 )
 
-// loginRoutes are those that anyone reaches who is not known yet. They are open
-// to strangers, so that what they cost is bounded elsewhere: bodies by the
-// gate, attempts by the directory of accounts.
+// loginRoutes are open to anyone before login. Since strangers reach them, their costs are bounded
+// elsewhere: bodies by the gate, attempts by the directory of accounts.
 var loginRoutes = []accountRoute{
 	{"GET /login", func(v *visit) error { return showLogin(v, v.r.URL.Query().Get("next")) }},
 	{"POST /login", logIn},

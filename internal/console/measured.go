@@ -32,10 +32,9 @@ const (
 	fieldLeaveOut     = "leave-out"
 )
 
-// measuredFields are the fields for what was measured, apart from the value
-// itself. Every form that takes a result has them: the entry of a result, the
-// settling of a fate, a correction and an experiment of one's own. Most stay
-// empty, and are shown when a person asks for them.
+// measuredFields are the fields for measured data, apart from the value itself. Every form that
+// takes a result has them: the entry of a result, the settling of a fate, a correction and an
+// experiment of one's own. Most stay empty, and are shown when a person asks for them.
 type measuredFields struct {
 	// Prefix is that of the elements' ids: a page may have several such forms.
 	Prefix string
@@ -97,7 +96,7 @@ func (m measuredFields) Typed() bool {
 	return m.SD != "" || m.Remark != "" || len(m.Other) > 1
 }
 
-// DeclaredTyped reports whether something is said of single quantities, or is to be said.
+// DeclaredTyped reports whether the form has, or is to have, input about single quantities.
 func (m measuredFields) DeclaredTyped() bool {
 	return m.Lacks || slices.ContainsFunc(m.Declared, func(f declaredField) bool { return f.Why != "" || f.Out })
 }
@@ -203,9 +202,8 @@ func resultIn(x *campaign.Experiment) *events.Measurement {
 	return x.Retracted
 }
 
-// madeIn is the composition that was made in an experiment, as recorded: the
-// requested one unless the result says otherwise. A retracted result still says
-// what was made.
+// madeIn is the composition that was made in an experiment, as recorded: the requested one unless
+// the result says otherwise. A retracted result still tells the composition.
 func madeIn(x *campaign.Experiment) definition.Point {
 	if r := resultIn(x); r != nil && r.Actual != nil {
 		return r.Actual

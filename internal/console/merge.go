@@ -12,7 +12,7 @@ type edit struct {
 	lines    []string
 }
 
-// merge makes two changes of one text, line by line: what a person has typed into base, and
+// merge makes two changes of one text, line by line: a person's changes to base, and the changes in
 // base as it is written now. Where both change the same lines they stay as typed; those are
 // returned, counted from 1 in the merged text.
 func merge(base, typed, written string) (merged string, kept []int) {

@@ -16,8 +16,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// answered is an answer of an expert, and what became of it: experts who never
-// hear how their advice turned out cannot learn from it, and stop giving it.
+// answered is an answer of an expert, and its outcome: experts who never hear how their advice
+// turned out cannot learn from it, and stop giving it.
 type answered struct {
 	Campaign, ID, Text, Outcome string
 	At                          time.Time
@@ -79,10 +79,9 @@ func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) 
 	return list
 }
 
-// outcomeOf says what was measured where an answer was about a composition, and
-// whether the answer was right, as far as that is known. A review that the
-// campaign has recorded comes first: it weighs the noise, which a rank among
-// the values does not.
+// outcomeOf reports the measurement of the composition that an answer was about, and whether the
+// answer was right, as far as that is known. A review that the campaign has recorded comes first:
+// it weighs the noise, which a rank among the values does not.
 func outcomeOf(s *campaign.State, q *campaign.Question, review *events.ChoiceReview) string {
 	if review != nil {
 		text := "Measured in " + review.Experiment
@@ -130,9 +129,8 @@ func samePoint(a, b definition.Point) bool {
 	return true
 }
 
-// estimatesOutcome compares the estimates of a question with what was measured,
-// the first measurement of each composition. It judges nothing: the reader sees
-// the two numbers.
+// estimatesOutcome compares the estimates of a question with the first measurement of each
+// composition. It judges nothing: the reader sees the two numbers.
 func estimatesOutcome(s *campaign.State, q *campaign.Question) string {
 	var texts []string
 	for _, e := range q.Answer.Estimates {

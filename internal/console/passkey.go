@@ -16,9 +16,8 @@ type ceremony struct {
 	Answer   json.RawMessage `json:"answer"`
 }
 
-// challenge answers with what the browser needs for a ceremony. The options are
-// made by the library for the browser's own functions, and passed on as they
-// are.
+// challenge answers with the data that the browser needs for a ceremony. The options are made by
+// the library for the browser's own functions, and passed on as they are.
 func (v *visit) challenge(name string, options json.RawMessage, err error) error {
 	if err != nil {
 		problems.Write(v.w, problems.Of(err))

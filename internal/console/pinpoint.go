@@ -16,13 +16,12 @@ type pointField struct {
 	Name, Unit, Description, Typed string
 	Min, Max, Step                 string   // of a slider; empty for none
 	Choices                        []string // instead of a slider
-	Suggested                      string   // what the campaign would take
+	Suggested                      string   // the campaign's own choice
 }
 
-// pointFields are the fields of a composition that the expert names, filled
-// with what was typed, else with the given answer, else with what the campaign
-// would take. A range has a slider, which moves by the parameter's step, or
-// freely where it has none.
+// pointFields are the fields of a composition that the expert names, filled with the typed text,
+// else with the given answer, else with the campaign's own choice. A range has a slider, which
+// moves by the parameter's step, or freely where it has none.
 func (p *questionPage) pointFields(core *engine.Core, q *campaign.Question) (fields []pointField) {
 	def := core.State().Definition
 	from := q.Answer.Point

@@ -11,9 +11,8 @@ import (
 	"github.com/campaignd/campaignd/internal/attest"
 )
 
-// place is where a decision is in the log, with what proves it. The hash is
-// shown so that a person with the log can look for it, without trusting this
-// page.
+// place is the position of a decision in the log, with its proof. The hash is shown so that a
+// person with the log can look for it, without trusting this page.
 type place struct {
 	Position events.Position
 	// Sequence counts within the campaign.

@@ -24,8 +24,8 @@ func questionPath(campaign, id string) string {
 	return "/questions/" + url.PathEscape(campaign) + "/" + url.PathEscape(id)
 }
 
-// headingOf says in words what a question asks. It is the title of its page and
-// its line in lists, and names no composition.
+// headingOf asks a question in words. It is the title of its page and its line in lists, and names
+// no composition.
 func headingOf(def *definition.Campaign, q *campaign.Question) string {
 	switch q.Form {
 	case events.FormLabel:
@@ -49,9 +49,9 @@ func headingOf(def *definition.Campaign, q *campaign.Question) string {
 	return sentence(strings.TrimSpace(strings.TrimPrefix(what, ":")))
 }
 
-// questionPage is the page on which an expert answers a question. What it shows
-// may change an answer, so that it shows what the question allows and records
-// with the answer what that was: At, Best and Nearest go along in the form.
+// questionPage is the page on which an expert answers a question. Its content may change an answer,
+// so that it shows no more than the question allows and records with the answer what it showed: At,
+// Best and Nearest go along in the form.
 type questionPage struct {
 	*shell
 	campaign.Question
@@ -65,13 +65,13 @@ type questionPage struct {
 	Outcomes []outcomeCard
 	// Best is the best measured so far; nil for none.
 	Best *known
-	// Measured and Expects say what the scales of the cards show.
+	// Measured and Expects name the contents of the cards' scales.
 	Measured, Expects bool
 	Columns           []string     // of a question for many estimates
 	Fields            []pointField // of a composition to be named
 	Marks             int          // the highest mark; 0 for a quantity
 	Unit              string
-	Asked             []string // the quantities that numbers are of, where there are several
+	Asked             []string // the quantities that numbers are about, if there are several
 	Why               []string
 	Shares            []shareTable
 	Trust             []string
@@ -106,10 +106,9 @@ func (p *questionPage) Signature() string {
 		p.Visitor.Name, word, means)
 }
 
-// showQuestion shows the page of a question. After a refusal the form holds what
-// was typed. It is shown to all who see the campaign; who may not answer sees why
-// in place of the buttons. Trust and the queue are worked out outside of the lock
-// that [questionPage.fill] needs.
+// showQuestion shows the page of a question. After a refusal the form holds its input. It is shown
+// to all who see the campaign; visitors who may not answer see why in place of the buttons. Trust
+// and the queue are worked out outside of the lock that [questionPage.fill] needs.
 func showQuestion(v *visit) error {
 	id := v.r.PathValue("question")
 	s := v.shell(id)
@@ -197,10 +196,9 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	p.Shares = sharesOf(q)
 }
 
-// show shows the options, and what the campaign would take, against what was
-// measured. All cards share one scale, one order of rows, and as many digits as
-// it takes to distinguish them. The suggestion is the last of the options here,
-// and a card of its own on the page.
+// show shows the options, and the campaign's own choice, against the measurements. All cards share
+// one scale, one order of rows, and as many digits as it takes to distinguish them. The suggestion
+// is the last of the options here, and a card of its own on the page.
 func (p *questionPage) show(ref *reference) {
 	write := format.CompositionsOf(ref.def)
 	if ref.best != nil {
@@ -219,8 +217,8 @@ func (p *questionPage) show(ref *reference) {
 	}
 	order := ref.order(points)
 	write = write.Apart(points...)
-	// An expert who estimates must not see what the model predicts: the
-	// estimate would echo it, and be counted as independent of it.
+	// An expert who estimates must not see the model's prediction: the estimate would echo it, and
+	// be counted as independent of it.
 	blind := p.Form == events.FormEstimate
 	var nearest []string
 	for i, o := range options {
@@ -255,7 +253,7 @@ func (p *questionPage) typedOf(option int) string {
 	return p.Typed("answer", prefixPlace+strconv.Itoa(option))
 }
 
-// numbersOf are the fields for estimates of an option, with what stands in them.
+// numbersOf are the fields for estimates of an option, with their contents.
 func (p *questionPage) numbersOf(option int) (fields []number) {
 	if p.Form != events.FormEstimate || option == len(p.Options) {
 		return nil
@@ -276,7 +274,7 @@ func (p *questionPage) numbersOf(option int) (fields []number) {
 	return fields
 }
 
-// aimOf says what the campaign seeks: "the highest conductivity (mS/cm)".
+// aimOf names the campaign's objective: "the highest conductivity (mS/cm)".
 func aimOf(def *definition.Campaign) string {
 	sought := def.Sought()
 	return "the " + sought.Pick("highest", "lowest") + " " + format.HeadingOf(sought)

@@ -17,9 +17,9 @@ type queued struct {
 
 func (q queued) Path() string { return questionPath(q.Campaign, q.ID) }
 
-// queueOf returns the questions to people that wait for an answer which the visitor may
-// give: those addressed to them first, then those that expire soonest, then the
-// oldest. It is made for the frame of every page, from what the lab has at hand.
+// queueOf returns the questions to people that wait for an answer which the visitor may give: those
+// addressed to them first, then those that expire soonest, then the oldest. It is made for the
+// frame of every page, from the data that the lab has at hand.
 func (c *Console) queueOf(v Visitor) (list []queued) {
 	for _, each := range c.lab.Campaigns() {
 		s := each.Record().Stands()

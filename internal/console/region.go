@@ -23,17 +23,17 @@ const (
 	prefixIs  = "is."
 )
 
-// sampled is how many compositions are drawn to say how much of the space a
-// region is. The standard error of a share is below 1.2 %: √(p(1−p)/2000) at p
-// = ½. They are of what may be suggested now, so that the share is of that and
-// not of the box of all ranges.
+// sampled is how many compositions are drawn to estimate the region's share of the space. The
+// standard error of a share is below 1.2 %: √(p(1−p)/2000) at p = ½. They are drawn from the
+// compositions that may be suggested now, so that the share refers to these and not to the box of
+// all ranges.
 const sampled = 2000
 
 // noReason is recorded where none was given: an exclusion says why.
 const noReason = "no reason was given"
 
-// regionPage is the page that excludes a part of the space, in two steps: the
-// first shows what the region concerns, the second excludes it.
+// regionPage is the page that excludes a part of the space, in two steps: the first shows the
+// compositions and experiments that the region concerns, the second excludes it.
 type regionPage struct {
 	*shell
 	Sides    []regionSide
@@ -46,7 +46,7 @@ type regionPage struct {
 	All      int           // all that were measured
 	Best     *known        // the best so far, if it lies in the region
 	Under    []string      // experiments under way in it
-	Share    string        // the region's part of what may be suggested now
+	Share    string        // the region's part of the compositions that may be suggested now
 	Fields   []hiddenField // the region that was looked at
 	Holding  []exclusionRow
 }
@@ -59,7 +59,7 @@ type regionSide struct {
 	Min, Max, Is            string // as typed
 }
 
-// hiddenField carries what one step of a form knows to the next.
+// hiddenField carries data from one step of a form to the next.
 type hiddenField struct{ Name, Value string }
 
 // mostListed is how many measured experiments in a region are named; the others
@@ -102,10 +102,9 @@ func regionOf(def *definition.Campaign, form url.Values) (map[string]definition.
 	return region, nil
 }
 
-// showRegion shows the form, and what a region that was filled in concerns. It
-// works on a core of its own, since a sample of the space takes a while. The
-// region is in the address, so that it can be sent to a colleague before it is
-// excluded.
+// showRegion shows the form, and the effect of a region that was filled in. It works on a core of
+// its own, since a sample of the space takes a while. The region is in the address, so that it can
+// be sent to a colleague before it is excluded.
 func showRegion(v *visit) error {
 	form := v.r.URL.Query()
 	if v.refusal != nil {
@@ -144,9 +143,8 @@ func showRegion(v *visit) error {
 	return v.write(drawRegion(p))
 }
 
-// look works out what a region concerns. It fails where the campaign would
-// refuse to exclude it: it asks the engine, with a reason in place of the one
-// that is yet to be typed, and drops the events.
+// look works out the effect of a region. It fails where the campaign would refuse to exclude it: it
+// asks the engine, with a reason in place of the one that is yet to be typed, and drops the events.
 func (p *regionPage) look(core *engine.Core, form url.Values) error {
 	s := core.State()
 	def := s.Definition
@@ -190,9 +188,9 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 	return nil
 }
 
-// lies lists the experiments that lie in a region: measured ones by what was
-// made, others by what was asked for. Of those under way, an exclusion calls
-// off what was only requested; what an instrument has goes on.
+// lies lists the experiments that lie in a region: measured ones by the composition as made, others
+// by the requested one. Of those under way, an exclusion calls off the ones that were only
+// requested; those at an instrument go on.
 func (p *regionPage) lies(core *engine.Core, in func(definition.Point) bool) {
 	s := core.State()
 	write := format.CompositionsOf(s.Definition)
@@ -246,9 +244,8 @@ func plain(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // Count is how many measured experiments lie in the region.
 func (p *regionPage) Count() int { return len(p.Measured) + p.Hidden }
 
-// excludeRegion excludes what was looked at. The region is read anew from the
-// form and judged by the engine: parameters may have been amended since the
-// first step.
+// excludeRegion excludes the region that was looked at. The region is read anew from the form and
+// judged by the engine: parameters may have been amended since the first step.
 func excludeRegion(v *visit) error {
 	var where map[string]definition.RegionSide
 	var err error

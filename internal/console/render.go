@@ -29,8 +29,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Templates are compiled, so that what they name is looked up by the compiler.
-//
+// Templates are compiled, so that the compiler looks up the names in them.
 //go:generate go run -C ../pages . ../console templates/*.html
 
 //go:embed static
@@ -116,8 +115,8 @@ func (s *shell) Typed(action, name string) string {
 // is shown open.
 func (s *shell) WasTyped(action string) bool { return s.Failed == action && action != "" }
 
-// shellOf begins a page: it gathers what the frame shows to this visitor. It
-// looks at all campaigns, and therefore at little of each.
+// shellOf begins a page: it gathers the frame for this visitor. It looks at all campaigns, and
+// therefore at little of each.
 func (c *Console) shellOf(r *http.Request, title string) *shell {
 	s := &shell{Title: title, Visitor: visitorOf(r.Context()), Version: c.options.Version}
 	said := r.URL.Query().Get("said")
@@ -261,8 +260,8 @@ func failureOf(err error, campaign string) *failure {
 	return f
 }
 
-// pathOf is a JSON pointer (RFC 6901) as a path: what looks like a number is one, as no
-// key of a campaign file does.
+// pathOf is a JSON pointer (RFC 6901) as a path: a part that looks like a number is one, as no key
+// of a campaign file does.
 func pathOf(pointer string) (path definition.Path) {
 	unescape := strings.NewReplacer("~1", "/", "~0", "~")
 	for _, step := range strings.Split(pointer, "/")[1:] {
@@ -307,9 +306,9 @@ var remedyPages = map[problem.Action]string{
 	problem.Review: "/log", problem.Diagnose: "/charts",
 }
 
-// wayOf turns a remedy into a link or a button, where a page offers what it
-// says; otherwise it stays words. Remedies are data, by an action and what it
-// is about; their text, where they have one, is meant for all who read it.
+// wayOf turns a remedy into a link or a button, where a page offers it; otherwise it stays words.
+// Remedies are data, by an action and its subject; their text, where they have one, is meant for
+// all who read it.
 func wayOf(r problem.Remedy, campaign string) way {
 	base := "/campaigns/" + url.PathEscape(campaign)
 	w := way{Text: r.Text}

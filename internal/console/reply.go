@@ -31,7 +31,7 @@ const (
 	prefixPoint   = "p."
 	prefixPlace   = "place."
 	prefixNumber  = "v."
-	answerOwn     = "own" // what the fields say, not a button
+	answerOwn     = "own" // the fields' content, not a button
 	answerUnsure  = "unsure"
 	answerTakeIts = "ok"
 )
@@ -40,15 +40,14 @@ const (
 // page that was open over night does not say how long the answer took.
 const longest = 4 * time.Hour
 
-// replyOf reads the form of a question's page. What the expert saw is recorded
-// with the reply: the event that the page was made from, the best, and the
-// neighbors. Faults are problem.Invalid, about the question.
+// replyOf reads the form of a question's page. The expert's view is recorded with the reply: the
+// event that the page was made from, the best, and the neighbors. Faults are problem.Invalid, about
+// the question.
 //
-// Buttons send a word, and fields what they hold: "can't tell" wins over
-// fields, since it is pressed and they may be left from before. How long an
-// answer took is rounded to tenths of a second, and left out where it cannot be
-// so (a clock that was set, a page of yesterday). That and what was seen is as
-// the browser says.
+// Buttons send a word, and fields their content: "can't tell" wins over fields, since it is pressed
+// and they may be left from before. How long an answer took is rounded to tenths of a second, and
+// left out where it cannot be so (a clock that was set, a page of yesterday). That and the expert's
+// view are the browser's statements.
 func replyOf(
 	def *definition.Campaign, q *campaign.Question, form url.Values, now time.Time,
 ) (r humans.Reply, err error) {

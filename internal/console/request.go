@@ -54,18 +54,17 @@ func requested(r *http.Request, request engine.Request) engine.Request {
 	return request
 }
 
-// alreadyRecorded reports whether the form of a request was sent before, and
-// what it asked for was recorded: see [recordedBefore].
+// alreadyRecorded reports whether the form of a request was sent before, and its request was
+// recorded: see [recordedBefore].
 func alreadyRecorded(ctx context.Context, of *lab.Campaign, request engine.Request) (bool, error) {
 	stored, err := recordedBefore(ctx, of, request)
 	return stored != nil, err
 }
 
-// recordedBefore returns what the form of a request recorded when it was sent
-// before; nil where it did not. It fails for another form under the same
-// identifier: of a page that a person went back to and filled in differently.
-// It is asked before the form is judged: what was done once must not be refused
-// because it is done.
+// recordedBefore returns the events that the form of a request recorded when it was sent before;
+// nil where it did not. It fails for another form under the same identifier: of a page that a
+// person went back to and filled in differently. It is asked before the form is judged: a repeated
+// request must not be refused because it is done.
 func recordedBefore(ctx context.Context, of *lab.Campaign, request engine.Request) ([]events.Event, error) {
 	stored, err := of.Recorded(ctx, request)
 	if problem.CodeOf(err) == problem.NotPossible && err != nil {

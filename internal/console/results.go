@@ -45,7 +45,7 @@ type toMeasure struct {
 	Shares    bool
 	Sum       string
 	Replicate int
-	// Already says that it was measured, and as what.
+	// Already reports that it was measured, and the result.
 	Already string
 	// Late are quantities of an experiment that has ended, which are still to
 	// arrive; empty for one that is to be measured.
@@ -119,8 +119,7 @@ func showResults(v *visit) error {
 	return v.write(drawResults(p))
 }
 
-// lateOf are the fields for what an experiment is still to give, with what was
-// typed of it.
+// lateOf are the fields for the values that an experiment is still to give, with their input.
 func (p *resultsPage) lateOf(s *campaign.State, x *campaign.Experiment) (fields []lateField) {
 	var typed map[string]string
 	if p.Typed("tell", "experiment") == x.ID {
@@ -160,8 +159,8 @@ func (p *resultsPage) own(s *campaign.State, typed bool) {
 	}
 }
 
-// measureOf returns an experiment to be measured, with what to weigh in where a
-// batch size is given (0: none).
+// measureOf returns an experiment to be measured, with the amounts to weigh in where a batch size
+// is given (0: none).
 func measureOf(
 	core *engine.Core, x *campaign.Experiment, log *view.Timeline, batch float64,
 ) toMeasure {
@@ -177,7 +176,7 @@ func measureOf(
 	return t
 }
 
-// waitsOf says what a campaign waits for, and what can be done about it.
+// waitsOf says why a campaign waits, and names the remedies.
 func waitsOf(s lab.Standing) (text string, ways []way) {
 	for _, remedy := range s.Run.Remedies {
 		ways = append(ways, wayOf(remedy, s.Campaign.Campaign))

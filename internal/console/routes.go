@@ -15,11 +15,10 @@ type Route struct {
 	Handle  http.HandlerFunc
 }
 
-// AccountRoutes returns the routes of the pages by which people log in, show again
-// who they are, look after their account, and by which an admin looks after
-// everyone's; none where there are no accounts. Who may use one is part of it here,
-// in one place for all: login for anyone, one's own account for people in person,
-// and the rest by permission.
+// AccountRoutes returns the routes of the pages by which people log in, confirm who they are, look
+// after their account, and by which an admin looks after everyone's; empty for a lab without
+// accounts. The permission is part of each route here, in one place for all: login for anyone,
+// one's own account for people in person, and the rest by permission.
 func (c *Console) AccountRoutes() []Route {
 	if c.gate == nil || c.gate.Accounts() == nil {
 		return nil
@@ -53,16 +52,16 @@ func (c *Console) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	c.Refuse(w, r, statusOf(err), err)
 }
 
-// Refuse shows an error as a page of its own, with a status: for what was
-// refused before a page was known, such as a form that did not come whole.
+// Refuse shows an error as a page of its own, with a status: for requests that were refused before
+// a page was known, such as a form that did not come whole.
 func (c *Console) Refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
 	s := c.shellOf(r, "That did not work")
 	s.Failure = failureOf(err, r.PathValue("campaign"))
 	c.write(w, status, drawFailure(failurePage{s}))
 }
 
-// after begins a page about accounts, with why what was asked for before was refused. Who has
-// to show again who they are before that comes back to a path.
+// after begins a page about accounts, with the reason why the request before was refused. A visitor
+// who has to confirm who they are returns to the path back afterwards.
 func (v *visit) after(title, back string) *shell {
 	s := v.shellOf(v.r, title)
 	if v.refusal == nil {

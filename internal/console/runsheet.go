@@ -59,7 +59,7 @@ type sheetLine struct {
 	Code    template.HTML
 }
 
-// Names of what the address of a run sheet says.
+// Names in the address of a run sheet.
 const (
 	sheetWells   = "wells"
 	sheetDown    = "down"
@@ -247,7 +247,7 @@ func (p *runSheetPage) fill(home string) {
 	}
 }
 
-// quiet is the white around a code, in modules: what ISO/IEC 18004 asks for.
+// quiet is the white around a code, in modules, as ISO/IEC 18004 requires.
 const quiet = 4
 
 // codeOf draws an address as a QR code, black on white in every theme. What does

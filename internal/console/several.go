@@ -30,7 +30,7 @@ type frontPart struct {
 // frontRow is a composition of the front in the table.
 type frontRow struct {
 	Experiment, Name string
-	Marks            []string // what it is best in
+	Marks            []string // the objectives in which it is best
 	Suggested        bool
 	Cells            []string
 	Line             string
@@ -119,8 +119,8 @@ func quantityCells(s *campaign.State, x *campaign.Experiment, quantities []defin
 	return cells
 }
 
-// axesOfValues are the objectives that a drawing of compositions shows: those of a
-// trade-off, or the one that is sought; none where nothing is measured.
+// axesOfValues are the objectives that a drawing of compositions shows: those of a trade-off, or
+// the single one; empty where nothing is measured.
 func axesOfValues(def *definition.Campaign) (all []definition.Objective) {
 	if !def.Measures() {
 		return nil
@@ -168,15 +168,15 @@ func onFront(f *seek.Front, id string) string {
 	return ""
 }
 
-// quantityOutcome is a declared quantity of an experiment: what was measured, or
-// why it is missing, and what was expected when it was chosen.
+// quantityOutcome is a declared quantity of an experiment: its value, or why it is missing, and the
+// prediction when the experiment was chosen.
 type quantityOutcome struct {
 	Name, Measured, Expected string
 	Missing                  bool
 }
 
-// several writes what an experiment gave of a campaign's quantities, with what was
-// expected of each; nothing where the campaign declares none.
+// several writes an experiment's values of a campaign's quantities, with the prediction of each;
+// nothing where the campaign declares none.
 func (p *experimentPage) several(s *campaign.State, log *view.Timeline) {
 	def := s.Definition
 	p.Tradeoff = def.Tradeoff() != nil
@@ -213,7 +213,7 @@ func followed(def *definition.Campaign) (all []definition.QuantityDef) {
 	return all
 }
 
-// gave writes what the experiment gave of a quantity, or why that is missing.
+// gave writes the experiment's value of a quantity, or why that is missing.
 func (p *experimentPage) gave(s *campaign.State, q *definition.QuantityDef) (text string, missing bool) {
 	if value, ok := s.Quantity(&p.Experiment, q.Name); ok {
 		text = format.Result(value)

@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// shareTable says what each parameter does to a quantity at the options: a row
-// for each parameter, a column for each option of Names.
+// shareTable shows each parameter's contribution to a quantity at the options: a row for each
+// parameter, a column for each option of Names.
 type shareTable struct {
 	Caption string
 	Names   []string
@@ -49,10 +49,9 @@ func (t *shareTable) add(parameter string, values []float64, most float64) {
 	t.Rows = append(t.Rows, row)
 }
 
-// shareTables returns shares, a table for each quantity. sums adds the rows of
-// what they are added to, and of what they add up to. Quantities come in one
-// order, parameters in that of the shares. A parameter that is not known for
-// every option has no row: a hole could be read as zero.
+// shareTables returns shares, a table for each quantity. sums adds the rows of the base and of the
+// total. Quantities come in one order, parameters in that of the shares. A parameter that is not
+// known for every option has no row: a hole could be read as zero.
 func shareTables(
 	captions map[string]string, shares []view.Share, name func(candidate string) string, sums bool,
 ) (tables []shareTable) {

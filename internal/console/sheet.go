@@ -42,8 +42,8 @@ func sendLog(v *visit) error {
 	return nil
 }
 
-// named makes a browser save what follows as a file. A campaign's name holds
-// nothing that would need quoting.
+// named makes a browser save the response as a file. A campaign's name holds nothing that would
+// need quoting.
 func (v *visit) named(file string) {
 	v.w.Header().Set("Content-Disposition", `attachment; filename="`+file+`"`)
 }

@@ -54,10 +54,10 @@ func columnsOf(s *campaign.State) (sought column, quantities, parameters []colum
 	return sought, quantities, parameters
 }
 
-// sorted returns the places of the experiments in the order that ?sort= asks for, by the
-// name of a column, with a minus before it the greatest first: what has no value comes last.
-// The newest come first where nothing is asked for that there is, and among equals. It
-// marks the column, whose heading then leads to the other direction.
+// sorted returns the places of the experiments in the order that ?sort= asks for, by the name of a
+// column, with a minus before it the greatest first: experiments without a value come last. The
+// newest come first without a known column, and among equals. It marks the column, whose heading
+// then leads to the other direction.
 func sorted(r *http.Request, s *campaign.State, columns ...*column) (order []int, said string) {
 	for i := range s.Experiments {
 		order = append(order, len(s.Experiments)-1-i)
@@ -90,7 +90,7 @@ func sorted(r *http.Request, s *campaign.State, columns ...*column) (order []int
 
 // before compares two values for a table: none comes last, whatever the direction.
 func before(a, b float64, down bool) int {
-	if down || math.IsNaN(a) || math.IsNaN(b) { // none is less than all numbers
+	if down || math.IsNaN(a) || math.IsNaN(b) { // NaN is less than all numbers
 		return cmp.Compare(b, a)
 	}
 	return cmp.Compare(a, b)

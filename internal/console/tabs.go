@@ -9,8 +9,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Parts of a campaign's page, as ?tab= names them. The first one shown is that of what
-// the campaign consists of: experiments, or comparisons.
+// Parts of a campaign's page, as ?tab= names them. The first one shown is the campaign's main list:
+// experiments, or comparisons.
 const (
 	tabExperiments  = ""
 	tabFront        = "front"
@@ -33,7 +33,7 @@ const (
 // own page, or another page.
 type tab struct {
 	Name, Text, Link string
-	Count            int // of what it lists; 0 where it lists nothing or need not say
+	Count            int // the length of its list; 0 for an empty list, or one without a count
 	Current          bool
 }
 
@@ -89,7 +89,7 @@ func partsIn(s *campaign.State, path, current string, with url.Values) (bar []ta
 		part(tabRanking, "Ranking", 0)
 	}
 	part(tabCompositions, "Compositions", 0)
-	if def.Measures() && with == nil { // what instruments do is shown of now alone
+	if def.Measures() && with == nil { // the activity of instruments is shown of now alone
 		part(tabInstruments, "Instruments", 0)
 	}
 	if n := len(s.Notes) + len(s.Exclusions); n > 0 {

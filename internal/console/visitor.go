@@ -24,7 +24,7 @@ const (
 // mounts the pages puts it into each request's context with [WithVisitor]. The functions may be
 // nil, and then allow everything: internal/server fills them from its accounts.
 type Visitor struct {
-	// Name is the person's: what they do is recorded as person:NAME.
+	// Name is the person's: events record their acts as person:NAME.
 	Name string
 	// Account is the system's user or the account, which is recorded too where
 	// its name differs; empty for none.
@@ -42,9 +42,8 @@ type Visitor struct {
 	// which may name a program, a file or an address; nil where they may. was is the campaign's
 	// definition so far, nil for a new one. A nil MayDefine allows all.
 	MayDefine func(def, was *definition.Campaign) error
-	// Now returns the visitor as they are now, for a page that stays open: what
-	// they may do can have changed. It fails once they are logged out. A nil
-	// Now: nothing changes.
+	// Now returns the visitor as they are now, for a page that stays open: their rights can have
+	// changed. It fails once they are logged out. A nil Now: nothing changes.
 	Now func() (Visitor, error)
 	// Refused, if set, is called when the visitor tried to do something and was
 	// refused: a permission in a campaign, "" for the lab.
@@ -81,8 +80,8 @@ func (v Visitor) answersAs(expert, campaign string) error {
 	return v.AnswersAs(expert, campaign)
 }
 
-// mayDefine says why the visitor may not have a campaign of that definition run
-// here, in the place of what it was, nil for a new one.
+// mayDefine says why the visitor may not have a campaign of that definition run here, in place of
+// its definition was, nil for a new one.
 func (v Visitor) mayDefine(def, was *definition.Campaign) error {
 	if v.MayDefine == nil {
 		return nil
@@ -90,7 +89,7 @@ func (v Visitor) mayDefine(def, was *definition.Campaign) error {
 	return v.MayDefine(def, was)
 }
 
-// now returns the visitor as they are now, for what outlives their request.
+// now returns the visitor as they are now, for work that outlives their request.
 func (v Visitor) now() (Visitor, error) {
 	if v.Now == nil {
 		return v, nil

@@ -32,8 +32,8 @@ type otherwise struct {
 	Least   int // bounds of the number of experiments
 	Most    int
 	Runs    []whatif.Run // of this decision
-	// Several is set where the campaign has several quantities: then what it sought
-	// of them and required can be changed too.
+	// Several is set where the campaign has several quantities: then its objectives and constraints
+	// can be changed too.
 	Several     bool
 	Sought      string
 	Constraints string         // a line each
@@ -98,8 +98,8 @@ func soughtNumbers(def *definition.Campaign) (numbers []soughtNumber) {
 	return numbers
 }
 
-// soughtOf reads what else is sought and required from the form. def is the
-// definition when the decision was made.
+// soughtOf reads the other objectives and constraints from the form. def is the definition when the
+// decision was made.
 func soughtOf(r *http.Request, def *definition.Campaign) (w whatif.Sought, err error) {
 	if r.PostForm.Has("constraints") {
 		var lines []string
@@ -136,8 +136,8 @@ func soughtOf(r *http.Request, def *definition.Campaign) (w whatif.Sought, err e
 	return w, nil
 }
 
-// policyName names those of a policy's three rules that do something, as the
-// form calls what was.
+// policyName names those of a policy's three rules that have an effect, as the form calls the
+// actual policy.
 func policyName(p definition.Policy) string {
 	if !p.Duel.IsZero() {
 		return p.Duel.Name
@@ -164,9 +164,8 @@ func askWhatIf(v *visit) error {
 	return v.redirect(address(v.of)+"/whatif/"+run.ID, "")
 }
 
-// beginWhatIf reads the form and queues what it asks for, once for a form. What
-// is typed is checked before it is queued; what it means for this campaign,
-// when its turn comes.
+// beginWhatIf reads the form and queues its request, once for a form. The input is checked before
+// it is queued; its meaning for this campaign, when its turn comes.
 func (v *visit) beginWhatIf() (whatif.Run, error) {
 	q := whatif.Question{Decision: v.r.PathValue("decision"), Method: text(v.r, "method"),
 		Without: text(v.r, "without")}
@@ -220,9 +219,8 @@ func cancelWhatIf(v *visit) error {
 	return v.redirect(address(v.of)+"/whatif/"+run.ID, "")
 }
 
-// imaginedPage is the page of a what-if run, over or not. What is imagined is
-// drawn and worded apart from what was measured everywhere on it, and its
-// caveats come with it.
+// imaginedPage is the page of a what-if run, over or not. Imagined results are drawn and worded
+// differently from measured ones everywhere on it, and its caveats come with it.
 type imaginedPage struct {
 	*shell
 	Words      string
@@ -238,7 +236,7 @@ type imaginedPage struct {
 	Front      bool // fronts of both courses can be compared
 	Bounded    bool // there are constraints on outcomes
 	Verdict    string
-	Verdicts   []whatif.Verdict // where there are several quantities
+	Verdicts   []whatif.Verdict // for several quantities
 	Changes    []string
 	Quantities []string
 	Columns    []string
@@ -250,18 +248,18 @@ type imaginedPage struct {
 // side is a decision, as it really was or imagined.
 type side struct{ Head, What, Reason, Policy string }
 
-// versusRow compares what was measured next, parameter by parameter.
+// versusRow compares the next measured compositions, parameter by parameter.
 type versusRow struct {
 	Name, Really, Imagined string
 	Differs                bool
 }
 
-// imaginedRow is an imagined experiment: where its result comes from, and what
-// was really measured there.
+// imaginedRow is an imagined experiment: where its result comes from, and the real measurement
+// there.
 type imaginedRow struct {
 	ID, Result, From, Was string
 	Cells                 []string
-	Quantities            []string // where there are several
+	Quantities            []string // for several quantities
 }
 
 // showWhatIf shows the imagined course, and how far it has come. Runs are forgotten when the server
