@@ -13,9 +13,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// answerReaders read an answer to a question of a form, in words. Where the
-// error is [events.ErrAnswer], the words for what may be answered say all there
-// is to say.
+// answerReaders read an answer to a question of a form, in words. Where the error is
+// [events.ErrAnswer], the words for the valid answers are enough.
 var answerReaders = map[events.Form]func(
 	def *definition.Campaign, q *campaign.Question, text string,
 ) (humans.Reply, error){

@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// BacktestMeaning says what a backtest is.
+// BacktestMeaning explains a backtest.
 const BacktestMeaning = "results are looked up in a table of past ones, and nothing is measured"
 
 // IsBacktest reports whether the campaign's results are all known beforehand:
@@ -53,7 +53,7 @@ func whetherFound(core *engine.Core, best *instruments.Foregone) string {
 			continue
 		}
 		if x.Identity != "" && x.Identity != best.Identity {
-			return "" // what it has measured stands in another table
+			return "" // its measurements stand in another table
 		}
 		measured++
 		if key, err := core.Space().Key(x.Parameters); err == nil && key == at {

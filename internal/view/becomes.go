@@ -38,8 +38,8 @@ type Stands struct {
 	Rows []Row    `json:"-"`
 }
 
-// KeptBy counts the experiments that keep the constraints by what they measured. Of
-// those that are Unknown a quantity is missing.
+// KeptBy counts the experiments that keep the constraints by their measured values. Those that are
+// Unknown lack a quantity.
 type KeptBy struct {
 	Measured int `json:"measured"`
 	Keep     int `json:"keep"`
@@ -54,9 +54,8 @@ type Uncounted struct {
 	Unit       string  `json:"unit,omitempty"`
 }
 
-// BecomesOf compares a campaign with what an amendment makes of it. It is nil of
-// campaigns of one quantity, and where nothing of it differs. Models are worked out,
-// which takes a while.
+// BecomesOf compares a campaign with the result of an amendment. It is nil for campaigns of one
+// quantity, and where nothing differs. Models are worked out, which takes a while.
 func BecomesOf(ctx context.Context, before, after *engine.Core) (*Becomes, error) {
 	if !before.State().Definition.Several() && !after.State().Definition.Several() {
 		return nil, nil
@@ -76,8 +75,7 @@ func BecomesOf(ctx context.Context, before, after *engine.Core) (*Becomes, error
 	return &b, nil
 }
 
-// BecomesOfAmendment is [BecomesOf] for an amendment that is among recorded events, nil
-// where none is.
+// BecomesOfAmendment is [BecomesOf] for an amendment among recorded events, nil without one.
 func BecomesOfAmendment(
 	ctx context.Context, reg registry.Registry, log events.Log, name string, stored []events.Event,
 ) (*Becomes, error) {
@@ -130,7 +128,7 @@ func standsOf(ctx context.Context, core *engine.Core) (Stands, error) {
 	return s, nil
 }
 
-// keptBy counts the experiments that keep the constraints; nil where there are none.
+// keptBy counts the experiments that keep the constraints; nil without constraints.
 func keptBy(s *campaign.State) *KeptBy {
 	if len(s.Definition.ConstraintsOnOutcomes) == 0 {
 		return nil

@@ -12,10 +12,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Campaign is where a campaign stands after an event, as data: what lists,
-// displays and the API show of it without its folded state. A part that follows
-// from models is that of [Shown]. What it points to belongs to others, who do
-// not change it.
+// Campaign is the state of a campaign after an event, as data: lists, displays and the API show it
+// without its folded state. A part that follows from models is that of [Shown]. The data that it
+// points to belong to others, who do not change them.
 type Campaign struct {
 	// Summary is the campaign in a few numbers.
 	engine.Summary
@@ -70,15 +69,15 @@ type Campaign struct {
 	// Awaited are the quantities that experiments which have ended are still to
 	// give.
 	Awaited []campaign.Awaited
-	Values  []campaign.Judged // what was measured and counts, in order
+	Values  []campaign.Judged // the measured values that count, in order
 	// Simulated and Real count the measurements of either world.
 	Simulated, Real int
 	// Valueless are the measured experiments that lack a requested value; nil where all are
 	// complete.
 	Valueless *campaign.Valueless
 
-	// WaitingFor says what a run waits for, Computing what it has been
-	// computing for a while.
+	// WaitingFor names the event that a run waits for, Computing the computation that has taken it
+	// a while.
 	WaitingFor string
 	Computing  engine.Computation
 	// Review looks back at the last choice whose composition was measured,
@@ -86,11 +85,10 @@ type Campaign struct {
 	Review *events.ChoiceReview
 }
 
-// CampaignOf returns where a campaign stands, with the models of shown: nothing
-// is worked out, for the loop of a campaign asks this. waitingFor says what it
-// waits for. Lists are copied, so that the result can leave the goroutine of the
-// campaign's loop; what their elements point to is shared, as is the definition,
-// which an amendment replaces.
+// CampaignOf returns the state of a campaign, with the models of shown: nothing is worked out, for
+// the loop of a campaign asks this. waitingFor says what it waits for. Lists are copied, so that
+// the result can leave the goroutine of the campaign's loop; the data that their elements point to
+// are shared, as is the definition, which an amendment replaces.
 func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 	s := core.State()
 	c := Standing(core, waitingFor)
@@ -218,9 +216,8 @@ func (c *Campaign) ask(q *campaign.Question) {
 	}
 }
 
-// timeTaken is how much has been asked for of each expert's time, where it is
-// limited. What was asked for counts and not what they took, which is not
-// known.
+// timeTaken is the requested part of each expert's time, where it is limited. The request counts
+// and not the time they took, which is not known.
 func timeTaken(s *campaign.State) map[string]definition.Duration {
 	taken := make(map[string]definition.Duration)
 	for i := range s.Definition.Experts {
@@ -271,14 +268,14 @@ func (c *Campaign) Counted() string {
 	return "experiment"
 }
 
-// BudgetText writes what the campaign may spend: "25 experiments".
+// BudgetText writes the campaign's budget: "25 experiments".
 func (c *Campaign) BudgetText() string {
 	return format.Count(c.Budget, c.Counted())
 }
 
-// Share is how much of the budget is spent, in percent: of that of experiments or of
-// that of cost, whichever is nearer to its end. It is never more than 100: a budget
-// may have been lowered below what was spent.
+// Share is the spent part of the budget, in percent: of that of experiments or of that of cost,
+// whichever is nearer to its end. It is never more than 100: a budget may have been lowered below
+// the amount spent.
 func (c *Campaign) Share() int { return int(100*c.Spent() + rounding) }
 
 // rounding is the error that a share may have after a division and still be whole.

@@ -13,7 +13,7 @@ type Progress struct {
 	// Best is the best measured value so far, of those that keep the constraints on outcomes
 	// as far as is known (see [campaign.BestSoFar]); NaN for none.
 	Best []float64
-	// Values are what was measured, as the best so far takes them. Breaking counts those that
+	// Values are the measured values, as the best so far takes them. Breaking counts those that
 	// count and break a constraint.
 	Values   []campaign.Judged
 	Breaking int

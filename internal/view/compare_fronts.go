@@ -41,12 +41,12 @@ func TradedOf(def *definition.Campaign, of func(name string) (definition.Quantit
 // keeps reports whether constraints are known to be kept, or there are none.
 func keeps(k campaign.Keeps) bool { return k == "" || k == campaign.KeepsAll }
 
-// Coverings follows courses of one trade-off: by course and experiment how much the front
-// of what was measured by then covers, noise included, in percent of what all courses cover
-// together; NaN while nothing counts. The reference that it is measured beyond is that of
-// def where it gives worst values of interest, otherwise it is inferred from the
-// measurements of all courses; it is returned in the units of the objectives. Logarithms
-// count of a quantity that has that scale, as in its model.
+// Coverings follows courses of one trade-off: by course and experiment how much the front of the
+// measurements until then covers, noise included, in percent of the part that all courses cover
+// together; NaN while nothing counts. The reference of the hypervolume is that of def where it
+// gives worst values of interest, otherwise it is inferred from the measurements of all courses; it
+// is returned in the units of the objectives. Logarithms count of a quantity that has that scale,
+// as in its model.
 //
 // Courses hold [Traded] of each experiment.
 func Coverings(def *definition.Campaign, courses [][][]float64) (covered [][]float64, beyond []definition.Quantity) {

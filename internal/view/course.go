@@ -29,7 +29,7 @@ type Course struct {
 	Asked int `json:"asked"`
 }
 
-// CourseParameter is a parameter of a course: its range, or what it can be.
+// CourseParameter is a parameter of a course: its range, or its categories.
 type CourseParameter struct {
 	Name       string    `json:"name"`
 	Unit       string    `json:"unit,omitempty"`

@@ -16,8 +16,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Decision is all that is recorded about a decision: what it weighed, what led
-// to it and what followed.
+// Decision is the whole record of a decision: its candidates, its causes and its consequences.
 type Decision struct {
 	Decision *events.DecisionMade `json:"decision"`
 	Position events.Position      `json:"position"`
@@ -105,11 +104,11 @@ func (r *Record) Made(
 	return made, at, err
 }
 
-// Decision returns what a campaign's log says about a decision and what
-// followed from it: only the events from the decision on are read.
+// Decision returns the log's record of a decision and its consequences: only the events from the
+// decision on are read.
 //
-// Two states are needed: that before the decision, for what it rested on, and
-// that at the end of the log, for the answers that came since.
+// Two states are needed: that before the decision, for its basis, and that at the end of the log,
+// for the answers that came since.
 func (r *Record) Decision(ctx context.Context, log events.Log, id string) (*Decision, error) {
 	made, at, err := r.Made(ctx, log, id)
 	if err != nil {
@@ -119,8 +118,7 @@ func (r *Record) Decision(ctx context.Context, log events.Log, id string) (*Deci
 	if err != nil {
 		return nil, err
 	}
-	// The state just before the decision says what it rested on: the best by
-	// then, and the answer it took up.
+	// The state just before the decision is its basis: the best by then, and the answer it took up.
 	before, err := r.At(ctx, log, at-1)
 	if err != nil {
 		return nil, err
@@ -158,8 +156,8 @@ func (r *Record) Decision(ctx context.Context, log events.Log, id string) (*Deci
 	return d, err
 }
 
-// worthOf is the worth of what a decision chose, by the models that it was made
-// from; nil where no model chose, or where a model cannot be used any more.
+// worthOf is the worth of a decision's choice, by the models that it was made from; nil where no
+// model chose, or where a model cannot be used any more.
 func worthOf(ctx context.Context, before *engine.Core, made *events.DecisionMade) (*seek.Worth, error) {
 	at := slices.IndexFunc(made.Candidates, func(c events.Candidate) bool { return c.Name == made.Chosen })
 	if at < 0 || made.Candidates[at].Acquisition == nil || made.Candidates[at].Outcomes == nil {
@@ -180,8 +178,8 @@ func worthOf(ctx context.Context, before *engine.Core, made *events.DecisionMade
 	return worth, nil
 }
 
-// decisionReader gathers a decision while the log is read from it on: the event
-// itself, and later ones that concern what it asked for.
+// decisionReader gathers a decision while the log is read from it on: the event itself, and later
+// ones about its experiment or question.
 type decisionReader struct {
 	id    string
 	state *campaign.State // at the end
@@ -222,10 +220,9 @@ func (r *decisionReader) read(e events.Event) error {
 	return nil
 }
 
-// follows reports whether a later event is about the decision or about what it
-// asked for, and records what it says. about grows as it reads, since what a
-// decision asks for has identifiers of its own, under which later events speak
-// of it.
+// follows reports whether a later event is about the decision or about its experiment or question,
+// and records its content. about grows as it reads, since these have identifiers of their own,
+// under which later events speak of them.
 func (r *decisionReader) follows(e events.Event, payload events.Payload) bool {
 	switch p := payload.(type) {
 	case *events.TrustAdjusted:

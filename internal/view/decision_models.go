@@ -28,9 +28,9 @@ type QuantityModel struct {
 	Attributed *Attributed `json:"attributed,omitempty"`
 }
 
-// Attributed are the Shapley values of the mean of a quantity at a candidate: in the
-// quantity's unit Total is Base, what the model says on average of the compositions that
-// were measured, and the Values added; of a logarithm they are factors, and multiplied.
+// Attributed are the Shapley values of the mean of a quantity at a candidate: in the quantity's
+// unit Total is Base, the model's average over the measured compositions, and the Values added; of
+// a logarithm they are factors, and multiplied.
 type Attributed struct {
 	Candidate  string    `json:"candidate"`
 	Base       float64   `json:"base"`
@@ -69,8 +69,8 @@ func quantityModels(ctx context.Context, before *engine.Core, made *events.Decis
 	return models, nil
 }
 
-// attributed are the Shapley values of a model's mean at what a decision chose by its
-// models; nil where there are none.
+// attributed are the Shapley values of a model's mean at the composition that a decision chose by
+// its models; nil without such a choice.
 func attributed(ctx context.Context, sp *space.Space, m *quantity.Model, made *events.DecisionMade) (*Attributed, error) {
 	at := slices.IndexFunc(made.Candidates, func(c events.Candidate) bool { return c.Name == made.Chosen })
 	if at < 0 || made.Candidates[at].Outcomes == nil {
@@ -158,8 +158,8 @@ func (d *Decision) writeAttributed(p *page) {
 	p.table(table)
 }
 
-// Models are the fits that the decision used, by name where there are several
-// quantities: see [Models].
+// Models are the fits that the decision used, by name if there are several quantities: see
+// [Models].
 func (d *Decision) Models() []Row {
 	rows := Models(d.Definition, d.Decision)
 	for _, m := range d.Quantities {
@@ -186,7 +186,7 @@ func (m modelled) width(x float64) string {
 	return format.Quantity(x, m.unit)
 }
 
-// quantityOf is a declared quantity as what could be sought, for its noise.
+// quantityOf is a declared quantity as an objective, for its noise.
 func quantityOf(def *definition.Campaign, name string) definition.Objective {
 	for _, q := range def.Declared() {
 		if q.Name == name {

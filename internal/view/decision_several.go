@@ -159,7 +159,7 @@ func WorthText(w *seek.Worth, c *events.Candidate) string {
 	return strings.Join(parts, "; ")
 }
 
-// smallShare is below what share a quantity is not named.
+// smallShare is the share below which a quantity is not named.
 const smallShare = 0.1
 
 // shareText names the quantities with their shares, the greatest first.

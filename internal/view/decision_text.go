@@ -94,7 +94,7 @@ func Policy(p events.PolicyRef) string {
 	return fmt.Sprintf("next %s, trust %s, handover %s, version %d", p.Next, p.Trust, p.Handover, p.Version)
 }
 
-// ActionText says what a decision decided.
+// ActionText names the action of a decision.
 func ActionText(d *events.DecisionMade) string {
 	switch d.Action {
 	case events.ActionRun:
@@ -107,7 +107,7 @@ func ActionText(d *events.DecisionMade) string {
 	return string(d.Action)
 }
 
-// Answer says what an expert answered: "ada prefers B (…) to A (…) in q7".
+// Answer writes an expert's answer: "ada prefers B (…) to A (…) in q7".
 func Answer(def *definition.Campaign, q *campaign.Question) string {
 	if q.Status != campaign.Answered {
 		return fmt.Sprintf("%s to %s was %s", q.ID, q.Expert, q.Status)
@@ -115,8 +115,8 @@ func Answer(def *definition.Campaign, q *campaign.Question) string {
 	return q.Expert + " " + wordsOf(q.Form).does(NewStory(def), q.ID, about{q.Points(), q.Outcomes()}, q.Answer)
 }
 
-// weightText says the weight of a belief after a decision, and how it moved.
-// The weight alone means little without what it was before.
+// weightText writes the weight of a belief after a decision, and how it moved. The weight alone
+// means little without the one before.
 func weightText(lambda float64, moved *events.TrustAdjusted) string {
 	if moved == nil {
 		return "the expert's counts " + format.Short(lambda) + " in a choice (weight λ)"
@@ -144,8 +144,8 @@ func (d *Decision) writeCandidates(p *page) {
 	}
 }
 
-// candidateNames heads the columns of the candidates. The mark is at what was
-// chosen and, where an expert decides, at what they preferred.
+// candidateNames heads the columns of the candidates. The mark is at the choice and, where an
+// expert decides, at the one they preferred.
 func (d *Decision) candidateNames() []string {
 	letters := d.Letters()
 	winner := ""
@@ -283,7 +283,7 @@ func HelpsOf(d *events.DecisionMade) (helps []policies.Help) {
 	return helps
 }
 
-// scoreName says what the score of a candidate is.
+// scoreName names the score of a candidate.
 func scoreName(d *events.DecisionMade) string {
 	if d.Preference != nil && d.Preference.Form == events.PreferenceChoice {
 		return "chance to be preferred to a random one"
@@ -299,10 +299,9 @@ func optional(x *float64) string {
 	return format.Short(*x)
 }
 
-// writeAttributions writes what the models base their view of the candidates
-// on: Shapley values as bars, and the plane of the two strongest parameters.
-// Decisions of older versions explained something else, which is why there are
-// two sentences on what the values add up to.
+// writeAttributions writes the basis of the models' view of the candidates: Shapley values as bars,
+// and the plane of the two strongest parameters. Decisions of older versions explained something
+// else, so two sentences exist on the sum of the values.
 func (d *Decision) writeAttributions(p *page) {
 	shares := Shares(d.Definition, d.Decision)
 	switch {
@@ -366,8 +365,7 @@ func TestWords(t events.Test) (question, answer string) {
 		format.Rounded(t.Right, 4)), answer
 }
 
-// CandidateGloss says what the names of a decision's candidates mean; "" where
-// they speak for themselves.
+// CandidateGloss explains the names of a decision's candidates; "" where they speak for themselves.
 func CandidateGloss(d *events.DecisionMade) string {
 	has := func(name string) bool {
 		return slices.ContainsFunc(d.Candidates, func(c events.Candidate) bool { return c.Name == name })

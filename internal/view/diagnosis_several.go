@@ -8,9 +8,9 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// writeSeveral writes how the models of the other quantities do, how far the
-// probability to keep the constraints can be trusted, and what depends on the worst
-// values of interest. Nothing is written where one quantity is measured.
+// writeSeveral writes how the models of the other quantities do, how far the probability to keep
+// the constraints can be trusted, and which results depend on the worst values of interest. Nothing
+// is written for a single quantity.
 func writeSeveral(p *page, d diagnose.Diagnosis) {
 	if len(d.Quantities) > 0 {
 		p.heading("Other quantities, each composition predicted from all others (at the campaign's hyperparameters)")

@@ -10,9 +10,8 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// WriteDiagnosis writes a diagnosis for people: the verdict and its reasons
-// first, then the numbers behind them. next says what a person can do about a
-// finding. Parts without numbers are left out.
+// WriteDiagnosis writes a diagnosis for people: the verdict and its reasons first, then the numbers
+// behind them. next is the advice for a person about a finding. Parts without numbers are left out.
 func WriteDiagnosis(w io.Writer, d diagnose.Diagnosis, next func(diagnose.Finding) string) error {
 	p := &page{w: w}
 	p.line("Campaign %s: the model is %s", d.Campaign, d.Verdict)
@@ -99,7 +98,7 @@ func writeNoise(p *page, d diagnose.Diagnosis) {
 	p.rows(diagnosisNames, rows)
 }
 
-// writeParameters writes what was learned of each parameter.
+// writeParameters writes the models' knowledge of each parameter.
 func writeParameters(p *page, d diagnose.Diagnosis) {
 	if len(d.Parameters) == 0 {
 		return

@@ -52,9 +52,8 @@ func (c *Campaign) FoundInShort() []Row {
 	}
 }
 
-// Requirements are the constraints on outcomes, as people write them: "viscosity ≤
-// 5 with probability 0.95". What is required with the default's confidence says
-// only what.
+// Requirements are the constraints on outcomes, as people write them: "viscosity ≤ 5 with
+// probability 0.95". A constraint with the default's confidence is written without it.
 func Requirements(def *definition.Campaign) (texts []string) {
 	for _, c := range def.ConstraintsOnOutcomes {
 		text := Compared(c.Require)
@@ -72,8 +71,7 @@ func Compared(text string) string {
 	return strings.NewReplacer("<=", "≤", ">=", "≥").Replace(text)
 }
 
-// Sought says what a campaign of several quantities seeks: "maximize conductivity
-// (mS/cm)".
+// Sought are the objectives of a campaign of several quantities: "maximize conductivity (mS/cm)".
 func Sought(def *definition.Campaign) (texts []string) {
 	for _, a := range def.Tradeoff() {
 		o := def.ObjectiveOf(a)

@@ -59,8 +59,8 @@ func (c *Campaign) AroundFront() (rows []Row) {
 	return append(rows, waiting(f.Waiting)...)
 }
 
-// Reaches says how far the suggestion of a front goes. The best values are those of the
-// front itself, so that of a front of one composition there is nothing to say but that.
+// Reaches says how far the suggestion of a front goes. The best values are those of the front
+// itself, so that a front of one composition gets no other sentence than that.
 func Reaches(f *seek.Front) string {
 	if len(f.Members) == 1 {
 		return "it is the only composition on the front"
@@ -273,11 +273,11 @@ func ofInterest(f *seek.Front) string {
 	return strings.Join(parts, ", ")
 }
 
-// lately is over how many experiments a front is said to have grown.
+// lately is the number of the last experiments over which the growth of a front is reported.
 const lately = 5
 
-// grown says by how much the last experiments increased what the front covers; ""
-// where there are not twice as many.
+// grown says by how much the last experiments increased the covered hypervolume; "" before twice as
+// many.
 func grown(curve []seek.Covered) string {
 	n := len(curve)
 	if n < 2*lately || curve[n-1].Hypervolume <= 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 )
 
-// acquired names what a rule of the policy's next part looks for.
+// acquired names the goal of a rule of the policy's next part.
 var acquired = map[string]string{
 	next.LCBName:      "best confidence bound",
 	next.LogEIName:    "expected improvement",
@@ -41,9 +41,9 @@ var ruled = map[string]string{
 	policies.RuleFallback:   "no proposal",
 }
 
-// gistOf says in a few words what tells a decision to measure from others: what settled
-// it where that is unusual, what was expected of it alone, then what was looked for. Empty
-// where neither rule nor acquisition is known; the reason is then all there is.
+// gistOf says in a few words how a decision to measure differs from others: what settled it where
+// that is unusual, the prediction, then the goal. Empty where neither rule nor acquisition is
+// known; the reason then has to do.
 func gistOf(d *events.DecisionMade) string {
 	settled, wanted := ruled[d.Rule], acquired[d.Policy.Next]
 	if settled != "" {

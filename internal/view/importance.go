@@ -13,11 +13,11 @@ import (
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 
-// Importance says how much of what the models expect to vary over the space comes
-// with each parameter: the total-effect index (see [sensitivity.Total]) over
-// compositions drawn evenly from what bounds and constraints leave, of functions drawn
-// from the posterior. Where others must give way to a parameter, as in a mixture,
-// they do so as in slices, and what varies then counts for the parameter.
+// Importance is each parameter's part in the variation that the models expect over the space: the
+// total-effect index (see [sensitivity.Total]) over compositions drawn evenly from the space within
+// bounds and constraints, of functions drawn from the posterior. Where others must give way to a
+// parameter, as in a mixture, they do so as in slices, and their variation then counts for the
+// parameter.
 type Importance struct {
 	Parameters []string   `json:"parameters"`
 	Layers     []Layer    `json:"layers"`
@@ -129,7 +129,7 @@ func (e *Effect) reconcile() {
 	}
 }
 
-// learned adds what the models of single quantities have learned about each parameter.
+// learned adds the knowledge of the models of single quantities about each parameter.
 func (s *Survey) learned(out *Importance) error {
 	for l, layer := range s.layers {
 		model := s.modelOf(layer)
@@ -281,8 +281,8 @@ func (s *Survey) modelOf(l Layer) *quantity.Model {
 	return s.predictor.view.Models.Measured().Of(l.Name)
 }
 
-// draw draws functions from the posterior at points together, and returns its mean too,
-// in the user's unit; none where rounding leaves no covariance to draw by.
+// draw draws functions from the posterior at points together, and returns its mean too, in the
+// user's unit; nil where rounding leaves no covariance to draw by.
 func draw(
 	ctx context.Context, model *quantity.Model, points [][]float64, seed uint64,
 ) (mean []float64, drawn [][]float64, err error) {

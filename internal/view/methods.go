@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/policies/duel"
 )
 
-// Method is a policy that has a name, and what it needs.
+// Method is a policy that has a name, and its needs.
 type Method struct {
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
@@ -30,7 +30,7 @@ type Method struct {
 	open []string // settings without a default
 }
 
-// Methods returns the methods that have a name, with what each needs.
+// Methods returns the methods that have a name, with the needs of each.
 func Methods(reg registry.Registry) []Method {
 	var all []Method
 	for _, m := range reg.Methods.Methods() {
@@ -73,7 +73,7 @@ func completed(reg registry.Registry, p definition.Policy) definition.Policy {
 	return p
 }
 
-// Needs says what the method needs.
+// Needs lists the needs of the method.
 func (m Method) Needs() string {
 	switch {
 	case !m.Instrument:

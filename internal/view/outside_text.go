@@ -11,7 +11,7 @@ import (
 // fewOutside is how many compositions outside are named behind the best.
 const fewOutside = 3
 
-// OutsideSays names, a line each, what would lead and lies outside the space as it
+// OutsideSays names, a line each, the experiments that would lead and lie outside the space as it
 // is now: "higher, but outside: e1 95.00 (T is 120 C, outside 20 to 80 C)".
 func OutsideSays(def *definition.Campaign, all []engine.Outside) (lines []string) {
 	how := def.Sought().Pick("higher, but outside", "lower, but outside")

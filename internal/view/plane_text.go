@@ -135,9 +135,9 @@ func nearest(grid []float64, v float64) (best int, ok bool) {
 	return best, math.Abs(grid[best]-v) <= step
 }
 
-// shaded draws a grid with shades between its least and greatest value, marks
-// on top, and says what the shades mean. Each grid has a scale of its own: mean
-// and standard deviation are not compared.
+// shaded draws a grid with shades between its least and greatest value, marks on top, and the
+// meanings of the shades. Each grid has a scale of its own: mean and standard deviation are not
+// compared.
 func shaded(values [][]float64, marks map[planeCell]string) (rows []string, key string) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, row := range values {

@@ -174,10 +174,9 @@ func quantityNames(def *definition.Campaign) (names []string) {
 	return names
 }
 
-// Predict returns what the models say of a composition. The error wraps
-// [space.ErrOutside] where the composition does not have the campaign's
-// parameters. A composition outside bounds or constraints is predicted too, and
-// says so.
+// Predict returns the models' predictions for a composition. The error wraps [space.ErrOutside]
+// where the composition does not have the campaign's parameters. A composition outside bounds or
+// constraints is predicted too, and the result says so.
 func (p *Predictor) Predict(ctx context.Context, point definition.Point) (Prediction, error) {
 	sp := p.core.Space()
 	x, err := sp.Encode(point)
@@ -216,9 +215,9 @@ func (p *Predictor) at(ctx context.Context, point definition.Point, x []float64)
 	return prediction, nil
 }
 
-// outsideBecause says why a composition could not be suggested, "" for one that
-// could. Bounds, values and constraints that it breaks are named all at once;
-// what was excluded only where it breaks none.
+// outsideBecause says why a composition could not be suggested, "" for one that could. Bounds,
+// values and constraints that it breaks are named all at once; an exclusion only where it breaks
+// none.
 func outsideBecause(sp *space.Space, point definition.Point) string {
 	if strays := sp.Strays(point, false); strays != nil {
 		return strings.Join(strays, "; ")
@@ -229,9 +228,8 @@ func outsideBecause(sp *space.Space, point definition.Point) string {
 	return ""
 }
 
-// believe adds what the beliefs say. An expert without a model, who has not
-// answered yet, is left out. Which expert is the first, the definition's order
-// says, not who answered first.
+// believe adds the predictions of the beliefs. An expert without a model, who has not answered yet,
+// is left out. The definition's order decides which expert is the first, not the order of answers.
 func (p *Prediction) believe(beliefs []*belief.Model, x []float64) error {
 	for k, b := range beliefs {
 		if b == nil {
@@ -255,9 +253,9 @@ func (p *Prediction) believe(beliefs []*belief.Model, x []float64) error {
 	return nil
 }
 
-// prefer adds what the models of comparisons say. The seed matters for one kind
-// of utility, whose posterior is a draw. It is the campaign's own, so that the
-// same prediction comes out each time.
+// prefer adds the predictions of the models of comparisons. The seed matters for one kind of
+// utility, whose posterior is a draw. It is the campaign's own, so that the same prediction comes
+// out each time.
 func (p *Prediction) prefer(
 	ctx context.Context, models []*preference.Model, x []float64, seed uint64,
 ) error {

@@ -48,8 +48,8 @@ func (c *Campaign) foundPreferred() (rows []Row) {
 // compositions is preferred.
 const sureFirst = 0.9
 
-// OpenFirst says which comparison would settle what comes first in a ranking; "" where
-// that is settled.
+// OpenFirst names the comparison that would settle the first place of a ranking; "" for a settled
+// one.
 func OpenFirst(ranking []engine.Liked) string {
 	if len(ranking) == 0 || ranking[0].Before == nil || *ranking[0].Before >= sureFirst {
 		return ""

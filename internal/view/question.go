@@ -31,17 +31,16 @@ func Question(def *definition.Campaign, q *campaign.Question) humans.Question {
 type formWords struct {
 	// initial is the word for an answer that an expert gives unasked at the beginning.
 	initial string
-	// decided says what a decision that asks does.
+	// decided describes a decision that asks such a question.
 	decided func(d *events.DecisionMade) string
-	// asked says what the expert is asked, as it goes on after "q7 asks ada".
+	// asked is the question to the expert, as it goes on after "q7 asks ada".
 	asked func(s *Story, of about) string
-	// does says what the expert does by an answer, as it goes on after the
-	// expert: "prefers B (…) to A (…) in q7".
+	// does is the expert's act of answering, as it goes on after the expert: "prefers B (…) to A
+	// (…) in q7".
 	does func(s *Story, question string, of about, a events.Answer) string
-	// asks says what an open question asks, as it goes on after the expert, and
-	// in further lines.
+	// asks is an open question in words, as it goes on after the expert, and in further lines.
 	asks func(def *definition.Campaign, q *campaign.Question) (question string, lines []string)
-	// answers says in words what may be answered.
+	// answers describes the valid answers in words.
 	answers func(def *definition.Campaign, q *campaign.Question) string
 	// choices are the possible answers, as a person types them.
 	choices func(def *definition.Campaign, q *campaign.Question) []string
@@ -128,8 +127,8 @@ func Answers(def *definition.Campaign, q *campaign.Question) string {
 	return wordsOf(q.Form).answers(def, q)
 }
 
-// AnswerTo is how a question is answered. The ways are what a person types; a
-// page has fields in their place.
+// AnswerTo is how a question is answered. The ways are texts to type; a page has fields in their
+// place.
 func AnswerTo(def *definition.Campaign, q *campaign.Question) problem.Remedy {
 	return problem.Remedy{
 		Text:    "answer it",
@@ -139,8 +138,7 @@ func AnswerTo(def *definition.Campaign, q *campaign.Question) problem.Remedy {
 	}
 }
 
-// Asks says in lines what an open question asks, without the expert and the
-// time left.
+// Asks writes an open question in lines, without the expert and the time left.
 func Asks(def *definition.Campaign, q *campaign.Question) (question string, lines []string) {
 	return wordsOf(q.Form).asks(def, q)
 }
@@ -303,7 +301,7 @@ func decidedToCompareOutcomes(d *events.DecisionMade) string {
 	return fmt.Sprintf("ask %s which of two outcomes they would rather have", d.Expert)
 }
 
-// It is said of each outcome whether it was measured.
+// Each outcome is marked as measured or not.
 func asksForOutcome(_ *definition.Campaign, q *campaign.Question) (question string, lines []string) {
 	for i, o := range q.Outcomes() {
 		lines = append(lines, humans.OptionName(i)+"  "+outcomeText(o))

@@ -13,20 +13,20 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Record is a campaign for its readers: one fold of its log that all readers of
-// a process share, brought forward event by event. Readers get a copy of the
-// folded state, now or as it was at any event, so that no page folds a log from
-// its first event again, and what one reader does with a core reaches no other.
+// Record is a campaign for its readers: one fold of its log that all readers of a process share,
+// brought forward event by event. Readers get a copy of the folded state, now or as it was at any
+// event, so that no page folds a log from its first event again, and one reader's changes to a core
+// reach no other.
 //
-// A record that is not read can be put to rest: where the campaign stands stays
-// in memory, and the folded state as a snapshot, which is short.
+// A record that is not read can be put to rest: the state of the campaign stays in memory, and the
+// folded state as a snapshot, which is short.
 //
-// Nothing is decided from a record: a process that runs or audits a campaign
-// folds the log itself. The methods may be called by several goroutines.
+// Nothing is decided from a record: a process that runs or audits a campaign folds the log itself.
+// The methods may be called by several goroutines.
 //
-// The parts of a record: one core, which [Record.Take] moves; where that stands,
-// computed when it is asked for; and, at rest, the snapshot instead of the core.
-// Every method that needs the core calls wake first.
+// The parts of a record: one core, which [Record.Take] moves; its [Campaign], computed on request;
+// and, at rest, the snapshot instead of the core. Every method that needs the core calls wake
+// first.
 type Record struct {
 	registry registry.Registry
 	name     string
@@ -79,9 +79,9 @@ func (r *Record) known(core *engine.Core) error {
 	return nil
 }
 
-// Take folds the next event. It ignores one that does not follow the last: that
-// event was taken before. An event that cannot be folded breaks the record for
-// good: what came after it would be shown wrong.
+// Take folds the next event. It ignores one that does not follow the last: that event was taken
+// before. An event that cannot be folded breaks the record for good: the later ones would be shown
+// wrong.
 func (r *Record) Take(e events.Event) (taken bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +105,7 @@ func (r *Record) fold(ctx context.Context, log events.Log, to events.Sequence) {
 	r.broken = r.core.Follow(ctx, log, r.name, to, each)
 }
 
-// note notes what was folded last. The lock is held.
+// note notes the last folded event. The lock is held.
 func (r *Record) note(e events.Event) {
 	if r.core.State().Decisions > len(r.made) {
 		r.made = append(r.made, e.Sequence)
@@ -180,9 +180,9 @@ func (r *Record) Read(f func(*engine.Core)) {
 	}
 }
 
-// Now returns the campaign at the end of the log. The core is the caller's. The
-// record itself may be behind the log by what was not taken yet; the clone reads
-// on by itself, outside the lock.
+// Now returns the campaign at the end of the log. The core is the caller's. The record itself may
+// be behind the log by events that were not taken yet; the clone reads on by itself, outside the
+// lock.
 func (r *Record) Now(ctx context.Context, log events.Log) (*engine.Core, error) {
 	r.mu.Lock()
 	r.read = true
@@ -395,8 +395,7 @@ func (p *Past) find(of *Record, at events.Sequence) *pastState {
 	return nil
 }
 
-// keep keeps a state, in place of the one that was used longest ago where there
-// are many.
+// keep keeps a state, in place of the one that was used longest ago if there are many.
 func (p *Past) keep(of *Record, core *engine.Core) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

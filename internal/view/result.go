@@ -14,8 +14,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// StatusText says in a few words what state a campaign is in: "completed
-// (budget)".
+// StatusText names the state of a campaign in a few words: "completed (budget)".
 func (c *Campaign) StatusText() string {
 	if why := c.Why(); why != "" {
 		return fmt.Sprintf("%s (%s)", c.Status, why)
@@ -32,13 +31,12 @@ func (c *Campaign) Why() string {
 	return ""
 }
 
-// Found says what a campaign has found: the best composition by the model and
-// the best that was measured, or, where nothing is measured, what each expert
-// prefers. The best by the model comes first: the best measured value is best
-// partly by luck of its noise. Where both are one experiment its composition is
-// written once.
+// Found are a campaign's findings: the best composition by the model and the best measured one, or,
+// where nothing is measured, each expert's favorite. The best by the model comes first: the best
+// measured value is best partly by luck of its noise. Where both are one experiment its composition
+// is written once.
 //
-// What would lead and lies outside the space is named behind it.
+// Experiments that would lead and lie outside the space are named behind it.
 func (c *Campaign) Found() []Row {
 	rows := c.found()
 	if c.Tradeoff == nil { // of a front it stands around it
@@ -146,8 +144,8 @@ func (c *Campaign) rowsByModel(name string, best *engine.ModelBest) (rows []Row)
 	return rows
 }
 
-// ModelSays are lines on the quantities behind the best value by the model, and on
-// the constraints; none where one quantity is sought.
+// ModelSays are lines on the quantities behind the best value by the model, and on the constraints;
+// nil for a single quantity.
 func ModelSays(def *definition.Campaign, best *engine.ModelBest) (lines []string) {
 	switch {
 	case best.Doubtful:
@@ -225,7 +223,7 @@ func ByModel(best *engine.ModelBest) string { return format.PlusMinus(best.Mean,
 // Measured writes the best measured value.
 func Measured(best *engine.Best) string { return format.Quantity(best.Value, best.Unit) }
 
-// preferred says what each expert prefers.
+// preferred writes each expert's favorite.
 func preferred(write format.Compositions, bests []policies.Best) []Row {
 	if len(bests) == 0 {
 		return []Row{{"preferred", "nothing was compared"}}
@@ -237,9 +235,9 @@ func preferred(write format.Compositions, bests []policies.Best) []Row {
 	return rows
 }
 
-// Effort says what a campaign has spent: experiments, and the answers of its
-// experts, each form of them where there are any or the policy asks for it. A
-// campaign without experts and labels has a single row.
+// Effort lists the costs of a campaign: experiments, and the answers of its experts, each form of
+// them that was used or that the policy asks for. A campaign without experts and labels has a
+// single row.
 func (c *Campaign) Effort() []Row {
 	def := c.Definition
 	if !def.Measures() {
@@ -274,8 +272,7 @@ func (c *Campaign) Effort() []Row {
 	return append(rows, c.timeRows()...)
 }
 
-// WaysText says how many experiments were made in each way, and what they cost; "" where
-// there is one way.
+// WaysText says how many experiments were made in each way, and their costs; "" for a single way.
 func (c *Campaign) WaysText() string {
 	parts := make([]string, len(c.Ways))
 	for i, w := range c.Ways {
@@ -315,9 +312,8 @@ func initially(n, all int) string {
 	return fmt.Sprintf(", %d of them at first", n)
 }
 
-// TrustIn says how far each expert is trusted: how probably their labels help
-// and with what weight their belief enters a choice, or what their answers of
-// each kind are worth as measurements.
+// TrustIn says how far each expert is trusted: how probably their labels help and with which weight
+// their belief enters a choice, or the worth of their answers of each kind as measurements.
 func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 	for i, h := range helps {
 		line := fmt.Sprintf("%s helps with probability %.2f", h.Expert, h.Helps)
@@ -386,8 +382,8 @@ func sure(p float64) string {
 	return format.Percent(p)
 }
 
-// Result says how a campaign ended: what it found, and at what cost. undecided
-// says why an expert's preference cannot be called the best.
+// Result describes the end of a campaign: its findings, and its costs. undecided says why an
+// expert's preference cannot be called the best.
 func (c *Campaign) Result(undecided map[string]string) []Row {
 	rows := c.Found()
 	for _, best := range c.Preferred {

@@ -26,8 +26,8 @@ type Share struct {
 	Model *float64
 }
 
-// AddUp reports whether shares add up to what the model itself says, as those
-// of Shapley values do for the prediction but not for decisions of version 2.
+// AddUp reports whether shares add up to the model's own prediction, as those of Shapley values do
+// for the prediction but not for decisions of version 2.
 func AddUp(shares []Share) bool {
 	for _, s := range shares {
 		if s.Model == nil {

@@ -43,7 +43,7 @@ type sharesTable struct {
 	unit       string
 	greatest   float64 // magnitude of a share
 	names      int     // how wide the names of rows are
-	exact      bool    // the shares add up to what the model says
+	exact      bool    // the shares add up to the model's prediction
 	lines      []string
 }
 

@@ -25,9 +25,9 @@ func (s *Shown) Of(now engine.Revision) bool { return s.known && s.revision == n
 // Helps is the worth of experts' labels as known then; nil before any was known.
 func (s *Shown) Helps() []policies.Help { return s.summary.Helps }
 
-// Fill copies what the models said into a summary that was counted from the
-// campaign as it is now. What is counted is of now, and what models said may be
-// of an earlier revision; [Shown.Of] tells the caller.
+// Fill copies the models' statements into a summary that was counted from the campaign as it is
+// now. The counts are of now, and the models' statements may be of an earlier revision; [Shown.Of]
+// tells the caller.
 func (s *Shown) Fill(counted *engine.Summary) {
 	if !s.known {
 		return

@@ -34,10 +34,9 @@ type packing struct {
 	Made []events.Sequence `json:"made,omitempty"`
 }
 
-// Rest takes the folded state out of memory, unless the campaign was read since
-// the last call, and reports whether it is out. The next reader, or the next
-// event, brings it back. A caller that calls it at intervals thus puts to rest
-// what was not read for a whole interval.
+// Rest takes the folded state out of memory, unless the campaign was read since the last call, and
+// reports whether it is out. The next reader, or the next event, brings it back. A caller that
+// calls it at intervals thus puts records to rest that were not read for a whole interval.
 func (r *Record) Rest() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,8 +154,8 @@ type keptKeys struct {
 	bad  []string // to be removed
 }
 
-// NewSnapshots returns the snapshots in a store that build writes and believes:
-// none where it has no revision, for two such programs may fold differently.
+// NewSnapshots returns the snapshots in a store that build writes and believes: nil for a build
+// without a revision, for two such programs may fold differently.
 func NewSnapshots(store events.Store, build events.Build) *Snapshots {
 	return &Snapshots{
 		store: store, build: build,
@@ -165,16 +164,16 @@ func NewSnapshots(store events.Store, build events.Build) *Snapshots {
 	}
 }
 
-// snapshotFormat is the version of what a snapshot's value looks like: the
-// checksum of all that follows (SHA-256), the length of the heading (4 bytes,
-// big-endian), the heading as JSON, and the campaign at rest.
+// snapshotFormat is the version of the layout of a snapshot's value: the checksum of all that
+// follows (SHA-256), the length of the heading (4 bytes, big-endian), the heading as JSON, and the
+// campaign at rest.
 const snapshotFormat = 1
 
 // mostSnapshots is how many are kept of a campaign: an older one is there where
 // the newest cannot be believed.
 const mostSnapshots = 2
 
-// heading says what a snapshot is of.
+// heading identifies the subject of a snapshot.
 type heading struct {
 	Build events.Build `json:"build"`
 	// Head is that of the log, at the event or later.
@@ -318,9 +317,8 @@ func formatSnapshot(h heading, packed []byte) ([]byte, error) {
 	return value, nil
 }
 
-// parseSnapshot reads a value. Nothing of it is decoded before the checksum
-// holds, and lengths are compared with what there is: a store may hand out
-// anything.
+// parseSnapshot reads a value. Nothing of it is decoded before the checksum holds, and lengths are
+// compared with the bytes at hand: a store may hand out anything.
 func parseSnapshot(value []byte) (h heading, packed []byte, ok bool) {
 	if len(value) < sha256.Size+4 {
 		return h, nil, false

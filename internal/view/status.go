@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Status is where a campaign stands, with what a diagnosis adds.
+// Status is the state of a campaign, with the diagnosis.
 type Status struct {
 	Campaign
 	Diagnosis diagnose.Diagnosis
@@ -163,12 +163,11 @@ func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
 	})
 }
 
-// NeedsPerson says what a person must do before the campaign goes on.
+// NeedsPerson lists a person's tasks before the campaign goes on.
 //
-// Fates that are unknown come first: they hold the campaign up, and a device
-// may be at work. The order is that of the experiments, so that the text stays
-// the same from one call to the next. driven says whether a process drives the
-// campaign.
+// Fates that are unknown come first: they hold the campaign up, and a device may be at work. The
+// order is that of the experiments, so that the text stays the same from one call to the next.
+// driven says whether a process drives the campaign.
 func (c *Campaign) NeedsPerson(how How, driven bool) []string {
 	needs := append(c.calledOff(how, driven), c.contradicted(how)...)
 	// One failure of an instrument often leaves several experiments unknown:

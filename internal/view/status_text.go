@@ -20,8 +20,7 @@ const statusNames = 12
 // Around is the part of a status that the campaign itself does not know. It comes from the process
 // and the caller: the status itself follows from the log alone.
 type Around struct {
-	// Running says which process runs it, and what that process does; "" where
-	// none does.
+	// Running names the process that runs it, and its activity; "" without one.
 	Running string
 	// NeedsPerson lists the tasks of a person, at least [Campaign.NeedsPerson].
 	NeedsPerson []string
@@ -84,7 +83,7 @@ func (st *Status) running(running string, how How) (rows []Row) {
 	return rows
 }
 
-// sofar says what was spent and found.
+// sofar lists the costs and the findings.
 func (st *Status) sofar() []Row {
 	rows := append(st.Effort(), st.Found()...)
 	if st.Asked > 0 {
@@ -251,8 +250,8 @@ func AwaitedTexts(awaited []campaign.Awaited, now time.Time) (texts []string) {
 // fewIDs is how many identifiers a line lists. The others are counted.
 const fewIDs = 5
 
-// unanswered says which questions an expert may still answer, and how the
-// latest of them is answered; "" where there are none.
+// unanswered says which questions an expert may still answer, and how the latest of them is
+// answered; "" without any.
 func (st *Status) unanswered(expert string, how How) string {
 	var ids []string
 	var latest *campaign.Question

@@ -101,9 +101,8 @@ func tells[P events.Payload](tell func(*Story, events.Event, P) Entry) telling {
 	}
 }
 
-// routine is a telling whose entries are shown only on request. They are what
-// the program does by itself all the time; among them a person would not find
-// what people and instruments did.
+// routine is a telling whose entries are shown only on request. They are the program's own acts all
+// the time; among them a person would not find those of people and instruments.
 func routine(tell telling) telling {
 	return func(s *Story, e events.Event, payload events.Payload) Entry {
 		entry := tell(s, e, payload)
@@ -163,9 +162,8 @@ var tellings = map[events.Kind]telling{
 	events.KindMethodAnswered: tells((*Story).methodAnswered),
 }
 
-// Follow takes in an event without making an entry: later events may be written
-// by what it says. Only definitions count: an entry never depends on other
-// events before it.
+// Follow takes in an event without making an entry: later events may be written by its content.
+// Only definitions count: an entry never depends on other events before it.
 func (s *Story) Follow(payload events.Payload) {
 	switch p := payload.(type) {
 	case *events.CampaignDefined:
@@ -175,9 +173,8 @@ func (s *Story) Follow(payload events.Payload) {
 	}
 }
 
-// Entry returns what an event says, independent of those before it. A kind
-// without a row is written by its name, as routine: a missing row must not keep
-// a log from being read.
+// Entry returns the words for an event, independent of those before it. A kind without a row is
+// written by its name, as routine: a missing row must not keep a log from being read.
 func (s *Story) Entry(e events.Event, payload events.Payload) Entry {
 	s.Follow(payload)
 	tell, ok := tellings[events.KindOf(payload)]
@@ -191,7 +188,7 @@ func (s *Story) Entry(e events.Event, payload events.Payload) Entry {
 	return entry
 }
 
-// entries are what an event adds to the story, whatever is held back.
+// entries are an event's additions to the story, whatever is held back.
 func (s *Story) entries(e events.Event, payload events.Payload) []Entry {
 	entry := s.Entry(e, payload)
 	initial, ok := initialAnswerOf(payload)
@@ -218,9 +215,9 @@ func (s *Story) entries(e events.Event, payload events.Payload) []Entry {
 	return entries
 }
 
-// settled returns what a decision settles of what experts said before it.
-// Decisions are routine, and most say nothing here; these are the ones that
-// answer a question a reader of the story would have.
+// settled returns the earlier statements of experts that a decision settles. Decisions are routine,
+// and most say nothing here; these are the ones that answer a question a reader of the story would
+// have.
 func (s *Story) settled(d *events.DecisionMade) (entries []Entry) {
 	if d.Review != nil && d.Review.Question != s.reviewed {
 		s.reviewed = d.Review.Question // decisions repeat it until there is a newer one

@@ -55,8 +55,8 @@ func (s *Story) campaignCompleted(_ events.Event, p *events.CampaignCompleted) E
 	return Entry{Text: "the campaign is complete", Reason: reason}
 }
 
-// A new epoch means that the store may be behind what instruments have seen, so
-// that commands must not look like those of before.
+// A new epoch means that the store may be behind the instruments, so that commands must not look
+// like those of before.
 func (s *Story) recoveryDone(_ events.Event, p *events.RecoveryDone) Entry {
 	switch {
 	case p.Epoch != "":
@@ -132,8 +132,8 @@ func nameInList(def *definition.Campaign, list string, i int) string {
 	return ""
 }
 
-// methodAnswered is routine where the program proposed something: the decision
-// says what comes of it.
+// methodAnswered is routine where the program proposed something: the decision says what comes of
+// it.
 func (s *Story) methodAnswered(_ events.Event, p *events.MethodAnswered) Entry {
 	who := "the program " + ProgramName(&p.Program)
 	if p.Cause == "" {

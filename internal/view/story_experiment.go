@@ -71,7 +71,7 @@ func (s *Story) experimentFailed(_ events.Event, p *events.ExperimentFailed) Ent
 	return Entry{Text: p.Experiment + " failed" + s.given(p.Measurement), Reason: p.Cause}
 }
 
-// given says what an experiment measured before it failed: ", having given 9.3 mS/cm".
+// given writes the values of an experiment before it failed: ", having given 9.3 mS/cm".
 func (s *Story) given(m *events.Measurement) string {
 	if m == nil {
 		return ""
@@ -110,7 +110,7 @@ func (s *Story) experimentResolved(e events.Event, p *events.ExperimentResolved)
 	return Entry{Who: doer(e), Text: text, Reason: p.Reason}
 }
 
-// A person orders it, or what they said of the experiment leads to it.
+// A person orders it, or their statement about the experiment leads to it.
 func (s *Story) cancellationOrdered(e events.Event, p *events.CancellationOrdered) Entry {
 	text := "called off " + p.Experiment + ": its instrument is ordered to stop it, and never to begin it"
 	if p.EndProgram {
@@ -126,7 +126,7 @@ var voided = map[events.Voided]string{
 	events.VoidedByPower:      "the device was without power",
 }
 
-// What became of the command is said only where the instrument began it.
+// The fate of the command is named only where the instrument began it.
 func (s *Story) cancellationAnswered(e events.Event, p *events.CancellationAnswered) Entry {
 	entry := Entry{Text: p.Experiment + " cannot begin any more: " + voided[p.By], Reason: p.Reason}
 	if p.By == events.VoidedByPower {
@@ -139,7 +139,7 @@ func (s *Story) cancellationAnswered(e events.Event, p *events.CancellationAnswe
 	return entry
 }
 
-// It changes nothing, and what it may contradict has to be looked at.
+// It changes nothing, and a possible contradiction has to be looked at.
 func (s *Story) instrumentAnswered(_ events.Event, p *events.InstrumentAnswered) Entry {
 	if p.Text == "" {
 		return Entry{Text: fmt.Sprintf("%s confirmed the start of %s, too late", p.Instrument, p.Experiment)}
@@ -197,8 +197,7 @@ func (s *Story) measurementCorrected(e events.Event, p *events.MeasurementCorrec
 	return Entry{Who: doer(e), Text: text, Reason: p.Reason}
 }
 
-// changed says what changed of a measurement. Nil where nothing changed but
-// whether it counts.
+// changed lists the changes of a measurement. Nil where nothing changed but whether it counts.
 func (s *Story) changed(p *events.MeasurementCorrected) (changes []string) {
 	if p.New != nil && p.New.Value != p.Old.Value {
 		from := format.Quantity(p.Old.Value, p.Old.Unit)
@@ -217,7 +216,7 @@ func (s *Story) changed(p *events.MeasurementCorrected) (changes []string) {
 	return changes
 }
 
-// valueChanged says what changed of one declared quantity.
+// valueChanged lists the changes of one declared quantity.
 func valueChanged(v events.QuantityCorrected) (changes []string) {
 	switch {
 	case v.New != nil && v.Old == nil:
@@ -231,8 +230,7 @@ func valueChanged(v events.QuantityCorrected) (changes []string) {
 	return changes
 }
 
-// It says what was compared and not what was found: a doubt is an event of its
-// own.
+// It names the comparisons and not their results: a doubt is an event of its own.
 func (s *Story) measurementsJudged(_ events.Event, p *events.MeasurementsJudged) Entry {
 	if len(p.Expected) == 0 {
 		return Entry{Text: "no measurement can be compared with others yet"}

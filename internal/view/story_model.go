@@ -7,8 +7,8 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// In this file are the events of models and decisions. All but a failed fit are
-// routine: [Story.settled] says what a decision means for the story.
+// In this file are the events of models and decisions. All but a failed fit are routine:
+// [Story.settled] says what a decision means for the story.
 func (s *Story) modelFitted(_ events.Event, p *events.ModelFitted) Entry {
 	return Entry{Text: Model(p.Of()) + " was fitted"}
 }

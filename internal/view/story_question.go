@@ -11,9 +11,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// In this file are the events of questions and exclusions, then the words for
-// each form, which [forms] refers to. questionAsked is routine: what a reader
-// wants to know is the answer.
+// In this file are the events of questions and exclusions, then the words for each form, which
+// [forms] refers to. questionAsked is routine: readers want to know the answer.
 func (s *Story) questionAsked(_ events.Event, p *events.QuestionAsked) Entry {
 	q := campaign.Question{Options: p.Options}
 	asked := wordsOf(p.Form).asked(s, about{q.Points(), q.Outcomes()})
@@ -45,7 +44,7 @@ func (s *Story) questionContested(e events.Event, p *events.QuestionContested) E
 	return Entry{Who: ExpertName(s.def, p.Expert), Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Comment}
 }
 
-// It says what the campaign does, since no one is to blame or to act.
+// The campaign is its subject, since no one is to blame or to act.
 func (s *Story) questionExpired(_ events.Event, p *events.QuestionExpired) Entry {
 	return Entry{Text: p.Question + " was not answered in time; the campaign goes on without"}
 }
@@ -112,7 +111,7 @@ func (s *Story) askedToEstimate(of about) string {
 	return "what they expect of " + format.Count(len(of.points), "composition")
 }
 
-// How many were given is said, and not the numbers: there may be dozens.
+// It counts the estimates without their numbers: there may be dozens.
 func (s *Story) estimates(question string, of about, a events.Answer) string {
 	if a.Unsure() {
 		return "cannot tell what to expect in " + question
@@ -142,8 +141,8 @@ func outcomeTexts(outcomes []events.Outcome) []string {
 	return texts
 }
 
-// ordered says what an expert did with a comparison: "prefers B (…) to A (…)".
-// Where the order is a single option, the others come after it in no order.
+// ordered describes an expert's comparison: "prefers B (…) to A (…)". Where the order is a single
+// option, the others come after it in no order.
 func ordered(options []string, order []int) string {
 	if len(order) == 0 {
 		return "cannot tell between " + format.List(options...)

@@ -57,11 +57,10 @@ func (l loss) entry(ids ...string) Entry {
 	}
 }
 
-// Tell returns what an event adds to the story: nothing for a routine event,
-// and more where it settles an earlier one. The initial answers of an expert
-// become one entry, after the last of them, and so do experiments that were lost
-// together: see [Story.Rest]. It differs from Entry in its memory: what it returns
-// depends on what it was given before.
+// Tell returns an event's addition to the story: nothing for a routine event, and more where it
+// settles an earlier one. The initial answers of an expert become one entry, after the last of
+// them, and so do experiments that were lost together: see [Story.Rest]. It differs from Entry in
+// its memory: its result depends on the events before.
 func (s *Story) Tell(e events.Event, payload events.Payload) []Entry {
 	entries := s.entries(e, payload)
 	lost, ok := lossOf(e, payload)

@@ -53,9 +53,8 @@ type SuggestedExperiment struct {
 	Outcomes []events.QuantityPrediction `json:"outcomes,omitempty"`
 }
 
-// Suggest returns what the engine suggests in a campaign, with the reasons that
-// its log has for it. It reads the log once for each experiment that a decision
-// asked for.
+// Suggest returns the engine's suggestion in a campaign, with the reasons that its log has for it.
+// It reads the log once for each experiment that a decision asked for.
 func Suggest(
 	ctx context.Context, core *engine.Core, log events.Log, suggested engine.Suggestion,
 ) (*Suggestion, error) {
@@ -119,7 +118,7 @@ func suggestedExperiment(
 type Showing struct {
 	// Question writes a question as its expert sees it.
 	Question func(humans.Question) (title string, body []string)
-	// Clause adds to a message what can be done about it.
+	// Clause adds the remedies to a message.
 	Clause func(message string, remedies []problem.Remedy) string
 	// How says how a remedy is done.
 	How How
@@ -185,8 +184,8 @@ func (s *Suggestion) writeLater(p *page) {
 	}
 }
 
-// Seeks says what a campaign seeks: "maximize yield", "trade off: maximize yield,
-// minimize price".
+// Seeks names a campaign's objectives: "maximize yield", "trade off: maximize yield, minimize
+// price".
 func Seeks(def *definition.Campaign) string {
 	if over := def.Preferred(); over != nil {
 		return "what is preferred of " + format.List(over...)
@@ -225,9 +224,8 @@ func AlreadyText(already []string) string {
 	return "measured already, as " + format.List(already...)
 }
 
-// writeExperiment writes what to measure, and why. Values have all the digits
-// that are needed to make the composition, which the rounded ones of a list
-// have not.
+// writeExperiment writes the composition to measure, and why. Values have all the digits that are
+// needed to make the composition, which the rounded ones of a list have not.
 func (s *Suggestion) writeExperiment(p *page, measure string, x *SuggestedExperiment) {
 	p.line("%s %s as %s:", measure, format.List(measuredNames(s.definition)...), x.ID)
 	width := 0

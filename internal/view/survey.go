@@ -109,8 +109,8 @@ type Ternary struct {
 	Grid
 }
 
-// Corner is a component of a mixture, from Low, where it has no part in what the
-// three share, to High, where it has all of it. Weight is its coefficient in the sum.
+// Corner is a component of a mixture, from Low, where it has no part in the sum that the three
+// share, to High, where it has all of it. Weight is its coefficient in the sum.
 type Corner struct {
 	Parameter string  `json:"parameter"`
 	Unit      string  `json:"unit,omitempty"`
@@ -180,14 +180,13 @@ func layersOf(def *definition.Campaign, p *Prediction) (layers []Layer) {
 	return layers
 }
 
-// Layers are what the survey shows of a composition.
+// Layers are the survey's views of a composition.
 func (s *Survey) Layers() []Layer { return s.layers }
 
-// Through is the composition that is gone through where none is asked for.
+// Through is the composition that slices go through by default.
 func (s *Survey) Through() definition.Point { return s.through }
 
-// evaluate returns what the layers say at a point of the unit cube; NaN where they
-// say nothing.
+// evaluate returns the layers' values at a point of the unit cube; NaN where they have none.
 func (s *Survey) evaluate(ctx context.Context, x []float64) (mean, sd []float64, err error) {
 	p, err := s.predictor.at(ctx, s.space.Decode(x), x)
 	if err != nil {
@@ -391,9 +390,9 @@ func (s *Survey) Slices(ctx context.Context, at definition.Point) (*Slices, erro
 	return out, nil
 }
 
-// Move returns a composition with another value of a parameter: as near to it as
-// bounds and constraints allow, and with what else must give way. The value is a
-// number, or the name of a category.
+// Move returns a composition with another value of a parameter: as near to it as bounds and
+// constraints allow, and with the others that must give way. The value is a number, or the name of
+// a category.
 func (s *Survey) Move(at definition.Point, parameter, to string) (definition.Point, error) {
 	i, err := s.parameter(parameter)
 	if err != nil {

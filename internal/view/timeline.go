@@ -12,16 +12,16 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// Timeline is a campaign event by event, as its readers see it: what each event
-// says in words, and what belongs to one event, so that the state after the last
-// one does not hold it. It must be given all events in order.
+// Timeline is a campaign event by event, as its readers see it: the words for each event, and the
+// data that belong to one event, so that the state after the last one does not hold them. It must
+// be given all events in order.
 type Timeline struct {
 	// Lines are the events, by their sequence: that of event 1 first.
 	Lines []Line
 	// Before is, for each experiment as they were requested, the last event
 	// before its request.
 	Before []events.Sequence
-	// Signs are what was heard of each device last.
+	// Signs are the last signs of each device.
 	Signs map[Device]Signs
 
 	// SentTo are the devices that experiments were sent to last.
@@ -49,12 +49,12 @@ func (l Line) Words() string {
 // Decided is the part of the decision behind an experiment that a list of experiments shows.
 type Decided struct {
 	Reason string
-	// Gist is the reason in a few words, what tells it from others first; it may be empty.
+	// Gist is the reason in a few words, its difference from others first; it may be empty.
 	Gist string
 	// Prediction is that of the chosen candidate, nil without a model.
 	Prediction *events.Prediction
-	// Outcomes and Feasible are what was expected of several quantities there, and
-	// how probably the constraints would be kept.
+	// Outcomes and Feasible are the predictions of several quantities there, and how probably the
+	// constraints would be kept.
 	Outcomes []events.QuantityPrediction
 	Feasible *events.Feasible
 	// Review is its look back at an earlier choice, nil for none.
@@ -88,8 +88,8 @@ func NewTimeline() *Timeline {
 
 // Take takes the next event and returns its line.
 //
-// Of a decision only what lists show is kept: the decision itself is long, and
-// is read from the log when it is looked at.
+// Only the part of a decision that lists show is kept: the decision itself is long, and is read
+// from the log when it is looked at.
 func (t *Timeline) Take(e events.Event, payload events.Payload) Line {
 	line := Line{e.Sequence, e.Position, e.Time, t.story.Entry(e, payload)}
 	t.Lines = append(t.Lines, line)
@@ -109,12 +109,12 @@ func (t *Timeline) Take(e events.Event, payload events.Payload) Line {
 	return line
 }
 
-// sign notes what an event says about a device. Only the device itself gives a
-// sign of life: a person may report a result for it.
+// sign notes an event's news of a device. Only the device itself gives a sign of life: a person may
+// report a result for it.
 //
-// A failure is both: the device has answered, and something went wrong. Silence
-// and an unknown fate are errors alone. The device is that to which the
-// experiment was sent, since later events name the experiment.
+// A failure is both: the device has answered, and something went wrong. Silence and an unknown fate
+// are errors alone. The device is that to which the experiment was sent, since later events name
+// the experiment.
 func (t *Timeline) sign(e events.Event, payload events.Payload) {
 	var heard, wrong string
 	switch p := payload.(type) {
