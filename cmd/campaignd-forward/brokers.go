@@ -77,9 +77,8 @@ func (kafkaMarshaler) Marshal(topic string, msg *message.Message) (*sarama.Produ
 	}, nil
 }
 
-// openNATS returns a publisher to a stream of NATS JetStream: what the core of
-// NATS is sent is lost where nothing listens. Where no stream takes the
-// subject, one is made, on disk.
+// openNATS returns a publisher to a stream of NATS JetStream: the core of NATS loses messages
+// without a listener. Where no stream takes the subject, one is made, on disk.
 func openNATS(u *url.URL, subject string) (message.Publisher, error) {
 	conn, err := nats.Connect(u.String(), nats.Name(clientName), nats.NoReconnect(), nats.Timeout(dialWithin))
 	if err != nil {
@@ -212,7 +211,7 @@ func (r *returned) ExchangeDeclare(channel *amqp091.Channel, _ string, _ watermi
 	return nil
 }
 
-// amqpPublisher owns its connection, and knows what was returned.
+// amqpPublisher owns its connection, and knows which messages were returned.
 type amqpPublisher struct {
 	*watermillamqp.Publisher
 	conn    *watermillamqp.ConnectionWrapper

@@ -25,7 +25,7 @@ func main() {
 	var c connection
 	err := relay.Serve(os.Stdin, os.Stdout, c.do)
 	if c.publisher != nil {
-		_ = c.publisher.Close() // there is nothing that it could lose
+		_ = c.publisher.Close() // it has nothing to lose
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "campaignd-forward:", err)

@@ -12,16 +12,15 @@ import (
 // page lists them in the order of the log.
 type act struct {
 	Time, Actor string
-	// Text says what they did: "paused the campaign".
+	// Text describes the act: "paused the campaign".
 	Text   string
 	Reason string
 	// About is the experiment or question that the act is about, empty where it is about neither.
 	About string
 }
 
-// act notes what a person did, in the words of the story. What the engine does
-// by itself is listed among the decisions; corrections of measurements stand
-// with the measurements.
+// act notes a person's act, in the words of the story. The engine's own acts are listed among the
+// decisions; corrections of measurements stand with the measurements.
 func (h *history) act(e events.Event, entry view.Line, payload events.Payload) {
 	if !isAct(e, payload) {
 		return

@@ -22,7 +22,7 @@ import (
 type choice struct {
 	ID, Expert, Question string // ID is the decision's
 	Answer               string // empty while the question is open
-	Experiment, Measured string // what the answer led to; empty as long as it led to nothing
+	Experiment, Measured string // the result of the answer; empty as long as it led to nothing
 	Review               string // how the choice looked once it was measured
 	Options              []choiceOption
 	// Rows compare the candidates, in the order of Options.
@@ -152,10 +152,9 @@ func ledTo(h *history, i int) (experiment, measured string) {
 	return "", ""
 }
 
-// sharesCaption says what the bars of Shapley values are. Where the values and
-// the base add up to the model's own prediction, it is shorter. Decisions of
-// version 2 of the policies attributed what the measured compositions say alone;
-// logs hold them, so their text stays.
+// sharesCaption explains the bars of Shapley values. Where the values and the base add up to the
+// model's own prediction, it is shorter. Decisions of version 2 of the policies attributed the
+// values of the measured compositions alone; logs hold them, so their text stays.
 func sharesCaption(shares []view.Share) string {
 	if view.AddUp(shares) {
 		return "Shapley values: what each parameter adds to what the model says of either candidate," +
@@ -235,7 +234,7 @@ func sharesSVG(
 	width := (sharesWidth - sharesNames - 2*sharesGap) / 3
 	row := float64(len(candidates))*(sharesBar+2) + sharesPad
 	sums := sharesTop + float64(len(parameters))*row + 8
-	line := 34.0 // the sum of a candidate, and what the model says
+	line := 34.0 // the sum of a candidate, and the model's prediction
 	exact := view.AddUp(shares)
 	if exact {
 		line = 20

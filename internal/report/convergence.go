@@ -32,7 +32,7 @@ type convergence struct {
 	best []float64
 	// posterior is the best posterior mean after each fit.
 	posterior []progress
-	// bounded is set where there are constraints on outcomes.
+	// bounded is set under constraints on outcomes.
 	bounded bool
 }
 

@@ -21,7 +21,7 @@ type trustworthiness struct {
 	Class    string // for the style sheet
 	Headline string
 	Findings []finding
-	// Experts compares what each said with what was measured.
+	// Experts compares the answers of each with the measurements.
 	Experts []expertRow
 }
 
@@ -50,10 +50,9 @@ func phrases(text string) (out []phrase) {
 	return out
 }
 
-// expertRow is one expert and kind of answer in the table: how often the
-// answers agree with what was measured, as a share with its 95 % interval. Texts
-// are empty where too little was measured to say anything; the row still says
-// what the expert answered.
+// expertRow is one expert and kind of answer in the table: how often the answers agree with the
+// measurements, as a share with its 95 % interval. Texts are empty where too little was measured to
+// say anything; the row still counts the expert's answers.
 type expertRow struct {
 	Name, Answers, Reading, Share, Interval, Measured string
 	// Scale draws the interval over 0 to 100 %.
@@ -213,8 +212,7 @@ func figureLeaveOneOut(
 			c.Spot(r.Measured, r.Predicted, text, r.Experiments[0])
 		}
 	}
-	// Outliers are not shrunk in a crowd: they are what the figure is looked at
-	// for.
+	// Outliers are not shrunk in a crowd: readers look at the figure to find them.
 	contradicts := plot.GlyphStyle{Color: figure.Red, Radius: 4, Shape: figure.Cross{}}
 	c.Discs(points, figure.Blue, crowded(3, len(check.Rows)))
 	c.Points(outliers, contradicts)

@@ -74,13 +74,12 @@ type preferred struct {
 	Expert string
 	Rows   []answerRow
 	Detail string
-	Open   string // what speaks against calling it the best
+	Open   string // the reason not to call it the best
 }
 
-// preferencesOf are what the experts prefer at the end.
+// preferencesOf are the experts' favorites at the end.
 //
-// "Answered" includes "can't tell", which is counted apart: it speaks for no
-// composition.
+// "Answered" includes "can't tell", which is counted apart: it speaks for no composition.
 func preferencesOf(h *history) (all []preferred) {
 	for _, best := range h.summary.Preferred {
 		p := preferred{Expert: best.Expert, Rows: answerRowsOf(h, best.Parameters)}
@@ -165,17 +164,15 @@ func comparisonsOf(h *history) []group[comparisonRow] {
 	return folded(rows, segment, func(r *comparisonRow) string { return r.ID })
 }
 
-// figuresCompared draws the course of the comparisons, a figure for each
-// numeric parameter: what was put before the experts (hollow; filled where it
-// was preferred), their anchors at the left, and as a line what each preferred
-// so far.
+// figuresCompared draws the course of the comparisons, a figure for each numeric parameter: the
+// compositions put before the experts (hollow; filled where preferred), their anchors at the left,
+// and as a line each one's favorite so far.
 //
-// A parameter with categories has no axis that a line could follow: it is left
-// out, and the table shows its values.
+// A parameter with categories has no axis that a line could follow: it is left out, and the table
+// shows its values.
 //
-// Points have a text only while there are not too many: in a crowd they could
-// not be pointed at, and the texts are most of the bytes. The anchors stand at
-// 0, before the first comparison.
+// Points have a text only while there are not too many: in a crowd they could not be pointed at,
+// and the texts are most of the bytes. The anchors stand at 0, before the first comparison.
 func figuresCompared(h *history) []Figure {
 	var figures []Figure
 	total := h.compared()
@@ -261,7 +258,7 @@ func figuresCompared(h *history) []Figure {
 }
 
 // figureKept draws how many candidates may still be best, for rules that
-// eliminate some. Sets of several experts cannot share one curve: ok is false
+// eliminate some. Sets of several experts cannot share one curve: the result is nil
 // for those, and where nothing was eliminated yet. It starts with the first
 // decision that recorded an elimination; a curve that never falls says nothing
 // and is left out.
@@ -302,17 +299,17 @@ func figureKept(h *history) []Figure {
 	}}
 }
 
-// utility is that of an expert along a parameter, with one standard deviation of the
-// posterior to each side, and where what they prefer lies.
+// utility is that of an expert along a parameter, with one standard deviation of the posterior to
+// each side, and the place of their favorite.
 type utility struct {
 	expert             int
 	x, mean, low, high []float64
 	best               float64
 }
 
-// figuresUtility draws the utility of each expert along every parameter, each through what
-// that expert prefers. All figures share one scale, since a utility has no unit and only
-// differences mean something.
+// figuresUtility draws the utility of each expert along every parameter, each through that expert's
+// favorite. All figures share one scale, since a utility has no unit and only differences mean
+// something.
 func figuresUtility(ctx context.Context, h *history) (figures []Figure, err error) {
 	frame := diagnose.NewFrame(h.def, h.core.Space())
 	curves, err := utilities(ctx, h, frame)

@@ -102,9 +102,9 @@ func (h *history) axisOfExperiments(c *figure.Chart) float64 {
 	return end
 }
 
-// figureLabels draws how many questions the policy has asked. ok is false where
-// it asks none: no expert takes part, or their labels are not read. An empty
-// chart is drawn where questions are possible: that none was asked is a result.
+// figureLabels draws how many questions the policy has asked; nil for a policy without questions:
+// no expert takes part, or their labels are not read. An empty chart is drawn where questions are
+// possible: that none was asked is a result.
 func figureLabels(h *history) []Figure {
 	asked, initial := h.labels()
 	wanted := len(h.def.Experts) > 0 && belief.Reads(h.def.Policy.Trust, belief.FeedbackLabel)
@@ -265,7 +265,7 @@ func figureWorth(h *history) []Figure {
 			func(p policies.Help) bool {
 				return p.Expert == l.expert && p.Kind == l.kind && p.Quantity == l.quantity
 			})
-		if now >= 0 { // what was measured since the last decision counts, as in the caption
+		if now >= 0 { // measurements since the last decision count, as in the caption
 			if final = h.summary.Helps[now].Worth; h.summary.Helps[now].Misleads > h.summary.Helps[now].Helps {
 				final = -final
 			}
@@ -294,8 +294,7 @@ func figureWorth(h *history) []Figure {
 	return []Figure{f}
 }
 
-// figureWeight draws the dual variable λ of each expert; ok is false for
-// methods that have none.
+// figureWeight draws the dual variable λ of each expert; nil for methods without one.
 //
 // Each adjustment stands at the decision before it: it is recorded in one batch
 // with that decision. The line begins with the weight that the first adjustment
@@ -350,12 +349,11 @@ func figureWeight(h *history) []Figure {
 	}}
 }
 
-// figureWidths draws how wide the belief was at each aided candidate, against
-// the threshold of the handover: above it the expert is asked. Each mark says
-// what the decision then did.
+// figureWidths draws how wide the belief was at each aided candidate, against the threshold of the
+// handover: above it the expert is asked. Each mark shows the action of the decision.
 //
-// It needs a method that has aided candidates with a belief (policies/cobol);
-// for others no width is found, and ok is false.
+// It needs a method that has aided candidates with a belief (policies/cobol); for others no width
+// is found, and the result is empty.
 func figureWidths(h *history) []Figure {
 	c := h.target.Chart(780, 230, "experiments requested", "width of the belief interval (logits)")
 	h.axisOfExperiments(c)

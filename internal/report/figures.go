@@ -27,11 +27,10 @@ type Figure struct {
 // Symbol is an entry of a legend.
 type Symbol = figure.Symbol
 
-// Figures draws the figures of a campaign's report for a page, in the report's
-// order, in groups by section; empty sections are left out. It computes all
-// that the report computes, which takes seconds for a campaign of hundreds of
-// experiments: callers keep what it returns until the log has grown. Errors are
-// those of [Write].
+// Figures draws the figures of a campaign's report for a page, in the report's order, in groups by
+// section; empty sections are left out. It does all computations of the report, which take seconds
+// for a campaign of hundreds of experiments: callers keep the figures until the log has grown.
+// Errors are those of [Write].
 //
 // It reads Registry, Log, Campaign, Store and Triangle of the input alone.
 func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, error) {

@@ -42,7 +42,7 @@ func FrontFigures(def *definition.Campaign, f *seek.Front, target figure.Page) (
 // sentenceOf begins a sentence with a word.
 func sentenceOf(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
-// FrontCaption says what those figures show.
+// FrontCaption explains those figures.
 func FrontCaption(f *seek.Front) string {
 	caption := "Each mark is a composition that was measured, where the models expect it. " +
 		"The arrow in the corner points to what is better. Green: what no other composition beats in everything, " +
@@ -181,9 +181,8 @@ func memberText(m *seek.Member, write format.Compositions) string {
 // HypervolumeID is the identifier of the figure that [HypervolumeFigure] draws.
 const HypervolumeID = "hypervolume"
 
-// HypervolumeFigure draws how much the front has covered after each experiment, in
-// percent of what it covers today, for any page; none where it covers
-// nothing. It computes nothing.
+// HypervolumeFigure draws how much the front has covered after each experiment, in percent of its
+// present hypervolume, for any page; empty where it covers nothing. It computes nothing.
 func HypervolumeFigure(t *seek.Front, target figure.Page) []Figure {
 	if len(t.Curve) == 0 || !(t.Hypervolume > 0) {
 		return nil

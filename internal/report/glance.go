@@ -38,8 +38,8 @@ type bestAnswer struct {
 // answerRow is a parameter of a composition.
 type answerRow struct{ Name, Value, Unit, Description string }
 
-// number is one figure of the summary: its value, what it counts, and a smaller
-// line below. All three are finished texts.
+// number is one figure of the summary: its value, its name, and a smaller line below. All three are
+// finished texts.
 type number struct{ Value, Name, Detail string }
 
 // answerOf are the best compositions; without any, the text names what is missing.
@@ -87,7 +87,7 @@ type frontRow struct {
 	Cells      []string
 }
 
-// frontOf returns what a trade-off found; nil where one value is sought.
+// frontOf returns the result of a trade-off; nil for a single objective.
 func frontOf(h *history) *front {
 	if h.def.Tradeoff() == nil {
 		return nil
@@ -137,11 +137,11 @@ func (h *history) bestAs(id string) string {
 	return ""
 }
 
-// numbersOf are the counts of the summary: experiments or comparisons against
-// their budget, answers by form, what was gained, and the time taken.
+// numbersOf are the counts of the summary: experiments or comparisons against their budget, answers
+// by form, the gain, and the time taken.
 //
-// What was imported cost this campaign nothing and is not among the experiments
-// spent; the text says "besides". Failed and excluded ones are.
+// Imported experiments cost this campaign nothing and are not among the experiments spent; the text
+// says "besides". Failed and excluded ones are.
 func numbersOf(h *history) []number {
 	s := h.state
 	var of []string
@@ -204,11 +204,11 @@ func numbersOf(h *history) []number {
 		format.Count(len(h.decisions), "decision")})
 }
 
-// answersGiven are the counts of what the experts said, by its form. A form
-// that neither the policy reads nor anyone has used is left out.
+// answersGiven are the counts of the experts' answers, by form. A form that neither the policy
+// reads nor anyone has used is left out.
 //
-// Labels come first and by themselves, since their policy asks before
-// experiments, and a campaign that could ask and did not shows a 0.
+// Labels come first and by themselves, since their policy asks before experiments, and a campaign
+// that could ask and did not shows a 0.
 func answersGiven(h *history) (numbers []number) {
 	s := h.state
 	if s.Labels() > 0 || len(h.def.Experts) > 0 && belief.Reads(h.def.Policy.Trust, belief.FeedbackLabel) {
@@ -266,10 +266,9 @@ func askedDetail(first, asked int) string {
 	return fmt.Sprintf("%d at first, then %d asked", first, asked)
 }
 
-// gainOf compares the best result with the best of the initial design: what the
-// policyOf is worth over a random or space-filling choice. ok is false where
-// nothing was measured after the design, or nothing better found. The best of
-// both counts what was measured, noise included, so that the difference is
+// gainOf compares the best result with the best of the initial design: the worth of the policy over
+// a random or space-filling choice. ok is false without a measurement after the design, or without
+// a better one. The best of both counts measured values, noise included, so that the difference is
 // somewhat flattering.
 func gainOf(h *history) (number, bool) {
 	course := h.converge()

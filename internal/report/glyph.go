@@ -88,7 +88,7 @@ func (h *history) symbol(k class) template.HTML {
 	return h.target.Glyph(k.glyph(3.6), classNames[k])
 }
 
-// counted is the entry of a legend for so many points; none of none.
+// counted is the entry of a legend for so many points; empty for no points.
 func (h *history) counted(style plot.GlyphStyle, name string, points plot.XYs) []Symbol {
 	if len(points) == 0 {
 		return nil

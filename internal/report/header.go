@@ -17,11 +17,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// statusText says in a sentence where the campaign stands, and why it ended or
-// paused. A running campaign's sentence counts what it waits for.
+// statusText is the state of the campaign in a sentence, and why it ended or paused. A running
+// campaign's sentence counts the events it waits for.
 //
-// The reasons of an end are constants in the log, whose words may change here
-// without any log being read differently.
+// The reasons of an end are constants in the log, whose words may change here without any log being
+// read differently.
 func statusText(h *history) string {
 	s := h.state
 	switch s.Status {
@@ -67,15 +67,14 @@ func statusText(h *history) string {
 	return text
 }
 
-// worldOf says whether the results are of a simulated or of the real world, and
-// the class that the style sheet colors it by. Measurements decide; before the
-// first one, what the definition and the dispatched commands say. Nothing is
-// called real before an instrument or a person was involved.
+// worldOf says whether the results are of a simulated or of the real world, and the class that the
+// style sheet colors it by. Measurements decide; before the first one, the definition and the
+// dispatched commands do. Nothing is called real before an instrument or a person was involved.
 //
-// A mixture is named before anything else: a report that calls a campaign real
-// because its last measurement was would be dangerous.
+// A mixture is named before anything else: a report that calls a campaign real because its last
+// measurement was would be dangerous.
 func worldOf(h *history) (text, class string) {
-	if !h.def.Measures() { // only what the experts say is of a world
+	if !h.def.Measures() { // only the experts' answers have a world
 		switch {
 		case len(h.simulatedExpert) > 0 && h.peopleAnswered:
 			return "SIMULATED AND REAL MIXED", "mixed"
@@ -161,12 +160,12 @@ func spanOf(h *history, until time.Time) string {
 	return text
 }
 
-// instrumentOf names what measured: each device by the identity that it reported
-// with its measurements, else by its name in the events, else as the definition
-// describes it. More than four are counted.
+// instrumentOf names the instruments: each device by the identity that it reported with its
+// measurements, else by its name in the events, else as the definition describes it. More than four
+// are counted.
 //
-// The first loop runs before the second, so that a device that gave its identity
-// at least once is not listed again under its bare name.
+// The first loop runs before the second, so that a device that gave its identity at least once is
+// not listed again under its bare name.
 func instrumentOf(h *history) string {
 	var names []string
 	seen := map[string]bool{}
@@ -184,7 +183,7 @@ func instrumentOf(h *history) string {
 			seen[x.Instrument] = true
 		}
 	}
-	for i := range h.state.Experiments { // those that never said what device they are
+	for i := range h.state.Experiments { // devices that never reported an identity
 		add(h.state.Experiments[i].Instrument)
 	}
 	const most = 4
@@ -219,9 +218,9 @@ func policyOf(h *history) string {
 	return text
 }
 
-// policyText names the method of a definition: its acquisition function, how it
-// trusts experts, and when it asks them. It names what tells methods apart; the
-// campaign file stands in full at the end of the page.
+// policyText names the method of a definition: its acquisition function, how it trusts experts, and
+// when it asks them. It names the differences between methods; the campaign file stands in full at
+// the end of the page.
 func policyText(def definition.Campaign) string {
 	p := def.Policy
 	if !p.Measures() {

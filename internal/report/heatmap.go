@@ -16,7 +16,7 @@ import (
 // others, where a constraint makes them give way.
 type heat struct {
 	i, j     int               // indices of the parameters on the axes
-	how      diagnose.Exchange // what makes up for them under a sum
+	how      diagnose.Exchange // the parameters that make up for them under a sum
 	n        int               // nodes along each side
 	mean, sd [][]float64       // at node [row j][column i], in the objective's unit
 	// inside reports whether a place on the axes, both in [0, 1], keeps bounds
@@ -83,10 +83,10 @@ func heatOf(h *history) (out heat, ok bool, err error) {
 	return heat{}, false, nil
 }
 
-// heatOver evaluates the model at the nodes of a grid over parameters i and j.
-// best is a point of the encoded space; first and second are the directions in
-// it that move i and j, each with what must give way. It costs a prediction a node,
-// each quadratic in the number of observations.
+// heatOver evaluates the model at the nodes of a grid over parameters i and j. best is a point of
+// the encoded space; first and second are the directions in it that move i and j, each with the
+// parameters that must give way. It costs a prediction a node, each quadratic in the number of
+// observations.
 func heatOver(
 	h *history, f *diagnose.Frame, best []float64, i, j int, how diagnose.Exchange, first, second []float64,
 ) heat {
@@ -130,11 +130,11 @@ func (m *heat) grid(of func(x []float64) float64) (values [][]float64) {
 	return values
 }
 
-// figureHeat draws the posterior mean and its standard deviation over the two
-// most relevant parameters.
+// figureHeat draws the posterior mean and its standard deviation over the two most relevant
+// parameters.
 //
-// The caption says what the plane cannot show: what the other parameters do
-// when these two move, and that the circles are projections.
+// The caption names the limits of the plane: how the other parameters move with these two, and that
+// the circles are projections.
 func figureHeat(h *history, m heat) ([]Figure, string) {
 	f := diagnose.NewFrame(h.def, h.core.Space())
 	figures := figuresOver(h, m, "heat", func() *figure.Chart { return heatAxes(h, f, m) },
@@ -166,8 +166,8 @@ func heatAxes(h *history, f *diagnose.Frame, m heat) *figure.Chart {
 	return c
 }
 
-// figuresMaps draws what the models of several quantities say over the same two
-// parameters, apart from the quantity whose map there is.
+// figuresMaps draws the predictions of the models of several quantities over the same two
+// parameters, except the quantity that has its map already.
 func figuresMaps(h *history, m heat, layers []layer) (figures []Figure) {
 	f := diagnose.NewFrame(h.def, h.core.Space())
 	for _, l := range layers {

@@ -23,12 +23,11 @@ import (
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 
-// history is everything the report shows, folded from the log in one pass.
+// history is all the content of the report, folded from the log in one pass.
 //
-// The core holds where the campaign stands; the other fields keep what it does
-// not: the course, in the order of events. It is built by [read] and not
-// changed afterwards, but for diagnosis, advise, target and triangle, which the caller
-// sets before the page is made.
+// The core holds the state of the campaign; the other fields keep the rest: the course, in the
+// order of events. It is built by [read] and not changed afterwards, except diagnosis, advise,
+// target and triangle, which the caller sets before the page is made.
 type history struct {
 	core    *engine.Core
 	state   *campaign.State // of core
@@ -54,11 +53,11 @@ type history struct {
 	decisions []decision  // all, so that d7 is decisions[6]
 	trust     []trustStep // moves of the dual variables, in order
 	progress  []progress  // the model's best after fits
-	standings []standing  // what experts preferred, in campaigns of comparisons
+	standings []standing  // the experts' favorites, in campaigns of comparisons
 	// corrections, by experiment, in order.
 	corrections map[string][]correction
 	amendments  []amendment
-	// incidents are what went wrong, and take-overs.
+	// incidents are failures, and take-overs.
 	incidents []view.Line
 	acts      []act
 	policies  []policySpan
@@ -130,8 +129,8 @@ type correction struct {
 	time    time.Time
 }
 
-// amendment is a change of the definition, and who made it. The page shows it
-// with its reason, next to what it changed.
+// amendment is a change of the definition, and who made it. The page shows it with its reason, next
+// to the changed parts.
 type amendment struct {
 	*events.CampaignAmended
 	actor string
@@ -200,8 +199,8 @@ func read(ctx context.Context, in Input) (*history, error) {
 	return h, nil
 }
 
-// take notes what an event says. The core has applied the event already, so
-// h.state is the state after it.
+// take notes the content of an event. The core has applied the event already, so h.state is the
+// state after it.
 func (h *history) take(
 	ctx context.Context, e events.Event, line view.Line, payload events.Payload,
 ) {
@@ -333,10 +332,9 @@ func (h *history) decision(id string) *decision {
 	return nil
 }
 
-// prediction returns what the model expected of an experiment before it was
-// measured; nil where there was no model. noise is the standard deviation of
-// one measurement in the objective's unit: as the measurement states it, else
-// as the definition does, else as the fit inferred it.
+// prediction returns the model's prediction of an experiment before it was measured; nil without a
+// model. noise is the standard deviation of one measurement in the objective's unit: as the
+// measurement states it, else as the definition does, else as the fit inferred it.
 func (h *history) prediction(x *campaign.Experiment) (p *events.Prediction, noise float64) {
 	d := h.decision(x.Decision)
 	if d == nil {
@@ -461,9 +459,9 @@ func (h *history) note(v policies.View, experiments int) {
 	h.progress = append(h.progress, point)
 }
 
-// place gives every decision what it asked for, and its spot on the axis of
-// experiments: the decisions between two experiments share the step between them
-// evenly, the last of them falls on the experiment.
+// place gives every decision its experiment or question, and its spot on the axis of experiments:
+// the decisions between two experiments share the step between them evenly, the last of them falls
+// on the experiment.
 func (h *history) place() {
 	for i := range h.state.Experiments {
 		x := &h.state.Experiments[i]

@@ -36,7 +36,7 @@ type pageData struct {
 // headPart is the head of the page.
 type headPart struct {
 	Status     string // one sentence: where the campaign stands, why it ended
-	Running    bool   // not ended: what follows is an intermediate state
+	Running    bool   // not ended: the report shows an intermediate state
 	World      string // whether results are of the real world: SIMULATED, REAL, …
 	WorldClass string // of World, for the style sheet
 	Facts      [][2]string
@@ -60,7 +60,7 @@ type summaryPart struct {
 // duelsPart is of campaigns whose experts compare and in which nothing is measured.
 type duelsPart struct {
 	Duels     bool        // this campaign is one
-	Preferred []preferred // what each expert prefers to everything else
+	Preferred []preferred // each expert's favorite
 	Compared  []Figure    // the course of the comparisons, one figure a parameter
 	Kept      []Figure    // candidates left, for rules that eliminate some
 	Utility   []Figure    // the fitted utilities, one figure a parameter
@@ -145,12 +145,11 @@ type amendmentRow struct {
 	Changes             []events.Change
 }
 
-// page gathers what the template shows. store is the path that the printed
-// commands name. It fails with the context's error, or where a figure cannot be
-// computed.
+// page gathers the data of the template. store is the path that the printed commands name. It fails
+// with the context's error, or where a figure cannot be computed.
 //
-// The context is looked at between the slow parts; the parts themselves look at
-// it where they fit models.
+// The context is looked at between the slow parts; the parts themselves look at it where they fit
+// models.
 func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	s := h.state
 	// The diagnosis comes first: warnings, tables and figures all cite it.
@@ -292,8 +291,8 @@ func modelOf(ctx context.Context, h *history) (d modelPart, err error) {
 	return d, err
 }
 
-// duelsOf draws a campaign that measures nothing: what was compared,
-// what each expert prefers, and what their utility looks like.
+// duelsOf draws a campaign that measures nothing: the comparisons, each expert's favorite, and the
+// shape of their utility.
 func duelsOf(ctx context.Context, h *history) (d duelsPart, err error) {
 	d.Duels = true
 	d.Preferred = preferencesOf(h)

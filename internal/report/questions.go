@@ -21,8 +21,8 @@ type questionRow struct {
 	Note                                string
 }
 
-// formWords say for each form of question what a decision that asks for it
-// does, what the expert is to do, and what they give.
+// formWords describe for each form of question the decision that asks for it, the task of the
+// expert, and the answer.
 var formWords = map[events.Form]struct{ action, asks, given string }{
 	events.FormLabel:      {"ask", "accept or reject", "labels"},
 	events.FormComparison: {"compare", "compare", "comparisons"},

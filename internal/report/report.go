@@ -48,9 +48,9 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// Input says what to report on.
+// Input is the input of a report.
 type Input struct {
-	// Registry holds what the campaign's definition may name.
+	// Registry holds the drivers, channels and methods that the campaign's definition may name.
 	Registry registry.Registry
 	// Log holds the campaign.
 	Log events.Log
@@ -59,8 +59,8 @@ type Input struct {
 	// Store is the store as it appears in the commands that the report
 	// suggests. Default: the campaign's name with the ending .campaign.
 	Store string
-	// Advise writes what can be done about a finding, with commands between
-	// backquotes. Default: without commands.
+	// Advise writes the advice about a finding, with commands between backquotes. Default: without
+	// commands.
 	Advise func(next string, remedies []problem.Remedy) string
 	// Folder is where relative paths of the definition start from; empty where
 	// that is not known.
@@ -89,10 +89,9 @@ var style string
 // A model that cannot be fitted does not make it fail: the report says so and shows the parts that
 // do not rest on it.
 func Write(ctx context.Context, w io.Writer, in Input) error {
-	// Names, reasons and comments in a log come from other people and programs.
-	// The template escapes what HTML would interpret; this writer removes
-	// control and bidirectional characters, which a terminal or a browser would
-	// obey.
+	// Names, reasons and comments in a log come from other people and programs. The template
+	// escapes the characters that HTML would interpret; this writer removes control and
+	// bidirectional characters, which a terminal or a browser would obey.
 	w = plaintext.NewWriter(w, true)
 	if in.Store == "" {
 		in.Store = in.Campaign + ".campaign"
@@ -123,10 +122,9 @@ func Write(ctx context.Context, w io.Writer, in Input) error {
 	return err
 }
 
-// inWords writes what can be done without commands, for readers who have no
-// command line: the finding's next step, then each remedy as a sentence. A
-// remedy's text begins with a small letter, since the command line puts it into
-// a sentence.
+// inWords writes the advice without commands, for readers who have no command line: the finding's
+// next step, then each remedy as a sentence. A remedy's text begins with a small letter, since the
+// command line puts it into a sentence.
 func inWords(next string, remedies []problem.Remedy) string {
 	sentences := []string{next}
 	for _, r := range remedies {

@@ -21,7 +21,7 @@ func (h *history) middle() string {
 	return "best composition"
 }
 
-// quantitiesText lists what an experiment gave.
+// quantitiesText lists the values of an experiment.
 func (h *history) quantitiesText(x *campaign.Experiment) string {
 	var texts []string
 	for _, q := range x.Measurement.All() {
@@ -37,8 +37,7 @@ type quantitySlices struct {
 	InPairs bool
 }
 
-// slicesOfOthers draws the slices of every modelled quantity besides that which
-// is sought.
+// slicesOfOthers draws the slices of every modelled quantity besides the objective.
 func slicesOfOthers(h *history) (all []quantitySlices, err error) {
 	through := h.through()
 	if through == nil {
@@ -60,8 +59,7 @@ func slicesOfOthers(h *history) (all []quantitySlices, err error) {
 	return all, nil
 }
 
-// quantity is a declared quantity as an objective; without a goal where none is
-// sought of it.
+// quantity is a declared quantity as an objective; without a goal where it has none.
 func (h *history) quantity(name string) definition.Objective {
 	for _, a := range h.def.Tradeoff() {
 		if a.Name == name {
@@ -90,9 +88,9 @@ type layer struct {
 	at    func(x []float64) float64 // x of the unit cube
 }
 
-// layersOf are what the models of several quantities say: the mean of each, the
-// objective where it is computed from them, and the probability that the
-// constraints are kept. They hold workspaces.
+// layersOf are the predictions of the models of several quantities: the mean of each, the objective
+// where it is computed from them, and the probability that the constraints are kept. They hold
+// workspaces.
 func layersOf(h *history) (all []layer, err error) {
 	if !h.def.Several() {
 		return nil, nil
@@ -132,7 +130,7 @@ func layersOf(h *history) (all []layer, err error) {
 	return all, nil
 }
 
-// layerOf is the map of a quantity: dark where it is better, where that is said.
+// layerOf is the map of a quantity: dark where it is better, if it has a goal.
 func layerOf(h *history, of definition.Objective, at func(x []float64) float64) layer {
 	l := layer{
 		id: of.Name, title: "Expected " + format.HeadingOf(of), unit: of.Unit, scheme: figure.Values,

@@ -80,7 +80,7 @@ func drawSlices(h *history, all []diagnose.Slice, of definition.Objective, id st
 	return figures
 }
 
-// slicesCaption says what slices show.
+// slicesCaption explains the slices.
 func slicesCaption(h *history, all []diagnose.Slice) string {
 	var used [3]bool
 	for _, s := range all {

@@ -47,8 +47,7 @@ type group[R any] struct {
 	Rows  []R
 }
 
-// none stands in a cell for what there is not: one that is empty would look like a fault of
-// the page.
+// none stands in a cell for a missing value: an empty one would look like a fault of the page.
 const none = "–"
 
 // A table of more than unfolded rows is folded into segments of segment rows,
@@ -185,11 +184,10 @@ func (h *history) marks(x *campaign.Experiment) (marks []string) {
 	return marks
 }
 
-// correctionText says in a sentence what a correction changed, who made it,
-// when and why.
+// correctionText describes a correction in a sentence: the changes, who made it, when and why.
 //
-// A correction of a measurement without a new value, composition or quantity can
-// only lift an exclusion.
+// A correction of a measurement without a new value, composition or quantity can only lift an
+// exclusion.
 func correctionText(c correction) string {
 	by := func(what, reason string) string {
 		return fmt.Sprintf("%s by %s, %s: %s", what, c.actor, format.Time(c.time), reason)
@@ -272,8 +270,8 @@ func (h *history) why(x *campaign.Experiment) string {
 	return strings.TrimSpace(text)
 }
 
-// decisionRow is one decision with all that it weighed. Experiment and Question
-// are what it asked for, and at most one of them is set.
+// decisionRow is one decision with all that it weighed. Experiment and Question are the ones it
+// asked for, and at most one of them is set.
 type decisionRow struct {
 	ID, Time, Action, Rule, Reason string
 	Experiment, Question, Answer   string
@@ -282,9 +280,8 @@ type decisionRow struct {
 	Facts                          [][2]string
 }
 
-// candidateRow is one candidate of a decision, with what the models said of it
-// in the objective's unit. Cells are its parameters; what a method does not
-// compute is empty.
+// candidateRow is one candidate of a decision, with the models' predictions in the objective's
+// unit. Cells are its parameters; values that a method does not compute are empty.
 type candidateRow struct {
 	Name                            string
 	Chosen                          bool
@@ -293,8 +290,7 @@ type candidateRow struct {
 	Belief, Score                   string
 }
 
-// testRow is one question that a decision put to its models: what was compared,
-// and whether it held.
+// testRow is one question that a decision put to its models: the comparison, and whether it held.
 type testRow struct {
 	Name, Compared, Answer string
 	Holds                  bool

@@ -48,9 +48,9 @@ func (m *Mixture) Corners() []Corner {
 // Choice reports whether there are more than three components.
 func (m *Mixture) Choice() bool { return len(m.Components) > 3 }
 
-// mixtureOf returns the triangle to be drawn: of the components that are asked for,
-// else of those whose amounts vary most among what was measured; ok is false where
-// the campaign has no mixture of three.
+// mixtureOf returns the triangle to be drawn: of the requested components, else of those whose
+// amounts vary most among the measured compositions; ok is false where the campaign has no mixture
+// of three.
 func mixtureOf(h *history, asked [3]string) (out ternary, m *Mixture, ok bool, err error) {
 	through := h.through()
 	f := diagnose.NewFrame(h.def, h.core.Space())
@@ -167,7 +167,7 @@ type extreme struct {
 	x     []float64
 }
 
-// words say what a map shows.
+// words explain a map.
 func (t *ternary) words(l layer, least, most extreme) string {
 	if least.x == nil {
 		return "No mixture of the triangle is allowed."
@@ -237,8 +237,8 @@ func barycentric(values [][]float64, shares [3]float64) float64 {
 	return (1-v)*values[i+1][j] + (1-u)*values[i][j+1] + (u+v-1)*values[i+1][j+1]
 }
 
-// figuresTernary draws what models of several quantities say of the mixtures of
-// three components, with what all maps have in common as the caption.
+// figuresTernary draws the predictions of models of several quantities over the mixtures of three
+// components, with the common words of all maps as the caption.
 func figuresTernary(h *history, layers []layer) (figures []Figure, m *Mixture, caption string, err error) {
 	t, m, ok, err := mixtureOf(h, h.triangle)
 	if err != nil || !ok {

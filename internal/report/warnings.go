@@ -104,11 +104,10 @@ func warningsOf(h *history, store string) []warning {
 	return append(grave, light...)
 }
 
-// incidentWarnings gathers stalls, failed fits, unknown fates and take-overs,
-// one warning for each sort. They are over, so none is grave.
+// incidentWarnings gathers stalls, failed fits, unknown fates and take-overs, one warning for each
+// sort. They are over, so none is grave.
 //
-// A fate that is unknown still has a grave warning of its own; here is the
-// history of all that were.
+// A fate that is unknown still has a grave warning of its own; this is the history of them all.
 func incidentWarnings(h *history) []warning {
 	var stalls, fits, fates, recoveries []string
 	for _, i := range h.incidents {

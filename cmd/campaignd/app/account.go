@@ -163,9 +163,8 @@ var accountAdd = command{
 	},
 }
 
-// accountInWords is an account's grants, the experts it answers as, and whether
-// it is disabled, in a line. An account without a role is said to have none: it
-// can log in, and nothing more.
+// accountInWords is an account's grants, the experts it answers as, and whether it is disabled, in
+// a line. An account without a role is reported as such: it can log in, and nothing more.
 func accountInWords(x accounts.Account) string {
 	words := make([]string, 0, len(x.Grants)+3)
 	for _, g := range x.Grants {
@@ -302,8 +301,8 @@ var accountEnable = command{
 	run:  naming(func(name string) accounts.Request { return accounts.Request{Enable: name} }),
 }
 
-// accountUnlock forgets what slows down further attempts, of an account and of
-// an address; without a name all of it.
+// accountUnlock forgets the delays of further attempts, of an account and of an address; without a
+// name all of them.
 var accountUnlock = command{
 	name: "unlock",
 	args: cobra.MaximumNArgs(1),
@@ -323,9 +322,9 @@ var accountToken = command{
 	commands: []command{tokenCreate, tokenList, tokenRevoke},
 }
 
-// tokenCreate prints the secret alone to standard output, so that it can be
-// piped into a file; what it is good for is a remark. Whether the account may
-// give these scopes is checked where the accounts are held.
+// tokenCreate prints the secret alone to standard output, so that it can be piped into a file; its
+// scopes are a remark. The process that holds the accounts checks whether the account may give
+// these scopes.
 var tokenCreate = command{
 	name: "create",
 	args: cobra.ExactArgs(1),

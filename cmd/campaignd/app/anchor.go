@@ -20,7 +20,7 @@ var anchorCommand = command{
 	name: "anchor",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
-		// Not nil: an empty list with --instead takes back what was named before.
+		// Not nil: an empty list with --instead takes back the anchors that were named before.
 		r := engine.Anchors{Points: []definition.Point{}}
 		var at []string
 		flags.StringArrayVar(&at, "at", nil,

@@ -20,13 +20,12 @@ func subject(args []string) (n int) {
 	return -1
 }
 
-// answer has an answer recorded, the first one or a changed one. args[n] is the
-// question; an optional target stands before it, and the answer's words after
-// it.
+// answer has an answer recorded, the first one or a changed one. args[n] is the question; an
+// optional target stands before it, and the answer's words after it.
 //
-// The engine decides whether it is a first answer, a changed one or one that
-// comes too late: `tell` and `correct` both end here. It counts whatever was
-// recorded since the person looked: a command line does not know what they saw.
+// The engine decides whether it is a first answer, a changed one or one that comes too late: `tell`
+// and `correct` both end here. It counts regardless of any event recorded since the person looked:
+// a command line does not know what they saw.
 func (c *call) answer(args []string, n int, comment string) error {
 	t, err := c.optionalTarget(args[:n])
 	if err != nil {

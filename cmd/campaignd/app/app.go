@@ -48,13 +48,11 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// Registry is the table of what campaign files can name: Instruments, Experts
-// (the channels to them) and Methods (the families of policies). The order of
-// rows is that of lists and messages.
+// Registry is the table of names for campaign files: Instruments, Experts (the channels to them)
+// and Methods (the families of policies). The order of rows is that of lists and messages.
 type Registry = registry.Registry
 
-// Builtin returns the table of what campaignd itself brings along, for others
-// to append to.
+// Builtin returns the table of campaignd's own rows, for others to append to.
 func Builtin() Registry { return builtin.Registry() }
 
 // Main is the program with a table: it never returns.
@@ -69,13 +67,12 @@ func Main(registry Registry) {
 func Run(
 	ctx context.Context, registry Registry, args []string, stdin io.Reader, stdout, stderr io.Writer,
 ) (code int) {
-	// All that a command prints passes through these two, which take out what
-	// could steer a terminal: names, notes and messages of devices come from
-	// elsewhere. Only what draws a picture writes to the stream below
-	// (beneath).
+	// All output of a command passes through these two, which take out the characters that could
+	// steer a terminal: names, notes and messages of devices come from elsewhere. Only the code
+	// that draws a picture writes to the stream below (beneath).
 	stdout, stderr = plaintext.NewWriter(stdout, false), plaintext.NewWriter(stderr, false)
-	// A panic of this goroutine is a bug, and is reported as one. The store
-	// needs no rescue: what was acknowledged is on disk already.
+	// A panic of this goroutine is a bug, and is reported as one. The store needs no rescue:
+	// acknowledged events are on disk already.
 	defer func() {
 		if fault := recover(); fault != nil {
 			code = crashed(stderr, fault)
@@ -93,12 +90,11 @@ func Run(
 	return exitOK
 }
 
-// interruptible returns a context that ends with errInterrupted at the first
-// SIGINT or SIGTERM, or call of interrupt. The second one ends the program at
-// once: what was recorded is safe.
+// interruptible returns a context that ends with errInterrupted at the first SIGINT or SIGTERM, or
+// call of interrupt. The second one ends the program at once: recorded events are safe.
 //
-// interrupt is also called by the live display, from its own goroutine. stop
-// must be called once the command is over; it lets go of the signals.
+// interrupt is also called by the live display, from its own goroutine. stop must be called once
+// the command is over; it lets go of the signals.
 func interruptible(ctx context.Context) (_ context.Context, interrupt, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	interrupt = func() {

@@ -60,8 +60,8 @@ var attachCommand = command{
 	},
 }
 
-// lastExperiment takes the experiment, where there is one, from the end of
-// arguments that begin with an optional target.
+// lastExperiment takes the experiment, if any, from the end of arguments that begin with an
+// optional target.
 func lastExperiment(c *call, args []string) (rest []string, experiment string, err error) {
 	if n := len(args); n > 0 && events.ExperimentNumber(args[n-1]) > 0 {
 		experiment, args = args[n-1], args[:n-1]
@@ -72,8 +72,7 @@ func lastExperiment(c *call, args []string) (rest []string, experiment string, e
 	return args, experiment, err
 }
 
-// complete fills in the parts of the description that were not typed, and refuses what cannot be
-// meant.
+// complete fills in the parts of the description that were not typed, and refuses contradictions.
 func (f *attachedFile) complete() error {
 	if isURI(f.location) {
 		f.URI = f.location

@@ -165,12 +165,12 @@ func (a *auditing) audit(t target, since []attest.Earlier) (*audited, error) {
 	return done(r), nil
 }
 
-// print prints the result of an audit: the log itself first, then the
-// checkpoints, then what was computed again.
+// print prints the result of an audit: the log itself first, then the checkpoints, then the
+// computations made again.
 //
-// What is wrong is in capitals, so that it cannot be overlooked in a long
-// output; what an auditor should only know is a note. Of a damaged log there is
-// nothing to print after the checkpoints: the rest was not computed.
+// Faults are in capitals, so that they cannot be overlooked in a long output; a fact that an
+// auditor should only know is a note. Nothing of a damaged log is printed after the checkpoints:
+// the rest was not computed.
 func (r *audited) print(a *app) {
 	if r.Chain == attest.ChainSound {
 		a.printf("The log is sound: %s, each with its checksum and in its place; root hash %s.\n",
@@ -205,8 +205,8 @@ func (r *audited) print(a *app) {
 	}
 }
 
-// printAttached says what became of the files. Each that is not sound has a line
-// with the one word, so that a script can look for it.
+// printAttached prints the state of the files. Each that is not sound has a line with the one word,
+// so that a script can look for it.
 func (r *audited) printAttached(a *app) {
 	found := r.Attached
 	if found == nil {
@@ -291,12 +291,12 @@ func again(made, of int) string {
 	return fmt.Sprintf("%d of them made again by the program, bit for bit", made)
 }
 
-// printBuilds says which programs made the decisions, where it was not this one
-// alone, and which of them this one cannot make again.
+// printBuilds says which programs made the decisions, if it was not this one alone, and which of
+// them this one cannot make again.
 //
-// Only what no --except has named makes the audit incomplete. The line about
-// them ends with the very flag that leaves them out, so that it can be copied
-// once they have been audited elsewhere.
+// Only decisions that no --except has named make the audit incomplete. The line about them ends
+// with the very flag that leaves them out, so that it can be copied once they have been audited
+// elsewhere.
 func (r *audited) printBuilds(a *app) {
 	if len(r.Builds) > 1 || len(r.Builds) == 1 && r.Builds[0].Build != thisBuild().Build {
 		for _, b := range r.Builds {
@@ -335,10 +335,9 @@ func (r *audited) printBuilds(a *app) {
 	}
 }
 
-// unmadeText says why decisions were not made again: another version of their
-// family of methods, a family or module that this program has not, or a record
-// that does not say which it was. Only what differs is named: a family's module
-// is left out where it is that of the program itself.
+// unmadeText says why decisions were not made again: another version of their family of methods, a
+// family or module that this program has not, or a record that does not say which it was. Only the
+// differences are named: a family's module is left out where it is that of the program itself.
 func unmadeText(u decisions.Unmade) string {
 	made := format.Count(u.Decisions, "decision")
 	if u.Family == "" && u.Version == u.Here {
@@ -381,10 +380,9 @@ func readCheckpoints(
 	return kept, nil
 }
 
-// printSince says for each earlier checkpoint whether the log extends it. An
-// unsigned checkpoint counts as well, and the line says what it is worth. It
-// comes before what was computed again: a log that is another one makes the
-// rest worthless.
+// printSince says for each earlier checkpoint whether the log extends it. An unsigned checkpoint
+// counts as well, and the line says what it is worth. It comes before the computations made again:
+// a log that is another one makes the rest worthless.
 func (r *audited) printSince(a *app) {
 	for _, c := range r.Since {
 		how := signedBy(c.SignedBy, c.Unchecked)

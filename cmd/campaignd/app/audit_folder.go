@@ -20,8 +20,8 @@ type folderAudited struct {
 	Stores []*audited `json:"stores"`
 }
 
-// storesIn returns the stores of a folder in the order of their names, and the
-// lab's log last; none where the folder is a store itself.
+// storesIn returns the stores of a folder in the order of their names, and the lab's log last;
+// empty where the folder is a store itself.
 //
 // A store inside of a store is not looked for: a store's folder is its own.
 func storesIn(folder string) []string {
@@ -29,7 +29,7 @@ func storesIn(folder string) []string {
 		return nil
 	}
 	var stores []string
-	// What cannot be read is said by the audit of the folder as a store.
+	// An unreadable folder is reported by its audit as a store.
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), store.Ending) {

@@ -128,7 +128,7 @@ func revisionOf(info *debug.BuildInfo, hash func() string) string {
 // linker keeps a hash of all that it wrote, or else of the file, which takes a fraction of
 // a second. It is needed only where no commit is known or the checkout had changes.
 func hashOfProgram() string {
-	path := "/proc/self/exe" // what runs, also where its file was replaced since
+	path := "/proc/self/exe" // the running program, also where its file was replaced since
 	if _, err := os.Stat(path); err != nil {
 		if path, err = os.Executable(); err != nil {
 			return unknownProgram()

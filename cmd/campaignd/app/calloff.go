@@ -60,8 +60,8 @@ var abortCommand = command{
 	},
 }
 
-// callsOff says what comes next of the commands that were just called off: when
-// the instrument gets the order, and where its answer shows.
+// callsOff says how the commands that were just called off go on: when the instrument gets the
+// order, and where its answer shows.
 func (a *app) callsOff(ctx context.Context, s *session, t target, stored []events.Event) {
 	ids := lab.CalledOff(stored)
 	if len(ids) == 0 {

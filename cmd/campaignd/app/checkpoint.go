@@ -125,11 +125,11 @@ func (a *checkpointing) makeKey() error {
 	})
 }
 
-// checkpoint makes a checkpoint of a store as it is on disk, or a proof with
-// one. The key is read first: a bad one is found before the log is hashed.
+// checkpoint makes a checkpoint of a store as it is on disk, or a proof with one. The key is read
+// first: a bad one is found before the log is hashed.
 //
-// The log is read as it is on the disk, so that a process that runs the campaign
-// has no part in what it says.
+// The log is read as it is on the disk, so that a process that runs the campaign has no part in the
+// result.
 func (a *checkpointing) checkpoint(t target) (*attest.Checkpoint, error) {
 	key, err := signer(a.sign)
 	if err != nil {

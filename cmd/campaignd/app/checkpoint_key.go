@@ -15,8 +15,8 @@ import (
 	"github.com/campaignd/campaignd/internal/input"
 )
 
-// The key that signs checkpoints belongs to the user and is never in a store: a
-// person who can rewrite a store must not find in it what vouches for it.
+// The key that signs checkpoints belongs to the user and is never in a store: a person who can
+// rewrite a store must not find in it the key that vouches for it.
 const (
 	signingKeyName  = "checkpoint.key"
 	verifierKeyName = "checkpoint.pub"
@@ -162,9 +162,9 @@ func verifiers(given []string) (known []note.Verifier, err error) {
 	return append(known, own), nil
 }
 
-// signedBy says who signed a checkpoint, or what an unsigned one is worth.
-// unchecked are names whose key is not known. A name alone proves nothing, so
-// that an unchecked signature is called that.
+// signedBy says who signed a checkpoint, or what an unsigned one is worth. unchecked are names
+// whose key is not known. A name alone proves nothing, so that an unchecked signature is called
+// that.
 func signedBy(signed, unchecked []string) string {
 	switch {
 	case len(signed) > 0:

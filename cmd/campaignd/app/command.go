@@ -20,8 +20,8 @@ type command struct {
 	args cobra.PositionalArgs
 	// valid are arguments that the shell completes.
 	valid []string
-	// new declares the flags and returns what carries out a call; of a command without flags
-	// that is run. persistent declares flags of the commands below, too.
+	// new declares the flags and returns the code that carries out a call; of a command without
+	// flags that is run. persistent declares flags of the commands below, too.
 	new        func(flags *pflag.FlagSet) runner
 	run        runner
 	persistent func(flags *pflag.FlagSet)
@@ -77,7 +77,8 @@ type help struct{ arguments, short, long, example string }
 var helpTexts string
 
 // helps are those of all commands, by their names. A section of the file begins with the command
-// and its arguments; what follows from tables is filled in, so that it cannot contradict them.
+// and its arguments; the parts that follow from tables are filled in, so that they cannot
+// contradict them.
 var helps = func() map[string]help {
 	all := make(map[string]help)
 	filled := strings.NewReplacer("{roles}", rolesHelp(), "{safety}", safety,

@@ -126,8 +126,7 @@ func (f correction) place(state *campaign.State, c *engine.Correct) error {
 		return err
 	}
 	x := state.Experiment(c.Experiment)
-	// Several experiments: the engine says what can be corrected of many at
-	// once.
+	// Several experiments: the engine says which corrections can be made of many at once.
 	if x == nil && strings.HasPrefix(c.Experiment, "e") {
 		if f.actual != "" {
 			return badInput("--actual is of one experiment")

@@ -19,9 +19,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// define records the event that opens the target's campaign, with the file's
-// text as its source. The source is kept for people; what holds is the
-// definition with every default written out.
+// define records the event that opens the target's campaign, with the file's text as its source.
+// The source is kept for people; the definition holds, with every default written out.
 func (a *app) define(ctx context.Context, h *lab.Local, t target, def definition.Campaign) error {
 	actor, err := a.actor()
 	if err != nil {

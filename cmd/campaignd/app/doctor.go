@@ -33,7 +33,7 @@ var doctorCommand = command{
 	},
 }
 
-// look prints what a look at a deployment finds.
+// look prints the findings of a look at a deployment.
 func look(a *call, folder, database string) error {
 	found, err := findings(a, folder, database)
 	if err != nil {

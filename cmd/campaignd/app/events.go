@@ -184,8 +184,8 @@ func followLog(a *call, t target, after events.Position, print func(events.Event
 		switch {
 		case ctx.Err() != nil:
 			return nil // Ctrl-C is how following ends
-		// The process that held the store has ended: the next round reads what
-		// it recorded last, from the store itself.
+		// The process that held the store has ended: the next round reads its last events, from the
+		// store itself.
 		case err != nil && (!s.held() || !errors.Is(err, events.ErrClosed)):
 			return err
 		case !s.held() && over():

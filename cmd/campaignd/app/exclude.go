@@ -61,9 +61,9 @@ var excludeCommand = command{
 	},
 }
 
-// allowCommand is `campaignd allow`, the reverse of exclude. It takes the
-// exclusion's own name (n1): regions can overlap. A reason is not required: what
-// was kept away is only possible again.
+// allowCommand is `campaignd allow`, the reverse of exclude. It takes the exclusion's own name
+// (n1): regions can overlap. A reason is not required: the region becomes possible again, and no
+// more.
 var allowCommand = command{
 	name: "allow",
 	args: cobra.RangeArgs(1, 2),

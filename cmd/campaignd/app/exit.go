@@ -42,9 +42,8 @@ var (
 	errUncounted = fmt.Errorf("%w: not counted", errReported)
 )
 
-// exits is the table of exit codes; each problem.Code has one. What a person
-// can mend at the store is exitStore, what asks for a different request
-// exitFailed.
+// exits is the table of exit codes; each problem.Code has one. Problems that a person can mend at
+// the store are exitStore, those that ask for a different request exitFailed.
 var exits = map[problem.Code]int{
 	problem.Invalid:         exitInput,
 	problem.NotPossible:     exitFailed,
@@ -64,9 +63,8 @@ var exits = map[problem.Code]int{
 	problem.Interrupted:     exitInterrupted,
 }
 
-// inputError is a mistake in what a person typed or in a file they gave.
-// Nothing was changed. It ends with exit code 2, which scripts take as "do not
-// try again as it is".
+// inputError is a mistake in a person's input or in a file they gave. Nothing was changed. It ends
+// with exit code 2, which scripts take as "do not try again as it is".
 type inputError struct{ error }
 
 func (e inputError) Unwrap() error { return e.error }
@@ -204,12 +202,11 @@ func ofLines(err error) bool {
 		errors.As(err, &lines)
 }
 
-// explainError says what happened, and what can be done as command lines.
-// Damage has an advice of its own, and the log's words about it are cut to what
-// helps.
+// explainError describes the failure, and its remedies as command lines. Damage has an advice of
+// its own, and the log's words about it are cut to those that help.
 //
-// What is specific to an error is said where it is made; here is only what needs
-// the command line (negative numbers) or many packages share (a store in use).
+// The specifics of an error are added where it is made; here are only those that need the command
+// line (negative numbers) or that many packages share (a store in use).
 func (a *app) explainError(err error) string {
 	message := a.about.clause(strings.TrimPrefix(err.Error(), "store: "), problem.RemediesOf(err))
 	switch {
@@ -227,7 +224,7 @@ func (a *app) explainError(err error) string {
 	return message
 }
 
-// clause is an error with what can be done about it.
+// clause is an error with its remedies.
 func (a *app) clause(err error) string { return a.about.clause(err.Error(), problem.RemediesOf(err)) }
 
 // damageInWords names the damage, in one line, without the database's words about its own files.

@@ -15,7 +15,7 @@ import (
 
 // explainCommand is `campaignd explain`.
 //
-// No model is fitted: what the models said was recorded with the decision.
+// No model is fitted: the models' predictions were recorded with the decision.
 var explainCommand = command{
 	name: "explain",
 	args: cobra.RangeArgs(1, 2),
@@ -121,9 +121,8 @@ func noDecision(id, why string) error {
 	return fmt.Errorf("%wno decision is behind %s: %s", errNo, id, why)
 }
 
-// explained is an experiment that is asked about: its composition in a line, and
-// whether its command was ever called off, so that what it went through matters more
-// than why it was chosen.
+// explained is the experiment to explain: its composition in a line, and whether its command was
+// ever called off, so that its course matters more than why it was chosen.
 type explained struct {
 	line      string
 	calledOff bool

@@ -122,8 +122,8 @@ func (a *filesAsked) getFile(s *session, state *campaign.State) error {
 	return wholefile.Write(a.output, 0o644, write)
 }
 
-// cleanFiles removes what no event of a store names. It holds the store, so that
-// nothing is named meanwhile.
+// cleanFiles removes the files that no event of a store names. It holds the store, so that no event
+// names one meanwhile.
 func (a *filesAsked) cleanFiles(t target) error {
 	if t.remote {
 		return badInput("--clean works on a store of this machine, and --server names the server %s", a.server)

@@ -16,7 +16,7 @@ var importCommand = command{
 	name: "import",
 	args: cobra.RangeArgs(1, 2),
 	new: func(flags *pflag.FlagSet) runner {
-		// What is wrong with a row is said with the flag that would take it.
+		// A fault of a row is reported with the flag that would take it.
 		o := tableImport{Import: exchange.Import{Words: exchange.Words{
 			Again: "import it --again", Anyway: "take it --anyway", Note: "with --note NAME",
 			Ignore: "with --ignore NAME",

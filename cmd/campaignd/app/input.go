@@ -23,11 +23,11 @@ func (a *app) optionalTarget(args []string) (target, error) {
 	return a.target(args[0])
 }
 
-// requestWith is request for a request that depends on how the campaign stands.
-// build is called once, also where the request has to be sent again.
+// requestWith is request for a request that depends on the state of the campaign. build is called
+// once, also where the request has to be sent again.
 //
-// build sees the campaign as it was when the store was opened; the engine judges
-// the request by what it is then.
+// build sees the campaign as it was when the store was opened; the engine judges the request by its
+// state then.
 func (a *app) requestWith(
 	ctx context.Context, t target, build func(*campaign.State) (engine.Request, error),
 ) error {
@@ -40,8 +40,7 @@ func (a *app) requestWith(
 	})
 }
 
-// number reads a finite number, with a decimal point or comma; what names it in
-// messages.
+// number reads a finite number, with a decimal point or comma; what is its name in messages.
 func number(what, text string) (float64, error) {
 	x, err := exchange.Number(what, text)
 	if errors.Is(err, format.ErrNotFinite) {
@@ -63,11 +62,11 @@ func optionalNumber(what, text string) (*float64, error) {
 	return &x, nil
 }
 
-// parsePoint reads a composition, "lipf6=1.1,ec=0.3,dmc=1", in the parameters'
-// own units. what names the flag in messages. With all it must name every
-// parameter; otherwise the others are left out. An empty text gives nil. Bounds
-// are not checked: what was really made may lie outside them. A parameter that
-// is there twice is refused: which of the two was meant is not known.
+// parsePoint reads a composition, "lipf6=1.1,ec=0.3,dmc=1", in the parameters' own units. what
+// names the flag in messages. With all it must name every parameter; otherwise the others are left
+// out. An empty text gives nil. Bounds are not checked: the composition as really made may lie
+// outside them. A parameter that is there twice is refused: no one knows which of the two was
+// meant.
 func parsePoint(def *definition.Campaign, what, text string, all bool) (definition.Point, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil

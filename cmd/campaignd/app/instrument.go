@@ -142,12 +142,12 @@ func (a *checking) run(file string) error {
 // the attempts of a check are at different ones.
 const checkPoints = 8
 
-// checkEnv is how the suite opens a file's instrument, at which compositions it
-// measures, and what it may do to it. Compositions are those of --at, or of the
-// campaign's initial design, filled up with a space-filling one.
+// checkEnv tells the suite how to open a file's instrument, at which compositions to measure, and
+// what it may do to it. Compositions are those of --at, or of the campaign's initial design, filled
+// up with a space-filling one.
 //
-// The seed of the design is the campaign's, so that a check that is repeated
-// measures at the same compositions.
+// The seed of the design is the campaign's, so that a check that is repeated measures at the same
+// compositions.
 //
 // Nothing is opened here: Open is called by the suite, for every restart.
 func (a *checking) checkEnv(t target) (instrumenttest.Env, error) {
@@ -220,7 +220,7 @@ func (a *checking) checkEnv(t target) (instrumenttest.Env, error) {
 		Definition:       def,
 		Points:           points,
 		Acts:             counting,
-		AnswersUnseen:    def.ByHand(), // a person may have performed what campaignd forgot
+		AnswersUnseen:    def.ByHand(), // a person may have performed a command that campaignd forgot
 		AllowRuns:        a.allowReal,
 		NoKill:           a.noKill,
 		AllowOutOfLimits: a.allowOutOfLimits,
@@ -229,12 +229,12 @@ func (a *checking) checkEnv(t target) (instrumenttest.Env, error) {
 	}, nil
 }
 
-// lockForCheck takes the device for a check that moves it, so that no campaign
-// uses it meanwhile. release gives it back. An instrument that several may use
-// at once, such as a simulation, is not locked.
+// lockForCheck takes the device for a check that moves it, so that no campaign uses it meanwhile.
+// release gives it back. An instrument that several may use at once, such as a simulation, is not
+// locked.
 //
-// The instrument is opened once to ask what it is, and closed again: the suite
-// opens its own. The lock is the one that runs take.
+// The instrument is opened once to ask for its description, and closed again: the suite opens its
+// own. The lock is the one that runs take.
 func (a *checking) lockForCheck(t target, env instrumenttest.Env) (release func(), err error) {
 	instrument, err := env.Open(a.ctx)
 	if err != nil {

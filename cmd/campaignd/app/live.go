@@ -116,8 +116,8 @@ func (l *live) stands(p view.Campaign) {
 	}
 }
 
-// remark implements display. What is said before open waits: the panel is not
-// there yet, and a line printed now would be drawn over.
+// remark implements display. A text before open waits: the panel is not there yet, and a line
+// printed now would be drawn over.
 func (l *live) remark(text string) {
 	l.mu.Lock()
 	opened := l.opened
@@ -138,7 +138,7 @@ func (l *live) close() {
 		l.mu.Lock()
 		opened, early := l.opened, l.early
 		l.mu.Unlock()
-		if !opened { // what the adapters said explains why
+		if !opened { // the adapters' messages explain why
 			for _, text := range early {
 				fmt.Fprintln(l.out, plaintext.Text(text))
 			}
@@ -183,7 +183,7 @@ type (
 	linesMsg []string
 	openForm struct {
 		*console.Pending
-		input []rune // what has been typed so far
+		input []rune // the typed text so far
 	}
 	takeAway struct {
 		form  *openForm

@@ -78,12 +78,11 @@ func (p *panel) edged(texts []string, style func(string) string) []string {
 	return lines
 }
 
-// asked draws a form in at most height lines: the explanations, where there is
-// room for them, what must be seen to answer, and the line that is typed.
-// hidden is whether something is not shown, so that the person is offered
-// pages. It tries ever shorter forms, in this order: all of it; without the
-// explanations; with a body that leaves out rows; with a brief hint in the line
-// itself; and last the end alone, below a note.
+// asked draws a form in at most height lines: the explanations, where there is room for them, the
+// part that must be seen to answer, and the input line. hidden is whether something is not shown,
+// so that the person is offered pages. It tries ever shorter forms, in this order: all of it;
+// without the explanations; with a body that leaves out rows; with a brief hint in the line itself;
+// and last the end alone, below a note.
 func (p *panel) asked(f *openForm, height int) (lines []string, hidden bool) {
 	width := p.formWidth()
 	typed := p.typed(f)
@@ -135,8 +134,8 @@ func (p *panel) asked(f *openForm, height int) (lines []string, hidden bool) {
 	return slices.Concat(note, lines[min(len(lines)-height+1, len(lines)-1):]), true
 }
 
-// explanations are what helps to judge, with an empty line between them and the
-// question; nothing where there are none.
+// explanations are the lines that help to judge, with an empty line between them and the question;
+// nil without any.
 func (p *panel) explanations(f *openForm) []string {
 	more := p.edged(f.Form.More.Lines(p.formWidth()), faint)
 	if len(more) > 0 {

@@ -46,12 +46,10 @@ func bestByModel(s view.Campaign) string {
 	return s.NoModel
 }
 
-// View implements tea.Model: how the campaign stands, and below it the form
-// that is open, if any. Each line is cut at the width: one that the terminal
-// broke would shift all below it.
+// View implements tea.Model: the state of the campaign, and below it the form that is open, if any.
+// Each line is cut at the width: one that the terminal broke would shift all below it.
 //
-// It reads only what Update has set, and no clock, so that a test can draw any
-// moment.
+// It reads only fields that Update has set, and no clock, so that a test can draw any moment.
 func (p *panel) View() tea.View {
 	if p.closing || !p.known {
 		return tea.NewView("")
@@ -113,7 +111,7 @@ func (p *panel) View() tea.View {
 	return tea.NewView(strings.Join(lines, "\n"))
 }
 
-// foundRows adds rows on what was found so far.
+// foundRows adds rows on the findings so far.
 func (p *panel) foundRows(row func(what, format string, args ...any)) {
 	s, def := p.progress, p.progress.Definition
 	if def.Tradeoff() != nil && len(s.Values) > 0 {
@@ -141,9 +139,9 @@ func (p *panel) foundRows(row func(what, format string, args ...any)) {
 	}
 }
 
-// answerRows adds rows on what the experts have answered, in the forms that the
-// policy asks for, and on how far they are trusted. A campaign that measures
-// nothing says it elsewhere: there answers are all there is.
+// answerRows adds rows on the experts' answers, in the forms that the policy asks for, and on how
+// far they are trusted. A campaign that measures nothing shows it elsewhere: there answers take the
+// place of experiments.
 func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	s, def := p.progress, p.progress.Definition
 	if len(def.Experts) == 0 || !def.Measures() {

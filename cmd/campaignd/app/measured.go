@@ -10,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// outcomes are all that can be said of how an experiment ended, in the order in
-// which two that are given are reported.
+// outcomes are all possible fates of an experiment on the command line, in the order in which two
+// that are given are reported.
 var outcomes = []events.Resolution{
 	events.ResolvedMeasured,
 	events.ResolvedFailed,
@@ -49,8 +49,8 @@ func (f *measuredFlags) any() bool {
 	return f.value != "" || f.sd != "" || f.actual != "" || len(f.quantities)+len(f.missing)+len(f.further) > 0
 }
 
-// parse reads what does not depend on the campaign, so that a slip is found
-// before a store is opened.
+// parse reads the flags that do not depend on the campaign, so that a slip is found before a store
+// is opened.
 func (f *measuredFlags) parse(
 	value, sd **float64, quantities, further *[]definition.Quantity,
 ) (err error) {
@@ -93,9 +93,9 @@ func (f *measuredFlags) madeOf(s *campaign.State, id string) (definition.Point, 
 	return nil, nil
 }
 
-// made reads the composition that was made. What is not named stays as it
-// stands in the one given; nil where nothing is named. A person names what
-// differs from what was asked for, and not all of it.
+// made reads the composition that was made. Unnamed parameters keep their values in the given one;
+// nil where none is named. A person names the differences from the requested composition, and not
+// all of it.
 func (f *measuredFlags) made(
 	def *definition.Campaign, stands definition.Point,
 ) (definition.Point, error) {

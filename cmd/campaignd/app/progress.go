@@ -18,10 +18,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// display shows a person how a campaign goes, and asks them what it needs.
-// There are two: live draws in a terminal, plain prints lines. Its methods may
-// be called from several goroutines: the engine's loop, the feed, and each
-// adapter that asks something.
+// display shows a person the course of a campaign, and asks them for its needs. There are two: live
+// draws in a terminal, plain prints lines. Its methods may be called from several goroutines: the
+// engine's loop, the feed, and each adapter that asks something.
 type display interface {
 	console.Prompter
 	// open begins the display. What is remarked before it is kept or printed,
@@ -153,7 +152,7 @@ type plain struct {
 
 	mu      sync.Mutex
 	out     io.Writer
-	after   events.Sequence // what came before was printed by an earlier process
+	after   events.Sequence // an earlier process printed the events before
 	waiting string          // the last wait for a person that was printed
 	// now is the state of the campaign. silent names the open questions that no one can answer at
 	// this input, and for which the way to answer from elsewhere has not been printed yet.
@@ -183,8 +182,7 @@ func (p *plain) happened(e events.Event, payload events.Payload) {
 	p.story.tell(e, payload, e.Sequence <= p.after)
 }
 
-// stands prints what a person must do before the campaign goes on, once each
-// time it changes.
+// stands prints a person's tasks before the campaign goes on, once each time they change.
 func (p *plain) stands(now view.Campaign) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,9 +212,9 @@ func (p *plain) stands(now view.Campaign) {
 // shorter ones pass while a person reads.
 const slowComputation = 5 * time.Second
 
-// tellSilent prints how the questions in p.silent are answered from another
-// terminal. A question is asked before the display knows what it asks for, so
-// each waits in p.silent until stands has brought it. p.mu is held.
+// tellSilent prints how the questions in p.silent are answered from another terminal. A question is
+// asked before the display knows its content, so each waits in p.silent until stands has brought
+// it. p.mu is held.
 func (p *plain) tellSilent() {
 	p.silent = slices.DeleteFunc(p.silent, func(id string) bool {
 		open := p.now.Questions

@@ -41,7 +41,7 @@ func (a *app) commandsFor(t target) commands {
 var verbs = map[problem.Action]struct {
 	name    string
 	subject string // placeholder of the subject; empty: the command takes none
-	after   string // what follows the subject
+	after   string // the text behind the subject
 }{
 	problem.Run:           {name: "run"},
 	problem.Suggest:       {name: "suggest"},
@@ -236,8 +236,8 @@ func alternatives(ways []string) string {
 	return text
 }
 
-// clause is a message followed by what can be done about it, in one sentence
-// without its full stop: "MESSAGE; REMEDY with `…`, or REMEDY with `…`".
+// clause is a message followed by its remedies, in one sentence without its full stop: "MESSAGE;
+// REMEDY with `…`, or REMEDY with `…`".
 func (c commands) clause(message string, remedies []problem.Remedy) string {
 	for i, r := range remedies {
 		joint := ", or "
@@ -255,7 +255,7 @@ func (c commands) sentence(r problem.Remedy) string {
 	return string(unicode.ToUpper(first)) + r.Text[size:] + c.how(r) + "."
 }
 
-// advice is the advice for a person, in sentences; before is what they should know first.
+// advice is the advice for a person, in sentences; before is the part that they should know first.
 func (c commands) advice(before string, remedies []problem.Remedy) string {
 	var sentences []string
 	if before != "" {

@@ -19,10 +19,10 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// With --server a command is about a campaign of a server. It works as with a
-// store that another process holds: it reads the log over the protocol of
-// internal/control, and submits requests. Only what that protocol does not know
-// goes through the API: beginning a campaign, having it run, having it suggest.
+// With --server a command is about a campaign of a server. It works as with a store that another
+// process holds: it reads the log over the protocol of internal/control, and submits requests. Only
+// the requests outside that protocol go through the API: beginning a campaign, having it run,
+// having it suggest.
 
 const (
 	// serverVariable names a server for all commands of a user; tokenVariable
@@ -161,9 +161,8 @@ func onServer(t target, what string) string {
 	return "/campaigns/" + url.PathEscape(t.store) + what
 }
 
-// hasCampaign reports whether the target's store exists, or its campaign on the
-// server. Without a file a campaign that is not there is an error, because
-// there is nothing to begin it from.
+// hasCampaign reports whether the target's store exists, or its campaign on the server. Without a
+// file a missing campaign is an error, because there is nothing to begin it from.
 func (a *app) hasCampaign(ctx context.Context, t target) (bool, error) {
 	if !t.remote {
 		return t.hasStore()
@@ -178,11 +177,11 @@ func (a *app) hasCampaign(ctx context.Context, t target) (bool, error) {
 	return true, s.Close()
 }
 
-// beginRemote begins the campaign of a file on the server, and has it run there
-// if run is set. seed, where not nil, takes the place of the file's.
+// beginRemote begins the campaign of a file on the server, and has it run there if run is set.
+// seed, where not nil, takes the place of the file's.
 //
-// The server reads the text itself, with its own registry and lab file: what
-// names like an instrument's stand for is decided there.
+// The server reads the text itself, with its own registry and lab file: it decides there which
+// instrument or channel a name stands for.
 func (a *app) beginRemote(ctx context.Context, t target, run bool, seed *uint64) error {
 	actor, err := a.actor()
 	if err != nil {
@@ -195,11 +194,11 @@ func (a *app) beginRemote(ctx context.Context, t target, run bool, seed *uint64)
 	return a.api().Post(ctx, "/campaigns?"+query.Encode(), lab.YAML(t.file.Source), nil)
 }
 
-// runRemote has the server run a campaign, and prints its story until it ends.
-// An interrupt ends the printing alone: the server goes on.
+// runRemote has the server run a campaign, and prints its story until it ends. An interrupt ends
+// the printing alone: the server goes on.
 //
-// Its steps are those of run, without the equipment: begin where there is
-// nothing, compare the file, have it run, watch, summarize.
+// Its steps are those of run, without the equipment: begin a missing campaign, compare the file,
+// have it run, watch, summarize.
 func runRemote(a *call, t target, seed *uint64) error {
 	ctx := a.ctx
 	exists, err := a.hasCampaign(ctx, t)
@@ -226,8 +225,8 @@ func runRemote(a *call, t target, seed *uint64) error {
 			return err
 		}
 	}
-	// The story of what was begun here is printed also where it has ended by now.
-	// A campaign that runs there already is only watched.
+	// The story of a campaign that was begun here is printed also where it has ended by now. A
+	// campaign that runs there already is only watched.
 	if over := lab.Over(core); !exists || !over {
 		if !over && lab.RunningIn(s, s.name) == nil {
 			if err := a.api().Post(ctx, onServer(t, "/run"), nil, nil); err != nil {

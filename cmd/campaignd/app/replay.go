@@ -97,11 +97,10 @@ func holdsPosition(ctx context.Context, log events.Log, p events.Position) (bool
 	return false, nil
 }
 
-// replayTo folds a campaign's events up to and with a position of the log, and
-// returns the position of the last one. It reads no snapshot: what it prints is
-// to be compared with those. A position before the campaign's definition is bad
-// input. Positions count over all campaigns of the store, so that the
-// campaign's own last event up to there is looked for first.
+// replayTo folds a campaign's events up to and with a position of the log, and returns the position
+// of the last one. It reads no snapshot: its output is to be compared with those. A position before
+// the campaign's definition is bad input. Positions count over all campaigns of the store, so that
+// the campaign's own last event up to there is looked for first.
 func replayTo(c *call, s *session, limit events.Position) (core *engine.Core, at events.Position, err error) {
 	last, at, err := view.LastUpTo(c.ctx, s.Log(), s.name, limit)
 	if err != nil {

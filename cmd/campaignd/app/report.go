@@ -27,12 +27,12 @@ type reported struct {
 
 // reportCommand is `campaignd report`.
 //
-// A run writes the report by itself at its end; this is for a campaign that is
-// still going on, or whose report was lost.
+// A run writes the report by itself at its end; this is for a campaign that is still going on, or
+// whose report was lost.
 //
-// The log is opened as it is on the disk, whether a process holds it or not, so
-// that a run is not disturbed. Of a campaign of a server, the server makes the
-// report, with what it can read.
+// The log is opened as it is on the disk, whether a process holds it or not, so that a run is not
+// disturbed. The report of a campaign of a server is made by the server, from the files that it can
+// read.
 var reportCommand = command{
 	name: "report",
 	args: cobra.MaximumNArgs(1),
@@ -106,9 +106,8 @@ func reportPath(address, name string) string {
 	return strings.TrimSuffix(address, store.Ending) + ".report.html"
 }
 
-// storeMode is the permissions of a file that a campaign leaves next to its
-// store: who may read the store may read it, and no one else. A report tells
-// what the log tells, and so is as private.
+// storeMode is the permissions of a file that a campaign leaves next to its store: readers of the
+// store may read it, and no one else. A report has the content of the log, and so is as private.
 func storeMode(store string) fs.FileMode {
 	info, err := os.Stat(store)
 	if err != nil {

@@ -50,8 +50,7 @@ func (a *app) record(ctx context.Context, t target, build func(*session) (engine
 	return a.recordAll(ctx, t, step{build: build})
 }
 
-// step is a request. send hands it to the store, where there is more than is in
-// it.
+// step is a request. send hands it to the store, where a request alone is not enough.
 type step struct {
 	build func(*session) (engine.Request, error)
 	send  func(context.Context, *session, engine.Request) ([]events.Event, error)
@@ -85,8 +84,8 @@ func (a *app) recordAll(ctx context.Context, t target, steps ...step) error {
 	return nil
 }
 
-// printSoFar prints what was recorded, with the store opened anew: before something
-// failed, or by a run that has ended since.
+// printSoFar prints the recorded events, with the store opened anew: before something failed, or by
+// a run that has ended since.
 func (a *app) printSoFar(ctx context.Context, t target, stored []events.Event) error {
 	if stored == nil {
 		return nil
@@ -99,16 +98,14 @@ func (a *app) printSoFar(ctx context.Context, t target, stored []events.Event) e
 	return a.printRecorded(ctx, s, stored)
 }
 
-// afterwards does what a change by hand calls for: it brings the report of an
-// ended campaign up to date, and prints how a campaign goes on that had ended
-// and now has room in its budget. stored are the events that were just
-// recorded.
+// afterwards follows up a change by hand: it brings the report of an ended campaign up to date, and
+// prints how a campaign goes on that had ended and now has room in its budget. stored are the
+// events that were just recorded.
 //
-// It does nothing where another process holds the store, which then does the
-// same.
+// It does nothing where another process holds the store, which then does the same.
 //
-// The request is recorded whatever goes wrong here. The error of a report that
-// could not be written says so.
+// The request is recorded whatever goes wrong here. The error of a report that could not be written
+// says so.
 func (a *app) afterwards(ctx context.Context, s *session, t target, stored []events.Event) error {
 	local, ours := s.Store.(*lab.Local)
 	if !ours {
@@ -173,14 +170,14 @@ func (a *app) sayOutside(ctx context.Context, s *session, stored []events.Event)
 	}
 }
 
-// measures are the kinds of events that say what was made.
+// measures are the kinds of events with a composition as it was made.
 var measures = map[events.Kind]bool{
 	events.KindExperimentMeasured: true, events.KindExperimentResolved: true,
 	events.KindExperimentCorrected: true, events.KindMeasurementCorrected: true,
 }
 
-// outsideOf returns a line for each experiment of stored events that lies outside the
-// space as it is now: a person who mistyped what was made should see it at once.
+// outsideOf returns a line for each experiment of stored events that lies outside the space as it
+// is now: a person who mistyped the composition should see it at once.
 func outsideOf(state *campaign.State, stored []events.Event) (lines []string) {
 	for _, e := range stored {
 		x := state.Experiment(events.CloudEventAttributes(e)["subject"])

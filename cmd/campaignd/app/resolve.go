@@ -12,12 +12,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// resolveCommand is `campaignd resolve`: what became of a command whose fate is
-// unknown.
+// resolveCommand is `campaignd resolve`: the fate of a command whose fate is unknown.
 //
-// A person tells the log what a machine did (law 3): no default, and no guess,
-// is offered. The composition that was made and the experiment's name are looked
-// at only with the campaign at hand; the engine checks the rest.
+// A person reports to the log what a machine did (law 3): no default, and no guess, is offered. The
+// composition that was made and the experiment's name are looked at only with the campaign at hand;
+// the engine checks the rest.
 var resolveCommand = command{
 	name: "resolve",
 	args: cobra.RangeArgs(0, 3),
@@ -76,11 +75,10 @@ func resolutionOf(text string) (events.Resolution, error) {
 	return resolution, nil
 }
 
-// resolveFrom settles what a table says. args are those of the command: with a
-// word for the experiments that the table leaves alone, or without.
+// resolveFrom settles the fates in a table. args are those of the command: with a word for the
+// experiments that the table leaves alone, or without.
 //
-// The table may be standard input: it is read once, also where the request has to
-// be sent again.
+// The table may be standard input: it is read once, also where the request has to be sent again.
 func resolveFrom(c *call, args []string, path string, rest engine.Resolve) error {
 	if len(args) >= 2 {
 		named := args[len(args)-2:]

@@ -25,9 +25,8 @@ type app struct {
 
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	// interrupt does what Ctrl-C does. The live display calls it, because a
-	// terminal in raw mode sends no signal for that key. A second call ends the
-	// program at once.
+	// interrupt acts as Ctrl-C. The live display calls it, because a terminal in raw mode sends no
+	// signal for that key. A second call ends the program at once.
 	interrupt func()
 
 	as    string // --as: who acts, without the prefix "person:"
@@ -47,7 +46,7 @@ type app struct {
 	about commands
 }
 
-// table are the commands, in the groups of the help: by what a person wants to do.
+// table are the commands, in the groups of the help: by a person's aims.
 var table = []struct {
 	id, title string
 	commands  []command
@@ -130,8 +129,8 @@ func newRoot(a *app) *cobra.Command {
 // storeVariable names the store where the command line does not.
 const storeVariable = "CAMPAIGND_STORE"
 
-// storeOfEnvironment is the store that the environment names. A password in it,
-// as orchestrators give out addresses, goes where none is shown or kept.
+// storeOfEnvironment is the store that the environment names. A password in it, as in the addresses
+// that orchestrators give out, moves to PGPASSWORD, which is neither shown nor kept.
 func storeOfEnvironment() string {
 	address, password := store.Unlocked(os.Getenv(storeVariable))
 	if password != "" {
@@ -153,8 +152,8 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	return badInput("there is no command %q; see campaignd --help", args[0])
 }
 
-// inputArgs makes a wrong number of arguments a mistake in what was typed (exit
-// code 2) and shows the usage.
+// inputArgs makes a wrong number of arguments a mistake in the input (exit code 2) and shows the
+// usage.
 func inputArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	if check == nil {
 		return nil
@@ -246,9 +245,8 @@ func inLine(args []any) []any {
 	return fitting
 }
 
-// beneath returns the stream below the writer that makes texts safe: the
-// terminal itself, where there is one. What draws on it directly makes its own
-// texts safe.
+// beneath returns the stream below the writer that makes texts safe: the terminal itself, if there
+// is one. Code that draws on it directly makes its own texts safe.
 func beneath(stream any) any {
 	if w, ok := stream.(interface{ Unwrap() io.Writer }); ok {
 		return w.Unwrap()

@@ -67,12 +67,11 @@ var runCommand = command{
 	},
 }
 
-// run drives a campaign to its end. Everything that can be wrong is found, in
-// order of cost, before the instrument hears of anything: the name of the
-// person, another process at the store, then what prepare opens.
+// run drives a campaign to its end. Every possible fault is found, in order of cost, before the
+// instrument hears of anything: the name of the person, another process at the store, then those of
+// prepare.
 //
-// A campaign that has ended is only answered for: neither instrument nor expert
-// is opened.
+// A campaign that has ended is only answered for: neither instrument nor expert is opened.
 func (r *running) run(ctx context.Context, seed *uint64) error {
 	if _, err := r.actor(); err != nil {
 		return err
@@ -126,9 +125,9 @@ func notHeld(ctx context.Context, t target) error {
 		"watch it with `campaignd status %s` or `campaignd events --follow %s`", what, status.PID, since, t, t)
 }
 
-// running is a campaign that this command runs. Its fields are filled in this
-// order: prepare opens the store and the equipment, drive makes the run.
-// release closes what there is, from any of these states.
+// running is a campaign that this command runs. Its fields are filled in this order: prepare opens
+// the store and the equipment, drive makes the run. release closes all that was opened, from any of
+// these states.
 type running struct {
 	*app
 	target target
@@ -136,16 +135,15 @@ type running struct {
 
 	local     *lab.Local       // nil before there is a store
 	display   display          // nil before assemble
-	equipment *equip.Equipment // what the definition names, open; owned here
+	equipment *equip.Equipment // the instrument and the channels of the definition, open; owned here
 	campaign  *lab.Run         // nil before drive
-	known     events.Sequence  // what the store held at first: not shown again
+	known     events.Sequence  // the store's last event at first: earlier ones are not shown again
 	over      *engine.Core     // the campaign, where it had ended before
 	shown     view.Shown       // the last results of computations in the background
 }
 
-// prepare opens the store and everything that the campaign names, and writes
-// the definition of a new one. Whatever is wrong is found before anything is
-// written.
+// prepare opens the store and everything that the campaign names, and writes the definition of a
+// new one. Any fault is found before anything is written.
 //
 // r.over is set where there is nothing to be run.
 func (r *running) prepare(ctx context.Context, seed *uint64) error {
@@ -267,9 +265,8 @@ func (r *running) off(err error, again time.Duration) {
 	r.warn(fmt.Sprintf("%v; asked again in %s (Ctrl-C ends the wait)", err, format.Duration(again)))
 }
 
-// assemble opens what the definition names: the instrument and the channels to
-// the experts. Questions to experts are asked by the display, which is
-// therefore made first.
+// assemble opens the equipment of the definition: the instrument and the channels to the experts.
+// Questions to experts are asked by the display, which is therefore made first.
 func (r *running) assemble(ctx context.Context, def definition.Campaign) error {
 	r.newDisplay()
 	equipment, err := equip.Open(ctx, r.registry, def, instruments.Environment{
@@ -316,8 +313,8 @@ func (r *running) hooks() lab.Hooks {
 	}
 }
 
-// stands is where the campaign stands while it runs, as far as the display shows it. Where
-// no decision reads a model, none is fitted on the way.
+// stands is the state of the campaign while it runs, as far as the display shows it. Where no
+// decision reads a model, none is fitted on the way.
 func (r *running) stands(core *engine.Core, waits string) view.Campaign {
 	if _, lines := r.display.(*plain); lines {
 		return view.Standing(core, waits)

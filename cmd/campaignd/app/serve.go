@@ -94,8 +94,8 @@ func (d *driving) place(a *app, args []string, folder *string) error {
 // lab is where the lab is.
 func (s serving) lab() string { return cmp.Or(s.drives.database, s.folder) }
 
-// serveCommand is `campaignd serve`. The flags say where to listen and what
-// protects that; everything about people and instruments stands in lab.yaml.
+// serveCommand is `campaignd serve`. The flags give the address and its protection; everything
+// about people and instruments stands in lab.yaml.
 var serveCommand = command{
 	name:     "serve",
 	args:     cobra.MaximumNArgs(1),
@@ -135,14 +135,13 @@ var serveCommand = command{
 	},
 }
 
-// serve serves a folder until it is interrupted. Whatever can be refused of the
-// flags and files is refused before the lab is opened.
+// serve serves a folder until it is interrupted. Flags and files are checked before the lab is
+// opened.
 //
-// The deferred calls end what was opened in the reverse order: the lab and its
-// campaigns, the listener, telemetry, and the accounts last. So the accounts
-// are there for as long as anything may ask them.
+// The deferred calls end all parts in the reverse order: the lab and its campaigns, the listener,
+// telemetry, and the accounts last. So the accounts are there for as long as anything may ask them.
 //
-// An interrupt is how a server ends, and no failure: the exit code is 0.
+// An interrupt is how a server ends, and not a failure: the exit code is 0.
 func (s serving) serve(ctx context.Context) error {
 	if s.drives.database == "" && lablog.Exists(s.folder) {
 		return badInput("%s is a store, and not a folder of stores: serve it with `campaignd serve --store %s`",
@@ -232,9 +231,8 @@ func (a *app) sayLocks(shared bool) {
 	}
 }
 
-// endWith interrupts once there is nothing more to be read. The system closes a
-// pipe however the program at its other end has ended, killed or not, so that no
-// server is left behind that no one knows of.
+// endWith interrupts at the end of the attendant. The system closes a pipe however the program at
+// its other end has ended, killed or not, so that no server is left behind that no one knows of.
 func endWith(attendant io.Reader, end context.CancelCauseFunc) {
 	_, _ = io.Copy(io.Discard, attendant)
 	end(errInterrupted)
@@ -307,8 +305,7 @@ func (s serving) openAccounts(named *labfile.File) (people *accounts.Directory, 
 	return people, func() { unreachable(); people.Close() }, nil
 }
 
-// openedLab is a lab whose campaigns go on, and whose people hear of what
-// concerns them. close ends all of it.
+// openedLab is a lab whose campaigns go on, and whose people are notified. close ends all of it.
 type openedLab struct {
 	lab       *lab.Lab
 	notifier  *notify.Notifier
@@ -316,9 +313,9 @@ type openedLab struct {
 	close     func()
 }
 
-// openLab opens the lab with what listens to it: the notifier observes events
-// and the forwarder reads them, both from the moment when the first campaign
-// goes on. close ends the notifier first, and then the lab.
+// openLab opens the lab with its listeners: the notifier observes events and the forwarder reads
+// them, both from the moment when the first campaign goes on. close ends the notifier first, and
+// then the lab.
 func (s serving) openLab(
 	ctx context.Context, named *labfile.File, people *accounts.Directory,
 ) (*openedLab, error) {
@@ -358,7 +355,7 @@ func (s serving) openLab(
 		defer close(telling)
 		notifier.Run(notifying)
 	}()
-	// The notifier ends first: what it has folded belongs to stores that are there.
+	// The notifier ends first: its folded state belongs to stores that are there.
 	end := func() {
 		stop()
 		<-telling
@@ -412,8 +409,8 @@ func (a *app) dated(format string, args ...any) {
 	a.remark("%s %s", clock.Now().Format(time.DateTime), fmt.Sprintf(format, args...))
 }
 
-// encrypts reports whether the server speaks TLS itself. Behind a proxy it does
-// not: what the proxy speaks to the world is not seen here.
+// encrypts reports whether the server speaks TLS itself. Behind a proxy it does not: the proxy's
+// connection to the world is not seen here.
 func (s serving) encrypts() bool { return s.cert != "" || len(s.domains) > 0 }
 
 // trusted is the network of the proxy that is trusted, nil for none. Only
@@ -430,13 +427,12 @@ func (s serving) trusted() (*net.IPNet, error) {
 	return network, nil
 }
 
-// safe refuses to listen where people who are not known, or words that can be
-// read on the way, would reach campaigns.
+// safe refuses to listen where unknown people, or words that can be read on the way, would reach
+// campaigns.
 //
-// An address of this machine needs nothing, unless a proxy leads to it.
-// Elsewhere accounts and encryption are both required: one without the other
-// protects no one. A name other than localhost counts as one of elsewhere,
-// without being looked up: what it leads to may change.
+// An address of this machine needs nothing, unless a proxy leads to it. Elsewhere accounts and
+// encryption are both required: one without the other protects no one. A name other than localhost
+// counts as one of elsewhere, without being looked up: its address may change.
 func (s serving) safe(host string, nobody bool) error {
 	if nobody && s.proxy != "" { // on this machine too: all who reach the proxy would be served
 		return badInput("--behind-proxy %s: there are no accounts, so that everybody whom the proxy lets through could do everything; "+

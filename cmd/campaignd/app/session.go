@@ -14,10 +14,9 @@ import (
 	"github.com/campaignd/campaignd/internal/lablog"
 )
 
-// session is an open store and the campaign in it that a command is about. The
-// store is held by this process (lab.Local), by another one of this machine
-// (lab.Peer), by a server (lab.Remote), or is read as it is on disk (lab.Copy).
-// Only what differs between these asks which it is.
+// session is an open store and the campaign in it that a command is about. The store is held by
+// this process (lab.Local), by another one of this machine (lab.Peer), by a server (lab.Remote), or
+// is read as it is on disk (lab.Copy). Only code that differs between these asks which it is.
 type session struct {
 	lab.Store
 	// folder is the store's folder; on a server, the campaign's identifier
@@ -131,12 +130,11 @@ func (a *app) remarkMarks(ctx context.Context, address string) {
 	}
 }
 
-// openCopy opens a store as it is on the disk, without asking the process that
-// runs it: for what needs the hashes of the log itself (audit, checkpoint,
-// export), and for what takes so long that a running campaign should not serve
-// it.
+// openCopy opens a store as it is on the disk, without asking the process that runs it: for
+// commands that need the hashes of the log itself (audit, checkpoint, export), and for those that
+// take so long that a running campaign should not serve them.
 //
-// It is the log as it is at this moment; what a run adds later is not seen.
+// It is the log as it is at this moment; later events of a run are not seen.
 func openCopy(folder string) (events.Store, error) {
 	log, err := store.Open(folder, store.Options{ReadOnly: true})
 	if err != nil {
@@ -145,7 +143,7 @@ func openCopy(folder string) (events.Store, error) {
 	return log, nil
 }
 
-// openingFailed says what can be done about a store that cannot be opened.
+// openingFailed adds the remedies to the error of a store that cannot be opened.
 func openingFailed(t target, err error) error {
 	switch {
 	// A missing file within a store is damage, and is reported as that.
@@ -159,9 +157,8 @@ func openingFailed(t target, err error) error {
 	return storeError{err}
 }
 
-// holding completes the options with which this program holds a store: what the
-// campaign file can name, the build that decisions record, and the account that
-// requests come from.
+// holding completes the options with which this program holds a store: the names for campaign
+// files, the build that decisions record, and the account that requests come from.
 func (a *app) holding(o lab.LocalOptions) lab.LocalOptions {
 	o.Registry = a.registry
 	o.Build = thisBuild().Build

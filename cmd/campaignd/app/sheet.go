@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// sheetCommand is `campaignd sheet`: the run sheet of what waits to be measured
-// by hand. It records nothing: what there is to do `suggest` has made.
+// sheetCommand is `campaignd sheet`: the run sheet of the experiments that wait to be measured by
+// hand. It records nothing: `suggest` makes the experiments.
 var sheetCommand = command{
 	name: "sheet",
 	args: cobra.MaximumNArgs(1),

@@ -33,7 +33,7 @@ const studyEnding = ".study"
 type simulation struct {
 	*app
 	path string
-	// size is the key of one of the file's sizes, empty for none of them.
+	// size is the key of one of the file's sizes, empty for the file as it is.
 	size string
 	// seeds is --seeds as typed: a count or a range.
 	seeds   string
@@ -291,9 +291,8 @@ func parseSeeds(text string) (studyfile.Seeds, error) {
 	)
 }
 
-// openPast opens the store of a campaign that was run, for a task that asks
-// what had been otherwise. The last result closes it. A store with several
-// campaigns needs the name.
+// openPast opens the store of a campaign that was run, for a task that asks for its imagined
+// course. The last result closes it. A store with several campaigns needs the name.
 func (s *simulation) openPast(ctx context.Context, path, campaign string) (events.Log, string, func() error, error) {
 	past, err := s.openStore(ctx, target{store: path, campaign: campaign}, reading)
 	if err != nil {

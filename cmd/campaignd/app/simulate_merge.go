@@ -45,8 +45,8 @@ func (m *merging) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Shards of the study's own folder always count: what a message says is to
-	// be run again is found there.
+	// Shards of the study's own folder always count: those that a message wants run again are found
+	// there.
 	folders, err := simulate.FoldersOfShards(m.out)
 	var refused *simulate.RefusedError
 	if none := errors.As(err, &refused); err != nil && (!none || len(m.folders) == 0) {

@@ -98,8 +98,8 @@ type ranShard struct {
 	Ran       int    `json:"ran"` // by this command; the others had been run, or failed
 }
 
-// sharded prints what a shard has run, as a number and in words, and what to do
-// once all have.
+// sharded prints the result of a shard, as a number and in words, and the next step after the last
+// shard.
 func (s *simulation) sharded(sh simulate.Shard, part *simulate.Study, ran int, did string) error {
 	folder := sh.Folder(s.out)
 	if s.json {

@@ -253,8 +253,8 @@ func (s *simulation) ratios(summary simulate.Summary) {
 	)
 }
 
-// ratioText is a ratio as a change in percent, with its interval where there is
-// one. An infinite bound stands for "no interval".
+// ratioText is a ratio as a change in percent, with its interval if it has one. An infinite bound
+// stands for "no interval".
 func ratioText(r simulate.Ratio) string {
 	percent := func(x float64) string { return fmt.Sprintf("%+.0f", 100*(x-1)) }
 	switch {
@@ -266,8 +266,8 @@ func ratioText(r simulate.Ratio) string {
 	return fmt.Sprintf("%s [%s, %s]", percent(r.Mean), percent(r.Lower), percent(r.Upper))
 }
 
-// plusMinus is a mean with its standard error, alone where there is one value.
-// One value has no standard error.
+// plusMinus is a mean with its standard error, alone for a single value. One value has no standard
+// error.
 func plusMinus(m simulate.Mean) string {
 	if m.N < 2 {
 		return format.Rounded(m.Mean, 4)
@@ -275,8 +275,7 @@ func plusMinus(m simulate.Mean) string {
 	return format.PlusMinus(m.Mean, m.SE, "")
 }
 
-// intervalText is a difference with its interval, alone where there is one
-// seed.
+// intervalText is a difference with its interval, alone for a single seed.
 func intervalText(d *simulate.Interval) string {
 	switch {
 	case d == nil:
@@ -295,9 +294,8 @@ func secondsText(s float64) string {
 	return fmt.Sprintf("%.2g", s)
 }
 
-// answer is the comparison as data, with what the command has done. JSON has no infinity and no NaN: such
-// numbers are left out. Tasks without a common seed are left out, as they are in
-// the table.
+// answer is the comparison as data, with the command's work. JSON has no infinity and no NaN: such
+// numbers are left out. Tasks without a common seed are left out, as they are in the table.
 func (s *simulation) answer(study *simulate.Study, summary simulate.Summary, done studied) studied {
 	finite := func(x float64) *float64 {
 		if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -16,8 +16,8 @@ import (
 
 // statusCommand is `campaignd status`.
 //
-// It only reads, and asks the process that runs the campaign what it is doing;
-// a store that no process has is looked at as it is.
+// It only reads, and asks the process that runs the campaign for its activity; a store that no
+// process has is looked at as it is.
 var statusCommand = command{
 	name: "status",
 	args: cobra.MaximumNArgs(1),
@@ -36,8 +36,8 @@ func status(c *call, core *engine.Core, s *session, t target) error {
 	if err != nil {
 		return err
 	}
-	// Asked after the models were fitted, which may take long: what runs the
-	// campaign is as of now.
+	// Asked after the models were fitted, which may take long: the process that runs the campaign
+	// is as of now.
 	run := lab.RunningIn(s, s.name)
 	how := commandsOn(t)
 	needs := append(st.NeedsPerson(how, run != nil), pauseInStatus(core.State(), c.about)...)
@@ -56,8 +56,7 @@ func status(c *call, core *engine.Core, s *session, t target) error {
 	return st.Write(c.stdout, around, how)
 }
 
-// runningText says which process runs a campaign and what it is doing; "" where
-// none does.
+// runningText names the process that runs a campaign, and its activity; "" without one.
 func runningText(run *lab.Running, now time.Time, about commands) string {
 	if run == nil {
 		return ""
@@ -75,9 +74,8 @@ func runningText(run *lab.Running, now time.Time, about commands) string {
 	return text
 }
 
-// pauseInStatus says how a paused campaign goes on; nothing for any other.
-// Where the budget is spent, to resume it alone would end it: what comes first,
-// engine.AfterPause says.
+// pauseInStatus says how a paused campaign goes on; nil for any other. Where the budget is spent,
+// to resume it alone would end it: engine.AfterPause knows the step before.
 func pauseInStatus(state *campaign.State, about commands) []string {
 	if state.Status != campaign.Paused {
 		return nil

@@ -80,9 +80,8 @@ func suggestion(a *call, s *session, t target) (core *engine.Core, answer *view.
 		"performs the experiments; end that run (Ctrl-C) to run them by hand", s.Status().PID)
 }
 
-// showing is how a suggestion about a target is written. An open question is
-// shown as its expert would see it in a terminal, and what to do next as
-// command lines about the target.
+// showing is the style for a suggestion about a target. An open question is shown as its expert
+// would see it in a terminal, and the next step as command lines about the target.
 func showing(about commands, t target) view.Showing {
 	return view.Showing{
 		Question: terminal.Show,

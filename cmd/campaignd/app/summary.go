@@ -14,9 +14,9 @@ type result struct {
 	Store string `json:"store"`
 }
 
-// summarize prints how a campaign ended. report is the path of the report,
-// empty for none. undecided says for an expert's name what speaks against
-// calling their preferred composition the best (see running.undecided).
+// summarize prints how a campaign ended. report is the path of the report, empty without one.
+// undecided is the reason, by an expert's name, not to call their preferred composition the best
+// (see running.undecided).
 func (a *app) summarize(
 	ctx context.Context, core *engine.Core, t target, report string, undecided map[string]string,
 ) error {

@@ -36,9 +36,8 @@ type target struct {
 	base string
 }
 
-// target finds what a command is about: arg is a campaign file, a store, or
-// empty for the store of the current folder. From here on messages suggest
-// commands about it.
+// target finds the subject of a command: arg is a campaign file, a store, or empty for the store of
+// the current folder. From here on messages suggest commands about it.
 func (a *app) target(arg string) (target, error) {
 	t, err := a.findTarget(arg)
 	if err == nil {

@@ -170,8 +170,7 @@ func (f reportedResult) result(id string) (*engine.Tell, error) {
 		Later:      f.later,
 		Anyway:     f.anyway,
 	}
-	// Two of the three were given: then their concatenation equals none of
-	// them.
+	// Two of the three were given: then their concatenation equals none of the three.
 	if why := f.without(); why != f.failed && why != f.cannot && why != f.again {
 		return nil, badInput("give one of --failed, --cannot and --again")
 	}

@@ -16,7 +16,7 @@ import (
 
 // whatIfCommand is `campaignd whatif`.
 //
-// It reads the log alone: nothing of what it imagines is recorded anywhere.
+// It reads the log alone: its imagined course is recorded nowhere.
 var whatIfCommand = command{
 	name: "whatif",
 	args: cobra.RangeArgs(1, 2),
