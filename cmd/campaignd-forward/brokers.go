@@ -218,8 +218,8 @@ type amqpPublisher struct {
 	returns *returned
 }
 
-// Publish implements message.Publisher. A message is returned before it is
-// confirmed, and is sent again once there is a queue for it.
+// Publish implements message.Publisher. A message is returned before it is confirmed, and is sent
+// again once a queue for it exists.
 func (p *amqpPublisher) Publish(topic string, messages ...*message.Message) error {
 	for range 2 {
 		if err := p.Publisher.Publish(topic, messages...); err != nil {

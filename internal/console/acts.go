@@ -18,8 +18,8 @@ import (
 // confirmation and the message afterwards are the same for each, and a new form
 // cannot forget one.
 type action struct {
-	// path is the end of the form's address, permission what the visitor must
-	// have, said the key of the message that is shown afterwards.
+	// path is the end of the form's address, permission the one that the visitor needs, said the
+	// key of the message that is shown afterwards.
 	path, permission, said string
 	// act is a request that a lab may want the visitor to confirm: see [Visitor.Confirmed].
 	act string
@@ -29,8 +29,8 @@ type action struct {
 	// then, if set, goes on once the request is recorded, now or by an earlier
 	// form of the same identifier.
 	then func(ctx context.Context, of *lab.Campaign, by engine.Request) error
-	// look answers a form whose button only shows what would become of the
-	// campaign; nil where none has one.
+	// look answers a form whose button only shows the effect on the campaign; nil for an action
+	// without such a button.
 	look func(*visit) error
 	// show shows the form's page again, with the fault.
 	show func(*visit) error
@@ -116,9 +116,9 @@ func stopping(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	return engine.Request{Stop: &events.CampaignStopped{Reason: text(r, "reason")}}, nil
 }
 
-// excluding reads the form that excludes the neighborhood of an experiment or a
-// question. A reason must be given here, where the page asks a person who has
-// one in mind; [excludeRegion] records that none was given.
+// excluding reads the form that excludes the neighborhood of an experiment or a question. A reason
+// must be given here, where the page asks a person who has one in mind; [excludeRegion] records a
+// missing one.
 func excluding(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
 	reason := text(r, "reason")
 	if reason == "" {

@@ -7,8 +7,8 @@ import (
 	"github.com/campaignd/campaignd/internal/accounts"
 )
 
-// auditLogRoutes are those of who may read everything: [Console.AccountRoutes]
-// asks for the permission to audit the lab.
+// auditLogRoutes are open to people who may read everything: [Console.AccountRoutes] asks for the
+// permission to audit the lab.
 var auditLogRoutes = []accountRoute{
 	{"GET /trail", func(v *visit) error { return showAuditLog(v, "") }},
 	{"POST /trail/verify", verifyAuditLog},

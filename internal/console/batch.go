@@ -84,7 +84,7 @@ type verdict struct {
 // The states of a row.
 const (
 	rowReady  = "ready"  // it is right
-	rowOpen   = "open"   // something of it is still to be typed
+	rowOpen   = "open"   // a part of it is still to be typed
 	rowFaulty = "faulty" // it cannot be recorded
 )
 

@@ -41,7 +41,7 @@ type tablePage struct {
 	*shell
 	CanDefine bool
 	Table     string
-	Guess     *guess.Guess // nil before there is a table
+	Guess     *guess.Guess // nil before the first table
 	Columns   []tableColumn
 	Faults    []guess.Fault // of the choices
 	// Otherwise are the columns that are taken for something else than the form said, since
@@ -213,7 +213,7 @@ type brought struct {
 	TableAsText string
 }
 
-// broughtAlong writes a table with all that was chosen of it into a form.
+// broughtAlong writes a table with all choices for it into a form.
 func broughtAlong(g *guess.Guess, chosen *choices, table string) *brought {
 	b := &brought{Origin: g.Origin, TableAsText: table}
 	for _, left := range []struct {

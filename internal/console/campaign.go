@@ -96,7 +96,7 @@ type tables struct {
 	Columns     []column    // of parameters
 	Experiments []experimentRow
 	Objective   column
-	PredictedOf string   // the quantity that predictions are of; empty where there is one
+	PredictedOf string   // the quantity that predictions are about; empty for a single one
 	Quantities  []column // of further declared quantities
 	Duels       []duelRow
 	Notes       []noteRow
@@ -263,13 +263,12 @@ const mostRows = 20
 // mostUnder is how many experiments under way the summary names.
 const mostUnder = 3
 
-// lastEvents is how many events the summary tells.
+// lastEvents is how many events the summary lists.
 const lastEvents = 3
 
-// fill fills in the parts that there are of any state, from where the campaign
-// stands and from the core. The campaign cannot record an event meanwhile:
-// everything here is quick. Where the campaign stands was worked out before,
-// outside of that.
+// fill fills in the parts that any state has, from the state of the campaign and from the core. The
+// campaign cannot record an event meanwhile: everything here is quick. The state was worked out
+// before, outside of that.
 func (p *campaignPage) fill(r *http.Request, core *engine.Core, s *view.Campaign, log *view.Timeline) {
 	state := core.State()
 	p.Stands = s
@@ -434,8 +433,8 @@ func (t *tables) duels(r *http.Request, s *campaign.State) {
 }
 
 // experiments lists the experiments, the newest first or as ?sort= says. One is highlighted, the
-// composition to go by; which ones are best, by the model and as measured, is said in
-// words, since they may be two.
+// composition to go by; words name the best ones, by the model and as measured, since they may be
+// two.
 func (t *tables) experiments(
 	r *http.Request, s *campaign.State, log *view.Timeline, bests engine.Bests,
 ) {

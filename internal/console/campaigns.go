@@ -106,9 +106,8 @@ func stateOf(s lab.Standing) state {
 	return state{"not running", "idle"}
 }
 
-// campaignsPage is the list of campaigns that the visitor may see. Troubles and
-// Unsent are shown only to those who may see all of them, since they name
-// campaigns.
+// campaignsPage is the list of campaigns that the visitor may see. Troubles and Unsent are shown
+// only to visitors who may see all of them, since they name campaigns.
 type campaignsPage struct {
 	*shell
 	paged
@@ -161,7 +160,7 @@ func (l listing) query(page int) string {
 	return q.Encode()
 }
 
-// at is the address of a page of it.
+// at is the address of a page of the listing.
 func (l listing) at(page int) string {
 	if q := l.query(page); q != "" {
 		return "/campaigns?" + q
@@ -292,9 +291,9 @@ func showCampaigns(v *visit) error {
 	return v.write(drawCampaigns(p))
 }
 
-// chosen returns the campaigns of the part that the page shows, in its order, and fills in
-// how many there are in each part and of each tag. One without a definition has nothing to
-// be shown by.
+// chosen returns the campaigns of the part that the page shows, in its order, and fills in the
+// number in each part and of each tag. A campaign without a definition has nothing to show and is
+// left out.
 func (c *Console) chosen(p *campaignsPage) (chosen []*lab.Campaign) {
 	counts, tags := make(map[string]int), make(map[string]int)
 	standings := make(map[*lab.Campaign]lab.Standing)

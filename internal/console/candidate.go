@@ -35,7 +35,7 @@ type card struct {
 	Line       string   // the composition in one line
 	Plain      []string // the values, in the campaign's order
 	Typed      string   // the place given
-	Numbers    []number // that are asked for of it
+	Numbers    []number // requested for it
 }
 
 // number is a field for an estimate of a row; Of is its column's quantity where the row has
@@ -63,7 +63,7 @@ type reference struct {
 	space  *space.Space
 	best   *campaign.Experiment // nil if nothing was measured
 	gave   definition.Quantity  // by the best
-	near   []neighbor           // all that was measured and counts
+	near   []neighbor           // all measurements that count
 	values []float64            // theirs
 	at     []float64            // where the best lies in each parameter's range
 }
@@ -112,7 +112,7 @@ func (b *reference) span(options []events.Option) figure.Span {
 
 // order sorts the parameters, those first in which the compositions differ most: from each other if
 // there are several, else from the best. It returns their numbers. A question is about the
-// differences; with many parameters they would be lost among those that agree. Equal ones keep the
+// differences; with many parameters they would be lost among the similarities. Equal ones keep the
 // campaign's order.
 func (b *reference) order(points []definition.Point) []int {
 	differ := make([]float64, len(b.def.Parameters))

@@ -225,7 +225,7 @@ func (v *visit) courseOf(of *lab.Campaign) (one compared, err error) {
 	return one, nil
 }
 
-// imaginedCourse is that of a what-if run, given as CAMPAIGN/RUN.
+// imaginedCourse is the course of a what-if run, given as CAMPAIGN/RUN.
 func (v *visit) imaginedCourse(name string) (one compared, err error) {
 	i := strings.LastIndexByte(name, '/')
 	if i < 0 {

@@ -114,8 +114,8 @@ func (c *Console) putAway(ctx context.Context, name, news string) error {
 	return err
 }
 
-// away returns the news that a person has put away, and when, and the text that
-// is kept of it.
+// away returns the news that a person has put away, and when, and the text that the lab keeps of
+// it.
 func (c *Console) away(ctx context.Context, name string) (away map[string]time.Time, text []byte, err error) {
 	away = make(map[string]time.Time)
 	log, err := c.lab.Log()
@@ -179,9 +179,8 @@ type contestedView struct {
 	Replaced  bool
 }
 
-// contestedOf are the answers to a question that do not count, the newest
-// first. All who may see the question see them, with names: an answer is
-// signed.
+// contestedOf are the answers to a question that do not count, the newest first. All visitors who
+// may see the question see them, with names: an answer is signed.
 func contestedOf(s *campaign.State, q *campaign.Question) (list []contestedView) {
 	for _, a := range slices.Backward(q.Aside) {
 		words := answerWords(s.Definition, q, humans.Reply{Answer: a.Answer})

@@ -161,9 +161,9 @@ func convergence(s *campaign.State) template.HTML {
 	return f.SVG()
 }
 
-// Of more experiments than mostMarks the course tells of each of the newest, and of those
-// that were the best so far; the others, whose marks would lie over each other, are dots
-// that say nothing.
+// With more experiments than mostMarks the course has a mark for each of the newest, and for those
+// that were the best so far; the others, whose marks would lie over each other, are dots without
+// text.
 const mostMarks, newestMarks = 300, 100
 
 // boundedCurve says which measurements the best so far leaves out; "" without constraints on

@@ -41,9 +41,9 @@ type edited struct {
 	Along string `json:"along,omitempty"`
 }
 
-// firstExperiments are the first of the initial design, as a table. Total is how many it
-// has; Before says what experts are asked first, Then what follows the design. Why says why
-// none can be shown.
+// firstExperiments are the first of the initial design, as a table. Total is how many it has;
+// Before names the first questions to experts, Then the policy after the design. Why says why none
+// can be shown.
 type firstExperiments struct {
 	Before []string   `json:"before"`
 	Head   []string   `json:"head"`
@@ -66,7 +66,7 @@ func sendSchema(v *visit) error {
 	return v.send("application/schema+json", text)
 }
 
-// mayEdit refuses who may neither begin a campaign nor amend one.
+// mayEdit refuses visitors who may neither begin a campaign nor amend one.
 func (v *visit) mayEdit() error {
 	if v.amends(v.visitor()) {
 		return nil

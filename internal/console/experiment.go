@@ -338,8 +338,8 @@ func correction(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	case "exclude":
 		c.Exclude = true
 	case "":
-		// What is typed is meant. What was left out of the models stays so,
-		// unless there is a new value.
+		// Input is meant to count. A measurement that was left out of the models stays so, unless
+		// it gets a new value.
 		if !result.any() {
 			return engine.Request{}, problem.New(problem.Invalid,
 				"choose what is to be corrected about %s", id).About(id)

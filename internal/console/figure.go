@@ -412,7 +412,7 @@ func parallel(s *campaign.State, bests engine.Bests) template.HTML {
 	w := max(360, float64(axes)*110)
 	at := func(k int) float64 {
 		if axes == 1 {
-			return w / 2 // there is nothing to go to
+			return w / 2 // nowhere to go
 		}
 		return 40 + float64(k)/float64(axes-1)*(w-80)
 	}

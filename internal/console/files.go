@@ -29,10 +29,10 @@ const (
 	maxFormFiles = 20
 	// maxFormText is how much text a form with files may hold, in bytes.
 	maxFormText = 1 << 20
-	// maxShownTable is the size of a table that a page still shows the beginning
-	// of, in bytes: all of it is read for that, and compared with its digest.
+	// maxShownTable is the size up to which a page shows the beginning of a table, in bytes: the
+	// whole table is read for that, and compared with its digest.
 	maxShownTable = 2 << 20
-	// previewRows and previewColumns are how much of it.
+	// previewRows and previewColumns are the size of the shown part.
 	previewRows, previewColumns = 12, 12
 	// shownFiles is how many files the page of an experiment shows, and
 	// shownTables of how many of them the beginning.
@@ -237,9 +237,9 @@ func brings(ctx context.Context) []engine.Attach {
 	return files
 }
 
-// takeForm reads a form, with its files where it has any: their bytes go to the
-// disk as they come. A form with files is held to who sends it once more when
-// all of it is there, as the gate does with others.
+// takeForm reads a form, with its files where it has any: their bytes go to the disk as they come.
+// The sender of a form with files is checked once more when the whole form has arrived, as the gate
+// does with others.
 func (v *visit) takeForm(permission string) error {
 	if !isMultipart(v.r) {
 		if err := v.r.ParseForm(); err != nil {

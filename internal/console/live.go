@@ -18,12 +18,10 @@ import (
 const (
 	gather = 150 * time.Millisecond // changes within that time are sent together
 	alive  = 15 * time.Second       // between two signs of life on a silent stream
-	// apart is between two listeners that are notified. Each page that is
-	// notified asks for itself again: so there are 200 requests a second at
-	// most, however many pages are open, and they do not come all at once. The
-	// last of 200 open pages learns of a change a second later; pages of the
-	// campaign that has changed come first, so that theirs do not wait for those
-	// of thousands of others.
+	// apart is between two listeners that are notified. Each page that is notified asks for itself
+	// again: so there are 200 requests a second at most, however many pages are open, and they do
+	// not come all at once. The last of 200 open pages learns of a change a second later; pages of
+	// the campaign that has changed come first, so that they do not wait for thousands of others.
 	apart = 5 * time.Millisecond
 	// listsApart is apart after a page that is of no one campaign: it is made of all
 	// of them, and with a thousand takes tens of milliseconds of a processor.
@@ -52,7 +50,7 @@ type hub struct {
 	due   []*listener
 	turn  int
 	more  chan struct{}      // of the present pass
-	stop  context.CancelFunc // nil while there are no listeners
+	stop  context.CancelFunc // nil while no one listens
 }
 
 // listener is an open page. Its channel has room for one list of names: a page

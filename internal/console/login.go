@@ -129,11 +129,10 @@ func goToIssuer(v *visit, confirm string) error {
 	return v.redirect(address, "")
 }
 
-// finishOIDC ends a login at the issuer. The cookies are taken away whatever
-// comes of it: a login is tried once. What the issuer says, an error of its own
-// too, is for the directory of accounts to judge. Where the person was on the
-// way to is checked again, since a cookie is sent by the browser like anything
-// else.
+// finishOIDC ends a login at the issuer. The cookies are taken away whatever the result: a login is
+// tried once. The directory of accounts judges the issuer's message, an error of its own too. The
+// address to which the person was on the way is checked again, since a cookie is sent by the
+// browser like any other input.
 func finishOIDC(v *visit) error {
 	take := func(cookie string) string {
 		http.SetCookie(v.w, &http.Cookie{Name: cookie, Path: "/oidc/", MaxAge: -1})

@@ -60,9 +60,8 @@ func (e edit) equals(f edit) bool {
 // compared as wholes.
 const mostCells = 1 << 22
 
-// editsOf are the changes that lead from one text to another, in their order: all that a
-// longest common subsequence of lines leaves. So many lines that are replaced by as many
-// others are so many edits.
+// editsOf are the changes that lead from one text to another, in their order: all lines outside a
+// longest common subsequence. So many lines that are replaced by as many others are so many edits.
 func editsOf(from, to []string) (edits []edit) {
 	n, m := len(from), len(to)
 	if n*m > mostCells {

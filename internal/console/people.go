@@ -59,8 +59,8 @@ func grantIn(r *http.Request) accounts.Grant {
 	}
 }
 
-// peoplePage is the page on which an admin looks after everyone's account: who
-// there is, with which roles, and how messages reach them.
+// peoplePage is the page on which an admin looks after everyone's account: the accounts, with their
+// roles, and how messages reach people.
 type peoplePage struct {
 	*shell
 	Accounts []accounts.Account

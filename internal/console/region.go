@@ -43,7 +43,7 @@ type regionPage struct {
 	Region   string        // in words
 	Measured []known       // the measured experiments in it
 	Hidden   int           // how many more of those are not listed
-	All      int           // all that were measured
+	All      int           // all measured experiments
 	Best     *known        // the best so far, if it lies in the region
 	Under    []string      // experiments under way in it
 	Share    string        // the region's part of the compositions that may be suggested now
@@ -157,8 +157,8 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 	if _, err := core.Handle(request); err != nil {
 		return err
 	}
-	// A space in which only this region is excluded tells whether a point lies
-	// in it, by the same rules that will exclude it.
+	// A space in which only this region is excluded decides whether a point lies in it, by the same
+	// rules that will exclude it.
 	alone := *def
 	alone.Excluded = []definition.Region{{Where: where}}
 	excluding, err := space.New(alone)

@@ -111,8 +111,7 @@ func pointOf(def *definition.Campaign, form url.Values, prefix string) (definiti
 	return point, nil
 }
 
-// numberField is the field of an estimate: its row and, where there are columns, their
-// quantity.
+// numberField is the field of an estimate: its row and, if the row has columns, the quantity.
 func numberField(e events.Estimate) string {
 	field := prefixNumber + strconv.Itoa(e.Option)
 	if e.Quantity != "" {

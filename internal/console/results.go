@@ -21,7 +21,7 @@ type resultsPage struct {
 	// To are the experiments to be measured by hand, Shown one of them.
 	To      []toMeasure
 	Shown   *toMeasure
-	Waits   string // why there are none
+	Waits   string // why the list is empty
 	Ways    []way
 	Batch   string // size of the batch, as typed
 	CanTell bool
@@ -203,7 +203,7 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	tell := &engine.Tell{Experiment: text(r, "experiment"), Anyway: text(r, "anyway") != ""}
 	def := definitionOf(of)
 	var requested definition.Point
-	adds := false // to a result that there is
+	adds := false // to an existing result
 	if tell.Experiment != "" {
 		x, err := experimentOf(of, tell.Experiment)
 		if err != nil {

@@ -127,7 +127,7 @@ func sheetOf(of *lab.Campaign, q url.Values) (sheet *exchange.RunSheet, typed sh
 	return sheet, typed, err
 }
 
-// showRunSheet serves the page, and the table of it as a file.
+// showRunSheet serves the page, and its table as a file.
 func showRunSheet(v *visit) error {
 	sheet, typed, err := sheetOf(v.of, v.r.URL.Query())
 	if err == nil && typed.Wells > 0 && typed.Of == "" && sheet.Rows != nil {

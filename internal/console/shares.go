@@ -33,9 +33,8 @@ type shareCell struct {
 	Bar  template.HTML
 }
 
-// add adds the row of a parameter: its value at each option, and a bar of it,
-// which is longest at most. Values have their sign, since they add to and take
-// from an average.
+// add adds the row of a parameter: its value at each option, and a bar, which is longest at most.
+// Values have their sign, since they add to and take from an average.
 func (t *shareTable) add(parameter string, values []float64, most float64) {
 	row := shareRow{Name: parameter}
 	for i, v := range values {

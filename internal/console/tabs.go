@@ -98,8 +98,7 @@ func partsIn(s *campaign.State, path, current string, with url.Values) (bar []ta
 	return bar
 }
 
-// tabShown is the part that an address asks for: the first one where it asks for none
-// that there is.
+// tabShown is the part that an address asks for: the first one by default, and for an unknown one.
 func tabShown(s *campaign.State, asked string, with url.Values) string {
 	parts := partsIn(s, "", asked, with)
 	if slices.ContainsFunc(parts, func(t tab) bool { return t.Current }) {

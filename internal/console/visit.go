@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
-// visit is a request for a page. A page is a function of it, which writes the page, sends the
+// visit is a request for a page. A page is a function of a visit, which writes the page, sends the
 // visitor to another one, or returns why it could not; the error is then a page of its own.
 type visit struct {
 	*Console
@@ -60,10 +60,9 @@ func (v *visit) identity() accounts.Identity   { return gate.IdentityOf(v.r.Cont
 // visitor returns the visitor of the page.
 func (v *visit) visitor() Visitor { return visitorOf(v.r.Context()) }
 
-// find returns the campaign of the address, if the visitor has the permission in
-// it. Every page of a campaign begins with it: it is the pages' only guard. A refusal is
-// noted for the audit log, also where the answer hides that there is such a
-// campaign.
+// find returns the campaign of the address, if the visitor has the permission in it. Every page of
+// a campaign begins with it: it is the pages' only guard. A refusal is noted for the audit log,
+// also where the answer hides that the campaign exists.
 func (v *visit) find(permission string) (*lab.Campaign, error) {
 	id := v.r.PathValue("campaign")
 	campaign, err := v.lab.Campaign(id)
@@ -81,7 +80,7 @@ func (v *visit) find(permission string) (*lab.Campaign, error) {
 	return nil, err
 }
 
-// shell begins the page, with why a form of it was refused.
+// shell begins the page, with the reason why its form was refused.
 func (v *visit) shell(title string) *shell {
 	s := v.shellOf(v.r, title)
 	if v.of != nil {
@@ -105,7 +104,7 @@ func (v *visit) refuseAnew(s *shell, err error, action string) {
 	s.refused(err, s.Campaign, action, nil)
 }
 
-// defines refuses who may not begin a campaign.
+// defines refuses visitors who may not begin a campaign.
 func (v *visit) defines() error {
 	err := v.visitor().may(Define, "")
 	if err != nil {

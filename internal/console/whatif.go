@@ -234,7 +234,7 @@ type imaginedPage struct {
 	Rows       []versusRow
 	Curve      template.HTML
 	Front      bool // fronts of both courses can be compared
-	Bounded    bool // there are constraints on outcomes
+	Bounded    bool // the campaign has constraints on outcomes
 	Verdict    string
 	Verdicts   []whatif.Verdict // for several quantities
 	Changes    []string
@@ -342,9 +342,8 @@ func fromWords(x whatif.Experiment) string {
 	return ""
 }
 
-// versus compares the experiment that was requested next with the one that
-// would have been, with as many digits as it takes to see where they differ. A
-// dash stands for one that there is not.
+// versus compares the experiment that was requested next with the one that would have been, with as
+// many digits as it takes to see where they differ. A dash stands for a missing one.
 func (p *imaginedPage) versus(a *whatif.Answer) {
 	if a.Next == nil && a.ReallyNext == nil {
 		return

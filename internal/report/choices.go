@@ -249,7 +249,7 @@ func sharesSVG(
 	}
 	for k, p := range panels {
 		axis := sharesNames + float64(k)*(width+sharesGap) + width/2
-		// Beyond the longest bar there is room for its number.
+		// Beyond the longest bar its number has room.
 		panel := sharesPanel{Canvas: c, axis: axis, reach: width/2 - 46, row: row, greatest: greatest}
 		c.Text(ink, "middle", axis, 14, format.Heading(p.Name, h.sought.Unit))
 		c.Line(figure.Look{Stroke: figure.Gray, Width: 1}, axis, sharesTop-12, axis, sums-8)
@@ -317,8 +317,8 @@ func figurePlane(
 	if n < 2 || len(p.Ys) != n || p.Xs[0] == p.Xs[n-1] || p.Ys[0] == p.Ys[n-1] {
 		return nil, "", nil
 	}
-	// The decision recorded the model on this grid with all other parameters
-	// held. The feasible part of it is not recorded: the whole plane is drawn.
+	// The decision recorded the model on this grid with all other parameters held. It does not
+	// record which part is feasible: the whole plane is drawn.
 	grid := heat{
 		n:        n,
 		mean:     p.Mean,

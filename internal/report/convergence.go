@@ -37,9 +37,9 @@ type convergence struct {
 }
 
 // converge computes the course. Only measurements that count, and are not known to break a
-// constraint on outcomes, enter the best so far; all that have a value are drawn. Its
-// results are in the order of requests, which is that of experiments' numbers; with several
-// under way it is not the order in which they ended.
+// constraint on outcomes, enter the best so far; all that have a value are drawn. Its results are
+// in the order of requests, the order of experiments' numbers; with several under way it is not the
+// order in which they ended.
 func (h *history) converge() convergence {
 	c := convergence{posterior: h.progress, bounded: len(h.def.ConstraintsOnOutcomes) > 0}
 	for i := range h.state.Experiments {
@@ -106,8 +106,7 @@ func figureConvergence(h *history) []Figure {
 	for _, p := range slices.Concat(spans...) {
 		limits = append(limits, p.mean-p.sd, p.mean+p.sd)
 	}
-	// The limits cover the band as well as the points, so that none of it is cut
-	// off.
+	// The limits cover the band as well as the points, so that nothing is cut off.
 	figure.Limits(&c.Y, 0.06, limits...)
 	// A campaign of one experiment is not drawn as wide as one of a hundred.
 	c.X.Min, c.X.Max = 0.5, max(float64(n)+0.5, 3.5)

@@ -79,8 +79,8 @@ func trustOf(h *history) trustworthiness {
 		if m := x.Measured; m.Rejected > 0 {
 			measured = append(measured, fmt.Sprintf("%d of %d rejected were not", m.RejectedBad, m.Rejected))
 		}
-		// An expert who has said nothing yet has a row too: that of labels. One
-		// who gave other answers has it only with labels.
+		// An expert without answers yet has a row too: that of labels. One with other answers has
+		// it only with labels.
 		if x.Choices == nil && x.Estimates == nil && x.Quantities == nil || x.Accepted+x.Rejected+x.Unsure > 0 {
 			answers := fmt.Sprintf("%d accepted, %d rejected", x.Accepted, x.Rejected)
 			if x.Unsure > 0 {
@@ -118,8 +118,7 @@ func trustOf(h *history) trustworthiness {
 	return t
 }
 
-// agreeing adds an agreement to a row, if there is one; a is nil where too
-// little was measured to compare with.
+// agreeing adds an agreement to a row; a is nil where too little was measured to compare with.
 func agreeing(h *history, r expertRow, a *diagnose.Agreement) expertRow {
 	if a != nil {
 		r.Share = format.Fixed(100*a.Share, 0) + " %"
@@ -243,12 +242,11 @@ func figureLeaveOneOut(
 	return f
 }
 
-// figureCalibration draws how often intervals hold the measured value against
-// how often they should, for central intervals of 2 % to 98 %.
+// figureCalibration draws how often intervals hold the measured value against how often they
+// should, for central intervals of 2 % to 98 %.
 //
-// All of it is in percent; CoverageAt counts compositions, so that the band's
-// ends, the counts that 95 of 100 calibrated models would not leave, are divided
-// by their number.
+// All numbers are in percent; CoverageAt counts compositions, so that the band's ends, the counts
+// that 95 of 100 calibrated models would not leave, are divided by their number.
 func figureCalibration(h *history) []Figure {
 	check := h.diagnosis.LeaveOneOut
 	if check == nil {

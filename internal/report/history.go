@@ -45,8 +45,8 @@ type history struct {
 	advise func(next string, remedies []problem.Remedy) string
 	// target is the page that figures are drawn for.
 	target figure.Page
-	// format writes values as precisely as is needed to make a composition again: in ten years
-	// the report may be all that is left.
+	// format writes values as precisely as is needed to make a composition again: in ten years only
+	// the report may be left.
 	format format.Compositions
 	places int // decimals of a measured value
 
@@ -137,9 +137,8 @@ type amendment struct {
 	time  time.Time
 }
 
-// read folds a campaign and rebuilds its models. It fails with
-// engine.ErrNoCampaign where the log holds no event of it, and with the error
-// of the log or of the context.
+// read folds a campaign and rebuilds its models. It fails with engine.ErrNoCampaign where the log
+// holds no event of the campaign, and with the error of the log or of the context.
 func read(ctx context.Context, in Input) (*history, error) {
 	h := &history{
 		core:            engine.NewCore(in.Registry),

@@ -82,7 +82,7 @@ type expertsPart struct {
 
 // modelPart is the model's knowledge.
 type modelPart struct {
-	NoModel        string // why there are no figures of the model
+	NoModel        string // why figures of the model are missing
 	Heat           []Figure
 	HeatCaption    string
 	Maps           []Figure // over the plane of Heat

@@ -114,7 +114,7 @@ func (h *history) answerText(q *campaign.Question) string {
 func (h *history) reviews() (all []*decision) {
 	last := ""
 	for i := range h.decisions {
-		// Decisions repeat the review until there is a newer one.
+		// Decisions repeat the review until a newer one comes.
 		if r := h.decisions[i].Review; r != nil && r.Question != last {
 			last = r.Question
 			all = append(all, &h.decisions[i])

@@ -121,9 +121,8 @@ func (h *history) small(n int, xTitle, yTitle string) *figure.Chart {
 
 // drawPoints draws the measurements of a slice in three opacities.
 func drawPoints(h *history, c *figure.Chart, s diagnose.Slice) {
-	// What lies far from the slice in the other parameters says little about
-	// it, and is faint. Three steps are as many as the eye tells apart; the
-	// nearest come last, on top.
+	// A point far from the slice in the other parameters says little about it, and is faint. The
+	// eye distinguishes no more than three steps; the nearest come last, on top.
 	for depth, opacity := range []float64{0.22, 0.5, 1} {
 		var points plot.XYs
 		for _, p := range s.Points {

@@ -45,7 +45,7 @@ func (m *Mixture) Corners() []Corner {
 	return []Corner{{"top", m.Drawn[0]}, {"left", m.Drawn[1]}, {"right", m.Drawn[2]}}
 }
 
-// Choice reports whether there are more than three components.
+// Choice reports whether the mixture has more than three components.
 func (m *Mixture) Choice() bool { return len(m.Components) > 3 }
 
 // mixtureOf returns the triangle to be drawn: of the requested components, else of those whose

@@ -38,7 +38,7 @@ func TradedOf(def *definition.Campaign, of func(name string) (definition.Quantit
 	return values
 }
 
-// keeps reports whether constraints are known to be kept, or there are none.
+// keeps reports whether constraints are known to be kept, or the campaign has none.
 func keeps(k campaign.Keeps) bool { return k == "" || k == campaign.KeepsAll }
 
 // Coverings follows courses of one trade-off: by course and experiment how much the front of the

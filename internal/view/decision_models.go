@@ -171,7 +171,7 @@ func (d *Decision) Models() []Row {
 	return rows
 }
 
-// modelled is the subject of a fit. It is named where there are several.
+// modelled is the subject of a fit, named if there are several.
 type modelled struct {
 	name, unit string
 	log        bool

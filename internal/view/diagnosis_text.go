@@ -38,8 +38,8 @@ const diagnosisNames = 12
 
 // writeCheck writes how left-out compositions were predicted.
 //
-// Where there are several quantities their name is said: the checked one is the objective, or the
-// first objective of a trade-off.
+// With several quantities the checked one is named: it is the objective, or the first objective of
+// a trade-off.
 func writeCheck(p *page, d diagnose.Diagnosis) {
 	check := d.LeaveOneOut
 	if check == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/campaignd/campaignd/policies/seek"
 )
 
-// fewMembers is how many compositions of a front a summary lists: those that hold
-// the most of it.
+// fewMembers is how many compositions of a front a summary lists: those that hold its largest
+// shares.
 const fewMembers = 12
 
 // foundFront lists the findings of a trade-off: its front, the best composition in each objective,

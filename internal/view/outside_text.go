@@ -45,8 +45,7 @@ func (c *Campaign) outsideRows() (rows []Row) {
 	return rows
 }
 
-// NoneWithin says that all that was measured lies outside; "" where that is not
-// so.
+// NoneWithin reports that all measured compositions lie outside; "" where one lies inside.
 func (c *Campaign) NoneWithin() string {
 	if c.BestMeasured != nil || len(c.Values) > 0 || len(c.Outside) == 0 {
 		return ""

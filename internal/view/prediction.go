@@ -319,10 +319,10 @@ type predictionTable struct {
 	informed  bool     // answers are measurements
 	others    []string // headings of the other quantities
 	computed  bool     // the objective is computed from them
-	feasible  bool     // there are constraints on outcomes
+	feasible  bool     // the campaign has constraints on outcomes
 	believing []string // the experts whose beliefs are predicted
 	comparing []string // those whose preferences are
-	only      bool     // there is one expert
+	only      bool     // the campaign has one expert
 }
 
 // newPredictionTable finds out which columns some of the predictions fill. All

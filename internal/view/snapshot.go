@@ -206,10 +206,9 @@ func (s *Snapshots) Restore(ctx context.Context, r *Record) {
 	s.mu.Unlock()
 }
 
-// newest returns the newest snapshot of a campaign that is believed and that
-// fits says is wanted, nil for none, and the keys of all that are kept. It looks
-// from the newest on, and notes those that it passed over as bad, to be removed
-// by the next Write.
+// newest returns the newest snapshot of a campaign that is believed and that fits accepts, nil
+// without one, and the keys of all that are kept. It looks from the newest on, and notes those that
+// it passed over as bad, to be removed by the next Write.
 func (s *Snapshots) newest(
 	ctx context.Context, campaign string, fits func(Campaign) bool,
 ) (found *resting, stands *Campaign, keys keptKeys) {
@@ -255,9 +254,9 @@ func (s *Snapshots) extended(ctx context.Context, head tlog.Tree) bool {
 	return known
 }
 
-// Write keeps a snapshot of a record, unless there is one of its last event.
-// Nothing waits for the disk: a snapshot that a crash loses is folded again. Old
-// and bad ones are removed by the same call.
+// Write keeps a snapshot of a record, unless one of its last event exists. Nothing waits for the
+// disk: a snapshot that a crash loses is folded again. Old and bad ones are removed by the same
+// call.
 func (s *Snapshots) Write(ctx context.Context, r *Record) error {
 	if s.build.Revision == "" {
 		return nil

@@ -61,8 +61,8 @@ func (st *Status) Write(w io.Writer, around Around, how How) error {
 	return p.err
 }
 
-// running says who runs the campaign, and how much of it at once. A campaign by
-// hand is never "not running": people run it.
+// running names the process that runs the campaign, and how many experiments it runs at once. A
+// campaign by hand is never "not running": people run it.
 func (st *Status) running(running string, how How) (rows []Row) {
 	switch {
 	case running != "":

@@ -220,7 +220,7 @@ func (s *Story) entries(e events.Event, payload events.Payload) []Entry {
 // have.
 func (s *Story) settled(d *events.DecisionMade) (entries []Entry) {
 	if d.Review != nil && d.Review.Question != s.reviewed {
-		s.reviewed = d.Review.Question // decisions repeat it until there is a newer one
+		s.reviewed = d.Review.Question // decisions repeat it until a newer one comes
 		entries = append(entries, Entry{Kind: events.KindDecisionMade, Subject: d.Decision,
 			Text: reviewText(d.Review)})
 	}

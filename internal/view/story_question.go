@@ -98,8 +98,7 @@ func (s *Story) compares(question string, of about, a events.Answer) string {
 
 func (s *Story) askedToPinpoint(about) string { return "what to measure next" }
 
-// pinpoints names the composition, since there are no options that could be
-// looked up.
+// pinpoints names the composition, since the question has no options that could be looked up.
 func (s *Story) pinpoints(question string, _ about, a events.Answer) string {
 	if a.Unsure() {
 		return "has no suggestion for " + question

@@ -16,12 +16,11 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Each command of accountCommand is one accounts.Request. It is sent to the
-// process that holds the accounts, usually a server, or carried out on the files
-// where no process does.
+// Each command of accountCommand is one accounts.Request. It is sent to the process that holds the
+// accounts, usually a server, or carried out on the files where no process does.
 //
-// They exist so that a lab can be set up, and a lost password mended, without a
-// browser: who can write the files may do all of it, so no login is asked for.
+// They exist so that a lab can be set up, and a lost password mended, without a browser: a user
+// with write access to the files may do it all anyway, so no login is asked for.
 var accountCommand = command{
 	name: "account",
 	args: cobra.ArbitraryArgs,
@@ -153,8 +152,7 @@ var accountAdd = command{
 			if len(roles) == 0 {
 				return accounts.Request{}, badInput("--role is required: one of %s", joinedBy(accounts.Roles()))
 			}
-			// The password is asked for last, so that a slip in the flags costs
-			// no typing of it.
+			// The password is asked for last, so that a slip in the flags does not cost typing it.
 			if !none {
 				n.Password, err = newPassword(c, stdin)
 			}
@@ -239,9 +237,8 @@ var accountChange = command{
 	},
 }
 
-// granting is a role for an account, in the campaign of --campaign or in the
-// whole lab. Which roles there are the accounts know, and refuse others with a
-// list.
+// granting is a role for an account, in the campaign of --campaign or in the whole lab. The
+// accounts know the roles, and refuse others with a list.
 func granting(request func(*accounts.GrantRequest) accounts.Request) runner {
 	return changing(func(c *call, args []string) (accounts.Request, error) {
 		grant := accounts.Grant{Role: accounts.Role(args[1]), Campaign: c.campaign}
@@ -392,8 +389,8 @@ func tokenRow(t accounts.Token) []string {
 	return []string{t.ID, t.Name, may, until, used}
 }
 
-// tokenRevoke takes the identifier, which is not secret. A leaked token can so
-// be ended by who has only the list of them.
+// tokenRevoke takes the identifier, which is not secret. So a person with the list alone can end a
+// leaked token.
 var tokenRevoke = command{
 	name: "revoke",
 	args: cobra.ExactArgs(1),

@@ -13,13 +13,13 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// askAccounts makes a request to the process that holds the accounts, or
-// carries it out on the files themselves. In the second case it acts as the
-// system's user: who may write the files may do everything. The accounts of a
-// lab in a database are open to any number of processes, this one too.
+// askAccounts makes a request to the process that holds the accounts, or carries it out on the
+// files themselves. In the second case it acts as the system's user: a user who may write the files
+// may do everything. The accounts of a lab in a database are open to any number of processes, this
+// one too.
 //
-// An error is the accounts' own, with its remedies; badStore is left for a
-// holder that does not answer.
+// An error is the accounts' own, with its remedies; badStore is left for a holder that does not
+// answer.
 func askAccounts(ctx context.Context, dir string, r accounts.Request) (accounts.Reply, error) {
 	shared := store.InDatabase(dir)
 	none := problem.New(problem.NotFound, "there are no accounts in %s yet", dir).

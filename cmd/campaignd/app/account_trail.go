@@ -10,10 +10,10 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// accountTrail prints the audit log, or with --verify proves the whole log of the
-// lab, which holds other streams too. The two are one command, since a person who
-// reads the audit log wants to know whether it can be believed. Without --last all
-// of it is printed: it is the form in which it is handed to an auditor.
+// accountTrail prints the audit log, or with --verify proves the whole log of the lab, which holds
+// other streams too. The two are one command, since a person who reads the audit log wants to know
+// whether it can be believed. Without --last the whole log is printed, the form in which it is
+// handed to an auditor.
 var accountTrail = command{
 	name: "trail",
 	args: cobra.NoArgs,
@@ -47,10 +47,10 @@ var accountTrail = command{
 	},
 }
 
-// trail reads the audit log, the oldest entry first: all of it, or the last
-// entries. It reads pages from the newest entry back, so that the last ones of
-// a long log are found without reading the others. Entries that come while it
-// reads are not in it, since each page ends before the one before.
+// trail reads the audit log, the oldest entry first: the whole of it, or the last entries. It reads
+// pages from the newest entry back, so that the last ones of a long log are found without reading
+// the others. Entries that come while it reads are not in it, since each page ends before the one
+// before.
 func (c *call) trail(last int) ([]accounts.Entry, error) {
 	const page = 1000
 	entries := []accounts.Entry{}

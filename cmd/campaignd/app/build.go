@@ -124,9 +124,9 @@ func revisionOf(info *debug.BuildInfo, hash func() string) string {
 	return hash()
 }
 
-// hashOfProgram is the SHA-256 of the running program: of its build ID, in which the
-// linker keeps a hash of all that it wrote, or else of the file, which takes a fraction of
-// a second. It is needed only where no commit is known or the checkout had changes.
+// hashOfProgram is the SHA-256 of the running program: of its build ID, in which the linker keeps a
+// hash of its whole output, or else of the file, which takes a fraction of a second. It is needed
+// only where no commit is known or the checkout had changes.
 func hashOfProgram() string {
 	path := "/proc/self/exe" // the running program, also where its file was replaced since
 	if _, err := os.Stat(path); err != nil {

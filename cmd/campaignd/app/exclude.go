@@ -77,8 +77,8 @@ var allowCommand = command{
 	},
 }
 
-// isSubject reports whether a text has the form of an experiment (e7) or of a
-// question (q3). Whether there is such a one is not looked at: see [known].
+// isSubject reports whether a text has the form of an experiment (e7) or of a question (q3). It
+// does not look whether that exists: see [known].
 func isSubject(text string) bool {
 	return events.ExperimentNumber(text) > 0 || events.QuestionNumber(text) > 0
 }

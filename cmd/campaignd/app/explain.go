@@ -42,8 +42,8 @@ func (c *call) decided(args []string, do func(t target, s *session, id string) e
 	return do(t, s, args[0])
 }
 
-// namesDecision is an error where a single argument is a file or a store, and names no decision: it says
-// which there are.
+// namesDecision is an error where a single argument is a file or a store, and names no decision: it
+// lists the decisions.
 func (c *call) namesDecision(args []string) error {
 	if len(args) > 1 {
 		return nil
@@ -142,7 +142,7 @@ func experimentIn(record *view.Record, id string) (e *explained) {
 	return e
 }
 
-// printStory prints all that is recorded about an experiment, in order.
+// printStory prints all records about an experiment, in order.
 func printStory(c *call, s *session, record *view.Record, id string) error {
 	timeline, err := record.Timeline(c.ctx, s.Log())
 	if err != nil {

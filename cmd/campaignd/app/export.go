@@ -19,8 +19,8 @@ import (
 
 // exportCommand is `campaignd export`.
 //
-// The two forms are for different readers: a table has the state that counts
-// now, JSON Lines all that ever happened.
+// The two forms are for different readers: a table has the state that counts now, JSON Lines every
+// event that ever happened.
 var exportCommand = command{
 	name: "export",
 	args: cobra.MaximumNArgs(1),
@@ -84,8 +84,8 @@ func (a *exporting) run(args []string) error {
 	return exchange.TableOf(core.State()).WriteCSV(a.stdout)
 }
 
-// exportBundle writes everything that there is of a campaign, as a bundle or as
-// an RO-Crate, into a folder or, by its ending, a zip archive.
+// exportBundle writes all data of a campaign, as a bundle or as an RO-Crate, into a folder or, by
+// its ending, a zip archive.
 func (a *exporting) exportBundle(s *session, state *campaign.State) (err error) {
 	all := func() iter.Seq2[events.Event, error] { return events.ReadCampaign(a.ctx, s.Log(), s.name, 0) }
 	source := bundle.Source{

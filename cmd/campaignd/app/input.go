@@ -129,8 +129,8 @@ func parseQuantities(flag string, texts []string) ([]definition.Quantity, error)
 			return nil, badInput("%s: %s: %q is not a number; where it is no number, say it with `campaignd note`",
 				flag, name, strings.TrimSpace(value))
 		}
-		// A second comma or point, as in "1,234,5" and "3.1.2": no reading of it
-		// would be safe, and no unit begins with either.
+		// A second comma or point, as in "1,234,5" and "3.1.2": no reading of such a text would be
+		// safe, and no unit begins with either.
 		if parts[2] != "" && strings.Contains(",.", parts[2][:1]) {
 			return nil, badInput("%s: %s: %q is not a number; write it with a decimal point",
 				flag, name, strings.TrimSpace(value))
@@ -169,8 +169,8 @@ func known(s *campaign.State, id string) error {
 	return nil
 }
 
-// upTo says which identifiers there are, as the end of a message. Identifiers
-// are numbered without gaps, so that the last one says all.
+// upTo names the known identifiers, as the end of a message. Identifiers are numbered without gaps,
+// so that the last one is enough.
 func upTo(letter byte, n int) string {
 	switch n {
 	case 0:

@@ -194,8 +194,8 @@ type (
 	closeMsg   struct{}
 )
 
-// panel is the model of the program. It is used by Bubble Tea's goroutine only:
-// all of it changes in Update.
+// panel is the model of the program. It is used by Bubble Tea's goroutine only: every change
+// happens in Update.
 type panel struct {
 	interrupt func()
 	// began is when the display began, now the last tick: View reads no clock.

@@ -129,7 +129,7 @@ func (p *panel) asked(f *openForm, height int) (lines []string, hidden bool) {
 	if height++; len(lines) <= height { // at the cost of the line for events
 		return lines, true
 	}
-	// Nothing makes it fit: the pages hold all of it.
+	// Nothing makes it fit: the pages hold the whole form.
 	note := p.edged([]string{fmt.Sprintf("the beginning does not fit: %s shows it", word)}, yellow)
 	return slices.Concat(note, lines[min(len(lines)-height+1, len(lines)-1):]), true
 }

@@ -202,8 +202,8 @@ func (p *panel) left() string {
 	return text
 }
 
-// elapsed is the time since the campaign began, in whole seconds. Pauses and
-// the time between runs are part of it, as they are of the budget of time.
+// elapsed is the time since the campaign began, in whole seconds. Pauses and the time between runs
+// count, as they do in the budget of time.
 func (p *panel) elapsed() string {
 	return format.Duration(p.now.Sub(p.progress.Began).Truncate(time.Second))
 }

@@ -27,7 +27,7 @@ func withModules(registry Registry, info *debug.BuildInfo) Registry {
 // packageOf is the import path of the package that a function is declared in; "main" for a function
 // of the program itself.
 //
-// Only the function's name tells it: a plug-in registers a function and nothing else.
+// Only the function's name gives it: a plug-in registers a function and nothing else.
 func packageOf(function any) string {
 	name := runtime.FuncForPC(reflect.ValueOf(function).Pointer()).Name()
 	folder := strings.LastIndexByte(name, '/') + 1

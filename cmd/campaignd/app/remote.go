@@ -67,12 +67,11 @@ func (a *app) api() lab.Server {
 	return lab.Server{URL: a.server, Token: token(), Registry: a.registry}
 }
 
-// remoteTarget finds the campaign of a server that a command is about: arg is
-// its name or a campaign file, or empty for the only one that there is.
-// NAME@STORE chooses one of several stores of the server that hold the name.
+// remoteTarget finds the campaign of a server that a command is about: arg is its name or a
+// campaign file, or empty for the server's only one. NAME@STORE chooses one of several stores of
+// the server that hold the name.
 //
-// No request is made here: whether there is such a campaign shows when it is
-// opened.
+// No request is made here: opening it shows whether the campaign exists.
 func (a *app) remoteTarget(arg string) (target, error) {
 	if a.store != "" {
 		return target{}, badInput("--store names a store here, and --server a server: give " +

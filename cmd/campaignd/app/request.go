@@ -50,7 +50,7 @@ func (a *app) record(ctx context.Context, t target, build func(*session) (engine
 	return a.recordAll(ctx, t, step{build: build})
 }
 
-// step is a request. send hands it to the store, where a request alone is not enough.
+// step is a request. send, if set, submits it, for a request with files.
 type step struct {
 	build func(*session) (engine.Request, error)
 	send  func(context.Context, *session, engine.Request) ([]events.Event, error)

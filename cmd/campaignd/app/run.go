@@ -133,7 +133,7 @@ type running struct {
 	target target
 	keep   keeping
 
-	local     *lab.Local       // nil before there is a store
+	local     *lab.Local       // nil before the store is open
 	display   display          // nil before assemble
 	equipment *equip.Equipment // the instrument and the channels of the definition, open; owned here
 	campaign  *lab.Run         // nil before drive

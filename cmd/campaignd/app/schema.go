@@ -73,8 +73,7 @@ var schemaCommand = command{
 	},
 }
 
-// schemaNames are the documents that there is a schema of. The shell completes
-// them too.
+// schemaNames are the documents with a schema. The shell completes them too.
 func schemaNames() []string {
 	names := []string{"campaign", "lab", "event", "view"}
 	for _, info := range events.Kinds() {

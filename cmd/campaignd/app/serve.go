@@ -212,7 +212,7 @@ func (s serving) serve(ctx context.Context) error {
 	return err
 }
 
-// passkeysRemedy says how there are passkeys.
+// passkeysRemedy explains how to get passkeys.
 const passkeysRemedy = "To change that: url: https://NAME.DOMAIN in lab.yaml, or domain: under passkeys there."
 
 // sayLocks says where the locks of this machine's devices are. shared is set for a lab in a
@@ -273,11 +273,11 @@ func (s serving) listen(proxy *net.IPNet) (listener net.Listener, scheme string,
 	return tls.NewListener(listener, config), "https", nil
 }
 
-// openAccounts opens the accounts of the lab, for the commands that change them
-// too, and refuses to listen where they do not protect it.
+// openAccounts opens the accounts of the lab, for the commands that change them too, and refuses to
+// listen where they do not protect it.
 //
-// safe is asked between the two, since it depends on whether there are any
-// accounts; a server that is refused leaves no socket behind.
+// safe is asked between the two, since it depends on whether any accounts exist; a server that is
+// refused leaves no socket behind.
 func (s serving) openAccounts(named *labfile.File) (people *accounts.Directory, closed func(), err error) {
 	host, _, err := net.SplitHostPort(s.address)
 	if err != nil {

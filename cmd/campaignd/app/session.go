@@ -97,8 +97,8 @@ func (a *app) openStore(ctx context.Context, t target, mode access) (*session, e
 		return a.dial(ctx, t)
 	}
 	s := &session{folder: t.store, name: t.campaign}
-	// A store can change hands between the look at its lock and the connection
-	// to its socket. Patiently tries again while that is all that is wrong.
+	// A store can change hands between the look at its lock and the connection to its socket.
+	// Patiently tries again while nothing else is wrong.
 	err := lab.Patiently(ctx, func() (err error) {
 		if mode == reading {
 			s.Store, err = lab.Look(ctx, t.store, a.registry)

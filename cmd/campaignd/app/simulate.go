@@ -306,9 +306,8 @@ func (s *simulation) openPast(ctx context.Context, path, campaign string) (event
 	return past.Log(), campaign, past.Close, nil
 }
 
-// write writes the tables and the page into the study's folder, each as a
-// whole. The date on the page and the times are all that does not follow from
-// the study.
+// write writes the tables and the page into the study's folder, each as a whole. Only the date on
+// the page and the times do not follow from the study.
 func (s *simulation) write(study *simulate.Study, summary simulate.Summary) error {
 	input := page.Input{Study: study, Summary: summary, Command: s.command(), Date: clock.Now()}
 	for _, file := range []struct {

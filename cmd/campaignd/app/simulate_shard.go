@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
 
-// Variables in which a batch system tells a task of an array its number.
+// Variables from which a task of an array learns its number in a batch system.
 const (
 	slurmNumber      = "SLURM_ARRAY_TASK_ID"
 	slurmLeast       = "SLURM_ARRAY_TASK_MIN"
@@ -18,10 +18,9 @@ const (
 	kubernetesNumber = "JOB_COMPLETION_INDEX"
 )
 
-// shardOf reads --shard: "2/4", or "/4" with the number from the environment;
-// nil where it is empty. Nothing but the flag divides a study: a job that is
-// given to an array for another reason runs all of it, and one that is not in
-// an array runs nothing by chance.
+// shardOf reads --shard: "2/4", or "/4" with the number from the environment; nil where it is
+// empty. Nothing but the flag divides a study: a job that is given to an array for another reason
+// runs the whole of it, and one outside an array runs nothing by chance.
 func shardOf(text string, getenv func(string) string) (*simulate.Shard, error) {
 	if text == "" {
 		return nil, nil
@@ -74,8 +73,8 @@ func numberedBy(text string, n uint64, getenv func(string) string) (string, erro
 	return slurmNumber, nil
 }
 
-// inArray warns a whole study that runs in a task of an array, empty where it
-// does not: each task would run all of it.
+// inArray warns a whole study that runs in a task of an array, and is empty elsewhere: each task
+// would run the whole study.
 func inArray(getenv func(string) string) string {
 	count, variable := getenv(slurmCount), slurmNumber
 	if n, err := strconv.Atoi(count); err != nil || n < 2 {

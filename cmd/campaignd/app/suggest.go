@@ -91,9 +91,9 @@ func showing(about commands, t target) view.Showing {
 	}
 }
 
-// rehearse returns, in memory, the campaign that a definition would begin.
-// Whatever the engine would refuse of the definition shows here, before there
-// is a store. The actor and the time do not matter, as nothing of it is kept.
+// rehearse returns, in memory, the campaign that a definition would begin. The engine's refusals of
+// the definition show here, before a store exists. The actor and the time do not matter, as nothing
+// is kept.
 func (a *app) rehearse(def definition.Campaign) (*engine.Core, error) {
 	defined := events.CampaignDefined{Definition: def}
 	return engine.Rehearse(a.registry, defined, "person:"+a.as, clock.Now())

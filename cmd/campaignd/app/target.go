@@ -197,8 +197,8 @@ func storesOf(ctx context.Context, database string) (names []string, err error) 
 	return names, nil
 }
 
-// targetAndArgs splits the positional arguments of a command that takes n of
-// its own after an optional target. Cobra has checked that there are n or n+1.
+// targetAndArgs splits the positional arguments of a command that takes n of its own after an
+// optional target. Cobra has checked that their number is n or n+1.
 func (a *app) targetAndArgs(args []string, n int) (target, []string, error) {
 	if len(args) == n {
 		t, err := a.target("")
@@ -224,7 +224,7 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// hasStore reports whether there is a store.
+// hasStore reports whether the store exists.
 func (t target) hasStore() (bool, error) {
 	there, err := store.Exists(t.store)
 	if err != nil {

@@ -119,9 +119,9 @@ func (f reportedResult) tell(c *call, args []string) error {
 // of them", and result finds out whether it is one.
 func (f reportedResult) without() string { return f.failed + f.cannot + f.again }
 
-// readArguments sorts the arguments into the target, the experiment (empty for
-// one of the person's own) and the value. How many arguments there are depends
-// on the flags, and the target is optional: so they are counted from the end.
+// readArguments sorts the arguments into the target, the experiment (empty for one of the person's
+// own) and the value. The number of arguments depends on the flags, and the target is optional: so
+// they are counted from the end.
 func (f *reportedResult) readArguments(c *call, args []string) (t target, id string, err error) {
 	n := 0
 	if f.parameters == "" {

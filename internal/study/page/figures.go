@@ -295,8 +295,7 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 				}
 				at := float64(i + 1)
 				x = append(x, at)
-				// The band is cut at the axis: on a logarithmic one there is
-				// nothing at or below 0.
+				// The band is cut at the axis: a logarithmic one has no place at or below 0.
 				lower = append(lower, max(m.Mean-spread, c.Y.Min))
 				upper = append(upper, max(m.Mean+spread, c.Y.Min))
 				line = append(line, plot.XY{X: at, Y: m.Mean})
@@ -391,8 +390,7 @@ func rankFigure(s simulate.Summary, baseline int) (panel, bool) {
 		for _, t := range s.Tasks {
 			if len(t.Seeds) > 0 {
 				points = append(points, plot.XY{X: t.Arms[j].Rank, Y: y})
-				// Each task writes the same label again, so that there is one
-				// for each arm.
+				// Each task writes the same label again, so that each arm has one.
 				ticks = append(ticks[:j:j], plot.Tick{Value: y, Label: t.Arms[j].Arm.Name})
 			}
 		}

@@ -132,9 +132,8 @@ func class(d *simulate.Interval) string {
 	return ""
 }
 
-// armRow is an arm in the table of a task. Texts are "–" where there is nothing
-// to say. The classes are of the style sheet. It has the cells of all kinds of
-// task; the template shows those of this one.
+// armRow is an arm in the table of a task. Texts are "–" for a missing number. The classes are of
+// the style sheet. It has the cells of all kinds of task; the template shows those of this one.
 type armRow struct {
 	Symbol                           legendEntry
 	Regret, Difference, Class        string

@@ -50,8 +50,7 @@ func (s Summary) WriteExperiments(w io.Writer) error {
 	return t.flush()
 }
 
-// orNaN returns what x points to, NaN for nil. A cell of NaN is left empty: 0
-// would be a value.
+// orNaN returns the value of x, NaN for nil. A cell of NaN is left empty: 0 would be a value.
 func orNaN(x *float64) float64 {
 	if x == nil {
 		return math.NaN()

@@ -125,7 +125,7 @@ func cells(rows []contestant) (n int) {
 }
 
 // peers returns the results of other programs from the starts of this study, by their own names of
-// arms. A campaign that is in the file twice counts once, the first of it.
+// arms. A campaign that is in the file twice counts once, by its first result.
 func (s *Study) peers(results *Results) (rows []contestant) {
 	starts := make(map[string]int) // the task's index
 	for _, start := range s.Starts() {
@@ -181,7 +181,7 @@ func (c contestant) compare(tasks []TaskSummary, cells int) ArmRatios {
 // against compares campaigns with the task's baseline, seed by seed, and returns the logarithms of
 // the ratios.
 //
-// A seed counts if both have a campaign of it. Regrets are bounded below by leastShare of the
+// A seed counts if both have a campaign with it. Regrets are bounded below by leastShare of the
 // task's range, to avoid logarithms of zero.
 func (t TaskSummary) against(
 	results []*Result, baseline bool, cells int,

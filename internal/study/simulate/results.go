@@ -56,7 +56,7 @@ type Results struct {
 	peers []*Result
 }
 
-// ErrInUse means that another process runs the study, or the same shard of it.
+// ErrInUse means that another process runs the study, or the same shard of the study.
 var ErrInUse = errors.New("another process is running this study")
 
 // lockError explains why a folder could not be locked. Some file systems that machines share have
@@ -109,7 +109,7 @@ func OpenResults(folder string) (r *Results, err error) {
 	return r, err
 }
 
-// readResults reads the lines of a file, none of a missing one. The first whole bytes of size are
+// readResults reads the lines of a file; a missing file has none. The first whole bytes of size are
 // complete lines. Only the last line can be incomplete after a crash, since each is synced before
 // the next is written.
 func readResults(path string) (results []*Result, whole, size int, err error) {

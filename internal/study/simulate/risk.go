@@ -50,8 +50,8 @@ func anchored(e definition.Expert) bool {
 	return err == nil && settings.Anchored
 }
 
-// noises returns the noise of each anchored expert. It is the true noise of their answers, not a
-// model's estimate of it.
+// noises returns the noise of each anchored expert: the true noise of their answers, not a model's
+// estimate.
 func noises(def definition.Campaign) (map[string]humansim.Noise, error) {
 	all := map[string]humansim.Noise{}
 	for _, e := range def.Experts {
@@ -137,8 +137,8 @@ func riskBest(
 	return result.Point, err
 }
 
-// risk is the Risk after a comparison. before is that of the comparison before,
-// nil for the first; an expert who is not anchored has none.
+// risk is the Risk after a comparison. before is that of the comparison before, nil for the first;
+// an expert without anchors has none.
 func (f *follower) risk(i int, expert string, options []events.Option, before *Risk) (*Risk, error) {
 	if f.noises[expert] == nil {
 		return nil, nil

@@ -24,8 +24,8 @@ func (s *Study) Starts() (starts []*Start) {
 	return starts
 }
 
-// startKey is that of a campaign's start. Policy and experts are no part of it:
-// they act after the start.
+// startKey is that of a campaign's start. Policy and experts do not enter it: they act after the
+// start.
 func startKey(def definition.Campaign, digest string) string {
 	key, err := keyOf(struct {
 		Digest, Name string

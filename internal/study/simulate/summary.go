@@ -32,9 +32,8 @@ type TaskSummary struct {
 	Seeds []uint64
 	// Missing is the number of seeds that lack a result of some arm.
 	Missing int
-	// Experiments is the greatest number of steps of a campaign, Steps what
-	// they are: "experiment", "comparison", or "step" where arms of both kinds
-	// are compared.
+	// Experiments is the greatest number of steps of a campaign, Steps their kind: "experiment",
+	// "comparison", or "step" where arms of both kinds are compared.
 	Experiments int
 	Steps       string
 	// Compares is set where some arm measures nothing.

@@ -84,12 +84,12 @@ func (t *Task) give(name string, section any) error {
 	return nil
 }
 
-// function is a test problem. Its noise is the instrument's; whether the model
-// knows it is another setting, for noise that has to be inferred.
+// function is a test problem. Its noise is the instrument's; whether the model knows it is another
+// setting, for noise that has to be inferred.
 //
-// The noise is set twice: for the instrument, which adds it, and for the
-// objective, which tells the model. About says which of the two holds, since a
-// method that knows the noise has an easier task.
+// The noise is set twice: for the instrument, which adds it, and for the objective, from which the
+// model knows it. About says which of the two holds, since a method that knows the noise has an
+// easier task.
 func (t *Task) function(file *studyfile.File, source *studyfile.Task) (err error) {
 	task, _ := tasks.Lookup(source.Function)
 	objective := task.Objective

@@ -221,7 +221,7 @@ func after(list []float64, n int, value float64) []float64 {
 // trade-off names none.
 func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 	if s := f.core.State(); compares(s) {
-		if f.policy == nil { // it remembers what it has computed
+		if f.policy == nil { // it remembers its computations
 			policy, err := f.core.Registry().Methods.New(*s.Definition)
 			if err != nil {
 				return nil, err
@@ -260,7 +260,7 @@ func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 	return nil, nil
 }
 
-// recommendedAfter is the regret of what was named after the i-th step, from 0.
+// recommendedAfter is the regret of the composition that was named after the i-th step, from 0.
 func (f *follower) recommendedAfter(i int, otherwise float64) float64 {
 	if n := len(f.recommended); n > 0 {
 		if regret := f.recommended[min(i, n-1)]; !math.IsNaN(regret) {

@@ -121,7 +121,7 @@ func (r *reader) choose(root *yamltree.Node, options Options) {
 	var sizes []string
 	chosen := false
 	if r.sizes != nil {
-		whole := *f // what each size is a part of, also after one has been applied
+		whole := *f // the whole of each size, also after one has been applied
 		r.named(func(name string, n *yamltree.Node) {
 			sizes = append(sizes, name)
 			chosen = chosen || name == options.Size
@@ -237,7 +237,7 @@ func pick[T any](r *reader, n *yamltree.Node, what string, all []T, name func(T)
 	return kept
 }
 
-// names lists what can be chosen, for messages.
+// names lists the choices, for messages.
 func names[T any](all []T, name func(T) string) string {
 	list := make([]string, len(all))
 	for i, t := range all {

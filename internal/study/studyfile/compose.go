@@ -165,9 +165,8 @@ type composition struct {
 	whole *yamltree.Node
 }
 
-// compose puts the sections together, later ones over earlier ones: what the
-// task brings along, the task's sections, the bases of study, task and arm, the
-// budget, the policy and the panel.
+// compose puts the sections together, later ones over earlier ones: the task's own parts, the
+// task's sections, the bases of study, task and arm, the budget, the policy and the panel.
 func (f *File) compose(t *Task, a *Arm, given *yamltree.Node) *composition {
 	c := &composition{registry: f.Registry, doc: given, whole: a.node}
 	if t.node != nil {
@@ -228,7 +227,7 @@ func (c *composition) set(name string, n *yamltree.Node) {
 	c.doc = c.doc.With(name, n)
 }
 
-// eachExpert replaces each expert that is a mapping by what change returns.
+// eachExpert replaces each expert that is a mapping by the result of change.
 func (c *composition) eachExpert(change func(i int, expert *yamltree.Node) *yamltree.Node) {
 	experts := c.doc.Field("experts")
 	if !experts.IsList() {
@@ -243,7 +242,7 @@ func (c *composition) eachExpert(change func(i int, expert *yamltree.Node) *yaml
 	c.doc = c.doc.With("experts", experts.WithItems(items))
 }
 
-// nameExpert names an expert who has no name: "expert", "expert2", …
+// nameExpert names an expert without a name: "expert", "expert2", …
 func nameExpert(i int, expert *yamltree.Node) *yamltree.Node {
 	if given(expert, "name") {
 		return expert
@@ -261,8 +260,8 @@ func given(n *yamltree.Node, key string) bool {
 	return value != nil && !value.IsNull()
 }
 
-// anchor gives the task's anchors to an expert who is anchored and has none: an
-// expert of the study knows every task, and anchors are compositions of one.
+// anchor gives the task's anchors to an anchored expert without any: an expert of the study knows
+// every task, and anchors are compositions of one.
 func (t *Task) anchor(_ int, expert *yamltree.Node) *yamltree.Node {
 	if t.anchors == nil || !withoutAnchors(expert) {
 		return expert

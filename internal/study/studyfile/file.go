@@ -14,7 +14,7 @@
 //	  - {task: branin-currin, noises: {branin: 15, currin: 0.6}}  # a front of several quantities
 //	  - {table: rows.csv, name: mine, parameters: [...], objective: {...}}
 //	  - {table: rows.csv, surrogate: gp, ...}  # a function of the whole space; or {neighbors: 33}
-//	  - {file: backtest.yaml}       # what a campaign file says is sought, and measures
+//	  - {file: backtest.yaml}       # the objective and instrument of a campaign file
 //	  - {store: real.campaign}      # what if this campaign had been run otherwise?
 //	policies:                       # each exactly a campaign file's policy section
 //	  vanilla: {next: lcb}
@@ -54,10 +54,10 @@ import (
 
 // File is a study that was read without a fault.
 //
-// Nodes of the tree are kept with what was read from them, so that a fault that
-// shows only in a composed campaign can be reported at its place in the study.
+// Nodes of the tree are kept with the fields that were read from them, so that a fault that shows
+// only in a composed campaign can be reported at its place in the study.
 type File struct {
-	// Registry holds what its campaigns may name.
+	// Registry holds the drivers, channels and methods that its campaigns may name.
 	Registry registry.Registry
 	// Path and Source are the file's path and its contents.
 	Path, Source string
@@ -117,7 +117,7 @@ type Task struct {
 	// Grid, where positive, is the number of values of each parameter, at equal
 	// distances over its range.
 	Grid int
-	// Table is a CSV file: what the table instrument reads.
+	// Table is a CSV file, which the table instrument reads.
 	Table string
 	// Surrogate, if not nil, makes a function of the whole space of the table's
 	// rows; Noise is that of its answers, by default the objective's or the
@@ -166,8 +166,7 @@ const NoExpert = "none"
 
 // Arm is a policy with a panel of experts.
 type Arm struct {
-	// Name is the policy's, and the panel's where there is one:
-	// "cobol/adversary".
+	// Name is the policy's, with the panel's if there is one: "cobol/adversary".
 	Name   string
 	Policy *Policy
 	Panel  *Panel
@@ -178,8 +177,8 @@ type Arm struct {
 
 // Options select a part of a study. They come from the command line and override the file.
 type Options struct {
-	// Registry holds what campaigns may name. Default: what campaignd brings
-	// along.
+	// Registry holds the drivers, channels and methods that campaigns may name. Default:
+	// campaignd's own.
 	Registry registry.Registry
 	// Size is one of the file's sizes; empty for the file as it is.
 	Size string

@@ -11,9 +11,8 @@ import (
 
 // reader turns nodes into a File and collects the faults.
 //
-// Its methods make functions that read a node into a place, for the lists of
-// fields. arms, baseline and sizes are read last: they name what the others
-// define.
+// Its methods make functions that read a node into a place, for the lists of fields. arms, baseline
+// and sizes are read last: they refer to definitions of the others.
 type reader struct {
 	file   *File
 	faults []yamltree.Fault
@@ -65,7 +64,7 @@ func (r *reader) mapping(n *yamltree.Node, fields ...field) bool {
 	return true
 }
 
-// wrongType reports that a value is of none of the wanted types.
+// wrongType reports that a value has none of the wanted types.
 func (r *reader) wrongType(n *yamltree.Node, wanted ...string) {
 	message, remedy := yamltree.WrongType(n.Plain(), wanted...)
 	r.faults = append(r.faults, n.Fault(message, remedy))

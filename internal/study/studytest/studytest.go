@@ -79,8 +79,7 @@ func Simulated(def *definition.Campaign, change func(*simulated.Settings)) {
 	def.Instrument.Driver = simulated.Choose(settings)
 }
 
-// SimulatedExpert changes the settings of a definition's i-th expert, who is
-// simulated.
+// SimulatedExpert changes the settings of a definition's i-th expert, a simulated one.
 func SimulatedExpert(def *definition.Campaign, i int, change func(*humansim.Settings)) {
 	settings, err := humansim.SettingsOf(def.Experts[i])
 	if err != nil {
