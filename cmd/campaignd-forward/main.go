@@ -58,7 +58,6 @@ func (c *connection) do(r relay.Request) error {
 	return errors.New("nothing is asked that this version of campaignd-forward can do; install it from the release of campaignd")
 }
 
-// open opens a publisher to a target.
 func open(to relay.Target) (message.Publisher, error) {
 	u, err := url.Parse(to.Address)
 	if err != nil {

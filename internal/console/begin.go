@@ -40,7 +40,6 @@ func (c *Console) seenBy(v Visitor) (names []string) {
 	return names
 }
 
-// showBegin serves the page.
 func showBegin(v *visit) error {
 	return v.write(drawBegin(v.beginPage()))
 }

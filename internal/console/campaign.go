@@ -103,7 +103,6 @@ type tables struct {
 	Exclusions  []exclusionRow
 }
 
-// experimentRow is an experiment in the table.
 type experimentRow struct {
 	campaign.Experiment
 	Class, Predicted, Measured string
@@ -151,7 +150,6 @@ type duelRow struct {
 	Answer string
 }
 
-// noteRow is a note.
 type noteRow struct {
 	campaign.Note
 	Who string
@@ -163,7 +161,6 @@ type exclusionRow struct {
 	Where, Who string
 }
 
-// exclusionRows lists exclusions of a campaign.
 func exclusionRows(def *definition.Campaign, all []campaign.Exclusion) (rows []exclusionRow) {
 	write := format.CompositionsOf(def)
 	for _, x := range all {
@@ -331,7 +328,6 @@ func (p *campaignPage) Below() (figures []report.Figure) {
 // UnderMore counts the others.
 func (p *campaignPage) UnderMore() int { return len(p.Under) - len(p.UnderFirst()) }
 
-// foundIn writes a campaign's findings.
 func foundIn(s *view.Campaign) (f findings) {
 	def := s.Definition
 	write := format.CompositionsOf(def)

@@ -204,7 +204,6 @@ func order(word string, a, b lab.Standing) int {
 	return 0
 }
 
-// btoi is 1 for true.
 func btoi(is bool) int {
 	if is {
 		return 1

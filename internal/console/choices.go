@@ -36,7 +36,6 @@ type guessedForm struct {
 	Sum     []string        `json:"sum,omitempty"`
 }
 
-// guessedOf notes the guesses for a table.
 func guessedOf(g *guess.Guess) *choices {
 	c := new(choices)
 	for _, column := range g.Columns {

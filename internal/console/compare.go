@@ -52,7 +52,6 @@ type compareChoice struct {
 	Chosen       bool
 }
 
-// compareRow is a course in the table.
 type compareRow struct {
 	Series                           int // from 1 on
 	Name, Link                       string
@@ -286,7 +285,6 @@ func tradedIn(def *definition.Campaign, x whatif.Experiment) []float64 {
 	})
 }
 
-// showCompare serves the page that compares courses.
 func showCompare(v *visit) error {
 	p := comparePage{shell: v.shell("Compare campaigns")}
 	all, err := v.courses()
@@ -329,7 +327,6 @@ func (p *comparePage) refuse(v *visit, err error) {
 	p.Failure.Title = "These cannot be compared"
 }
 
-// fill writes the comparison into the page.
 func (p *comparePage) fill(all []compared, query url.Values) error {
 	sought := all[0].sought
 	p.Sought = all[0].seeks

@@ -14,7 +14,6 @@ type outcomeCard struct {
 	Rows       []outcomeRow
 }
 
-// outcomeRow is a quantity of an outcome.
 type outcomeRow struct{ Name, Value string }
 
 // compareOutcomes shows the quantities of two outcomes next to each other. Nothing

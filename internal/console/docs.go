@@ -54,7 +54,6 @@ func showDocs(v *visit) error {
 	return v.write(drawDocs(p))
 }
 
-// showDoc serves a page of the documentation.
 func showDoc(v *visit) error {
 	page := manual.Find(v.r.PathValue("page"))
 	if page == nil {

@@ -49,7 +49,6 @@ func Uploads(r *http.Request) bool {
 	return ok && r.Method == http.MethodPost && (what == "attach" || what == "tell") && isMultipart(r)
 }
 
-// isMultipart reports whether a form can hold files.
 func isMultipart(r *http.Request) bool {
 	return strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data")
 }

@@ -22,7 +22,6 @@ type ranked struct {
 	More  int // further ones
 }
 
-// rankedRow is a composition of the ranking.
 type rankedRow struct {
 	Experiment, Before, Line string
 	Doubtful                 bool

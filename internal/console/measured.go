@@ -271,7 +271,6 @@ type typedResult struct {
 	Actual     definition.Point
 }
 
-// any reports whether anything was typed.
 func (t typedResult) any() bool {
 	return t.hasValue() || t.SD != nil || t.Further != nil || t.Actual != nil ||
 		t.Missing != nil || t.LeaveOut != nil

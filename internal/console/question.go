@@ -19,7 +19,6 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// questionPath is the address of a question's page.
 func questionPath(campaign, id string) string {
 	return "/questions/" + url.PathEscape(campaign) + "/" + url.PathEscape(id)
 }

@@ -51,7 +51,6 @@ type sheetOptions struct {
 // order.
 type sheetHead struct{ Name, Unit, Link, Sorted string }
 
-// sheetLine is an experiment of the sheet.
 type sheetLine struct {
 	exchange.RunSheetRow
 	Place   string

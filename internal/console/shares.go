@@ -21,7 +21,6 @@ type shareTable struct {
 	Rows    []shareRow
 }
 
-// shareRow is a parameter's row of the table.
 type shareRow struct {
 	Name  string
 	Cells []shareCell

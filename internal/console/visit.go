@@ -57,7 +57,6 @@ func (c *Console) formOf(permission string, serve func(*visit) error) http.Handl
 func (v *visit) accounts() *accounts.Directory { return v.gate.Accounts() }
 func (v *visit) identity() accounts.Identity   { return gate.IdentityOf(v.r.Context()) }
 
-// visitor returns the visitor of the page.
 func (v *visit) visitor() Visitor { return visitorOf(v.r.Context()) }
 
 // find returns the campaign of the address, if the visitor has the permission in it. Every page of

@@ -219,7 +219,6 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	return d, nil
 }
 
-// headOf writes the head.
 func headOf(h *history) (d headPart) {
 	d.Status, d.Running = statusText(h), !h.state.Status.Ended()
 	d.World, d.WorldClass = worldOf(h)
@@ -261,7 +260,6 @@ func expertsOf(h *history) (d expertsPart, err error) {
 	return d, nil
 }
 
-// modelOf draws the model.
 func modelOf(ctx context.Context, h *history) (d modelPart, err error) {
 	plane, mapped, err := heatOf(h)
 	if err != nil {

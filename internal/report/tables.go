@@ -333,7 +333,6 @@ func decisionRowOf(h *history, d *decision) decisionRow {
 	return row
 }
 
-// candidateRowOf writes a candidate of a decision.
 func candidateRowOf(h *history, d *decision, c events.Candidate) candidateRow {
 	r := candidateRow{Name: c.Name, Chosen: c.Name == d.Chosen, Cells: h.format.Values(c.Parameters, none)}
 	if c.Prediction != nil {

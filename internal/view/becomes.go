@@ -94,7 +94,6 @@ func BecomesOfAmendment(
 	return BecomesOf(ctx, before, after)
 }
 
-// standsOf returns a campaign's findings.
 func standsOf(ctx context.Context, core *engine.Core) (Stands, error) {
 	summary, err := core.Summarize(ctx)
 	if err != nil {

@@ -166,7 +166,6 @@ func courseQuantities(def *definition.Campaign) (all []CourseQuantity) {
 	return all
 }
 
-// experiment returns one of the course.
 func (c *Course) experiment(s *campaign.State, x *campaign.Experiment, log *Timeline) CourseExperiment {
 	out := CourseExperiment{
 		ID: x.ID, Status: x.Status, Origin: x.Origin, Parameters: x.Parameters, Decision: x.Decision, Outside: x.Outside,

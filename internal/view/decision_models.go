@@ -196,7 +196,6 @@ func quantityOf(def *definition.Campaign, name string) definition.Objective {
 	return definition.Objective{Name: name}
 }
 
-// fitRows are the rows of a fit.
 func fitRows(row string, m modelled, of definition.Objective, f *events.ObjectiveFit) []Row {
 	name := ""
 	if m.name != "" {

@@ -283,7 +283,6 @@ func HelpsOf(d *events.DecisionMade) (helps []policies.Help) {
 	return helps
 }
 
-// scoreName names the score of a candidate.
 func scoreName(d *events.DecisionMade) string {
 	if d.Preference != nil && d.Preference.Form == events.PreferenceChoice {
 		return "chance to be preferred to a random one"

@@ -98,7 +98,6 @@ func writeNoise(p *page, d diagnose.Diagnosis) {
 	p.rows(diagnosisNames, rows)
 }
 
-// writeParameters writes the models' knowledge of each parameter.
 func writeParameters(p *page, d diagnose.Diagnosis) {
 	if len(d.Parameters) == 0 {
 		return
@@ -155,7 +154,6 @@ func writeSlices(p *page, d diagnose.Diagnosis) {
 	}
 }
 
-// categoriesText writes the mean of each category.
 func categoriesText(s diagnose.Slice) string {
 	cells := make([]string, len(s.X))
 	for k, c := range s.Categories {

@@ -130,7 +130,6 @@ func severalOf(v policies.View) (*seek.Predictor, error) {
 	return p.NewPredictor()
 }
 
-// quantities adds the prediction of each quantity.
 func (p *Predictor) quantities(to *Prediction, x []float64) {
 	def := p.core.State().Definition
 	if !def.Several() {

@@ -223,7 +223,6 @@ func ByModel(best *engine.ModelBest) string { return format.PlusMinus(best.Mean,
 // Measured writes the best measured value.
 func Measured(best *engine.Best) string { return format.Quantity(best.Value, best.Unit) }
 
-// preferred writes each expert's favorite.
 func preferred(write format.Compositions, bests []policies.Best) []Row {
 	if len(bests) == 0 {
 		return []Row{{"preferred", "nothing was compared"}}

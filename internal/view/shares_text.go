@@ -139,7 +139,6 @@ func bar(x, greatest float64) string {
 	return strings.Repeat(" ", arm) + "│" + padRight(full, arm)
 }
 
-// signed writes a share with its sign.
 func signed(x float64) string {
 	if x > 0 {
 		return "+" + format.Short(x)

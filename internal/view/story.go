@@ -281,7 +281,6 @@ func (s *Story) compositions() format.Compositions {
 	return format.CompositionsOf(s.def)
 }
 
-// line writes a composition in a line.
 func (s *Story) line(point definition.Point) string { return s.compositions().Line(point) }
 
 // doer is the person, expert or instrument that an event names as its actor. A
@@ -325,7 +324,6 @@ func (a initialAnswers) goesOnWith(other initialAnswers) bool {
 	return a.expert == other.expert && a.form == other.form
 }
 
-// add counts an answer.
 func (a *initialAnswers) add(one initialAnswers) {
 	a.expert, a.form = one.expert, one.form
 	a.count += one.count

@@ -111,7 +111,6 @@ func (p *panel) View() tea.View {
 	return tea.NewView(strings.Join(lines, "\n"))
 }
 
-// foundRows adds rows on the findings so far.
 func (p *panel) foundRows(row func(what, format string, args ...any)) {
 	s, def := p.progress, p.progress.Definition
 	if def.Tradeoff() != nil && len(s.Values) > 0 {

@@ -44,7 +44,6 @@ func (f *measuredFlags) add(flags *pflag.FlagSet, value, actual string) {
 		"take a composition that the campaign could not ask for: outside its bounds, or with another sum")
 }
 
-// any reports whether a result is given.
 func (f *measuredFlags) any() bool {
 	return f.value != "" || f.sd != "" || f.actual != "" || len(f.quantities)+len(f.missing)+len(f.further) > 0
 }

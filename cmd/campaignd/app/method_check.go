@@ -31,7 +31,6 @@ var methodCommand = command{
 	}},
 }
 
-// checkMethod runs the suite and prints its result.
 func checkMethod(a *call, args []string) error {
 	t, err := a.fileTarget(args[0], "the check takes a campaign file")
 	if err != nil {

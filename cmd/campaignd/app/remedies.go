@@ -189,7 +189,6 @@ func (c commands) onStore(name string, words ...string) []string {
 // code marks words as something to be typed, in backquotes.
 func code(words ...string) string { return "`" + joined(words...) + "`" }
 
-// joined joins the words that are not empty.
 func joined(words ...string) string {
 	var line []string
 	for _, word := range words {

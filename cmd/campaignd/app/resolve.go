@@ -66,7 +66,6 @@ var resolveCommand = command{
 	},
 }
 
-// resolutionOf is the resolution that was typed.
 func resolutionOf(text string) (events.Resolution, error) {
 	resolution := events.Resolution(text)
 	if !slices.Contains(outcomes, resolution) {

@@ -58,7 +58,6 @@ var sheetCommand = command{
 	},
 }
 
-// writeSheet writes a run sheet for people.
 func writeSheet(out io.Writer, sheet *exchange.RunSheet) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	line := func(cells []string) { tabulate(w, strings.Repeat("%s\t", len(cells))+"\n", texts(cells)...) }

@@ -224,7 +224,6 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// hasStore reports whether the store exists.
 func (t target) hasStore() (bool, error) {
 	there, err := store.Exists(t.store)
 	if err != nil {

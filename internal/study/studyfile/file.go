@@ -432,7 +432,6 @@ func (r *reader) task(n *yamltree.Node) {
 	r.file.Tasks = append(r.file.Tasks, t)
 }
 
-// surrogate reads the surrogate of a table.
 func (r *reader) surrogate(n *yamltree.Node) *Surrogate {
 	s, before := new(Surrogate), len(r.faults)
 	if n.IsMapping() {

@@ -70,12 +70,11 @@ func (r *reader) wrongType(n *yamltree.Node, wanted ...string) {
 	r.faults = append(r.faults, n.Fault(message, remedy))
 }
 
-// value decodes a value.
 func (r *reader) value(to any) func(*yamltree.Node) {
 	return func(n *yamltree.Node) { r.faults = append(r.faults, n.Decode(to)...) }
 }
 
-// text reads a text that is not empty.
+// text reads a text and refuses an empty one.
 func (r *reader) text(to *string) func(*yamltree.Node) {
 	return func(n *yamltree.Node) {
 		r.value(to)(n)
