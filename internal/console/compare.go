@@ -70,7 +70,7 @@ type comparePair struct {
 type compared struct {
 	name, link string
 	sought     definition.Objective
-	seeks      string               // the objective in words; empty where no course has a best so far
+	seeks      string               // the objective in words; empty without a best so far
 	def        *definition.Campaign // of a trade-off
 	traded     [][]float64          // of each experiment, see [view.Traded]
 	course     *view.Course

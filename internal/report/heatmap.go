@@ -41,8 +41,9 @@ const (
 // varied independently; ok is false without such a pair. All other parameters keep the values of
 // the best composition by the model, except where a constraint makes them give way.
 //
-// Pairs are tried in the order of relevance, so that the first independent pair is the most relevant
-// one. In a mixture of two components neither moves without the other, and no map is drawn.
+// Pairs are tried in the order of relevance, so that the first independent pair is the most
+// relevant one. In a mixture of two components neither moves without the other, and no map is
+// drawn.
 func heatOf(h *history) (out heat, ok bool, err error) {
 	through := h.through()
 	if h.model == nil || through == nil {

@@ -40,7 +40,7 @@ func (a *app) requestWith(
 	})
 }
 
-// number reads a finite number, with a decimal point or comma; what is its name in messages.
+// number reads a finite number, with a decimal point or comma; what names it in messages.
 func number(what, text string) (float64, error) {
 	x, err := exchange.Number(what, text)
 	if errors.Is(err, format.ErrNotFinite) {

@@ -220,7 +220,7 @@ func (a *checking) checkEnv(t target) (instrumenttest.Env, error) {
 		Definition:       def,
 		Points:           points,
 		Acts:             counting,
-		AnswersUnseen:    def.ByHand(), // a person may have performed a command that campaignd forgot
+		AnswersUnseen:    def.ByHand(), // a person may have performed a forgotten command
 		AllowRuns:        a.allowReal,
 		NoKill:           a.noKill,
 		AllowOutOfLimits: a.allowOutOfLimits,

@@ -135,7 +135,7 @@ type running struct {
 
 	local     *lab.Local       // nil before the store is open
 	display   display          // nil before assemble
-	equipment *equip.Equipment // the instrument and the channels of the definition, open; owned here
+	equipment *equip.Equipment // the definition's instrument and channels, open; owned here
 	campaign  *lab.Run         // nil before drive
 	known     events.Sequence  // the store's last event at first: earlier ones are not shown again
 	over      *engine.Core     // the campaign, where it had ended before
