@@ -63,7 +63,7 @@ type bringPage struct {
 	Example       string
 	Again, Anyway bool // repeated and doubtful measurements are wanted too
 	CanBring      bool
-	// Of a table that was looked at:
+	// The fields of a table that was looked at:
 	Looked  bool
 	Header  []string
 	Own     []columnUse // columns that are not the campaign's
@@ -201,8 +201,7 @@ func bring(v *visit) error {
 		v.refuseAnew(p.shell, err, "bring")
 		return v.write(drawBring(p))
 	}
-	// A form that was sent before has done its work, whatever the table looks
-	// like now.
+	// A form that was sent before has done its work, however the table looks now.
 	take := text(v.r, "do") == "take"
 	if take {
 		done, err := alreadyRecorded(v.r.Context(), v.of, requested(v.r, engine.Request{}))
@@ -407,8 +406,8 @@ func (p *bringPage) mayBe(im *exchange.Import, seen *exchange.Preview, use strin
 	return list
 }
 
-// columnLike is the choice that the heading of a column names: by the name, as it stands or as
-// a campaign that is made of a table calls it, and in no other unit. "" for none.
+// columnLike is the choice that the heading of a column names: by the name, as it stands or as a
+// campaign made from a table calls it, and in no other unit; "" without a match.
 func columnLike(column string, choices []columnChoice) string {
 	name, unit := exchange.Heading(column)
 	for _, as := range []func(string) string{func(name string) string { return name }, exchange.Identifier} {
@@ -457,8 +456,8 @@ func furtherOf(r *http.Request, column string) (name, unit string) {
 	return name, unit
 }
 
-// headerOf returns the names of a table's columns; none if they cannot be read,
-// which the preview then says.
+// headerOf returns the names of a table's columns; empty if they cannot be read, which the preview
+// then reports.
 func headerOf(table string) []string {
 	sheet, err := exchange.ReadTexts(tableName, strings.NewReader(table))
 	if err != nil {

@@ -195,12 +195,12 @@ func showCampaign(v *visit) error {
 	return v.write(drawCampaign(p))
 }
 
-// now fills in where the campaign stands. Bests and trust need models, which
-// are fitted in the background: the page waits a little for them, and shows the
-// rest if they take longer; the stream of changes then has the page exchanged.
+// now fills in the present state of the campaign. Bests and trust need models, which are fitted in
+// the background: the page waits a little for them, and shows the rest if they take longer; the
+// stream of changes then has the page exchanged.
 //
-// Foregone reads the table of a backtest, which may take a while, and is asked
-// for before the campaign is read.
+// Foregone reads the table of a backtest, which may take a while, and is called before the campaign
+// is read.
 func (p *campaignPage) now(v *visit, log *view.Timeline) {
 	wait, cancel := context.WithTimeout(v.r.Context(), worthWaiting)
 	defer cancel()
@@ -252,9 +252,9 @@ func (p *campaignPage) then(r *http.Request, of *lab.Campaign, log *view.Timelin
 	return nil
 }
 
-// mostRows is how many experiments a page of the table has unless all are asked for: the
-// page is made anew at each change, for each visitor who has it open, and should be seen
-// without much scrolling.
+// mostRows is how many experiments a page of the table has unless the visitor asks for all: the
+// page is made anew at each change, for each visitor who has it open, and should be seen without
+// much scrolling.
 const mostRows = 20
 
 // mostUnder is how many experiments under way the summary names.
@@ -295,9 +295,9 @@ func (p *campaignPage) fill(r *http.Request, core *engine.Core, s *view.Campaign
 // UnderFirst are the experiments under way that the summary names.
 func (p *campaignPage) UnderFirst() []underWay { return p.Under[:min(len(p.Under), mostUnder)] }
 
-// Summed is the figure of a trade-off that stands in the summary: its first two objectives
-// against each other, or how far the front has come where the page shows all pairs below.
-// Nil for none.
+// Summed is the figure of a trade-off that stands in the summary: its first two objectives against
+// each other, or how far the front has come where the page shows all pairs below; nil for other
+// campaigns.
 func (p *campaignPage) Summed() *report.Figure {
 	if p.Found.Front == nil {
 		return nil
@@ -393,8 +393,8 @@ func (t *tables) list(s *campaign.State, log *view.Timeline) {
 	t.Exclusions = exclusionRows(s.Definition, s.Exclusions)
 }
 
-// page chooses which of so many rows are listed, the newest first: all of them where that
-// is asked for. The rows are those before, counted from the oldest, down to first.
+// page chooses which of so many rows are listed, the newest first, or all of them on request. The
+// rows are those before, counted from the oldest, down to first.
 func (t *tables) page(r *http.Request, total int) (before, first int) {
 	query := r.URL.Query()
 	query.Del("said")

@@ -18,9 +18,9 @@ import (
 type chartsPage struct {
 	*shell
 	Groups []report.FigureGroup
-	// Explore is set where the page has charts that answer, in the place of some of the
-	// figures: where something is measured, and a browser runs scripts. Still is set where
-	// the figures alone are asked for.
+	// Explore is set where the page has interactive charts in place of some of the figures: where
+	// something is measured, and a browser runs scripts. Still is set where the address asks for
+	// the figures alone.
 	Explore, Still bool
 }
 
@@ -59,10 +59,9 @@ type figureCache struct {
 	known map[*lab.Campaign]*drawnFigures
 }
 
-// drawnFigures are a campaign's figures as of an event, with the components of a
-// mixture that a reader chose last. They belong to the log
-// alone and not to a visitor, so that all share them: rights are asked for
-// before they are looked up. Their links lead to pages that ask again.
+// drawnFigures are a campaign's figures as of an event, with the components of a mixture that a
+// reader chose last. They belong to the log alone and not to a visitor, so that all share them:
+// rights are checked before they are looked up. Their links lead to pages that check again.
 type drawnFigures struct {
 	mu       sync.Mutex // held while they are drawn: other requests wait for them
 	sequence events.Sequence

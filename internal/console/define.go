@@ -83,9 +83,9 @@ func (p *filePage) number() {
 	p.Source = unixLines(p.Source)
 }
 
-// showNew shows the form of a new campaign: the template, or a copy of
-// another campaign's file (?from=). Of a campaign that the visitor may not see,
-// the address gives the template, as of one that does not exist.
+// showNew shows the form of a new campaign: the template, or a copy of another campaign's file
+// (?from=). If the visitor may not see that campaign, the address gives the template, as for one
+// that does not exist.
 func showNew(v *visit) error {
 	p := &filePage{shell: v.shell("New campaign"), Source: fileTemplate}
 	p.CanDefine = p.Visitor.may(Define, "") == nil

@@ -208,8 +208,8 @@ func bestOf(bests engine.Bests, id string) string {
 	return ""
 }
 
-// classOf returns the class by which an experiment is drawn; best is the
-// experiment to highlight, whatever else it is.
+// classOf returns the class by which an experiment is drawn; best is the experiment to highlight,
+// which comes before any other class.
 func classOf(s *campaign.State, x *campaign.Experiment, best string) string {
 	switch {
 	case best == x.ID:
@@ -370,10 +370,9 @@ func squareOf(role figure.Role, title string, both figure.Span) *frame {
 // rounded writes a number for an axis.
 func rounded(v float64) string { return figure.Typeset(format.Rounded(v, 3)) }
 
-// endsOf are the ticks of a parameter's axis: its ends and middle, not round
-// numbers, since people know a parameter by its bounds. Their values are shares
-// of the range, from 0 to 1. Of a list of values, which need not be evenly
-// spread, the ends alone are named; of categories, all.
+// endsOf are the ticks of a parameter's axis: its ends and middle, not round numbers, since people
+// know a parameter by its bounds. Their values are shares of the range, from 0 to 1. A list of
+// values, which need not be evenly spread, has only its ends named; categories are all named.
 func endsOf(par *definition.Parameter) (ticks []plot.Tick) {
 	switch {
 	case par.Categories != nil:

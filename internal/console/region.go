@@ -29,7 +29,7 @@ const (
 // all ranges.
 const sampled = 2000
 
-// noReason is recorded where none was given: an exclusion says why.
+// noReason is recorded for a missing reason: an exclusion says why.
 const noReason = "no reason was given"
 
 // regionPage is the page that excludes a part of the space, in two steps: the first shows the

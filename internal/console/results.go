@@ -141,8 +141,8 @@ func (p *resultsPage) lateOf(s *campaign.State, x *campaign.Experiment) (fields 
 	return fields
 }
 
-// own fills in the form of an experiment that the person chose; typed says
-// whether it was refused. Once the campaign has ended it takes none.
+// own fills in the form of an experiment that the person chose; typed says whether it was refused.
+// A campaign that has ended takes no further experiment.
 func (p *resultsPage) own(s *campaign.State, typed bool) {
 	p.OwnMeasured = p.measuredFieldsOf("own-", s, nil, typed)
 	p.OwnMeasured.Own, p.OwnMeasured.Remarks = true, true
@@ -197,8 +197,8 @@ func foreseen(made view.Decided) string {
 }
 
 // result reads the form of a result: a value, or why it is missing. Both at once is a fault: one of
-// them was left from before, and no one should guess which. Of several quantities some may be there
-// although it failed. Whether a value is missing, or doubtful, the engine judges.
+// them was left from before, and no one should guess which. An experiment of several quantities may
+// have some although it failed. Whether a value is missing, or doubtful, the engine judges.
 func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	tell := &engine.Tell{Experiment: text(r, "experiment"), Anyway: text(r, "anyway") != ""}
 	def := definitionOf(of)

@@ -249,8 +249,8 @@ func (p *runSheetPage) fill(home string) {
 // quiet is the white around a code, in modules, as ISO/IEC 18004 requires.
 const quiet = 4
 
-// codeOf draws an address as a QR code, black on white in every theme. What does
-// not fit into one has none.
+// codeOf draws an address as a QR code, black on white in every theme. An address that does not fit
+// has no code.
 func codeOf(address, title string) template.HTML {
 	code, err := qr.Encode(address, qr.M, qr.Auto)
 	if err != nil {

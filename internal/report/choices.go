@@ -27,8 +27,8 @@ type choice struct {
 	Options              []choiceOption
 	// Rows compare the candidates, in the order of Options.
 	Rows []view.CandidateRow
-	// Bars are the Shapley values of the parameters; nil where none were
-	// recorded, or where the choice is too old to be drawn.
+	// Bars are the Shapley values of the parameters; nil where none were recorded, or where the
+	// choice is too old to be drawn.
 	Bars *Figure
 	// Plane is the model over the two parameters that count most.
 	Plane        []Figure

@@ -40,8 +40,8 @@ const (
 
 var outcomeNames = [outcomes]string{"accepted", "rejected", "no answer", "open"}
 
-// outcomeOf classifies a question for a label. What gave no information counts
-// as no answer, whatever the reason.
+// outcomeOf classifies a question for a label. An answer without information counts as no answer,
+// for any reason.
 func outcomeOf(q *campaign.Question) labelOutcome {
 	switch {
 	case q.Status == campaign.Asked:

@@ -82,8 +82,8 @@ func (k class) glyph(radius plot.Length) plot.GlyphStyle {
 	return figure.Filled(figure.Blue, radius, 0)
 }
 
-// symbol draws the glyph of a class, for legends and tables. It has one size,
-// whatever the size of the points in the figure.
+// symbol draws the glyph of a class, for legends and tables. Its size does not follow the size of
+// the points in the figure.
 func (h *history) symbol(k class) template.HTML {
 	return h.target.Glyph(k.glyph(3.6), classNames[k])
 }

@@ -36,8 +36,8 @@ type history struct {
 	model   *quantity.Model      // nil before the first fit, or where it cannot be rebuilt
 	summary engine.Summary
 	models  quantity.Models // of all quantities
-	// triangle are the components of a mixture to be drawn against each other;
-	// those that vary most where they are none.
+	// triangle are the components of a mixture to be drawn against each other. Default: the three
+	// that vary most.
 	triangle [3]string
 	// diagnosis says how far the model and the experts can be trusted.
 	diagnosis diagnose.Diagnosis
@@ -289,9 +289,8 @@ func (h *history) follows() {
 	h.policies = append(h.policies, policySpan{text, len(h.state.Experiments)})
 }
 
-// by names who did something, and the account that reported it where that has
-// another name. It is the actor as it is recorded, with its kind: a report is
-// evidence.
+// by names the acting person or program, and the account that reported it where that has another
+// name. It is the actor as it is recorded, with its kind: a report is evidence.
 func by(e events.Event) string {
 	if account := e.ToldBy(); account != "" {
 		return e.Actor + ", reported by " + account

@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// cell is a parameter's value; Asked is set where another one was asked for. The value as made
+// cell is a parameter's value; Asked is set where the requested value differs. The value as made
 // comes first, since that one was measured.
 type cell struct{ Value, Asked string }
 
@@ -168,9 +168,9 @@ func measurementRowOf(h *history, x *campaign.Experiment) measurementRow {
 	return row
 }
 
-// marks are the corrections of an experiment, and whether another composition
-// than the requested one was made. Of the engine's flags those are left out
-// that begin or settle a doubt: an overturned measurement is drawn as excluded.
+// marks are the corrections of an experiment, and whether another composition than the requested
+// one was made. The engine's flags that begin or settle a doubt are left out: an overturned
+// measurement is drawn as excluded.
 func (h *history) marks(x *campaign.Experiment) (marks []string) {
 	if x.Flag != nil {
 		switch x.Flag.Verdict {

@@ -70,8 +70,8 @@ func IsLabel(text string) bool {
 	return err == nil
 }
 
-// readLabel reads one of the words for a label. Whole words are asked for,
-// since it is typed on a command line among others; the terminal takes letters.
+// readLabel reads one of the words for a label. It wants whole words, since the label is typed on a
+// command line among others; the terminal takes letters.
 func readLabel(_ *definition.Campaign, _ *campaign.Question, text string) (r humans.Reply, err error) {
 	switch strings.ToLower(text) {
 	case "accept":

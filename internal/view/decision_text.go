@@ -205,9 +205,9 @@ type candidateQuantity struct {
 	of   func(*events.Candidate) string
 }
 
-// candidateQuantities lists them in the order of the table. Values are in the
-// objective's unit, but for scores and the belief, which have scales of their
-// own. A quantity that a new policy records needs a row here to be seen.
+// candidateQuantities lists them in the order of the table. Values are in the objective's unit,
+// except scores and the belief, which have scales of their own. A quantity that a new policy
+// records needs a row here to be seen.
 func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []candidateQuantity {
 	sought := def.Sought()
 	unit := sought.Unit

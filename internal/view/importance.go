@@ -117,8 +117,8 @@ func (s *Survey) Importance(ctx context.Context) (*Importance, error) {
 // leastShare is the share from which on something comes with a parameter.
 const leastShare = 0.05
 
-// reconcile takes back that no effect is seen of a parameter along the slice through the best
-// composition, where over the space something comes with it whatever the model does not know.
+// reconcile withdraws the finding that a parameter has no effect along the slice through the best
+// composition, where over the space even the lower bound of its effect is not negligible.
 func (e *Effect) reconcile() {
 	least := e.Low
 	if least == nil {

@@ -241,7 +241,7 @@ func pointChoices(def *definition.Campaign, q *campaign.Question) []string {
 	return []string{format.Blank(def.Parameters) + "   (or unsure)"}
 }
 
-// One number each is asked for, in a single sitting.
+// Each value takes one number, in a single sitting.
 func decidedToEstimate(d *events.DecisionMade) string {
 	return fmt.Sprintf("ask %s what they expect of %d candidates", d.Expert, len(d.Candidates))
 }

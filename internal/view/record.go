@@ -35,7 +35,7 @@ type Record struct {
 	mu      sync.Mutex
 	core    *engine.Core // at the newest event that was taken; nil at rest
 	resting *resting     // the campaign at that event, or an earlier one; nil before it was at rest
-	stands  *Campaign    // at that event; nil until it is asked for
+	stands  *Campaign    // at that event; nil until its first use
 	read    bool         // since the last call of Rest
 	broken  error        // why no event is taken any more
 	// snapshots are those in the campaign's store, nil where none are kept.
@@ -44,7 +44,7 @@ type Record struct {
 	made []events.Sequence
 
 	reading  sync.Mutex // held while the timeline is brought forward
-	timeline *Timeline  // nil until it is asked for, and at rest
+	timeline *Timeline  // nil until its first use, and at rest
 }
 
 // NewRecord returns the record of a campaign before its first event. Its earlier states are kept in
@@ -360,7 +360,7 @@ type pastState struct {
 	core *engine.Core
 
 	summing sync.Mutex
-	summary *engine.Summary // nil until it was asked for
+	summary *engine.Summary // nil until its first use
 }
 
 // before returns a copy of the newest state of a campaign that is kept, and not

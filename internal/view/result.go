@@ -191,8 +191,8 @@ func Expected(q events.QuantityPrediction) string {
 	return format.PlusMinus(q.Mean, q.SD, q.Unit)
 }
 
-// confidence is the probability from which on a composition counts as feasible: the
-// least of several, which none misses.
+// confidence is the probability from which on a composition counts as feasible: the least of the
+// constraints' own, which no constraint falls short of.
 func confidence(def *definition.Campaign) string {
 	least := 1.0
 	for _, c := range def.ConstraintsOnOutcomes {

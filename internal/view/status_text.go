@@ -120,8 +120,8 @@ func (st *Status) trusted(how How) (rows []Row) {
 	return rows
 }
 
-// modelLine says in a line how far the model can be trusted. Of the findings,
-// the first of the verdict's level is named.
+// modelLine says in a line how far the model can be trusted. It names the first finding of the
+// verdict's level.
 func modelLine(d diagnose.Diagnosis, how How) string {
 	line := string(d.Verdict)
 	for _, f := range d.Findings {

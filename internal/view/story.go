@@ -246,8 +246,8 @@ func (s *Story) settled(d *events.DecisionMade) (entries []Entry) {
 	return entries
 }
 
-// notTaken says why a composition that an expert named is not the one that is
-// measured; "" where it is, or where none was named.
+// notTaken says why a composition that an expert named is not the measured one; "" where it is, or
+// where they named none.
 func notTaken(named *events.QuestionAnswered, d *events.DecisionMade) string {
 	if named.Answer.Unsure() {
 		return ""

@@ -27,8 +27,7 @@ func (s *Story) experimentStarted(_ events.Event, p *events.ExperimentStarted) E
 	return Entry{Text: p.Experiment + " has started"}
 }
 
-// The composition is the one that was made, which need not be the one that was
-// asked for.
+// The composition is the one that was made, which may differ from the requested one.
 func (s *Story) experimentMeasured(_ events.Event, p *events.ExperimentMeasured) Entry {
 	what := "measured " + s.measured(&p.Measurement)
 	if len(p.Measurement.All())+len(p.Missing) == 0 {
@@ -182,7 +181,7 @@ func (s *Story) outcomeCorrected(p *events.ExperimentCorrected) string {
 // Without a change it takes an exclusion back.
 func (s *Story) measurementCorrected(e events.Event, p *events.MeasurementCorrected) Entry {
 	value := ""
-	if p.Old != (definition.Quantity{}) { // a campaign of several has none that is the objective
+	if p.Old != (definition.Quantity{}) { // with several quantities none of them is the objective
 		value = " (" + format.Quantity(p.Old.Value, p.Old.Unit) + ")"
 	}
 	text := ""
@@ -242,7 +241,7 @@ func (s *Story) measurementsJudged(_ events.Event, p *events.MeasurementsJudged)
 	return Entry{Text: format.List(names...) + " compared with what other measurements make expect"}
 }
 
-// Of some verdicts the reason is a sentence that needs nothing before it.
+// Some verdicts have a reason that is a sentence and needs nothing before it.
 func (s *Story) measurementFlagged(_ events.Event, p *events.MeasurementFlagged) Entry {
 	switch p.Verdict {
 	case events.VerdictElsewhere, events.VerdictSame:

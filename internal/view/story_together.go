@@ -10,9 +10,9 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// A plate that jams leaves 24 experiments without a word and then with a fate that
-// is unknown. Each is an event; in a story those that say the same of the same
-// instrument, one after the other, are one entry.
+// A plate that jams leaves 24 experiments without a word and then with an unknown fate. Each is an
+// event; in a story those with the same fate at the same instrument, one after the other, are one
+// entry.
 
 // loss is the state in which an instrument leaves an experiment, apart from which one it is.
 type loss struct {

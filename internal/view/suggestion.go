@@ -82,8 +82,8 @@ func Suggest(
 	return s, nil
 }
 
-// Of returns a suggestion that was read, of a campaign of that definition. One
-// that came over the API has no definition, without which it cannot be written.
+// Of returns a suggestion as read, with the definition of its campaign. One that came over the API
+// has no definition, without which it cannot be written.
 func (s *Suggestion) Of(def *definition.Campaign) *Suggestion {
 	s.definition = def
 	return s

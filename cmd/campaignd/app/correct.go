@@ -25,8 +25,8 @@ type correction struct {
 
 // correctCommand is `campaignd correct`.
 //
-// Of an experiment it goes on to correct, of a question to answer. The flags of
-// both are one set, and otherFlag refuses those of the other.
+// For an experiment it goes on to correct, for a question to answer. The flags of both are one set,
+// and otherFlag refuses those of the other.
 var correctCommand = command{
 	name: "correct",
 	args: cobra.MinimumNArgs(1),
@@ -137,8 +137,8 @@ func (f correction) place(state *campaign.State, c *engine.Correct) error {
 	if x == nil {
 		return badInput("%s is a decision: decisions are not corrected; correct what it was made from", c.Experiment)
 	}
-	// The composition that counts so far: of the measurement, of one that was
-	// taken back, or the one that was asked for.
+	// The composition that counts so far: of the measurement, of one that was taken back, or the
+	// requested one.
 	stands := x.Parameters
 	switch {
 	case x.Measurement != nil:

@@ -175,8 +175,8 @@ func (p *panel) turn() {
 	p.page++
 }
 
-// typed is the line that is filled in, broken at the width of the screen. Of a
-// long one the last three lines are shown, where the cursor is.
+// typed is the input line, broken at the width of the screen. A long one shows its last three
+// lines, where the cursor is.
 func (p *panel) typed(f *openForm) []string {
 	text, width := slices.Concat([]rune("› "), f.input, []rune("█")), p.formWidth()
 	var lines []string

@@ -422,9 +422,9 @@ func (r *running) undecided(ctx context.Context) map[string]string {
 	return left
 }
 
-// checkpoint keeps a checkpoint of an ended campaign where that was asked for.
-// A failure is a remark and not an error: the campaign is complete without it,
-// and a checkpoint can be made at any time.
+// checkpoint keeps a checkpoint of an ended campaign if the user asked for one. A failure is a
+// remark and not an error: the campaign is complete without it, and a checkpoint can be made at any
+// time.
 func (r *running) checkpoint(ctx context.Context) {
 	if r.keep == (keeping{}) {
 		return

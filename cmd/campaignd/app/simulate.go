@@ -114,8 +114,8 @@ type studiedArm struct {
 	Store       *studiedProvenance `json:"store,omitempty"`
 }
 
-// studiedInterval is a mean and its interval; a bound is null where one seed
-// gives none.
+// studiedInterval is a mean and its interval; a bound is null where a single seed gives no
+// interval.
 type studiedInterval struct {
 	Mean  float64  `json:"mean"`
 	Lower *float64 `json:"lower"`

@@ -187,9 +187,8 @@ func (f reportedResult) result(id string) (*engine.Tell, error) {
 	return tell, tell.CheckOutcome()
 }
 
-// place reads the compositions, for which the campaign's parameters must be
-// known. Where no other is given, the composition that was asked for is the one
-// that was made.
+// place reads the compositions, for which the campaign's parameters must be known. Without another
+// one, the requested composition is the one that was made.
 func (f reportedResult) place(state *campaign.State, tell *engine.Tell) error {
 	var err error
 	if tell.Parameters, err = parsePoint(state.Definition, "--parameters", f.parameters, true); err != nil {
